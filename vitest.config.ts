@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: 'unit', include: ['lib/**/*.test.ts', 'bin/**/*.test.ts'], exclude: ['**/*.int.test.ts'] } },
+      {
+        test: {
+          name: 'integration',
+          include: ['lib/**/*.int.test.ts', 'bin/**/*.int.test.ts'],
+          globalSetup: ['lib/testing/global-setup.ts'],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+})
