@@ -6,7 +6,9 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 20 || (major === 20 && minor < 9)) {
-  console.error(`KnowledgePulse needs Node 20.9 or newer to install; this is ${process.versions.node}. Install a newer Node and run the command again.`)
+  console.error(
+    `KnowledgePulse needs Node 20.9 or newer to install; this is ${process.versions.node}. Install a newer Node and run the command again.`,
+  )
   process.exit(1)
 }
 

@@ -1,0 +1,41 @@
+// The walls of the house; ARCHITECTURE.md draws them.
+const tests = '(\\.test\\.tsx?$|^lib/testing/)'
+module.exports = {
+  forbidden: [
+    { name: 'no-cycles', severity: 'error', from: {}, to: { circular: true } },
+    { name: 'nothing-unresolved', severity: 'error', from: {}, to: { couldNotResolve: true } },
+    { name: 'no-drawers', severity: 'error', from: {}, to: { path: '(^|/)(utils|helpers|misc|common)(/|\\.tsx?$)', pathNot: 'node_modules' } },
+    { name: 'no-barrels', severity: 'error', from: {}, to: { path: '^(lib|components|bin)/.*/index\\.tsx?$' } },
+    { name: 'kernel-knows-nobody', severity: 'error', from: { path: '^lib/kernel/', pathNot: tests }, to: { path: '^(lib/(?!kernel/)|app/|bin/|components/|generated/)' } },
+    { name: 'stores-and-jobs-know-the-kernel', severity: 'error', from: { path: '^lib/(stores|jobs)/', pathNot: tests }, to: { path: '^lib/(domains|access|http|app\\.ts|client)' } },
+    { name: 'domains-look-down', severity: 'error', from: { path: '^lib/domains/', pathNot: tests }, to: { path: '^lib/(access|http|app\\.ts|client|first-run\\.ts)' } },
+    {
+      name: 'domains-are-strangers',
+      severity: 'error',
+      comment: 'audit, sanitizer and pii may be used by any; the vocabulary of scopes and tiers is one file',
+      from: { path: '^lib/domains/([^/]+)/', pathNot: tests },
+      to: { path: '^lib/domains/', pathNot: ['^lib/domains/$1/', '^lib/domains/(audit|sanitizer|pii)/', '^lib/domains/tokens/rules\\.ts$'] },
+    },
+    { name: 'rules-are-pure', severity: 'error', from: { path: '^lib/domains/[^/]+/rules\\.ts$' }, to: { path: '^lib/', pathNot: '^lib/(kernel/|domains/[^/]+/(contract|rules|unit)\\.ts$)' } },
+    { name: 'pure-domains', severity: 'error', from: { path: '^lib/domains/(sanitizer|pii)/', pathNot: tests }, to: { path: '^(lib/(?!kernel/|domains/(sanitizer|pii)/)|generated/)' } },
+    { name: 'access-below-http', severity: 'error', from: { path: '^lib/access/', pathNot: tests }, to: { path: '^lib/(http|app\\.ts|client)' } },
+    { name: 'http-below-app', severity: 'error', from: { path: '^lib/http/', pathNot: tests }, to: { path: '^lib/(app\\.ts|client)' } },
+    { name: 'lib-below-the-doors', severity: 'error', from: { path: '^lib/', pathNot: tests }, to: { path: '^(app|bin|components|e2e|bench)/' } },
+    { name: 'client-sees-contracts', severity: 'error', from: { path: '^lib/client/', pathNot: tests }, to: { path: '^lib/', pathNot: '^lib/(client/|kernel/|env\\.ts$|domains/[^/]+/(contract|rules|unit|signing)\\.ts$)' } },
+    { name: 'components-see-contracts', severity: 'error', from: { path: '^components/' }, to: { path: '^(lib|generated)/', pathNot: '^lib/(client/|kernel/|domains/[^/]+/(contract|rules)\\.ts$)' } },
+    { name: 'only-lib-touches-the-database', severity: 'error', from: { path: '^(app|components|e2e)/' }, to: { path: '(^generated/|node_modules/(pg|@prisma)/)' } },
+    { name: 'tests-stay-tests', severity: 'error', from: { path: '^(lib|bin|app|components)/', pathNot: tests }, to: { path: '^lib/testing/' } },
+  ],
+  options: {
+    parser: 'swc',
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '^(\\.next|bench/results)/' },
+    tsConfig: { fileName: 'tsconfig.json' },
+    tsPreCompilationDeps: true,
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'require', 'node', 'default', 'types'],
+      extensions: ['.ts', '.tsx', '.mjs', '.js', '.json'],
+    },
+  },
+}

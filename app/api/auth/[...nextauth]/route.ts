@@ -1,0 +1,9 @@
+import NextAuth from 'next-auth'
+import { app } from '#lib/app.ts'
+
+type Context = { params: Promise<{ nextauth: string[] }> }
+
+const handler = (request: Request, context: Context): Promise<Response> =>
+  NextAuth(request, context, app.authOptions())
+
+export { handler as GET, handler as POST }

@@ -1,0 +1,51 @@
+import type { Metadata, Viewport } from 'next'
+import { headers } from 'next/headers'
+import { NextIntlClientProvider } from 'next-intl'
+import { getLocale, getTimeZone, getTranslations } from 'next-intl/server'
+import type { ReactNode } from 'react'
+import { FrameHeader } from '#components/frame/frame-header.tsx'
+import { Providers } from '#components/frame/providers.tsx'
+import { ZoneKeeper } from '#components/frame/zone-keeper.tsx'
+import './globals.css'
+import { chooseLocale, keepZone } from './preferences.ts'
+import { personForFrame } from './reader.ts'
+
+export async function generateMetadata(): Promise<Metadata> {
+  const t = await getTranslations('meta')
+  return { title: { default: t('title'), template: `%s · KnowledgePulse` }, description: t('description') }
+}
+export const viewport: Viewport = {
+  themeColor: [
+    { media: '(prefers-color-scheme: light)', color: '#fafbfb' },
+    { media: '(prefers-color-scheme: dark)', color: '#0f1415' },
+  ],
+}
+
+export default async function Layout({ children }: { children: ReactNode }) {
+  const [locale, zone, t, person, sent] = await Promise.all([
+    getLocale(),
+    getTimeZone(),
+    getTranslations('frame'),
+    personForFrame(),
+    headers(),
+  ])
+  return (
+    <html lang={locale} suppressHydrationWarning>
+      <body className="flex min-h-dvh flex-col font-sans">
+        <NextIntlClientProvider>
+          <Providers nonce={sent.get('x-nonce') ?? ''}>
+            <ZoneKeeper zone={zone} keep={keepZone} />
+            <a
+              href="#content"
+              className="sr-only focus:not-sr-only focus:absolute focus:z-10 focus:m-2 focus:rounded-box focus:bg-raised focus:px-4 focus:py-2"
+            >
+              {t('skip')}
+            </a>
+            <FrameHeader person={person && { name: person.name }} chooseLocale={chooseLocale} />
+            {children}
+          </Providers>
+        </NextIntlClientProvider>
+      </body>
+    </html>
+  )
+}

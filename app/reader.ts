@@ -1,0 +1,50 @@
+import { cookies } from 'next/headers'
+import { redirect } from 'next/navigation'
+import { cache } from 'react'
+import type { z } from 'zod'
+import { app } from '#lib/app.ts'
+import type { AccountView } from '#lib/domains/accounts/contract.ts'
+import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { UseCase } from '#lib/kernel/use-case.ts'
+
+/** What an operation answers to the person who opens the page. Throws the problem. */
+export async function ask<O extends OperationShape>(
+  useCase: UseCase<O>,
+  input: Partial<RawInput> = {},
+): Promise<z.output<O['output']>> {
+  const body = await app.asPerson((await cookies()).toString(), useCase, input)
+  return useCase.operation.output.parse(body) as z.output<O['output']>
+}
+
+/** Who opens the page; undefined when nobody is signed in. Asked once a page. */
+export const currentPerson = cache(async (): Promise<AccountView | undefined> => {
+  try {
+    return (await ask(app.accounts.me)).data
+  } catch (error) {
+    if (Problem.is(error) && error.status === 401) return undefined
+    throw error
+  }
+})
+
+/** As {@link currentPerson}, for what stands on every page: a store that is down must not take the frame with it. */
+export async function personForFrame(): Promise<AccountView | undefined> {
+  try {
+    return await currentPerson()
+  } catch (error) {
+    if (Problem.is(error)) return undefined
+    throw error
+  }
+}
+
+/** Who is signed in; others are sent to sign in, and come back to `path`. */
+export async function signedIn(path: string): Promise<AccountView> {
+  return (await currentPerson()) ?? redirect(`/sign-in?callbackUrl=${encodeURIComponent(path)}`)
+}
+
+/** As {@link signedIn}; whoever still has a one-time password changes it first. */
+export async function settled(path: string): Promise<AccountView> {
+  const person = await signedIn(path)
+  if (person.must_change_password) redirect('/account/password')
+  return person
+}

@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type Child, restartAllowance, startChild } from './children.ts'
+
+let folder: string
+const children: Child[] = []
+const givenUp: string[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kp-children-'))
+  givenUp.length = 0
+})
+
+afterEach(() => {
+  for (const child of children.splice(0)) child.kill()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const note = () => join(folder, 'note')
+const noted = () => {
+  try {
+    return readFileSync(note(), 'utf8').trim().split('\n')
+  } catch {
+    return [] // nothing yet
+  }
+}
+const poll = async (isSo: () => boolean) => {
+  for (const deadline = performance.now() + 10_000; !isSo(); await delay(5)) {
+    if (performance.now() > deadline) throw new Error('did not happen within 10 s')
+  }
+}
+const isAlive = (pid: number) => {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+/** A supervised process that notes its pid, and its orderly end. */
+const PROGRAM = `
+import { appendFileSync } from 'node:fs'
+import { supervised } from ${JSON.stringify(resolve('bin/supervised.ts'))}
+setInterval(() => {}, 1000)
+const note = (text) => appendFileSync(process.env.NOTE, text + '\\n')
+note(process.pid)
+supervised(async () => note('finished'))`
+
+const start = (program: string) => {
+  const file = join(folder, 'child.mjs')
+  writeFileSync(file, program)
+  const env = { ...process.env, NOTE: note() }
+  const child = startChild({ name: 'child', file, env, onGivenUp: (message) => givenUp.push(message) })
+  children.push(child)
+  return child
+}
+
+test('a child that was killed is started again', async () => {
+  await start(PROGRAM).ready
+  process.kill(Number(noted()[0]), 'SIGKILL')
+  await poll(() => noted().length === 2)
+  expect(noted()[1]).not.toBe(noted()[0])
+  expect(givenUp).toEqual([])
+})
+
+test('a stopped child finishes its work and is not started again', async () => {
+  const child = start(PROGRAM)
+  await child.ready
+  await child.stop()
+  expect(noted()).toEqual([expect.stringMatching(/^\d+$/), 'finished'])
+})
+
+test('Ctrl-C in the foreground group does not end a supervised child', async () => {
+  const child = start(PROGRAM)
+  await child.ready
+  process.kill(Number(noted()[0]), 'SIGINT')
+  await child.stop()
+  expect(noted()).toEqual([expect.stringMatching(/^\d+$/), 'finished'])
+})
+
+test('a child that ends before it is ready is a failure, not a loop', async () => {
+  await expect(start('process.exit(3)').ready).rejects.toThrow('The child did not start (status 3)')
+})
+
+test('a supervisor that is killed takes its children with it, in order', async () => {
+  const file = join(folder, 'child.mjs')
+  writeFileSync(file, PROGRAM)
+  const supervisor = spawn(
+    process.execPath,
+    [
+      '--input-type=module',
+      '-e',
+      `import { startChild } from ${JSON.stringify(resolve('bin/children.ts'))}
+       const child = startChild({ name: 'child', file: ${JSON.stringify(file)}, env: process.env, onGivenUp() {} })
+       await child.ready
+       console.log('ready')`,
+    ],
+    { env: { ...process.env, NOTE: note() }, stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  await once(supervisor.stdout, 'data')
+  const pid = Number(noted()[0])
+  supervisor.kill('SIGKILL')
+  await poll(() => !isAlive(pid))
+  expect(noted().at(-1)).toBe('finished')
+})
+
+test('five restarts a minute, with growing pauses, and no more', () => {
+  let now = 0
+  const allowance = restartAllowance(() => now)
+  expect(Array.from({ length: 6 }, allowance)).toEqual([200, 400, 800, 1600, 3200, undefined])
+  now = 60_000
+  expect(allowance()).toBe(200)
+})

@@ -1,0 +1,141 @@
+import { type ProblemDocument, RequestRefused } from '#lib/client/request.ts'
+import { BadVariable } from '#lib/env.ts'
+import type { Issue } from '#lib/kernel/problem.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { DatabaseFault, errorCode } from '#lib/stores/postgres/fault.ts'
+
+/** 0 done, 1 refused or failed, 2 wrong usage, 3 no answer, 4 not signed in or not allowed. */
+export const exitCodes = { done: 0, failed: 1, usage: 2, unreachable: 3, unauthorised: 4 } as const
+export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
+
+/** An end that `kp` itself decides on: what happened (and what was not lost), and what to do. */
+export class Failure extends Error {
+  readonly code: string
+  readonly exitCode: ExitCode
+  readonly advice: string | undefined
+
+  constructor(
+    code: string,
+    message: string,
+    { advice, exitCode = exitCodes.failed }: { advice?: string; exitCode?: ExitCode } = {},
+  ) {
+    super(message)
+    this.name = 'Failure'
+    this.code = code
+    this.exitCode = exitCode
+    this.advice = advice
+  }
+}
+
+export const usageFailure = (message: string, advice?: string): Failure =>
+  new Failure('usage', message, { exitCode: exitCodes.usage, ...(advice !== undefined && { advice }) })
+
+/** What is told of an error, on the terminal and as JSON. */
+export interface Told {
+  code: string
+  message: string
+  advice?: string
+  status?: number
+  request_id?: string
+  issues?: Issue[]
+  exitCode: ExitCode
+}
+
+function exitCodeOf({ status, code }: ProblemDocument): ExitCode {
+  if (status === 0 || status === 502 || status === 503 || status === 504) return exitCodes.unreachable
+  if (status === 401 || code === 'forbidden' || code === 'scope_too_small') return exitCodes.unauthorised
+  return exitCodes.failed
+}
+
+/** The innermost system error: `fetch failed` alone says nothing. */
+function networkReason(cause: unknown): string {
+  for (let inner = cause; inner instanceof Error; inner = inner.cause) {
+    if (inner.name === 'TimeoutError') return 'it took too long'
+    const reasons: Record<string, string> = {
+      ECONNREFUSED: 'nothing listens there',
+      ENOTFOUND: 'there is no such host',
+      EAI_AGAIN: 'its name could not be looked up',
+      ECONNRESET: 'the connection broke',
+      UND_ERR_SOCKET: 'the connection broke',
+      UND_ERR_CONNECT_TIMEOUT: 'it took too long',
+      UND_ERR_HEADERS_TIMEOUT: 'it took too long',
+    }
+    const code = errorCode(inner) ?? (inner instanceof AggregateError ? errorCode(inner.errors[0]) : undefined)
+    if (code !== undefined) return reasons[code] ?? code
+  }
+  return 'the connection failed'
+}
+
+const seconds = (count: number): string => (count === 1 ? '1 second' : `${count} seconds`)
+
+function refusalAdvice(
+  { problem: { code, status }, retryAfter }: RequestRefused,
+  command: (words: string) => string,
+): string | undefined {
+  if (code === 'rate_limited') return `Nothing was changed. Run it again in ${seconds(retryAfter ?? 60)}.`
+  if (code === 'token_missing' || code === 'sign_in_needed')
+    return `Sign in with ${command('login <token>')}, or get a token with ${command('register')}.`
+  if (code === 'scope_too_small') return 'Nothing was changed. Use a token that has this scope.'
+  if (status === 401) return `Nothing was changed. Get another token, then ${command('login <token>')}.`
+  if (status === 503) return 'Nothing was changed. Run it again in a few seconds.'
+  if (status >= 500)
+    return 'What was stored before is still there. Give the request id to whoever runs the registry: their log has it.'
+  return undefined
+}
+
+function tellRefusal(error: RequestRefused, url: string, command: (words: string) => string): Told {
+  const { problem } = error
+  const exitCode = exitCodeOf(problem)
+  if (problem.code === 'unreachable')
+    return {
+      code: 'unreachable',
+      message: `No answer from ${url}: ${networkReason(error.cause)}.`,
+      advice: 'Start the registry (npm start), or name another one with --url. What was acknowledged before is stored.',
+      exitCode,
+    }
+  const named = problem.issues?.slice(0, 10).map(({ path, message }) => `${path.join('.') || 'the body'} ${message}`)
+  const text = problem.detail ?? `${problem.title}.`
+  const advice = refusalAdvice(error, command)
+  return {
+    code: problem.code,
+    message: named && named.length > 0 ? `${text} ${named.join('; ')}.` : text,
+    ...(advice !== undefined && { advice }),
+    status: problem.status,
+    ...(problem.instance !== undefined && { request_id: problem.instance }),
+    ...(problem.issues && { issues: problem.issues }),
+    exitCode,
+  }
+}
+
+/** Any error in words, without a stack. `url` is the registry that was asked; `command` says how the person calls `kp`. */
+export function tell(error: unknown, url: string, command: (words: string) => string): Told {
+  if (error instanceof RequestRefused) return tellRefusal(error, url, command)
+  if (error instanceof Failure)
+    return {
+      code: error.code,
+      message: error.message,
+      ...(error.advice !== undefined && { advice: error.advice }),
+      exitCode: error.exitCode,
+    }
+  if (error instanceof BadVariable) return { code: 'bad_variable', message: error.message, exitCode: exitCodes.usage }
+  if (error instanceof DatabaseFault)
+    return { code: error.code.toLowerCase(), message: error.message, exitCode: exitCodes.unreachable }
+  if (Problem.is(error))
+    return {
+      code: error.code,
+      message: error.detail ?? `${error.title}.`,
+      exitCode: error.status === 503 ? exitCodes.unreachable : exitCodes.failed,
+    }
+  const code = errorCode(error)
+  const message = error instanceof Error ? error.message : String(error)
+  // The system's own words name the file and the fault: "ENOENT: no such file or directory, open 'x.json'".
+  if (code !== undefined && /^E[A-Z]+$/.test(code))
+    return { code: code.toLowerCase(), message: `${message}.`, exitCode: exitCodes.failed }
+  return {
+    code: 'defect',
+    message: `kp itself failed: ${message.split('\n')[0] ?? ''}`,
+    advice:
+      'What was acknowledged before is stored. This is a defect of kp; please report it with the command that you ran.',
+    exitCode: exitCodes.failed,
+  }
+}

@@ -1,0 +1,131 @@
+import { createInterface } from 'node:readline/promises'
+import { styleText } from 'node:util'
+import { exitCodes, Failure, type Told } from './failure.ts'
+import { jsonText, visible } from './visible-text.ts'
+
+/** Text that was made safe and may carry colours; a plain string is made safe when it is printed. */
+class Painted {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+export type Printable = string | Painted
+type Paint = 'bold' | 'dim' | 'green' | 'red' | 'yellow'
+
+export interface TerminalOptions {
+  json: boolean
+  quiet: boolean
+  color: boolean
+}
+
+const widthOf = (text: string): number => [...text].length
+
+/** The one way to the person: everything that is printed passes through {@link visible}. */
+export function openTerminal({ json, quiet, color }: TerminalOptions) {
+  const { stdin, stdout, stderr } = process
+  const inColor = (stream: NodeJS.WriteStream) => color && stream.isTTY === true
+  const isInteractive = stdin.isTTY === true && stderr.isTTY === true
+  let hasProgress = false
+
+  const paint =
+    (name: Paint) =>
+    (text: string): Painted =>
+      new Painted(inColor(stdout) ? styleText(name, visible(text), { validateStream: false }) : visible(text))
+  const plain = (part: Printable): string => (part instanceof Painted ? part.text : visible(part))
+  const clear = () => {
+    if (hasProgress) stderr.write('\r\u001b[K')
+    hasProgress = false
+  }
+  const write = (stream: NodeJS.WriteStream, parts: readonly Printable[]) => {
+    clear()
+    stream.write(`${parts.map(plain).join('')}\n`)
+  }
+
+  return {
+    json,
+    isInteractive,
+    bold: paint('bold'),
+    dim: paint('dim'),
+    good: paint('green'),
+    bad: paint('red'),
+    warn: paint('yellow'),
+    /** A line of the answer. */
+    line(...parts: Printable[]): void {
+      if (!json) write(stdout, parts)
+    },
+    /** A remark beside the answer, on stderr. */
+    note(...parts: Printable[]): void {
+      if (!quiet && !json) write(stderr, parts)
+    },
+    /** Said even to scripts. */
+    warning(text: string): void {
+      write(stderr, [
+        inColor(stderr) ? new Painted(styleText('yellow', visible(text), { validateStream: false })) : text,
+      ])
+    },
+    /** The answer as one JSON document, under --json. */
+    document(value: unknown): void {
+      if (!json) return
+      clear()
+      stdout.write(`${jsonText(value)}\n`)
+    },
+    /** Columns as wide as their widest cell; the head is dropped under --quiet. */
+    table(head: readonly string[], rows: readonly (readonly string[])[]): void {
+      if (json) return
+      const cells = [...(quiet ? [] : [head]), ...rows].map((row) => row.map(visible))
+      const widths = head.map((_, at) => Math.max(0, ...cells.map((row) => widthOf(row[at] ?? ''))))
+      for (const [index, row] of cells.entries()) {
+        const text = row
+          .map((cell, at) => (at === row.length - 1 ? cell : cell + ' '.repeat((widths[at] ?? 0) - widthOf(cell))))
+          .join('  ')
+        write(stdout, [index === 0 && !quiet ? paint('bold')(text.trimEnd()) : text.trimEnd()])
+      }
+    },
+    /** Replaces the line of progress; a terminal alone shows it. */
+    progress(text: string): void {
+      if (quiet || json || stderr.isTTY !== true) return
+      stderr.write(`\r\u001b[K${visible(text).slice(0, Math.max(20, (stderr.columns ?? 80) - 1))}`)
+      hasProgress = true
+    },
+    /** Whether progress is seen at all. */
+    showsProgress: !quiet && !json && stderr.isTTY === true,
+    clear,
+    /** Asks on the terminal; for terminals alone. */
+    async ask(question: string): Promise<string> {
+      clear()
+      const reader = createInterface({ input: stdin, output: stderr })
+      const ended = new Promise<string>((done) => reader.once('close', () => done('')))
+      try {
+        return (await Promise.race([reader.question(`${visible(question)} `), ended])).trim()
+      } finally {
+        reader.close()
+      }
+    },
+    /** An error: what happened and what to do, with the request's id. */
+    fail(told: Told): void {
+      clear()
+      if (json) {
+        const { exitCode: _, ...error } = told
+        stderr.write(`${jsonText({ error })}\n`)
+        return
+      }
+      const head = inColor(stderr) ? styleText('red', 'Error:', { validateStream: false }) : 'Error:'
+      const request = told.request_id === undefined ? '' : ` (request ${visible(told.request_id)})`
+      stderr.write(`${head} ${visible(told.message)}${request}\n`)
+      if (told.advice !== undefined) stderr.write(`${visible(told.advice)}\n`)
+    },
+  }
+}
+export type Terminal = ReturnType<typeof openTerminal>
+
+/** Everything on stdin, as text; refuses to wait for a person who does not know that they are waited for. */
+export async function readStdin(what: string): Promise<string> {
+  if (process.stdin.isTTY)
+    throw new Failure('usage', `${what} is read from standard input, and nothing is piped into it.`, {
+      exitCode: exitCodes.usage,
+    })
+  let text = ''
+  for await (const piece of process.stdin.setEncoding('utf8')) text += String(piece)
+  return text
+}

@@ -1,0 +1,13 @@
+import './runtime.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { app } from '#lib/app.ts'
+
+// The committed document shows in a diff what a change does to the API.
+const text = `${JSON.stringify(app.openApi(), null, 2)}\n`
+if (process.argv.includes('--check')) {
+  if (readFileSync('openapi.json', 'utf8') !== text) {
+    console.error('openapi.json differs from the operations. Run: npm run openapi')
+    process.exitCode = 1
+  }
+} else writeFileSync('openapi.json', text)
+await app.close()

@@ -1,0 +1,64 @@
+import './runtime.ts'
+import cluster from 'node:cluster'
+import { createServer } from 'node:http'
+import next from 'next'
+import { publicUrl, readEnv } from '#lib/env.ts'
+import { createFront } from '#lib/http/front.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { supervised } from './supervised.ts'
+
+const env = readEnv()
+
+/** Serves the API and the pages on HOST:PORT until told to stop; requests under way are finished. */
+async function serve(): Promise<void> {
+  process.env.NEXTAUTH_URL = publicUrl(env)
+  const { app } = await import('#lib/app.ts')
+  const pages = next({ dev: false, dir: `${import.meta.dirname}/..`, hostname: env.HOST, port: env.PORT })
+  await pages.prepare()
+  const handlePage = pages.getRequestHandler()
+  const front = createFront(app, (request, response) => handlePage(request, response))
+  const server = createServer(
+    { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 60_000 },
+    (request, response) => {
+      front(request, response).catch((error: unknown) => {
+        logFault(error, { operationId: 'front' })
+        if (!response.headersSent) response.writeHead(500)
+        response.end()
+      })
+    },
+  )
+  await new Promise<void>((listening, failed) => server.once('error', failed).listen(env.PORT, env.HOST, listening))
+  supervised(async () => {
+    const closed = new Promise((done) => server.close(done))
+    server.closeIdleConnections()
+    const patience = setInterval(() => server.closeIdleConnections(), 100)
+    await closed
+    clearInterval(patience)
+    await app.close()
+  })
+}
+
+/** Several processes on one port; one that dies is replaced. */
+async function lead(count: number): Promise<void> {
+  let isEnding = false
+  const start = () =>
+    new Promise<void>((ready) => {
+      const worker = cluster.fork()
+      worker.once('message', () => ready())
+      worker.once('exit', () => {
+        if (!isEnding) setTimeout(() => void start(), 500)
+      })
+    })
+  await Promise.all(Array.from({ length: count }, start))
+  supervised(async () => {
+    isEnding = true
+    await Promise.all(
+      Object.values(cluster.workers ?? {}).map(
+        (worker) => worker && new Promise((gone) => worker.once('exit', gone).process.kill('SIGTERM')),
+      ),
+    )
+  })
+}
+
+if (cluster.isPrimary && env.KP_WEB_PROCESSES > 1) await lead(env.KP_WEB_PROCESSES)
+else await serve()

@@ -1,0 +1,144 @@
+import './runtime.ts'
+import { createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { BadVariable, type Env, publicUrl, readEnv } from '#lib/env.ts'
+import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
+import { DatabaseFault, errorCode } from '#lib/stores/postgres/fault.ts'
+import { type Installation, openInstallation } from '#lib/stores/postgres/installation.ts'
+import { BuildFailure, buildChanged } from './build.ts'
+import { type Child, ChildFailure, restartAllowance, startChild } from './children.ts'
+
+/** Something the operator can put right, in one line. */
+class Refusal extends Error {}
+
+const PRODUCTION = { NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' } as const
+
+const aborted = new AbortController()
+let children: Child[] = []
+let installation: Promise<Installation> | undefined
+let stopping: Promise<void> | undefined
+
+/** Ends what was started, in order: the server first, so that nothing new comes in; the database last. */
+async function stopAll() {
+  aborted.abort()
+  for (const child of children) await child.stop()
+  const opened = await installation?.catch(() => undefined)
+  await opened?.embedded?.stop()
+}
+
+function stop(status: number) {
+  if (stopping) return
+  process.exitCode = status
+  stopping = stopAll()
+  stopping.then(
+    () => process.exit(),
+    (error: unknown) => {
+      console.error(error)
+      process.exit(1)
+    },
+  )
+}
+
+/** The first signal drains; another one ends the processes at once (the database still in order). */
+function onSignal() {
+  if (!stopping) console.log('\nStopping …')
+  else for (const child of children) child.kill()
+  stop(0)
+}
+
+const fail = (message: string) => {
+  if (!stopping) console.error(message)
+  stop(1)
+}
+
+/** Free now? Asked again for two seconds, for the processes of a killed start take a moment to leave. */
+async function checkPort({ HOST, PORT }: Env) {
+  const patience = performance.now() + 2000
+  for (;;) {
+    const probe = createServer()
+    const code = await new Promise<string | undefined>((done) => {
+      probe.once('error', (error) => done(errorCode(error) ?? error.message)).listen(PORT, HOST, () => done(undefined))
+    })
+    await new Promise((done) => probe.close(done))
+    if (code === undefined) return
+    if (code === 'EADDRINUSE' && performance.now() < patience) {
+      await delay(100)
+      continue
+    }
+    const why: Record<string, string> = {
+      EADDRINUSE: `Port ${PORT} on ${HOST} is in use, by another program or another KnowledgePulse. Stop that one, or choose another port: PORT=${PORT + 1} npm start`,
+      EACCES: `Port ${PORT} needs rights that this user lacks. Choose one above 1023: PORT=3000 npm start`,
+    }
+    throw new Refusal(why[code] ?? `HOST: ${HOST} is not an address of this machine (${code}).`)
+  }
+}
+
+/** The database server ends only if it crashes or is killed; its clients reconnect to the same address. */
+async function keepDatabase(opened: Installation, env: Env) {
+  const allowance = restartAllowance()
+  while (opened.embedded) {
+    await opened.embedded.exited
+    if (stopping) return
+    const pause = allowance()
+    if (pause === undefined)
+      return fail('The database ended too often within a minute. Its log is pgdata.log in the data directory.')
+    console.error('The database ended; it is started again.')
+    await opened.embedded.stop()
+    await delay(pause)
+    if (stopping) return
+    opened.embedded = await startEmbedded(env.KP_DATA_DIR)
+    if (stopping) return opened.embedded.stop()
+  }
+}
+
+function startChildren(appUrl: string, role: Env['KP_ROLE']): Child[] {
+  const { DATABASE_MIGRATION_URL: _, ...inherited } = process.env // the owner's rights stay here
+  const env = { ...inherited, ...PRODUCTION, DATABASE_URL: appUrl }
+  const child = (name: string, file: string) => startChild({ name, file, env, onGivenUp: fail })
+  return [
+    ...(role === 'worker' ? [] : [child('server', 'bin/server.ts')]),
+    ...(role === 'web' ? [] : [child('worker', 'bin/worker.ts')]),
+  ]
+}
+
+async function start() {
+  const env = readEnv()
+  const servesWeb = env.KP_ROLE !== 'worker'
+  if (servesWeb && env.PORT !== 0) await checkPort(env)
+  installation = openInstallation(env)
+  installation.catch(() => {}) // heard of below, after the build or before
+  const buildEnv = { ...process.env, ...PRODUCTION }
+  const built = buildChanged(buildEnv, aborted.signal, () => console.log('Building (once after each change) …'))
+  const [opened] = await Promise.all([installation, built])
+  if (stopping) return
+  if (opened.embedded?.notice) console.log(opened.embedded.notice)
+  if (opened.applied.length > 0) console.log(`Database prepared: ${opened.applied.length} migrations applied.`)
+  if (opened.warning) console.warn(opened.warning)
+  keepDatabase(opened, env).catch((error: unknown) => fail(explain(error)))
+  children = startChildren(opened.appUrl, env.KP_ROLE)
+  const { firstRun } = await import('#lib/first-run.ts')
+  const [news] = await Promise.all([
+    servesWeb ? firstRun({ databaseUrl: opened.appUrl }) : [],
+    ...children.map((child) => child.ready),
+  ])
+  if (stopping) return
+  const where = servesWeb ? `on ${publicUrl(env)}` : 'as a worker'
+  console.log([`KnowledgePulse is ready ${where} (Ctrl-C stops it)`, ...news].join('\n'))
+}
+
+/** One line for what the operator can put right; everything else is a defect of ours and shown in full. */
+function explain(error: unknown): string {
+  const isPlain = [Refusal, ChildFailure, DatabaseFault, BadVariable].some((kind) => error instanceof kind)
+  if (isPlain && error instanceof Error) return error.message
+  if (error instanceof BuildFailure) {
+    return error.message.includes('ENOSPC')
+      ? 'The disk is full: the build could not be written. Free some space and start again; nothing stored was lost.'
+      : `${error.message}\nThe build failed; what it said stands above. Nothing was started.`
+  }
+  if (errorCode(error) === 'ENOSPC')
+    return 'The disk is full. Free some space and start again; nothing stored was lost.'
+  return error instanceof Error ? (error.stack ?? error.message) : String(error)
+}
+
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal)
+start().catch((error: unknown) => fail(explain(error)))

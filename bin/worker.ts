@@ -1,0 +1,10 @@
+import './runtime.ts'
+import { app } from '#lib/app.ts'
+import { runJobs } from '#lib/jobs/runner.ts'
+import { supervised } from './supervised.ts'
+
+const runner = await runJobs(app.db, app.gate, app.jobs)
+supervised(async () => {
+  await runner.stop()
+  await app.close()
+})

@@ -1,0 +1,35 @@
+import { useLocale, useTranslations } from 'next-intl'
+import { classNames } from '#components/ui/class-names.ts'
+
+const languages = [
+  { locale: 'en', short: 'EN', name: 'English' },
+  { locale: 'zh', short: '中', name: '中文' },
+] as const
+
+/** A form, so that it works before the page is alive. */
+export function LanguageSwitch({ choose }: { choose: (form: FormData) => Promise<void> }) {
+  const t = useTranslations('frame')
+  const current = useLocale()
+  return (
+    <form action={choose} className="flex items-center" aria-label={t('language')}>
+      {languages.map(({ locale, short, name }) => (
+        <button
+          key={locale}
+          type="submit"
+          name="locale"
+          value={locale}
+          lang={locale}
+          title={name}
+          aria-label={name}
+          aria-pressed={locale === current}
+          className={classNames(
+            'min-h-9 min-w-8 rounded-small px-1.5 text-sm text-quiet hover:bg-sunken hover:text-ink',
+            locale === current && 'font-semibold text-ink',
+          )}
+        >
+          {short}
+        </button>
+      ))}
+    </form>
+  )
+}

@@ -1,0 +1,21 @@
+'use client'
+
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { ThemeProvider } from 'next-themes'
+import { type ReactNode, useState } from 'react'
+import { RequestRefused } from '#lib/client/request.ts'
+
+/** A refusal is an answer: only what got none is asked again. */
+const isWorthAnotherTry = (failures: number, error: Error): boolean =>
+  failures < 2 && error instanceof RequestRefused && ['unreachable', 'unavailable'].includes(error.problem.code)
+
+export function Providers({ nonce, children }: { nonce: string; children: ReactNode }) {
+  const [client] = useState(
+    () => new QueryClient({ defaultOptions: { queries: { staleTime: 30_000, retry: isWorthAnotherTry } } }),
+  )
+  return (
+    <ThemeProvider attribute="class" defaultTheme="system" enableSystem disableTransitionOnChange nonce={nonce}>
+      <QueryClientProvider client={client}>{children}</QueryClientProvider>
+    </ThemeProvider>
+  )
+}

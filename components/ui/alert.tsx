@@ -1,0 +1,34 @@
+import { CircleCheck, CircleX, Info, TriangleAlert } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { classNames } from './class-names.ts'
+
+const tones = {
+  info: { look: 'border-line bg-accent-wash', Icon: Info, icon: 'text-accent' },
+  done: { look: 'border-line bg-accent-wash', Icon: CircleCheck, icon: 'text-accent' },
+  warning: { look: 'border-amber/40 bg-amber-wash', Icon: TriangleAlert, icon: 'text-amber' },
+  danger: { look: 'border-red/40 bg-red-wash', Icon: CircleX, icon: 'text-red' },
+}
+
+interface AlertProps {
+  tone?: keyof typeof tones
+  title: string
+  children?: ReactNode
+  /** Read out at once when it appears: for what follows something that the reader did. */
+  isLive?: boolean
+}
+
+export function Alert({ tone = 'info', title, children, isLive = false }: AlertProps) {
+  const { look, Icon, icon } = tones[tone]
+  return (
+    <div
+      role={isLive ? (tone === 'danger' ? 'alert' : 'status') : undefined}
+      className={classNames('flex gap-3 rounded-box border px-4 py-3', look)}
+    >
+      <Icon aria-hidden className={classNames('mt-0.5 size-4.5 shrink-0', icon)} />
+      <div className="grid min-w-0 gap-1">
+        <p className="font-medium">{title}</p>
+        {children && <div className="grid gap-2 [overflow-wrap:anywhere]">{children}</div>}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,29 @@
+import { cva, type VariantProps } from 'class-variance-authority'
+import Link from 'next/link'
+import type { ComponentProps } from 'react'
+import { classNames } from './class-names.ts'
+
+const look = cva(
+  'inline-flex items-center justify-center gap-2 rounded-box font-medium whitespace-nowrap transition-colors duration-100 disabled:cursor-not-allowed disabled:opacity-60 aria-disabled:opacity-60',
+  {
+    variants: {
+      tone: {
+        main: 'bg-accent text-on-accent hover:bg-accent-strong',
+        plain: 'border border-edge bg-raised text-ink hover:bg-sunken',
+        ghost: 'text-ink hover:bg-sunken',
+        danger: 'bg-red text-on-red hover:bg-red-strong',
+      },
+      size: { normal: 'min-h-10 px-4 py-2', small: 'min-h-8 px-3 py-1 text-sm', icon: 'size-9' },
+    },
+    defaultVariants: { tone: 'main', size: 'normal' },
+  },
+)
+type Look = VariantProps<typeof look>
+
+export const Button = ({ tone, size, className, type = 'button', ...rest }: ComponentProps<'button'> & Look) => (
+  <button type={type} className={classNames(look({ tone, size }), className)} {...rest} />
+)
+
+export const ButtonLink = ({ tone, size, className, ...rest }: ComponentProps<typeof Link> & Look) => (
+  <Link className={classNames(look({ tone, size }), className)} {...rest} />
+)

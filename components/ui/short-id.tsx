@@ -1,0 +1,23 @@
+import { CopyButton } from './copy-button.tsx'
+
+/** An id in monospace, shortened in the middle where it is long; whole on hover and on paper, copied by a click. */
+export function ShortId({ id, what }: { id: string; what: string }) {
+  const isLong = id.length > 24
+  return (
+    <span className="inline-flex max-w-full items-center gap-0.5 align-middle">
+      <code title={id} className="font-mono text-[0.8125rem] [overflow-wrap:anywhere]">
+        {isLong ? (
+          <>
+            <span aria-hidden className="print:hidden">
+              {id.slice(0, 14)}…{id.slice(-6)}
+            </span>
+            <span className="sr-only print:not-sr-only">{id}</span>
+          </>
+        ) : (
+          id
+        )}
+      </code>
+      <CopyButton text={id} what={what} className="size-6" />
+    </span>
+  )
+}

@@ -1,0 +1,14 @@
+import { type Locale, locales } from '#lib/domains/accounts/contract.ts'
+
+/** The locale that a cookie names; undefined for one that we have not. */
+export const chosenLocale = (text: string | undefined): Locale | undefined => locales.find((locale) => locale === text)
+
+/** The IANA time zone that a cookie names; undefined for one that this runtime does not know. */
+export function chosenZone(text: string | undefined): string | undefined {
+  if (text === undefined || !/^[A-Za-z][\w+/-]{1,63}$/.test(text)) return undefined
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: text }).resolvedOptions().timeZone
+  } catch {
+    return undefined
+  }
+}

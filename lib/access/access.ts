@@ -1,0 +1,67 @@
+import { tierLimits } from '#lib/domains/tokens/rules.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { agentCaller, anonymousCaller, type Caller } from './actor.ts'
+import { limitKeyOf } from './client-address.ts'
+import type { Limiter, Window } from './limiter.ts'
+import { challenge, type TokenLookup } from './token-lookup.ts'
+
+type RequestClass = 'read' | 'write'
+export interface Credentials {
+  headers: { get(name: string): string | null }
+}
+export interface AccessParts {
+  tokens: TokenLookup
+  limiter: Limiter
+  /** The person behind a session cookie, as the database has it now; undefined when there is none. */
+  session(cookie: string): Promise<Caller | undefined>
+  /** Whether anonymous reading of network units is switched on. */
+  anonymousReading(): Promise<boolean>
+  /** Keeps a 429 as evidence; true when it was the one that revokes. */
+  keepRefusal(refusal: {
+    tokenId: string
+    requestClass: RequestClass
+    limit: number
+    consumed: number
+    ip: string
+  }): Promise<boolean>
+}
+export type Access = ReturnType<typeof createAccess>
+
+/** Who is calling, and how often they may. */
+export function createAccess(parts: AccessParts) {
+  return {
+    /** A token that is given and not good is a 401, never anonymous. */
+    async identify(request: Credentials, address: string): Promise<Caller> {
+      const authorization = request.headers.get('authorization')
+      if (authorization !== null) {
+        const key = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+        if (key === undefined)
+          throw new Problem('token_invalid', {
+            detail: 'Send it as "Authorization: Bearer kp_…".',
+            headers: challenge('invalid_request'),
+          })
+        return agentCaller(await parts.tokens.find(key))
+      }
+      const cookie = request.headers.get('cookie')
+      const person = cookie === null ? undefined : await parts.session(cookie)
+      return person ?? anonymousCaller(limitKeyOf(address), await parts.anonymousReading())
+    },
+    count: (caller: Caller, requestClass: RequestClass): Promise<Window> =>
+      parts.limiter.consume(
+        `${caller.limitKey}:${requestClass}`,
+        requestClass === 'read' ? caller.reads : caller.writes,
+      ),
+    /** The window of somebody who has used nothing of it. */
+    uncounted(requestClass: RequestClass): Window {
+      const limit = requestClass === 'read' ? tierLimits.anonymous.reads : tierLimits.anonymous.writes
+      return { limit, consumed: 0, remaining: limit, resetAt: new Date(Date.now() + 60_000), allowed: true }
+    },
+    /** Only a token's own refusals count against it. The evidence must not cost the caller their answer. */
+    async recordRefusal(caller: Caller, requestClass: RequestClass, window: Window, ip: string): Promise<boolean> {
+      const { tokenId } = caller.actor
+      if (tokenId === undefined) return false
+      return parts.keepRefusal({ tokenId, requestClass, limit: window.limit, consumed: window.consumed, ip })
+    },
+    limiter: parts.limiter,
+  }
+}

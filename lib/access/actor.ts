@@ -1,0 +1,96 @@
+import { type TierLimits, type TierName, tierLimits } from '#lib/domains/tokens/rules.ts'
+import type { Actor } from '#lib/kernel/context.ts'
+import { permits, type Standing } from './permissions.ts'
+
+/** An actor with the windows that its requests count in. */
+export interface Caller {
+  actor: Actor
+  /** Whose window it is: a token, a session, an address. */
+  limitKey: string
+  reads: number
+  writes: number
+}
+
+export interface TokenRow {
+  id: string
+  agent_id: string
+  scopes: string[]
+  expires_at: Date | null
+  revoked_at: Date | null
+  last_used_at: Date | null
+  organisation_id: string
+  tier: TierName
+  reads_per_minute: number | null
+  writes_per_minute: number | null
+  restricted_at: Date | null
+}
+
+export function agentCaller(row: TokenRow): Caller {
+  const tier: TierLimits = tierLimits[row.tier]
+  const isAdmin = row.scopes.includes('admin')
+  const standings: Standing[] = ['agent']
+  for (const scope of ['read', 'write', 'admin'] as const)
+    if (row.scopes.includes(scope)) standings.push(`scope:${scope}`)
+  return {
+    actor: {
+      kind: 'agent',
+      id: row.agent_id,
+      organisationId: row.organisation_id,
+      agents: [row.agent_id],
+      isAdmin,
+      isRestricted: row.restricted_at !== null,
+      tokenId: row.id,
+      scopes: row.scopes,
+      unitBytes: tier.unitBytes,
+      can: (permission) => permits(standings, permission),
+    },
+    limitKey: `token:${row.id}`,
+    reads: row.reads_per_minute ?? tier.reads,
+    writes: row.writes_per_minute ?? tier.writes,
+  }
+}
+
+export interface SessionRow {
+  session_id: string
+  account_id: string
+  organisation_id: string
+  role: 'person' | 'manager' | 'auditor' | 'admin'
+  agents: string[]
+}
+
+/** People have the limits of the tier pro; they come through a browser. */
+export const personCaller = (row: SessionRow): Caller => ({
+  actor: {
+    kind: 'person',
+    id: `user:${row.account_id}`,
+    organisationId: row.organisation_id,
+    agents: row.agents,
+    isAdmin: row.role === 'admin',
+    isRestricted: false,
+    accountId: row.account_id,
+    sessionId: row.session_id,
+    scopes: [],
+    unitBytes: tierLimits.pro.unitBytes,
+    can: (permission) => permits([row.role], permission),
+  },
+  limitKey: `session:${row.session_id}`,
+  reads: tierLimits.pro.reads,
+  writes: tierLimits.pro.writes,
+})
+
+export const anonymousCaller = (address: string, mayRead: boolean): Caller => ({
+  actor: {
+    kind: 'anonymous',
+    id: 'anonymous',
+    organisationId: undefined,
+    agents: [],
+    isAdmin: false,
+    isRestricted: false,
+    scopes: [],
+    unitBytes: tierLimits.anonymous.unitBytes,
+    can: (permission) => permits(mayRead ? ['anonymous', 'anonymous-reader'] : ['anonymous'], permission),
+  },
+  limitKey: `address:${address}`,
+  reads: tierLimits.anonymous.reads,
+  writes: tierLimits.anonymous.writes,
+})

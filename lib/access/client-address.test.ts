@@ -1,0 +1,134 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { clientAddress, limitKeyOf, trustedProxies } from './client-address.ts'
+
+const nobody = trustedProxies('')
+const proxies = trustedProxies('10.0.0.0/8, 192.0.2.7, fd00::/8 ,2001:db8:ffff::1')
+
+describe('clientAddress', () => {
+  test.each<[string, string | undefined, string | null, string]>([
+    ['nothing forwarded', '203.0.113.9', null, '203.0.113.9'],
+    ['IPv4 inside IPv6', '::ffff:203.0.113.9', null, '203.0.113.9'],
+    ['the same in hexadecimal', '::ffff:cb00:7109', null, '203.0.113.9'],
+    ['IPv6 in another spelling', '2001:0DB8:0:0:0:0:0:1', null, '2001:db8::1'],
+    ['a zone', 'fe80::1%eth0', null, 'fe80::1'],
+    ['no socket', undefined, '198.51.100.1', 'unknown'],
+    ['an empty socket address', '', '10.0.0.1', 'unknown'],
+    ['one proxy', '10.0.0.1', '198.51.100.1', '198.51.100.1'],
+    ['a proxy written as IPv6', '::ffff:10.0.0.1', '198.51.100.1', '198.51.100.1'],
+    ['two proxies', '10.0.0.1', '198.51.100.1, 192.0.2.7', '198.51.100.1'],
+    ['an IPv6 proxy', 'fd12::5', '2001:db8::42', '2001:db8::42'],
+    ['a port', '10.0.0.1', '198.51.100.1:4711', '198.51.100.1'],
+    ['brackets', '10.0.0.1', '[2001:db8::42]', '2001:db8::42'],
+    ['brackets and a port', '10.0.0.1', '[2001:db8::42]:443', '2001:db8::42'],
+    ['IPv4 inside IPv6, forwarded', '10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1'],
+    ['proxies alone', '10.0.0.1', '10.0.0.3, 10.0.0.2', '10.0.0.3'],
+    ['nothing in the header', '10.0.0.1', '', '10.0.0.1'],
+    ['garbage at the end', '10.0.0.1', '198.51.100.1, unknown', '10.0.0.1'],
+    ['garbage in the middle', '10.0.0.1', '198.51.100.1, <script>, 192.0.2.7', '192.0.2.7'],
+    ['a leading zero', '10.0.0.1', '198.51.100.01', '10.0.0.1'],
+    ['half a bracket', '10.0.0.1', '[2001:db8::42', '10.0.0.1'],
+  ])('%s', (_, socket, forwarded, client) => {
+    expect(clientAddress(socket, forwarded, proxies)).toBe(client)
+  })
+
+  test('without trusted proxies the header means nothing', () => {
+    expect(clientAddress('203.0.113.9', '198.51.100.1', nobody)).toBe('203.0.113.9')
+    expect(clientAddress('127.0.0.1', '198.51.100.1', nobody)).toBe('127.0.0.1')
+  })
+
+  test('a client that is no proxy cannot name another address', () => {
+    expect(clientAddress('203.0.113.9', '198.51.100.1', proxies)).toBe('203.0.113.9')
+    expect(clientAddress('203.0.113.9', '198.51.100.1, 10.0.0.1', proxies)).toBe('203.0.113.9')
+  })
+
+  test('whatever a client writes, the proxy appends whom it saw and that one is taken', () => {
+    const written = fc.oneof(
+      fc.string(),
+      fc.array(fc.oneof(fc.ipV4(), fc.ipV6(), fc.constant('10.0.0.9'))).map((list) => list.join(', ')),
+    )
+    fc.assert(
+      fc.property(written, (forged) => {
+        expect(clientAddress('10.0.0.1', `${forged}, 203.0.113.9`, proxies)).toBe('203.0.113.9')
+        expect(clientAddress('10.0.0.1', `${forged}, 203.0.113.9, 192.0.2.7`, proxies)).toBe('203.0.113.9')
+      }),
+    )
+  })
+
+  test('a header of 64 KiB takes no time to speak of', () => {
+    const started = performance.now()
+    clientAddress('10.0.0.1', '10.0.0.1,'.repeat(7000), proxies)
+    clientAddress('10.0.0.1', `[${':'.repeat(65_000)}`, proxies)
+    expect(performance.now() - started).toBeLessThan(500)
+  })
+})
+
+describe('trustedProxies', () => {
+  test.each([
+    ['10.0.0.0/8', '10.255.0.1', true],
+    ['10.0.0.0/8', '11.0.0.1', false],
+    ['10.1.2.3/8', '10.9.9.9', true],
+    ['192.0.2.7', '192.0.2.7', true],
+    ['192.0.2.7', '192.0.2.8', false],
+    ['0.0.0.0/0', '198.51.100.1', true],
+    ['0.0.0.0/0', '2001:db8::1', false],
+    ['2001:db8::/32', '2001:db8:1::1', true],
+    ['2001:db8::/32', '2001:db9::1', false],
+    ['::1', '::1', true],
+    ['::ffff:10.0.0.0/104', '10.200.0.1', true],
+    ['::ffff:10.0.0.0/104', '11.0.0.1', false],
+    ['::ffff:192.0.2.7', '192.0.2.7', true],
+    [' , ', '127.0.0.1', false],
+    ['', 'unknown', false],
+    ['0.0.0.0/0, ::/0', 'unknown', false],
+  ])('%s has %s: %s', (list, address, has) => {
+    expect(trustedProxies(list).has(address)).toBe(has)
+  })
+
+  test.each([
+    '10.0.0.0/33',
+    '10.0.0.0/',
+    '10.0.0.0/-1',
+    '10.0.0.0/8/8',
+    '10.0.0',
+    'proxy.internal',
+    '2001:db8::/129',
+    '*',
+    'fe80::1%eth0',
+    '::ffff:10.0.0.0/90',
+    '/8',
+    '10.0.0.0/1e1',
+  ])('refuses %s and names it', (item) => {
+    expect(() => trustedProxies(`127.0.0.1, ${item}`)).toThrow(`"${item}"`)
+  })
+})
+
+describe('limitKeyOf', () => {
+  test.each([
+    ['203.0.113.9', '203.0.113.9'],
+    ['::ffff:203.0.113.9', '203.0.113.9'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8::1', '2001:db8:0:0::/64'],
+    ['2001:db8::1:0:0:1', '2001:db8:0:0::/64'],
+    ['2001:db8:1:2::', '2001:db8:1:2::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['::', '0:0:0:0::/64'],
+    ['::192.0.2.1', '0:0:0:0::/64'],
+    ['1:2:3:4:5:6:7::', '1:2:3:4::/64'],
+    ['unknown', 'unknown'],
+  ])('%s → %s', (address, key) => {
+    expect(limitKeyOf(address)).toBe(key)
+  })
+
+  test('one /64 is one key, and another /64 another', () => {
+    const half = fc.array(fc.integer({ min: 1, max: 0xffff }), { minLength: 4, maxLength: 4 }) // with zeros it could wrap IPv4
+    const text = (groups: number[]) => groups.map((group) => group.toString(16)).join(':')
+    fc.assert(
+      fc.property(half, half, half, half, (net, host, otherNet, otherHost) => {
+        const key = limitKeyOf(`${text(net)}:${text(host)}`)
+        expect(limitKeyOf(`${text(net)}:${text(otherHost)}`)).toBe(key)
+        if (text(net) !== text(otherNet)) expect(limitKeyOf(`${text(otherNet)}:${text(host)}`)).not.toBe(key)
+      }),
+    )
+  })
+})

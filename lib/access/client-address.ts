@@ -1,0 +1,90 @@
+import { BlockList, isIP, isIPv4, isIPv6, SocketAddress } from 'node:net'
+
+/** The proxies whose `X-Forwarded-For` is believed. */
+export interface TrustedProxies {
+  /** Takes an address as {@link clientAddress} gives it. */
+  has(address: string): boolean
+}
+
+const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/
+
+/** One spelling for each address: no zone, the canonical form of IPv6 (RFC 5952), IPv4 where IPv6 only wraps it. Undefined for no address. */
+function normalised(text: string): string | undefined {
+  if (isIPv4(text)) return text
+  const [address = ''] = text.split('%', 1)
+  if (!isIPv6(address)) return undefined
+  const canonical = new SocketAddress({ family: 'ipv6', address }).address
+  return MAPPED.exec(canonical)?.[1] ?? canonical
+}
+
+/** An entry of `X-Forwarded-For`, which some proxies write with brackets or a port. */
+function addressOfHop(hop: string): string | undefined {
+  const bare = /^\[([^\]]*)\](?::\d{1,5})?$/.exec(hop)?.[1] ?? /^([\d.]+):\d{1,5}$/.exec(hop)?.[1] ?? hop
+  return normalised(bare)
+}
+
+function addTo(list: BlockList, item: string) {
+  const [text = '', bits, ...rest] = item.split('/')
+  const address = text.includes('%') ? undefined : normalised(text)
+  const most = isIPv4(text) ? 32 : 128
+  const given = bits === undefined ? most : /^\d{1,3}$/.test(bits) ? Number(bits) : Number.NaN
+  const prefix = address !== undefined && isIPv4(address) ? given - (most - 32) : given // ::ffff:10.0.0.0/104 is 10.0.0.0/8
+  if (address === undefined || rest.length > 0 || !(given <= most) || prefix < 0) {
+    throw new Error(`"${item}" is neither an address nor a range such as 10.0.0.0/8 or fd00::/8`)
+  }
+  list.addSubnet(address, prefix, isIPv4(address) ? 'ipv4' : 'ipv6')
+}
+
+/**
+ * Reads KP_TRUSTED_PROXIES: addresses and CIDR ranges, IPv4 and IPv6, separated by commas. Nobody is trusted when it is empty.
+ * @throws Error naming the item that is neither.
+ */
+export function trustedProxies(list: string): TrustedProxies {
+  const ranges = new BlockList()
+  const items = list
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')
+  for (const item of items) addTo(ranges, item)
+  return {
+    has: (address) =>
+      items.length > 0 && isIP(address) !== 0 && ranges.check(address, isIPv4(address) ? 'ipv4' : 'ipv6'),
+  }
+}
+
+/**
+ * Who is calling: the socket's address, or behind trusted proxies the nearest address in `X-Forwarded-For` that is not one of
+ * them. Each proxy appends whom it saw, so the walk goes from the right and what a client wrote itself is never reached. Something that
+ * is no address ends it at the last good hop. `unknown` when the socket has no address.
+ */
+export function clientAddress(
+  socketAddress: string | undefined,
+  forwardedFor: string | null,
+  trusted: TrustedProxies,
+): string {
+  let client = socketAddress === undefined ? undefined : normalised(socketAddress)
+  if (client === undefined) return 'unknown'
+  if (forwardedFor === null) return client
+  for (const hop of forwardedFor.split(',').reverse()) {
+    if (!trusted.has(client)) return client
+    const address = addressOfHop(hop.trim())
+    if (address === undefined) return client
+    client = address
+  }
+  return client
+}
+
+/**
+ * Whom a limit per address counts: an IPv4 address itself, for IPv6 its /64, since a host may take any address of its subnet
+ * (RFC 4291 §2.5.1) and would otherwise have 2⁶⁴ limits.
+ */
+export function limitKeyOf(address: string): string {
+  const canonical = normalised(address)
+  if (canonical === undefined || isIPv4(canonical)) return canonical ?? address
+  const [head = '', tail = ''] = canonical.split('::')
+  const groupsOf = (part: string) => (part === '' ? [] : part.split(':'))
+  const before = groupsOf(head)
+  const after = groupsOf(tail)
+  const zeros = Array<string>(8 - before.length - after.length).fill('0')
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`
+}

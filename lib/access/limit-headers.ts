@@ -1,0 +1,19 @@
+import { WINDOW_SECONDS, type Window } from './limiter.ts'
+
+/**
+ * What a response says about its limit: the customary three (`X-RateLimit-Reset` in Unix seconds), the pair of
+ * draft-ietf-httpapi-ratelimit-headers (structured fields, RFC 9651: `q` and `r` in requests, `w` and `t` in seconds), and for a refused
+ * request `Retry-After` in seconds (RFC 9110 §10.2.3). `now` is system time, as the limiter's.
+ */
+export function limitHeaders(window: Window, requestClass: 'read' | 'write', now = new Date()): Record<string, string> {
+  const left = Math.ceil((window.resetAt.getTime() - now.getTime()) / 1000)
+  const wait = Math.min(WINDOW_SECONDS, Math.max(1, left)) // also where the clocks of two machines differ
+  return {
+    'X-RateLimit-Limit': String(window.limit),
+    'X-RateLimit-Remaining': String(window.remaining),
+    'X-RateLimit-Reset': String(Math.ceil(window.resetAt.getTime() / 1000)),
+    'RateLimit-Policy': `"${requestClass}";q=${window.limit};w=${WINDOW_SECONDS}`,
+    RateLimit: `"${requestClass}";r=${window.remaining};t=${wait}`,
+    ...(!window.allowed && { 'Retry-After': String(wait) }),
+  }
+}

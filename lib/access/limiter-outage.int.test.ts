@@ -1,0 +1,234 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type EmbeddedDatabase, startEmbedded } from '#lib/stores/postgres/embedded.ts'
+import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
+import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
+import type { Limiter } from './limiter.ts'
+import type { LimiterEvents } from './limiter-fallback.ts'
+import { limitsPool, postgresLimiter } from './limiter-postgres.ts'
+import { redisLimiter } from './limiter-redis.ts'
+
+/** A store that can be taken away. */
+interface Store {
+  /** Reached on its own address, or through the port given. */
+  open(events?: LimiterEvents, through?: number): { limiter: Limiter; close(): Promise<void> }
+  kill(): Promise<void>
+  start(): Promise<void>
+  /** It takes requests and answers none, until the returned function is called. */
+  hang(): Promise<() => Promise<void>>
+  address(): NetConnectOpts
+}
+
+/** Passes bytes on, until the connections of that moment go dead without a word, as behind a firewall that forgot them. */
+async function relayTo(target: NetConnectOpts) {
+  const sockets = new Set<Socket>()
+  const server = createServer((near) => {
+    const far = connect(target)
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => {}))
+    near.pipe(far)
+    far.pipe(near)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  return {
+    port: address !== null && typeof address === 'object' ? address.port : 0,
+    forget() {
+      for (const socket of sockets) socket.unpipe().pause()
+    },
+    close() {
+      server.close()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+async function timed<T>(work: () => Promise<T>) {
+  const started = performance.now()
+  return { value: await work(), milliseconds: performance.now() - started }
+}
+const admitted = async (limiter: Limiter, key: string, limit: number, count: number) => {
+  const windows = await Promise.all(Array.from({ length: count }, () => limiter.consume(key, limit)))
+  return windows.filter(({ allowed }) => allowed).length
+}
+const shared = (limiters: Limiter[]) =>
+  vi.waitFor(() => expect(limiters.map(({ degraded }) => degraded)).not.toContain(true), {
+    timeout: 15_000,
+    interval: 50,
+  })
+
+function outages(store: Store) {
+  test('killed in the middle: limits per process, and shared again when it is back', async () => {
+    const events = { onDegraded: vi.fn(), onRecovered: vi.fn() }
+    const [one, two] = [store.open(events), store.open()]
+    const limiters = [one.limiter, two.limiter]
+    expect((await admitted(one.limiter, 'before', 10, 8)) + (await admitted(two.limiter, 'before', 10, 8))).toBe(10)
+
+    await store.kill()
+    for (const limiter of limiters) {
+      const first = await timed(() => admitted(limiter, 'during', 10, 16))
+      expect(first.value).toBe(10) // each process its own ten, never none
+      expect(first.milliseconds).toBeLessThan(1500)
+      expect(limiter.degraded).toBe(true)
+      const later = await timed(() => admitted(limiter, 'during, later', 10, 16))
+      expect(later.value).toBe(10)
+      expect(later.milliseconds).toBeLessThan(100)
+    }
+    expect(events.onDegraded).toHaveBeenCalledTimes(1)
+    expect(events.onRecovered).not.toHaveBeenCalled()
+
+    await store.start()
+    await shared(limiters)
+    expect(events.onRecovered).toHaveBeenCalledTimes(1)
+    expect((await admitted(one.limiter, 'after', 10, 16)) + (await admitted(two.limiter, 'after', 10, 16))).toBe(10)
+    await one.close()
+    await two.close()
+  })
+
+  test('hanging: one second for those who find it so, nothing for later ones, and back by itself', async () => {
+    const { limiter, close } = store.open()
+    await limiter.consume('warm', 10)
+    const release = await store.hang()
+    try {
+      const first = await timed(() => admitted(limiter, 'hanging', 10, 16))
+      expect(first.value).toBe(10)
+      expect(first.milliseconds).toBeLessThan(1500)
+      expect(limiter.degraded).toBe(true)
+      const later = await timed(() => admitted(limiter, 'hanging, later', 10, 16))
+      expect(later.value).toBe(10)
+      expect(later.milliseconds).toBeLessThan(100)
+    } finally {
+      await release()
+    }
+    await shared([limiter])
+    expect(await admitted(limiter, 'no longer hanging', 10, 16)).toBe(10)
+    expect(limiter.degraded).toBe(false)
+    await close()
+  })
+
+  test('dead connections are let go of, and new ones found', async () => {
+    const relay = await relayTo(store.address())
+    const { limiter, close } = store.open({}, relay.port)
+    expect(await admitted(limiter, 'alive', 10, 16)).toBe(10)
+    expect(limiter.degraded).toBe(false)
+    relay.forget()
+    const first = await timed(() => admitted(limiter, 'dead', 10, 16))
+    expect(first.value).toBe(10)
+    expect(first.milliseconds).toBeLessThan(1500)
+    expect(limiter.degraded).toBe(true)
+    await shared([limiter])
+    expect(await admitted(limiter, 'found', 10, 16)).toBe(10)
+    expect(limiter.degraded).toBe(false)
+    relay.close()
+    await close()
+  })
+
+  test('down from the start: answered, and shared as soon as it comes', async () => {
+    await store.kill()
+    const { limiter, close } = store.open()
+    const first = await timed(() => admitted(limiter, 'early', 10, 16))
+    expect(first.value).toBe(10)
+    expect(first.milliseconds).toBeLessThan(1500)
+    expect(limiter.degraded).toBe(true)
+    await store.start()
+    await shared([limiter])
+    await close()
+  })
+
+  test('closing while it is down ends the probes', async () => {
+    await store.kill()
+    const events = { onRecovered: vi.fn() }
+    const { limiter, close } = store.open(events)
+    await limiter.consume('any', 1)
+    expect(limiter.degraded).toBe(true)
+    await close()
+    await store.start()
+    const witness = store.open()
+    await witness.limiter.consume('any', 1)
+    await shared([witness.limiter])
+    await witness.close()
+    expect(events.onRecovered).not.toHaveBeenCalled()
+  })
+}
+
+describe('PostgreSQL', () => {
+  let folder = ''
+  const secret = 'only for the database of this one test file'
+  let server: EmbeddedDatabase
+  let appUrl = ''
+  const start = async () => {
+    server = await startEmbedded(folder)
+  }
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'limits-'))
+    await start()
+    appUrl = (await prepareDatabase({ ownerUrl: server.ownerUrl('kp'), secret, mayCreateDatabase: true })).appUrl
+  })
+  afterAll(async () => {
+    await server?.stop()
+    if (folder) rmSync(folder, { recursive: true, force: true })
+  })
+
+  outages({
+    open(events, through) {
+      const url = new URL(appUrl)
+      if (through) {
+        url.searchParams.delete('host')
+        url.host = `127.0.0.1:${through}`
+      }
+      const pool = limitsPool(url.href)
+      const limiter = postgresLimiter(pool, events)
+      return {
+        limiter,
+        async close() {
+          await limiter.close()
+          await pool.end()
+        },
+      }
+    },
+    async kill() {
+      process.kill(server.pid, 'SIGKILL')
+      await server.stop()
+    },
+    start,
+    address: () => ({ path: join(new URL(appUrl).searchParams.get('host') ?? '', '.s.PGSQL.5432') }),
+    async hang() {
+      const holder = new pg.Client({ connectionString: server.ownerUrl('kp') })
+      await holder.connect()
+      await holder.query('BEGIN')
+      await holder.query('LOCK TABLE rate_limit_windows')
+      return () => holder.end()
+    },
+  })
+})
+
+const hasRedis = await isRedisInstalled()
+describe.skipIf(!hasRedis)(hasRedis ? 'Redis' : 'Redis (redis-server is not installed)', () => {
+  let server: TestRedis | undefined
+  const start = async () => {
+    server = await startRedis(server?.port)
+  }
+  beforeAll(start)
+  afterAll(() => server?.stop())
+
+  outages({
+    open(events, through = server?.port) {
+      const limiter = redisLimiter(`redis://127.0.0.1:${through}`, events)
+      return { limiter, close: () => limiter.close() }
+    },
+    kill: async () => server?.stop(),
+    start,
+    address: () => ({ host: '127.0.0.1', port: server?.port ?? 0 }),
+    async hang() {
+      const pid = server?.pid ?? 0
+      process.kill(pid, 'SIGSTOP')
+      return async () => {
+        process.kill(pid, 'SIGCONT')
+      }
+    },
+  })
+})

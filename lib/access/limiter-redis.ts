@@ -1,0 +1,61 @@
+import { createClient } from '@redis/client'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { type Limiter, UNREACHABLE, WINDOW_SECONDS } from './limiter.ts'
+import { type LimiterEvents, withFallback } from './limiter-fallback.ts'
+
+/** Answers the count and the instant at which the window ends (Redis 7, Valkey 7.2), the same for each of its requests. */
+const COUNT = `
+redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
+return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pexpiretime', KEYS[1])}`
+
+function connect(url: string) {
+  const client = createClient({
+    url,
+    disableOfflineQueue: true, // without a connection a command fails at once instead of waiting for one
+    socket: { connectTimeout: 900, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
+  })
+  client.on('error', () => {}) // the commands tell
+  const opened = client.connect()
+  opened.catch(() => {}) // ends so when it is let go of before it stands
+  const windows = new RateLimiterRedis({
+    storeClient: client,
+    useRedisPackage: true,
+    customIncrTtlLuaScript: COUNT,
+    keyPrefix: 'kp:limit',
+    points: UNREACHABLE,
+    duration: WINDOW_SECONDS,
+  })
+  return { client, opened, windows }
+}
+
+/**
+ * Limits that processes share through Redis 7 or Valkey 7.2 at `redis[s]://…`: one script call, one round trip. Redis forgets a window
+ * when it ends; its eviction policy should be `noeviction` or `volatile-ttl`, since an evicted window starts anew.
+ */
+export function redisLimiter(url: string, events?: LimiterEvents): Limiter {
+  let link = connect(url)
+  return withFallback(
+    {
+      store: 'redis',
+      async consume(key) {
+        await link.opened
+        const found = await link.windows.consume(key)
+        return { consumed: found.consumedPoints, resetAt: found.msBeforeNext } // the script's instant
+      },
+      async peek(key) {
+        await link.opened
+        const name = link.windows.getKey(key)
+        const [count, resetAt] = await link.client.multi().get(name).pExpireTime(name).execTyped()
+        return count === null ? undefined : { consumed: Number(count), resetAt }
+      },
+      reset() {
+        link.client.destroy()
+        link = connect(url)
+      },
+      async close() {
+        link.client.destroy()
+      },
+    },
+    events,
+  )
+}

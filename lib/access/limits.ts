@@ -1,0 +1,45 @@
+import type { Env } from '#lib/env.ts'
+import { type Limiter, memoryLimiter } from './limiter.ts'
+import type { LimiterEvents } from './limiter-fallback.ts'
+import { limitsPool, postgresLimiter } from './limiter-postgres.ts'
+import { redisLimiter } from './limiter-redis.ts'
+
+type Settings = Pick<Env, 'KP_LIMITS' | 'KP_REDIS_URL' | 'DATABASE_URL'>
+
+function open(store: Limiter['store'], env: Settings, events: LimiterEvents): Limiter {
+  if (store === 'redis' && env.KP_REDIS_URL) return redisLimiter(env.KP_REDIS_URL, events)
+  if (store === 'postgres' && env.DATABASE_URL) {
+    const pool = limitsPool(env.DATABASE_URL)
+    const limiter = postgresLimiter(pool, events)
+    return {
+      ...limiter,
+      get degraded() {
+        return limiter.degraded
+      },
+      close: () => limiter.close().then(() => pool.end()),
+    }
+  }
+  return memoryLimiter()
+}
+
+/**
+ * The limiter that the settings ask for, opened at its first use. Redis when it is given; memory when the supervisor knows that this
+ * process is alone (KP_LIMITS=memory); PostgreSQL otherwise, because other replicas cannot be ruled out.
+ */
+export function openLimiter(env: Settings, events: LimiterEvents): Limiter {
+  const store = env.KP_LIMITS !== 'auto' ? env.KP_LIMITS : env.KP_REDIS_URL ? 'redis' : 'postgres'
+  let opened: Limiter | undefined
+  const limiter = (): Limiter => {
+    opened ??= open(store, env, events)
+    return opened
+  }
+  return {
+    store,
+    consume: (key, limit) => limiter().consume(key, limit),
+    peek: (key, limit) => limiter().peek(key, limit),
+    get degraded() {
+      return opened?.degraded ?? false
+    },
+    close: async () => opened?.close(),
+  }
+}

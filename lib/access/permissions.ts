@@ -1,0 +1,32 @@
+import type { Permission, Verb } from '#lib/kernel/operation.ts'
+
+/** What lets an actor do a verb. One table for every domain: a new one needs no line here. */
+export type Standing =
+  | 'anonymous'
+  | 'agent'
+  | 'scope:read'
+  | 'scope:write'
+  | 'scope:admin'
+  | 'person'
+  | 'manager'
+  | 'auditor'
+  | 'admin'
+  | 'anonymous-reader'
+
+const allowed: Record<Verb, readonly Standing[]> = {
+  read: ['scope:read', 'scope:admin', 'person', 'manager', 'auditor', 'admin', 'anonymous-reader'],
+  write: ['scope:write', 'scope:admin', 'person', 'manager', 'admin'],
+  self: ['agent', 'person', 'manager', 'auditor', 'admin'],
+  person: ['person', 'manager', 'auditor', 'admin'],
+  audit: ['auditor', 'admin', 'scope:admin'],
+  admin: ['admin', 'scope:admin'],
+}
+const verbs = new Set<string>(Object.keys(allowed))
+const isVerb = (text: string): text is Verb => verbs.has(text)
+
+/** Denies what it does not know. */
+export function permits(standings: readonly Standing[], permission: Permission): boolean {
+  if (permission === 'public') return true
+  const verb = permission.slice(permission.lastIndexOf(':') + 1)
+  return isVerb(verb) && allowed[verb].some((standing) => standings.includes(standing))
+}

@@ -1,0 +1,87 @@
+import { decode } from 'next-auth/jwt'
+import { seenEvery } from '#lib/domains/accounts/rules.ts'
+import type { Clock } from '#lib/kernel/clock.ts'
+import { deriveKey } from '#lib/secret.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { type Caller, personCaller, type SessionRow } from './actor.ts'
+
+/** The secret that next-auth encrypts its cookie with. */
+export const sessionSecret = (secret: string): string => deriveKey(secret, 'next-auth session').toString('base64url')
+
+const cookieNames = ['__Secure-next-auth.session-token', 'next-auth.session-token']
+
+/** The session cookie's value out of a Cookie header (RFC 6265 §4.2); next-auth cuts a long one into `name.0`, `name.1` … */
+export function sessionCookie(header: string): string | undefined {
+  const cookies = header.split(';').map((pair) => {
+    const at = pair.indexOf('=')
+    return { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() }
+  })
+  for (const wanted of cookieNames) {
+    const whole = cookies.find(({ name }) => name === wanted)
+    if (whole) return whole.value
+    const pieces = cookies
+      .filter(({ name }) => name.startsWith(`${wanted}.`) && /^\d{1,2}$/.test(name.slice(wanted.length + 1)))
+      .sort((one, other) => Number(one.name.slice(wanted.length + 1)) - Number(other.name.slice(wanted.length + 1)))
+    if (pieces.length > 0) return pieces.map(({ value }) => value).join('')
+  }
+  return undefined
+}
+
+interface FoundSession extends SessionRow {
+  last_seen_at: Date
+  must_change_password: boolean
+}
+const selectSession = `SELECT s.id AS session_id, s.last_seen_at, a.id AS account_id, a.organisation_id, a.role::text AS role,
+    a.must_change_password, ARRAY(SELECT g.id FROM agents g WHERE g.owner_id = a.id ORDER BY g.id) AS agents
+  FROM sessions s JOIN accounts a ON a.id = s.account_id
+  WHERE s.id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2`
+
+/** Whoever still has a one-time password may look at their account and change it, and nothing else. */
+const confined = (caller: Caller): Caller => ({
+  ...caller,
+  actor: {
+    ...caller.actor,
+    can: (permission) =>
+      (permission === 'public' || permission.startsWith('accounts:')) && caller.actor.can(permission),
+  },
+})
+
+export interface SessionParts {
+  db: Database
+  clock: Clock
+  /** The installation's. */
+  secret: string
+}
+export type Sessions = ReturnType<typeof createSessions>
+
+/**
+ * Finds the person behind a cookie. Every request asks the database, so that a revoked session is refused on the very next one,
+ * on every replica. A cookie that is absent, expired or not ours is nobody's.
+ */
+export function createSessions({ db, clock, secret }: SessionParts) {
+  const key = sessionSecret(secret)
+
+  async function callerOfSession(id: string): Promise<Caller | undefined> {
+    const now = clock.now()
+    const [row] = await db.query<FoundSession>('session-caller', selectSession, [id, now])
+    if (!row) return undefined
+    if (now.getTime() - row.last_seen_at.getTime() >= seenEvery)
+      await db.query('session-seen', 'UPDATE sessions SET last_seen_at = $2 WHERE id = $1 AND last_seen_at < $2', [
+        id,
+        now,
+      ])
+    const caller = personCaller(row)
+    return row.must_change_password ? confined(caller) : caller
+  }
+
+  return {
+    callerOfSession,
+    async caller(cookieHeader: string): Promise<Caller | undefined> {
+      const token = sessionCookie(cookieHeader)
+      if (token === undefined) return undefined
+      // Whatever cannot be decrypted was not made by us, or is too old: both are nobody.
+      const claims = await decode({ token, secret: key }).catch(() => null)
+      return typeof claims?.sid === 'string' ? callerOfSession(claims.sid) : undefined
+    },
+  }
+}

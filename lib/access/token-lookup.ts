@@ -1,0 +1,110 @@
+import { hashKey, isKey } from '#lib/domains/tokens/rules.ts'
+import type { Clock } from '#lib/kernel/clock.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { TokenRow } from './actor.ts'
+
+const selectTokens = `SELECT t.hash, t.id, t.agent_id, t.scopes, t.expires_at, t.revoked_at, t.last_used_at,
+    a.organisation_id, a.tier, a.reads_per_minute, a.writes_per_minute, a.restricted_at
+  FROM tokens t JOIN agents a ON a.id = t.agent_id WHERE t.hash = ANY($1::bytea[])`
+
+/** How long uses are gathered before they are written, in milliseconds. */
+const usesEvery = 2_000
+
+export interface TokenLookup {
+  /** The token's row as the database has it now. Throws the 401 that fits. */
+  find(key: string): Promise<TokenRow>
+  /** Writes the uses gathered so far. */
+  flushUses(): Promise<void>
+  close(): Promise<void>
+}
+
+/**
+ * Finds tokens. Every request asks the database, so that a revoked token is refused on the very next one, on every replica;
+ * requests that arrive while a question is under way share the next.
+ */
+export function tokenLookup(db: Database, clock: Clock): TokenLookup {
+  type Waiting = { hash: Buffer; found: (row: TokenRow | undefined) => void; failed: (error: unknown) => void }
+  const waiting: Waiting[] = []
+  let asking = 0
+  let uses = new Map<string, Date>()
+  const timer = setInterval(() => void flushUses().catch(() => {}), usesEvery).unref()
+
+  async function ask(): Promise<void> {
+    asking++
+    while (waiting.length > 0) {
+      const group = waiting.splice(0, 500)
+      try {
+        const rows = await db.query<TokenRow & { hash: Buffer }>('token-lookup', selectTokens, [
+          group.map(({ hash }) => hash),
+        ])
+        const byHash = new Map(rows.map((row) => [row.hash.toString('base64'), row]))
+        for (const { hash, found } of group) found(byHash.get(hash.toString('base64')))
+      } catch (error) {
+        for (const { failed } of group) failed(error)
+      }
+    }
+    asking--
+  }
+
+  async function flushUses(): Promise<void> {
+    if (uses.size === 0) return
+    const written = uses
+    uses = new Map()
+    await db.query(
+      'token-uses',
+      'UPDATE tokens t SET last_used_at = u.at FROM unnest($1::text[], $2::timestamptz[]) AS u(id, at) WHERE t.id = u.id AND (t.last_used_at IS NULL OR t.last_used_at < u.at)',
+      [[...written.keys()], [...written.values()]],
+    )
+  }
+
+  /** The first use is written at once: agents that never used a token are purged, and a crash must not make one of them. */
+  async function firstUse(row: TokenRow, now: Date): Promise<void> {
+    const rows = await db.query(
+      'token-first-use',
+      `WITH agent AS (UPDATE agents SET first_used_at = coalesce(first_used_at, $2) WHERE id = $3 RETURNING id)
+       UPDATE tokens t SET last_used_at = $2 FROM agent WHERE t.id = $1 RETURNING t.id`,
+      [row.id, now, row.agent_id],
+    )
+    if (rows.length === 0) throw unknown()
+  }
+
+  const unknown = () => new Problem('token_invalid', { detail: 'No such token.', headers: challenge('invalid_token') })
+
+  return {
+    flushUses,
+    async find(key) {
+      if (!isKey(key))
+        throw new Problem('token_invalid', {
+          detail: 'This is not a KnowledgePulse token (a character is missing or wrong).',
+          headers: challenge('invalid_token'),
+        })
+      const row = await new Promise<TokenRow | undefined>((found, failed) => {
+        waiting.push({ hash: hashKey(key), found, failed })
+        // Two questions at once at most; the rest gather.
+        if (asking < 2) void ask()
+      })
+      const now = clock.now()
+      if (!row) throw unknown()
+      if (row.revoked_at)
+        throw new Problem('token_revoked', {
+          detail: 'Use another token, or register.',
+          headers: challenge('invalid_token'),
+        })
+      if (row.expires_at && row.expires_at <= now)
+        throw new Problem('token_expired', { detail: 'Rotate or create a token.', headers: challenge('invalid_token') })
+      if (row.last_used_at === null) await firstUse(row, now)
+      else uses.set(row.id, now)
+      return row
+    },
+    async close() {
+      clearInterval(timer)
+      await flushUses()
+    },
+  }
+}
+
+/** RFC 6750 §3 challenge. */
+export const challenge = (error?: string): Record<string, string> => ({
+  'WWW-Authenticate': `Bearer realm="KnowledgePulse"${error ? `, error="${error}"` : ''}`,
+})

@@ -1,0 +1,203 @@
+import packageJson from '../package.json' with { type: 'json' }
+import { createAccess } from './access/access.ts'
+import type { Caller } from './access/actor.ts'
+import { trustedProxies } from './access/client-address.ts'
+import { purgeExpiredWindows } from './access/limiter-postgres.ts'
+import { openLimiter } from './access/limits.ts'
+import { nextAuthOptions } from './access/next-auth.ts'
+import { createSessions } from './access/sessions.ts'
+import { tokenLookup } from './access/token-lookup.ts'
+import { accountsJobs } from './domains/accounts/jobs.ts'
+import { enqueueNotice } from './domains/accounts/notices.ts'
+import { accountsService, createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
+import { agentsJobs } from './domains/agents/jobs.ts'
+import { agentOf, profileOf } from './domains/agents/rows.ts'
+import { noticeVersion } from './domains/agents/rules.ts'
+import { agentsService } from './domains/agents/service.ts'
+import { auditJobs } from './domains/audit/jobs.ts'
+import { auditLog } from './domains/audit/log.ts'
+import { auditService } from './domains/audit/service.ts'
+import { recordDeletion } from './domains/erasure/deletion-log.ts'
+import { erasureJobs } from './domains/erasure/jobs.ts'
+import { erasureService } from './domains/erasure/service.ts'
+import { createSigner } from './domains/erasure/signing.ts'
+import { idempotencyHolder } from './domains/idempotency/holders.ts'
+import { idempotencyJobs } from './domains/idempotency/jobs.ts'
+import { idempotencyRecords } from './domains/idempotency/records.ts'
+import { unitHolder } from './domains/knowledge/holders.ts'
+import { knowledgeJobs } from './domains/knowledge/jobs.ts'
+import { knowledgeService } from './domains/knowledge/service.ts'
+import { settingsService } from './domains/settings/service.ts'
+import { tokensJobs } from './domains/tokens/jobs.ts'
+import { tokensService } from './domains/tokens/service.ts'
+import { type Env, publicUrl, readEnv } from './env.ts'
+import { createHandle } from './http/handle.ts'
+import { clientAddresses, createRoute } from './http/route.ts'
+import { serviceUseCases } from './http/service.ts'
+import { type Clock, systemClock } from './kernel/clock.ts'
+import type { Context, GatePorts } from './kernel/context.ts'
+import { logFault, logNotice } from './kernel/fault-log.ts'
+import type { DataHolder } from './kernel/holder.ts'
+import { newId } from './kernel/ids.ts'
+import type { RunnableJob } from './kernel/job.ts'
+import type { RawInput } from './kernel/operation.ts'
+import { isUseCase, type UseCase } from './kernel/use-case.ts'
+import { installationSecret } from './secret.ts'
+import { fileLedger } from './stores/ledger/ledger.ts'
+import { openMail } from './stores/mail/mail.ts'
+import { openDatabase } from './stores/postgres/database.ts'
+
+export interface AppOptions {
+  env: Env
+  clock?: Clock
+}
+
+/** Connects stores, builds the services, lists operations, jobs and holders. Opens no connection before the first request. */
+export function createApp({ env, clock = systemClock }: AppOptions) {
+  const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse')
+  const secret = lazily(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))
+  const origin = publicUrl(env)
+  const ledger = fileLedger(env.KP_LEDGER_URL ?? `${env.KP_DATA_DIR}/erasures`)
+  const mail = openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR })
+  const limiter = openLimiter(env, {
+    onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
+    onRecovered: () => logNotice('limits are shared again'),
+  })
+  const log = auditLog(db)
+  const gate: GatePorts = { clock, transaction: db.transaction, ...log, idempotency: idempotencyRecords }
+  const signer = createSigner(db, secret)
+  const holders: DataHolder[] = []
+  const facts = { backupDays: env.KP_BACKUP_DAYS }
+  const erasures = erasureService({ db, ledger, signer, holders, clock, issuer: origin, facts })
+  const lookup = tokenLookup(db, clock)
+
+  const settings = settingsService(db)
+  const accounts = accountsService(db, { gate, tries: limiter })
+  const tokens = tokensService(db, {
+    agentOf,
+    profileOf: profileOf(db),
+    gate,
+    notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
+  })
+  const agents = agentsService(db, {
+    registration: {
+      mode: env.KP_REGISTRATION,
+      explicitConsent: env.KP_EXPLICIT_CONSENT,
+      lawfulBasis: env.KP_LAWFUL_BASIS,
+      notice: { version: noticeVersion, url: `${origin}/privacy` },
+    },
+    tokens,
+    createOrganisation,
+    dropOrganisationIfEmpty,
+  })
+
+  // A new domain is one line here: what it offers, what it does by the clock, what it answers for.
+  const domains = {
+    accounts: { offers: accounts, jobs: accountsJobs(db, mail, origin) },
+    agents: { offers: agents, jobs: agentsJobs({ dropOrganisationIfEmpty, recordDeletion }) },
+    tokens: { offers: tokens, jobs: tokensJobs({ purgeWindows: () => purgeExpiredWindows(db.pool, new Date()) }) },
+    settings: { offers: settings },
+    knowledge: {
+      offers: knowledgeService({ db, erasures, strict: env.KP_SANITIZER_STRICT }),
+      jobs: knowledgeJobs(db),
+      holders: [unitHolder(db)],
+    },
+    audit: { offers: auditService(db), jobs: auditJobs(db, log) },
+    receipts: { offers: erasures.receipts, jobs: erasureJobs(erasures) },
+    idempotency: { offers: {}, jobs: idempotencyJobs(db), holders: [idempotencyHolder(db)] },
+  } satisfies Record<string, { offers: object; jobs?: RunnableJob[]; holders?: DataHolder[] }>
+
+  const service = serviceUseCases(
+    {
+      postgresql: async () =>
+        (await db.pool.query('SELECT 1').catch(() => undefined)) ? { state: 'ok' } : { state: 'down' },
+      limits: async () =>
+        limiter.degraded
+          ? { state: 'degraded', detail: `${limiter.store} does not answer; limits are per process` }
+          : { state: 'ok' },
+    },
+    () => useCases.map(({ operation }) => operation),
+    packageJson.version,
+  )
+  for (const domain of Object.values(domains)) if ('holders' in domain) holders.push(...domain.holders)
+  const offered = [...Object.values(domains).map(({ offers }) => offers), service]
+  const useCases: UseCase[] = offered.flatMap((offers) => Object.values(offers).filter(isUseCase))
+
+  const people = lazily(() => createSessions({ db, clock, secret: secret() }))
+  const access = createAccess({
+    tokens: lookup,
+    limiter,
+    session: (cookie) => people().caller(cookie),
+    anonymousReading: settings.anonymousReading,
+    keepRefusal: tokens.keepRefusal,
+  })
+  const handle = createHandle({ access, gate, origin })
+  const address = () => clientAddresses.getStore() ?? 'unknown'
+
+  return {
+    ...(Object.fromEntries(Object.entries(domains).map(([name, { offers }]) => [name, offers])) as {
+      [D in keyof typeof domains]: (typeof domains)[D]['offers']
+    }),
+    service,
+    useCases,
+    jobs: Object.values(domains).flatMap((domain): RunnableJob[] => ('jobs' in domain ? domain.jobs : [])),
+    holders,
+    db,
+    gate,
+    env,
+    erasures,
+    signer,
+    ledger,
+    mail,
+    handle,
+    route: createRoute(handle),
+    proxies: lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES)),
+    openApi: service.describe,
+    authOptions: lazily(() =>
+      nextAuthOptions({
+        accounts,
+        secret: secret(),
+        publicUrl: origin,
+        address,
+        reportFault: (error) => logFault(error, { operationId: 'signIn' }),
+      }),
+    ),
+    /** The person whom the browser's cookies stand for, as the database has it now. */
+    personFromCookies: (cookies: string): Promise<Caller | undefined> => people().caller(cookies),
+    /** What a page does for the person behind it: the same use-cases through the same gate. Throws the problem. */
+    async asPerson(cookies: string, useCase: UseCase, input: Partial<RawInput> = {}): Promise<unknown> {
+      const caller = await access.identify(
+        { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
+        address(),
+      )
+      const ctx: Context = { actor: caller.actor, ip: address(), requestId: newId('req'), gate, now: clock.now() }
+      return (await useCase.execute(ctx, { params: {}, query: {}, headers: {}, body: undefined, ...input })).body
+    },
+    /** Writes what is gathered and lets go of every connection. */
+    async close(): Promise<void> {
+      await lookup.close()
+      await log.drain()
+      await ledger.close()
+      await limiter.close()
+      mail.close()
+      await db.close()
+    },
+  }
+}
+export type App = ReturnType<typeof createApp>
+
+function lazily<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+declare global {
+  var knowledgePulse: App | undefined
+}
+// The front and Next's bundle each load this file; one process has one application, so that its limits and its connections are one.
+globalThis.knowledgePulse ??= createApp({ env: readEnv() })
+export const app: App = globalThis.knowledgePulse
+export const route: App['route'] = app.route

@@ -1,0 +1,119 @@
+import type { z } from 'zod'
+import type { OperationShape, Output } from '#lib/kernel/operation.ts'
+import type { Issue, ProblemCode } from '#lib/kernel/problem.ts'
+
+/** A refusal as the API words it (RFC 9457). */
+export interface ProblemDocument {
+  title: string
+  status: number
+  /** `unreachable` when no answer came at all, `unknown` when the answer was not the API's. */
+  code: ProblemCode | 'unreachable' | 'unknown'
+  detail?: string
+  issues?: Issue[]
+  /** The request's id, to find it in the log by. */
+  instance?: string
+}
+
+/** What {@link send} throws. */
+export class RequestRefused extends Error {
+  readonly problem: ProblemDocument
+  /** Seconds after which it is worth trying again; undefined where the answer does not say. */
+  readonly retryAfter: number | undefined
+  constructor(problem: ProblemDocument, options: { retryAfter?: number; cause?: unknown } = {}) {
+    super(problem.detail ?? problem.title, options.cause === undefined ? {} : { cause: options.cause })
+    this.name = 'RequestRefused'
+    this.problem = problem
+    this.retryAfter = options.retryAfter
+  }
+}
+
+type Sent<O, K extends string> = O extends Record<K, infer S extends z.ZodType> ? z.input<S> : undefined
+/** The parts that the operation has, as they are before it reads them. */
+export interface RequestParts<O extends OperationShape> {
+  params?: Sent<O, 'params'>
+  query?: Sent<O, 'query'>
+  headers?: Sent<O, 'headers'>
+  body?: Sent<O, 'body'>
+}
+export interface Target {
+  /** Origin of the installation; empty within its own pages. */
+  baseUrl?: string
+  token?: string | undefined
+  idempotencyKey?: string
+  signal?: AbortSignal
+  fetch?: typeof fetch
+}
+export interface Received<O extends OperationShape> {
+  status: number
+  headers: Headers
+  body: Output<O>
+}
+
+/** Names and values as text; what is undefined stays away. */
+const textsOf = (part: unknown): [string, string][] =>
+  Object.entries(part ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
+
+function addressOf(operation: OperationShape, params: unknown, query: unknown, baseUrl: string): string {
+  const named = new Map(textsOf(params))
+  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(named.get(name) ?? ''))
+  const search = new URLSearchParams(textsOf(query))
+  return `${baseUrl.replace(/\/$/, '')}${path}${search.size > 0 ? `?${search}` : ''}`
+}
+
+const isDocument = (value: unknown): value is ProblemDocument =>
+  typeof value === 'object' && value !== null && 'code' in value && 'title' in value && 'status' in value
+
+async function refusalOf(response: Response): Promise<RequestRefused> {
+  const text = await response.text()
+  let parsed: unknown
+  try {
+    parsed = JSON.parse(text)
+  } catch {
+    parsed = undefined // a proxy's page, or nothing
+  }
+  const after = Number(response.headers.get('retry-after') ?? Number.NaN)
+  return new RequestRefused(
+    isDocument(parsed) ? parsed : { title: `HTTP ${response.status}`, status: response.status, code: 'unknown' },
+    Number.isFinite(after) ? { retryAfter: after } : {},
+  )
+}
+
+/**
+ * Calls an operation over HTTP and gives its answer with status and headers. Throws {@link RequestRefused} for every answer that
+ * is not a success, and when none came.
+ */
+export async function send<O extends OperationShape>(
+  operation: O,
+  parts: RequestParts<O> = {},
+  { baseUrl = '', token, idempotencyKey, signal, fetch: call = fetch }: Target = {},
+): Promise<Received<O>> {
+  const headers = new Headers({ Accept: operation.produces?.join(', ') ?? 'application/json' })
+  for (const [name, value] of textsOf(parts.headers)) headers.set(name, value)
+  if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
+  if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey)
+  if (parts.body !== undefined) headers.set('Content-Type', 'application/json')
+  let response: Response
+  try {
+    response = await call(addressOf(operation, parts.params, parts.query, baseUrl), {
+      method: operation.method.toUpperCase(),
+      headers,
+      ...(parts.body !== undefined && { body: JSON.stringify(parts.body) }),
+      ...(signal && { signal }),
+    })
+  } catch (cause) {
+    throw new RequestRefused({ title: 'No answer', status: 0, code: 'unreachable' }, { cause })
+  }
+  if (!response.ok) throw await refusalOf(response)
+  const text = await response.text()
+  const isJson = response.headers.get('content-type')?.includes('json') && !operation.produces
+  const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text
+  // The server checked its answer against the same schema before sending it.
+  return { status: response.status, headers: response.headers, body: body as Output<O> }
+}
+
+/** As {@link send}, for those who want the body alone. */
+export const request = async <O extends OperationShape>(
+  operation: O,
+  parts: RequestParts<O> = {},
+  target: Target = {},
+): Promise<Output<O>> => (await send(operation, parts, target)).body

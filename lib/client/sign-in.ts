@@ -1,0 +1,56 @@
+import { RequestRefused } from './request.ts'
+
+type SignInRefusal = 'wrong' | 'cookies' | 'rate_limited' | 'unavailable' | 'unreachable' | 'internal'
+
+/** Why nobody was signed in. `retryAfter` in seconds, where waiting helps. */
+export class SignInRefused extends Error {
+  readonly reason: SignInRefusal
+  readonly retryAfter: number | undefined
+  constructor(reason: SignInRefusal, retryAfter?: number) {
+    super(reason)
+    this.name = 'SignInRefused'
+    this.reason = reason
+    this.retryAfter = retryAfter
+  }
+}
+
+async function answer(path: string, init?: RequestInit): Promise<Record<string, unknown>> {
+  try {
+    const response = await fetch(path, init)
+    const body: unknown = await response.json()
+    return typeof body === 'object' && body !== null ? { ...body } : {}
+  } catch (cause) {
+    throw new RequestRefused({ title: 'No answer', status: 0, code: 'unreachable' }, { cause })
+  }
+}
+
+/** next-auth takes a form with its own token against requests from other sites, and answers with the address to go to. */
+async function post(path: string, fields: Record<string, string>): Promise<URL> {
+  const { csrfToken } = await answer('/api/auth/csrf')
+  const body = new URLSearchParams({ ...fields, csrfToken: String(csrfToken), json: 'true' })
+  const { url } = await answer(path, { method: 'POST', body })
+  return new URL(String(url ?? ''), window.location.origin)
+}
+
+/** Opens a session; the browser has its cookie afterwards. Throws {@link SignInRefused}. */
+export async function signIn(credentials: { email: string; password: string }): Promise<void> {
+  let next: URL
+  try {
+    next = await post('/api/auth/callback/credentials', credentials)
+  } catch {
+    throw new SignInRefused('unreachable')
+  }
+  // Without its cookie next-auth sends to its own form.
+  if (next.searchParams.has('csrf')) throw new SignInRefused('cookies')
+  const error = next.searchParams.get('error')
+  if (error === null) return
+  const [code = '', seconds = ''] = error.split(':')
+  if (code === 'CredentialsSignin') throw new SignInRefused('wrong')
+  if (code === 'rate_limited' || code === 'unavailable') throw new SignInRefused(code, Number(seconds) || undefined)
+  throw new SignInRefused('internal')
+}
+
+/** Ends the session, on the server too. */
+export async function signOut(): Promise<void> {
+  await post('/api/auth/signout', {})
+}

@@ -1,0 +1,481 @@
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { encode } from 'next-auth/jwt'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { createSessions, sessionSecret } from '#lib/access/sessions.ts'
+import { auditLog } from '#lib/domains/audit/log.ts'
+import { movableClock } from '#lib/kernel/clock.ts'
+import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { UseCase } from '#lib/kernel/use-case.ts'
+import { openMail } from '#lib/stores/mail/mail.ts'
+import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { accountsJobs } from './jobs.ts'
+import { oneTimePassword } from './rules.ts'
+import { accountsService, createAccount, createOrganisation, dropOrganisationIfEmpty } from './service.ts'
+import type { OpenSession, Tries } from './sign-in.ts'
+
+const secret = 'only for this test, thirty-two or more'
+const clock = movableClock(new Date())
+const email = 'ada@example.org'
+const url = 'https://registry.example'
+const visit = {
+  address: '192.0.2.1',
+  userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0',
+  locale: 'zh',
+} as const
+
+/** Windows of one minute, as the limiter has them. */
+function countingTries(): Tries & { reset(): void } {
+  let counts = new Map<string, number>()
+  return {
+    reset() {
+      counts = new Map()
+    },
+    async consume(key, limit) {
+      const used = (counts.get(key) ?? 0) + 1
+      counts.set(key, used)
+      return { allowed: used <= limit, resetAt: new Date(clock.now().getTime() + 60_000) }
+    },
+  }
+}
+const tries = countingTries()
+const dataDir = mkdtempSync(join(tmpdir(), 'kp-accounts-'))
+
+let database: TestDatabase
+let db: Database
+let gate: GatePorts
+let accounts: ReturnType<typeof accountsService>
+let sessions: ReturnType<typeof createSessions>
+let password: string
+let accountId: string
+
+beforeAll(async () => {
+  database = await testDatabase()
+  db = openDatabase(database.appUrl)
+  gate = {
+    clock,
+    transaction: db.transaction,
+    ...auditLog(db),
+    idempotency: { claim: async () => undefined, complete: async () => {} },
+  }
+  accounts = accountsService(db, { gate, tries })
+  sessions = createSessions({ db, clock, secret })
+})
+afterAll(async () => {
+  await db?.close()
+  await database?.drop()
+  rmSync(dataDir, { recursive: true })
+})
+beforeEach(async () => {
+  tries.reset()
+  await db.pool.query('DELETE FROM sessions')
+  await db.pool.query('DELETE FROM accounts')
+  password = oneTimePassword()
+  accountId = await db.transaction(async (tx) => {
+    const organisationId = await createOrganisation(tx, 'Example', clock.now())
+    const account = { organisationId, email: 'Ada@Example.org', name: 'Ada', role: 'admin', password } as const
+    return createAccount(tx, { ...account, mustChangePassword: false, now: clock.now() })
+  })
+})
+
+const open = async (word = password): Promise<OpenSession> => {
+  const opened = await accounts.signIn({ email, password: word }, visit)
+  if (!opened) throw new Error('not signed in')
+  return opened
+}
+const cookieOf = async (sessionId: string, key = sessionSecret(secret)): Promise<string> =>
+  `locale=en; next-auth.session-token=${await encode({ token: { sid: sessionId }, secret: key, maxAge: 600 })}`
+const actorOf = async (session: OpenSession): Promise<Actor> => {
+  const caller = await sessions.callerOfSession(session.sessionId)
+  if (!caller) throw new Error('the session is over')
+  return caller.actor
+}
+const run = async (
+  useCase: UseCase,
+  session: OpenSession,
+  raw: { params?: Record<string, string>; body?: unknown } = {},
+) => {
+  const ctx: Context = { actor: await actorOf(session), ip: visit.address, requestId: 'req_1', gate, now: clock.now() }
+  const { body } = await useCase.execute(ctx, { params: raw.params ?? {}, query: {}, headers: {}, body: raw.body })
+  return body
+}
+const refused = async (work: Promise<unknown>): Promise<Problem> => {
+  const error = await work.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!Problem.is(error)) throw new Error(`expected a refusal, not ${String(error)}`)
+  return error
+}
+const entriesFor = async (resourceId: string) =>
+  (
+    await db.pool.query(
+      'SELECT action, agent_id, resource_type, details FROM audit_entries WHERE resource_id = $1 ORDER BY at, id',
+      [resourceId],
+    )
+  ).rows
+
+describe('signing in', () => {
+  test('opens a session of eight hours, which the audit log knows', async () => {
+    const opened = await open()
+    expect(opened.expiresAt.getTime() - clock.now().getTime()).toBe(8 * 3_600_000)
+    expect(await entriesFor(opened.sessionId)).toEqual([
+      { action: 'update', agent_id: `user:${accountId}`, resource_type: 'session', details: { operation: 'signIn' } },
+    ])
+    const { rows } = await db.pool.query(
+      'SELECT user_agent, locale FROM sessions s JOIN accounts a ON a.id = s.account_id',
+    )
+    expect(rows).toEqual([{ user_agent: 'Firefox on Linux', locale: 'zh' }])
+  })
+
+  test('takes the address in any case, and the password in that one alone', async () => {
+    expect(await accounts.signIn({ email: ' ADA@example.ORG ', password }, visit)).toBeDefined()
+    expect(await accounts.signIn({ email, password: password.toUpperCase() }, visit)).toBeUndefined()
+    expect(await accounts.signIn({ email, password: '' }, visit)).toBeUndefined()
+  })
+
+  test('answers an unknown address as it answers a wrong password, after the same work', async () => {
+    const timed = async (address: string) => {
+      const start = performance.now()
+      const answer = await accounts.verifyPassword(address, 'a wrong password')
+      return { answer, took: performance.now() - start }
+    }
+    await timed(email)
+    const known: number[] = []
+    const unknown: number[] = []
+    for (let round = 0; round < 8; round++) {
+      const one = await timed(email)
+      const other = await timed('nobody@example.org')
+      expect(one.answer).toBe(other.answer)
+      known.push(one.took)
+      unknown.push(other.took)
+    }
+    // The hash is the work: without it the unknown address would be answered in a twentieth of the time.
+    expect(Math.min(...unknown)).toBeGreaterThan(Math.min(...known) / 3)
+  })
+
+  test('is refused after five tries a minute, with the right password too, alike for known and unknown addresses', async () => {
+    const refusals: unknown[] = []
+    for (const address of [email, 'nobody@example.org']) {
+      for (let guess = 0; guess < 5; guess++)
+        expect(await accounts.signIn({ email: address, password: 'a wrong password' }, visit)).toBeUndefined()
+      const problem = await refused(accounts.signIn({ email: address, password }, visit))
+      refusals.push({ ...problem.toJSON(), ...problem.headers })
+    }
+    expect(refusals[0]).toMatchObject({ code: 'rate_limited', 'Retry-After': '60' })
+    expect(refusals[1]).toEqual(refusals[0])
+    expect(await accounts.signIn({ email, password }, { ...visit, address: '192.0.2.2' })).toBeDefined()
+  })
+
+  test('is refused to an address that tries twenty accounts a minute', async () => {
+    for (let guess = 0; guess < 20; guess++)
+      await accounts.signIn({ email: `${guess}@example.org`, password: 'x' }, visit)
+    expect(await refused(accounts.signIn({ email, password }, visit))).toMatchObject({ code: 'rate_limited' })
+  })
+})
+
+describe('a session', () => {
+  test('is found by its cookie, whole or in pieces', async () => {
+    const { sessionId } = await open()
+    const cookie = await cookieOf(sessionId)
+    expect((await sessions.caller(cookie))?.actor).toMatchObject({
+      kind: 'person',
+      id: `user:${accountId}`,
+      sessionId,
+      isAdmin: true,
+    })
+    const value = cookie.split('session-token=')[1] ?? ''
+    const pieces = `next-auth.session-token.1=${value.slice(60)}; next-auth.session-token.0=${value.slice(0, 60)}`
+    expect((await sessions.caller(pieces))?.actor.sessionId).toBe(sessionId)
+    expect((await sessions.caller(cookie.replace('next-auth.', '__Secure-next-auth.')))?.actor.sessionId).toBe(
+      sessionId,
+    )
+  })
+
+  test('is nobody when the cookie is absent, tampered with, of another secret, or expired', async () => {
+    const { sessionId } = await open()
+    const cookie = await cookieOf(sessionId)
+    const old = await encode({ token: { sid: sessionId }, secret: sessionSecret(secret), maxAge: -60 })
+    const last = cookie.at(-2)
+    for (const wrong of [
+      '',
+      'theme=dark',
+      `${cookie.slice(0, -2)}${last === 'A' ? 'B' : 'A'}${cookie.at(-1)}`,
+      'next-auth.session-token=nonsense',
+      `next-auth.session-token=${sessionId}`,
+      `next-auth.session-token=${old}`,
+      await cookieOf(sessionId, sessionSecret('another installation')),
+    ])
+      expect(await sessions.caller(wrong)).toBeUndefined()
+    expect(await sessions.caller(cookie)).toBeDefined()
+  })
+
+  test('ends after eight hours', async () => {
+    const { sessionId } = await open()
+    clock.advance(8 * 3_600_000 - 1)
+    expect(await sessions.callerOfSession(sessionId)).toBeDefined()
+    clock.advance(1)
+    expect(await sessions.callerOfSession(sessionId)).toBeUndefined()
+  })
+
+  test('notes when it was last seen, to the minute', async () => {
+    const { sessionId } = await open()
+    const seen = async () =>
+      (await db.pool.query('SELECT last_seen_at FROM sessions WHERE id = $1', [sessionId])).rows[0].last_seen_at
+    const first = await seen()
+    clock.advance(59_000)
+    await sessions.callerOfSession(sessionId)
+    expect(await seen()).toEqual(first)
+    clock.advance(1_000)
+    await sessions.callerOfSession(sessionId)
+    expect(await seen()).toEqual(clock.now())
+  })
+
+  test('knows the agents that the person owns', async () => {
+    const session = await open()
+    await db.pool.query(
+      `INSERT INTO agents (id, organisation_id, owner_id, lawful_basis, notice_version, created_at)
+       SELECT 'agent_1', organisation_id, id, 'consent', '1', now() FROM accounts`,
+    )
+    expect((await actorOf(session)).agents).toEqual(['agent_1'])
+    await db.pool.query('DELETE FROM agents')
+  })
+
+  test('that is signed out is refused on the next request, and signing out again changes nothing', async () => {
+    const { sessionId } = await open()
+    const cookie = await cookieOf(sessionId)
+    await accounts.closeSession(sessionId, visit.address)
+    await accounts.closeSession(sessionId, visit.address)
+    expect(await sessions.caller(cookie)).toBeUndefined()
+    expect((await entriesFor(sessionId)).map(({ details }) => details.operation)).toEqual(['signIn', 'signOut'])
+  })
+
+  test('is listed, marked, and revoked by its owner', async () => {
+    const other = await open()
+    clock.advance(1000)
+    const mine = await open()
+    expect(await run(accounts.sessions, mine)).toMatchObject({
+      total: 2,
+      data: [
+        { session_id: mine.sessionId, is_current: true, browser: 'Firefox on Linux' },
+        { session_id: other.sessionId, is_current: false },
+      ],
+    })
+    await run(accounts.revokeSession, mine, { params: { id: other.sessionId } })
+    expect(await sessions.callerOfSession(other.sessionId)).toBeUndefined()
+    expect(await run(accounts.sessions, mine)).toMatchObject({ total: 1 })
+    expect(await refused(run(accounts.revokeSession, mine, { params: { id: other.sessionId } }))).toMatchObject({
+      code: 'not_found',
+    })
+  })
+
+  test('of somebody else can be neither seen nor revoked, and looks like one that is not there', async () => {
+    const mine = await open()
+    const strange = await db.transaction(async (tx) => {
+      const organisationId = await createOrganisation(tx, 'Other', clock.now())
+      const id = await createAccount(tx, {
+        organisationId,
+        email: 'eve@example.net',
+        name: 'Eve',
+        role: 'admin',
+        password,
+        mustChangePassword: false,
+        now: clock.now(),
+      })
+      await tx.session.create({
+        data: {
+          id: 'ses_strange',
+          accountId: id,
+          createdAt: clock.now(),
+          lastSeenAt: clock.now(),
+          expiresAt: new Date(clock.now().getTime() + 1000),
+        },
+      })
+      return 'ses_strange'
+    })
+    const told = await refused(run(accounts.revokeSession, mine, { params: { id: strange } }))
+    expect(told.toJSON()).toEqual(
+      (await refused(run(accounts.revokeSession, mine, { params: { id: 'ses_none' } }))).toJSON(),
+    )
+    expect(await run(accounts.sessions, mine)).toMatchObject({ total: 1 })
+    expect(await sessions.callerOfSession(strange)).toBeDefined()
+  })
+
+  test('is removed a day after it ended', async () => {
+    const ended = await open()
+    await accounts.closeSession(ended.sessionId, visit.address)
+    clock.advance(24 * 3_600_000 + 1)
+    const young = await open()
+    const mail = openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir })
+    for (const job of accountsJobs(db, mail, url).filter(({ cron }) => cron)) await job.execute(gate, {})
+    expect((await db.pool.query('SELECT id FROM sessions')).rows).toEqual([{ id: young.sessionId }])
+  })
+})
+
+describe('changing the password', () => {
+  const next = 'a quiet harbour at noon'
+
+  test('ends every other session and keeps this one', async () => {
+    const other = await open()
+    const mine = await open()
+    const answer = await run(accounts.changePassword, mine, {
+      body: { current_password: password, new_password: next },
+    })
+    expect(answer).toEqual({ data: { sessions_ended: 1 } })
+    expect(await sessions.callerOfSession(other.sessionId)).toBeUndefined()
+    expect(await sessions.callerOfSession(mine.sessionId)).toBeDefined()
+    expect(await accounts.verifyPassword(email, password)).toBeUndefined()
+    expect(await accounts.verifyPassword(email, next)).toBeDefined()
+    const [entry] = await entriesFor(accountId)
+    expect(entry).toMatchObject({ action: 'update', details: { changed: ['password'], sessions_ended: 1 } })
+    expect(JSON.stringify(entry)).not.toContain(next)
+  })
+
+  test.each([
+    ['current_password', { current_password: 'not the one', new_password: next }],
+    ['new_password', { current_password: '', new_password: 'short' }],
+    ['new_password', { current_password: '', new_password: 'x'.repeat(201) }],
+    ['new_password', { current_password: '', new_password: 'ADA@example.org' }],
+    ['more', { current_password: '', new_password: next, more: true }],
+  ])('is refused, by naming %s, and changes nothing', async (field, body) => {
+    const mine = await open()
+    const other = await open()
+    const given = { ...body, current_password: body.current_password || password }
+    const problem = await refused(run(accounts.changePassword, mine, { body: given }))
+    expect(problem.code).toBe('invalid')
+    expect(problem.issues?.map(({ path }) => path[0])).toEqual([field])
+    expect(await accounts.verifyPassword(email, password)).toBeDefined()
+    expect(await sessions.callerOfSession(other.sessionId)).toBeDefined()
+  })
+
+  test('lets nobody guess the current one from within a session', async () => {
+    const mine = await open()
+    const body = { current_password: 'not the one', new_password: next }
+    for (let guess = 0; guess < 5; guess++)
+      expect(await refused(run(accounts.changePassword, mine, { body }))).toMatchObject({ code: 'invalid' })
+    expect(
+      await refused(run(accounts.changePassword, mine, { body: { ...body, current_password: password } })),
+    ).toMatchObject({ code: 'rate_limited' })
+  })
+
+  test('beats a sign-in that verified the old one a moment before', async () => {
+    const mine = await open()
+    const verified = await accounts.verifyPassword(email, password)
+    if (!verified) throw new Error('not verified')
+    await run(accounts.changePassword, mine, { body: { current_password: password, new_password: next } })
+    expect(await accounts.openSession(verified, visit)).toBeUndefined()
+  })
+})
+
+describe('a reset', () => {
+  test('gives a one-time password, ends all sessions, and confines whoever signs in with it until it is changed', async () => {
+    const before = await open()
+    const reset = await accounts.resetPassword('ADA@example.org')
+    expect(reset).toMatchObject({ accountId, sessionsEnded: 1 })
+    expect(await sessions.callerOfSession(before.sessionId)).toBeUndefined()
+    expect(await accounts.verifyPassword(email, password)).toBeUndefined()
+
+    const session = await open(reset.password)
+    expect(await run(accounts.me, session)).toMatchObject({
+      data: { must_change_password: true, email, role: 'admin' },
+    })
+    const confined = await actorOf(session)
+    expect([confined.can('accounts:person'), confined.can('public')]).toEqual([true, true])
+    expect([confined.can('tokens:admin'), confined.can('audit:self'), confined.can('agents:person')]).toEqual([
+      false,
+      false,
+      false,
+    ])
+
+    await run(accounts.changePassword, session, {
+      body: { current_password: reset.password, new_password: 'a quiet harbour at noon' },
+    })
+    expect((await actorOf(session)).can('tokens:admin')).toBe(true)
+    expect((await entriesFor(accountId)).map(({ agent_id }) => agent_id)).toEqual([
+      'system:admin.reset-password',
+      `user:${accountId}`,
+    ])
+  })
+
+  test('of an unknown address is not_found', async () =>
+    expect(await refused(accounts.resetPassword('nobody@example.org'))).toMatchObject({ code: 'not_found' }))
+})
+
+describe('a notice', () => {
+  const letters = () => (existsSync(join(dataDir, 'mail')) ? readdirSync(join(dataDir, 'mail')) : [])
+  const waiting = async () =>
+    (
+      await db.pool.query(
+        `SELECT j.id, j.payload FROM graphile_worker._private_jobs j JOIN graphile_worker._private_tasks t ON t.id = j.task_id WHERE t.identifier = 'accounts.notify'`,
+      )
+    ).rows
+  const deliver = async () => {
+    const job = accountsJobs(db, openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir }), url).find(
+      ({ name }) => name === 'accounts.notify',
+    )
+    for (const { payload } of await waiting()) await job?.execute(gate, payload)
+    await db.pool.query('DELETE FROM graphile_worker._private_jobs')
+  }
+
+  test('waits in the queue by ids alone, and is written in the language of the person', async () => {
+    await db.pool.query('DELETE FROM graphile_worker._private_jobs')
+    const { password: once } = await accounts.resetPassword(email)
+    await db.transaction((tx) => accounts.notify(tx, { kind: 'token-revoked', accountId, keyPrefix: 'kp_AbCdEfGh' }))
+    const payloads = JSON.stringify(await waiting())
+    expect(payloads).not.toContain(email)
+    expect(payloads).not.toContain(once)
+    await db.pool.query("UPDATE accounts SET locale = 'zh'")
+    await deliver()
+    expect(letters()).toHaveLength(2)
+    const texts = letters().map((name) => readFileSync(join(dataDir, 'mail', name), 'utf8'))
+    for (const text of texts) {
+      expect(text).toContain('To: ada@example.org')
+      expect(text).toContain('lang=3D"zh"')
+      expect(text).not.toContain(once)
+    }
+  })
+
+  test('to a person who is gone is dropped', async () => {
+    const before = letters().length
+    await db.transaction((tx) =>
+      accounts.notify(tx, { kind: 'token-revoked', accountId: 'usr_gone', keyPrefix: 'kp_AbCdEfGh' }),
+    )
+    await deliver()
+    expect(letters()).toHaveLength(before)
+  })
+})
+
+test('an organisation goes when nobody is left in it, and not before', async () => {
+  const organisationId = await db.transaction((tx) => createOrganisation(tx, 'Empty', clock.now()))
+  const exists = async (id: string) => (await db.prisma.organisation.count({ where: { id } })) === 1
+  await db.transaction((tx) => dropOrganisationIfEmpty(tx, organisationId))
+  expect(await exists(organisationId)).toBe(false)
+  const { organisationId: inUse } = await db.prisma.account.findUniqueOrThrow({ where: { id: accountId } })
+  await db.transaction((tx) => dropOrganisationIfEmpty(tx, inUse))
+  expect(await exists(inUse)).toBe(true)
+})
+
+test('an account is there once, whatever the case of its address', async () => {
+  const again = db.transaction(async (tx) => {
+    const organisationId = await createOrganisation(tx, 'Another', clock.now())
+    return createAccount(tx, {
+      organisationId,
+      email: 'ADA@EXAMPLE.ORG',
+      name: 'Ada',
+      role: 'admin',
+      password,
+      mustChangePassword: false,
+      now: clock.now(),
+    })
+  })
+  expect(await refused(again)).toMatchObject({ code: 'conflict' })
+})
+
+test('a password is kept as Argon2id, in no other form', async () => {
+  const { rows } = await db.pool.query('SELECT * FROM accounts')
+  expect(rows[0].password_hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect(JSON.stringify(rows)).not.toContain(password)
+})

@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+
+export const roles = ['person', 'manager', 'auditor', 'admin'] as const
+export type Role = (typeof roles)[number]
+export const locales = ['en', 'zh'] as const
+export type Locale = (typeof locales)[number]
+/** The language by its name; English for one that we have not. */
+export const localeNamed = (text: string): Locale => locales.find((locale) => locale === text) ?? 'en'
+
+/** Length is checked here and nowhere else; what a password may not be is in rules.ts. */
+export const leastPasswordLength = 12
+export const longestPassword = 200
+const NewPassword = z
+  .string()
+  .min(leastPasswordLength, `takes ${leastPasswordLength} characters at least`)
+  .max(longestPassword, `takes ${longestPassword} characters at most`)
+
+export const AccountView = z
+  .object({
+    account_id: z.string(),
+    name: z.string(),
+    email: z.string(),
+    role: z.enum(roles),
+    organisation: z.object({ organisation_id: z.string(), name: z.string() }),
+    locale: z.enum(locales),
+    must_change_password: z
+      .boolean()
+      .meta({ description: 'Until it is changed, this account can do nothing but look at itself and change it' }),
+    created_at: z.iso.datetime(),
+  })
+  .meta({ id: 'Account' })
+export type AccountView = z.output<typeof AccountView>
+
+export const SessionView = z
+  .object({
+    session_id: z.string(),
+    browser: z.string().meta({ description: 'Such as "Firefox on Linux"; empty when the browser did not say' }),
+    created_at: z.iso.datetime(),
+    last_seen_at: z.iso.datetime().meta({ description: 'To the minute' }),
+    expires_at: z.iso.datetime(),
+    is_current: z.boolean(),
+  })
+  .meta({ id: 'Session' })
+export type SessionView = z.output<typeof SessionView>
+
+export const readAccount = operation({
+  id: 'readAccount',
+  method: 'get',
+  path: '/api/account',
+  summary: 'Who I am',
+  permission: 'accounts:person',
+  audit: { none: 'people read their own name and role, on every page that they open' },
+  limit: 'read',
+  status: 200,
+  output: z.object({ data: AccountView }),
+})
+
+export const changePassword = operation({
+  id: 'changePassword',
+  method: 'post',
+  path: '/api/account/password',
+  summary: 'Change my password',
+  description: 'Ends every other session of the account; the one that asks stays.',
+  permission: 'accounts:person',
+  audit: { action: 'update', resourceType: 'account' },
+  limit: 'write',
+  status: 200,
+  body: z.strictObject({ current_password: z.string().min(1).max(longestPassword), new_password: NewPassword }),
+  output: z.object({ data: z.object({ sessions_ended: z.number().int() }) }),
+  refusals: ['rate_limited'],
+})
+
+export const listSessions = operation({
+  id: 'listSessions',
+  method: 'get',
+  path: '/api/sessions',
+  summary: 'My sessions, newest first',
+  description: 'Those that are open: neither revoked nor expired.',
+  permission: 'accounts:person',
+  audit: { action: 'read', resourceType: 'session' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(SessionView),
+})
+
+export const revokeSession = operation({
+  id: 'revokeSession',
+  method: 'delete',
+  path: '/api/sessions/{id}',
+  summary: 'End one of my sessions',
+  description: 'The next request that it makes is refused.',
+  permission: 'accounts:person',
+  audit: { action: 'delete', resourceType: 'session' },
+  limit: 'write',
+  status: 204,
+  params: z.object({ id: z.string().max(200) }),
+  output: z.undefined(),
+  refusals: ['not_found'],
+})

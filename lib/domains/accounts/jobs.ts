@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { job } from '#lib/kernel/job.ts'
+import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { localeNamed } from './contract.ts'
+import { passwordResetMail, tokenRevokedMail } from './mails.ts'
+import { Notice, noticeJob } from './notices.ts'
+import { endedSessionsKept } from './rules.ts'
+
+/** Letters in the folder are kept this long, in milliseconds. */
+const lettersKept = 7 * 86_400_000
+
+function letterOf(notice: Notice, locale: string, url: string): Omit<Letter, 'to'> {
+  const at = new Date(notice.at)
+  switch (notice.kind) {
+    case 'token-revoked':
+      return tokenRevokedMail(localeNamed(locale), { url, keyPrefix: notice.keyPrefix, at })
+    case 'password-reset':
+      return passwordResetMail(localeNamed(locale), { url, at })
+  }
+}
+
+/** Rows of ended sessions and letters in the mail folder go when their term is over; notices are written and sent. */
+export const accountsJobs = (db: Database, mail: MailPort, publicUrl: string) => [
+  job({
+    name: 'accounts.upkeep',
+    payload: z.unknown(),
+    cron: '23 * * * *',
+    async run(ctx) {
+      const ended = new Date(ctx.now.getTime() - endedSessionsKept)
+      await db.query('sessions-purge', 'DELETE FROM sessions WHERE expires_at < $1 OR revoked_at < $1', [ended])
+      await mail.prune(new Date(ctx.now.getTime() - lettersKept))
+    },
+  }),
+  job({
+    name: noticeJob,
+    payload: Notice,
+    async run(_ctx, notice) {
+      const account = await db.prisma.account.findUnique({
+        where: { id: notice.accountId },
+        select: { email: true, locale: true },
+      })
+      // Nobody is left to tell.
+      if (account) await mail.send({ to: account.email, ...letterOf(notice, account.locale, publicUrl) })
+    },
+  }),
+]

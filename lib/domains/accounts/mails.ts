@@ -1,0 +1,59 @@
+import type { Letter } from '#lib/stores/mail/mail.ts'
+import type { Locale } from './contract.ts'
+
+type Content = Omit<Letter, 'to'>
+
+const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
+
+/** Paragraphs as text and as HTML that mail programs agree on. A paragraph that is a link stands alone. */
+function letter(locale: Locale, subject: string, paragraphs: readonly string[]): Content {
+  const isLink = (text: string) => /^https?:\/\/\S+$/.test(text)
+  const html = paragraphs.map((text) => {
+    const safe = escapeHtml(text)
+    return `<p style="margin:0 0 16px">${isLink(text) ? `<a href="${safe}" style="color:#0f766e">${safe}</a>` : safe}</p>`
+  })
+  return {
+    subject,
+    text: `${paragraphs.join('\n\n')}\n\nKnowledgePulse\n`,
+    html: `<!doctype html><html lang="${locale}"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escapeHtml(subject)}</title></head><body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;max-width:36em">${html.join('')}<p style="margin:0;opacity:.7">KnowledgePulse</p></body></html>`,
+  }
+}
+
+const time = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
+
+/** To an agent's owner: its token received three 429s within an hour. The token is named by its readable beginning. */
+export function tokenRevokedMail(
+  locale: Locale,
+  { url, keyPrefix, at }: { url: string; keyPrefix: string; at: Date },
+): Content {
+  return locale === 'zh'
+    ? letter(locale, '一个令牌已被自动撤销', [
+        `您的智能体所用的一个令牌（以 ${keyPrefix} 开头）已于 ${time(at)} 被撤销，因为它在一小时内三次超出了请求限额。`,
+        '数据没有丢失，其他令牌仍然有效。',
+        '请先检查程序为什么发送了这么多请求，再为它创建一个新令牌。如果这些请求不是您发出的，令牌可能已经泄露：撤销它正是应当做的事。',
+        `${url}/account`,
+      ])
+    : letter(locale, 'A token was revoked automatically', [
+        `A token of one of your agents, the one that begins with ${keyPrefix}, was revoked at ${time(at)}, because it went over its rate limit three times within one hour.`,
+        'No data was lost, and your other tokens still work.',
+        'Look at why the program sent so many requests, then create a new token for it. If the requests were not yours, the token may have leaked, and its revocation is what should happen.',
+        `${url}/account`,
+      ])
+}
+
+/** To the person whose password the operator reset. It holds no password. */
+export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): Content {
+  return locale === 'zh'
+    ? letter(locale, '您的密码已被重置', [
+        `此系统的管理者已于 ${time(at)} 重置了您的密码。您的所有登录会话都已结束。`,
+        '一次性密码会由管理者另行交给您，登录后请立即更改。您的数据没有变化。',
+        '如果您没有提出过这个请求，请联系管理者。',
+        `${url}/sign-in`,
+      ])
+    : letter(locale, 'Your password was reset', [
+        `The operator of this installation reset your password at ${time(at)}. All your sessions have ended.`,
+        'They will give you a one-time password by another way; you choose a new one when you sign in with it. Nothing else about your account changed.',
+        'If you did not ask for this, talk to the operator.',
+        `${url}/sign-in`,
+      ])
+}

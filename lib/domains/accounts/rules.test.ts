@@ -1,0 +1,82 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { browserName, localeOf, normaliseEmail, oneTimePassword, passwordFault, signInWindows } from './rules.ts'
+
+describe('a password', () => {
+  const email = 'Ada@Example.org'
+  test.each([
+    ['ada@example.org', 'is your e-mail address'],
+    [' ADA@EXAMPLE.ORG ', 'is your e-mail address'],
+    ['the one I have now', 'is the password you have now'],
+    ['aaaaaaaaaaaaaaaa', 'repeats the same few characters'],
+    ['abababababab1212', 'repeats the same few characters'],
+    ['a quiet harbour at noon', undefined],
+    ['静かな港で昼ご飯を食べました', undefined],
+  ])('%s: %s', (next, fault) => expect(passwordFault(next, 'the one I have now', email)).toBe(fault))
+
+  test('is the same however its characters were composed', () =>
+    expect(passwordFault('caf\u0065\u0301 au lait', 'caf\u00e9 au lait', email)).toBe('is the password you have now'))
+})
+
+test('one-time passwords are of 20 characters that nobody confuses, and never the same', () => {
+  const made = Array.from({ length: 200 }, oneTimePassword)
+  for (const password of made) expect(password).toMatch(/^[a-km-np-z2-9]{5}(-[a-km-np-z2-9]{5}){3}$/)
+  expect(new Set(made).size).toBe(200)
+})
+
+describe('the windows of a sign-in', () => {
+  const keys = (email: string, address: string) => signInWindows(email, address).map(({ key }) => key)
+
+  test('name no e-mail address', () => expect(keys('ada@example.org', '192.0.2.1').join()).not.toContain('ada'))
+  test('are one for one address however it is written', () =>
+    expect(keys(' ADA@example.ORG', '192.0.2.1')).toEqual(keys('ada@example.org', '192.0.2.1')))
+  test('share nothing between two people at two addresses', () => {
+    const mine = keys('ada@example.org', '192.0.2.1')
+    expect(keys('bob@example.org', '192.0.2.2').filter((key) => mine.includes(key))).toEqual([])
+  })
+  test('leave the narrow one to the pair, so that a stranger elsewhere locks nobody out', () => {
+    const [pair] = signInWindows('ada@example.org', '192.0.2.1').sort((one, other) => one.limit - other.limit)
+    expect(keys('ada@example.org', '192.0.2.2')).not.toContain(pair?.key)
+  })
+})
+
+test('an address is normalised once: doing it again changes nothing', () => {
+  fc.assert(
+    fc.property(
+      fc.string({ unit: 'grapheme' }),
+      (text) => normaliseEmail(normaliseEmail(text)) === normaliseEmail(text),
+    ),
+  )
+})
+
+test.each([
+  ['Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0', 'Firefox on Linux'],
+  [
+    'Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Safari/537.36 Edg/140.0.0.0',
+    'Edge on Windows',
+  ],
+  [
+    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Safari/605.1.15',
+    'Safari on macOS',
+  ],
+  [
+    'Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) CriOS/140.0 Mobile Safari/604.1',
+    'Chrome on iOS',
+  ],
+  [
+    'Mozilla/5.0 (Linux; Android 15) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0.0.0 Mobile Safari/537.36',
+    'Chrome on Android',
+  ],
+  ['curl/8.5.0', 'curl'],
+  ['', ''],
+])('%s is %s', (userAgent, name) => expect(browserName(userAgent)).toBe(name))
+
+test.each([
+  ['zh-CN,zh;q=0.9,en;q=0.8', 'zh'],
+  ['en-GB,en;q=0.9,zh;q=0.8', 'en'],
+  ['fr;q=1.0, zh;q=0.4', 'zh'],
+  ['en;q=0.3, zh-Hant;q=0.7', 'zh'],
+  ['zh;q=0', 'en'],
+  ['*', 'en'],
+  ['', 'en'],
+])('Accept-Language %s: %s', (header, locale) => expect(localeOf(header)).toBe(locale))

@@ -1,0 +1,89 @@
+import { createHash, randomInt } from 'node:crypto'
+import type { Locale } from './contract.ts'
+
+/** A session ends this long after sign-in, however busy it was; milliseconds. */
+export const sessionLife = 8 * 3_600_000
+/** How exact `last_seen_at` is, in milliseconds. */
+export const seenEvery = 60_000
+/** How long rows of ended sessions stay, in milliseconds: long enough for the audit log to be read beside them. */
+export const endedSessionsKept = 24 * 3_600_000
+
+/** Addresses are compared, stored and looked up in this form. */
+export const normaliseEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase()
+
+/** The same password typed on two keyboards gives the same bytes (NIST SP 800-63B §5.1.1.2). */
+export const normalisePassword = (password: string): string => password.normalize('NFKC')
+
+/** Why a password of the right length cannot be taken; undefined when it can. */
+export function passwordFault(next: string, current: string, email: string): string | undefined {
+  const chosen = normalisePassword(next)
+  const folded = chosen.trim().toLowerCase()
+  if (folded === normaliseEmail(email)) return 'is your e-mail address'
+  if (chosen === normalisePassword(current)) return 'is the password you have now'
+  if (new Set(folded).size < 5) return 'repeats the same few characters'
+  return undefined
+}
+
+const unmistakable = 'abcdefghijkmnpqrstuvwxyz23456789'
+
+/** Four groups of five characters out of 32 that nobody confuses: 100 random bits, and easy to type. */
+export const oneTimePassword = (): string =>
+  Array.from({ length: 4 }, () =>
+    Array.from({ length: 5 }, () => unmistakable.charAt(randomInt(unmistakable.length))).join(''),
+  ).join('-')
+
+/**
+ * The windows of one minute that a sign-in counts in. The narrow one is the pair's, so that a stranger elsewhere cannot lock
+ * somebody out; the account's own is wide, and bounds guesses that come from everywhere. An address is counted by its hash.
+ */
+export function signInWindows(email: string, address: string): { key: string; limit: number }[] {
+  const who = createHash('sha256').update(normaliseEmail(email)).digest('base64url').slice(0, 22)
+  return [
+    { key: `sign-in:${address}`, limit: 20 },
+    { key: `sign-in:${who}:${address}`, limit: 5 },
+    { key: `sign-in:${who}`, limit: 30 },
+  ]
+}
+/** Guesses at the current password a minute, from within a session. */
+export const passwordChecksPerMinute = 5
+
+// Order counts: Edge and Opera call themselves Chrome too, and Chrome calls itself Safari.
+const browsers: [RegExp, string][] = [
+  [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
+  [/\b(?:OPR|Opera)\//, 'Opera'],
+  [/\b(?:Firefox|FxiOS)\//, 'Firefox'],
+  [/\b(?:Chrome|CriOS|HeadlessChrome)\//, 'Chrome'],
+  [/\bSafari\//, 'Safari'],
+  [/\bcurl\//, 'curl'],
+]
+const systems: [RegExp, string][] = [
+  [/\b(?:iPhone|iPad|iPod)\b/, 'iOS'],
+  [/\bAndroid\b/, 'Android'],
+  [/\bWindows\b/, 'Windows'],
+  [/\bMac OS X\b|\bMacintosh\b/, 'macOS'],
+  [/\bCrOS\b/, 'ChromeOS'],
+  [/\bLinux\b/, 'Linux'],
+]
+
+/** "Firefox on Linux": enough to recognise one's own session by, and no fingerprint. Empty when nothing is known. */
+export function browserName(userAgent: string): string {
+  const text = userAgent.slice(0, 512)
+  const named = (list: [RegExp, string][]) => list.find(([pattern]) => pattern.test(text))?.[1]
+  return [named(browsers), named(systems)].filter((part) => part !== undefined).join(' on ')
+}
+
+/** The language that an Accept-Language header prefers among ours (RFC 9110 §12.5.4); English when it names none. */
+export function localeOf(acceptLanguage: string): Locale {
+  const wanted = acceptLanguage
+    .slice(0, 1_000)
+    .split(',')
+    .map((part) => {
+      const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
+      const weight = parameters.map((one) => /^\s*q=([\d.]+)$/.exec(one)?.[1]).find((one) => one !== undefined)
+      return { language: tag.split('-')[0], weight: weight === undefined ? 1 : Number(weight) }
+    })
+    .filter(({ weight }) => weight > 0)
+    .sort((one, other) => other.weight - one.weight)
+  for (const { language } of wanted) if (language === 'en' || language === 'zh') return language
+  return 'en'
+}

@@ -1,0 +1,188 @@
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import {
+  changePassword,
+  type Locale,
+  listSessions,
+  localeNamed,
+  type Role,
+  readAccount,
+  revokeSession,
+  type SessionView,
+} from './contract.ts'
+import { enqueueNotice } from './notices.ts'
+import { hashPassword, isPassword } from './passwords.ts'
+import { normaliseEmail, passwordChecksPerMinute, passwordFault } from './rules.ts'
+import { countTry, type SignInParts, signIn } from './sign-in.ts'
+
+/** Makes an organisation; returns its id. */
+export async function createOrganisation(tx: Transaction, name: string, now: Date): Promise<string> {
+  const { id } = await tx.organisation.create({ data: { id: newId('org'), name, createdAt: now } })
+  return id
+}
+
+/** Removes an organisation that neither a person nor an agent belongs to any more; others stay. */
+export async function dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<void> {
+  await tx.organisation.deleteMany({ where: { id, accounts: { none: {} }, agents: { none: {} } } })
+}
+
+export interface NewAccount {
+  organisationId: string
+  email: string
+  name: string
+  role: Role
+  password: string
+  mustChangePassword: boolean
+  locale?: Locale
+  now: Date
+}
+/** Makes an account; returns its id. Throws `conflict` when the address has one. */
+export async function createAccount(tx: Transaction, account: NewAccount): Promise<string> {
+  const { password, now, ...fields } = account
+  const email = normaliseEmail(account.email)
+  const passwordHash = await hashPassword(password)
+  const id = newId('usr')
+  const { count } = await tx.account.createMany({
+    data: { ...fields, id, email, passwordHash, createdAt: now, updatedAt: now },
+    skipDuplicates: true,
+  })
+  if (count === 0) throw new Problem('conflict', 'An account with this e-mail address exists already.')
+  return id
+}
+
+const accountOf = (ctx: Context): string => {
+  const { accountId } = ctx.actor
+  if (accountId === undefined) throw new Problem('sign_in_needed')
+  return accountId
+}
+const fault = (field: string, message: string) =>
+  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path: [field], message }] })
+
+interface SessionRow {
+  id: string
+  user_agent: string
+  created_at: Date
+  last_seen_at: Date
+  expires_at: Date
+  total: number
+}
+const viewOf = (row: SessionRow, current: string | undefined): SessionView => ({
+  session_id: row.id,
+  browser: row.user_agent,
+  created_at: row.created_at.toISOString(),
+  last_seen_at: row.last_seen_at.toISOString(),
+  expires_at: row.expires_at.toISOString(),
+  is_current: row.id === current,
+})
+
+/** People, their passwords and their sessions. */
+export function accountsService(db: Database, parts: SignInParts) {
+  return {
+    ...signIn(db, parts),
+
+    /** Tells a person, in the transaction of what happened. */
+    notify: (tx: Transaction, notice: { kind: 'token-revoked'; accountId: string; keyPrefix: string }): Promise<void> =>
+      enqueueNotice(tx, { ...notice, at: parts.gate.clock.now().toISOString() }),
+
+    me: read(readAccount, async (ctx) => {
+      const found = await db.prisma.account.findUnique({
+        where: { id: accountOf(ctx) },
+        include: { organisation: true },
+      })
+      if (!found) throw new Problem('sign_in_needed')
+      return {
+        resourceId: found.id,
+        body: {
+          data: {
+            account_id: found.id,
+            name: found.name,
+            email: found.email,
+            role: found.role,
+            organisation: { organisation_id: found.organisation.id, name: found.organisation.name },
+            locale: localeNamed(found.locale),
+            must_change_password: found.mustChangePassword,
+            created_at: found.createdAt.toISOString(),
+          },
+        },
+      }
+    }),
+
+    changePassword: mutation(changePassword, async (ctx, { body }) => {
+      const id = accountOf(ctx)
+      await countTry(parts.tries, [{ key: `password:${id}`, limit: passwordChecksPerMinute }], ctx.now)
+      const account = await ctx.tx.account.findUnique({ where: { id } })
+      if (!account) throw new Problem('sign_in_needed')
+      if (!(await isPassword(account.passwordHash, body.current_password)))
+        throw fault('current_password', 'is not the password of this account')
+      const reason = passwordFault(body.new_password, body.current_password, account.email)
+      if (reason !== undefined) throw fault('new_password', reason)
+      const { count: changed } = await ctx.tx.account.updateMany({
+        where: { id, passwordHash: account.passwordHash },
+        data: {
+          passwordHash: await hashPassword(body.new_password),
+          mustChangePassword: false,
+          updatedAt: ctx.now,
+        },
+      })
+      if (changed === 0)
+        throw new Problem('conflict', 'The password was changed elsewhere at the same moment. Sign in with that one.')
+      const { count } = await ctx.tx.session.updateMany({
+        where: {
+          accountId: id,
+          revokedAt: null,
+          expiresAt: { gt: ctx.now },
+          ...(ctx.actor.sessionId !== undefined && { id: { not: ctx.actor.sessionId } }),
+        },
+        data: { revokedAt: ctx.now },
+      })
+      return {
+        resourceId: id,
+        body: { data: { sessions_ended: count } },
+        details: { changed: ['password'], sessions_ended: count },
+      }
+    }),
+
+    sessions: read(listSessions, async (ctx, { query: { limit, cursor } }) => {
+      const after = cursor === undefined ? undefined : decodeCursor(cursor)
+      if (cursor !== undefined && !after)
+        throw new Problem('invalid', {
+          detail: 'One field is not valid.',
+          issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
+        })
+      const rows = await db.query<SessionRow>(
+        'sessions-open',
+        `SELECT * FROM (SELECT *, count(*) OVER ()::int AS total FROM sessions
+           WHERE account_id = $1 AND revoked_at IS NULL AND expires_at > $2) AS open
+         WHERE $3::timestamptz IS NULL OR (created_at, id) < ($3, $4)
+         ORDER BY created_at DESC, id DESC LIMIT $5`,
+        [accountOf(ctx), ctx.now, after?.at ?? null, after?.id ?? null, limit + 1],
+      )
+      const shown = rows.slice(0, limit)
+      const last = rows.length > limit ? shown.at(-1) : undefined
+      return {
+        resourceId: 'query',
+        details: { count: shown.length },
+        body: {
+          data: shown.map((row) => viewOf(row, ctx.actor.sessionId)),
+          total: rows[0]?.total ?? 0,
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+        },
+      }
+    }),
+
+    revokeSession: mutation(revokeSession, async (ctx, { params: { id } }) => {
+      const { count } = await ctx.tx.session.updateMany({
+        where: { id, accountId: accountOf(ctx), revokedAt: null, expiresAt: { gt: ctx.now } },
+        data: { revokedAt: ctx.now },
+      })
+      if (count === 0) throw new Problem('not_found', 'You have no open session with this id.')
+      return { resourceId: id, body: undefined }
+    }),
+  }
+}

@@ -1,0 +1,157 @@
+import type { GatePorts } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { type Locale, longestPassword } from './contract.ts'
+import { enqueueNotice } from './notices.ts'
+import { hashPassword, isPassword } from './passwords.ts'
+import { browserName, normaliseEmail, oneTimePassword, sessionLife, signInWindows } from './rules.ts'
+
+/** Counts tries in windows of one minute. */
+export interface Tries {
+  consume(key: string, limit: number): Promise<{ allowed: boolean; resetAt: Date }>
+}
+export interface SignInParts {
+  gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
+  tries: Tries
+}
+export interface Visit {
+  /** The client's address, after trusted proxies. */
+  address: string
+  userAgent: string
+  locale: Locale
+}
+export interface OpenSession {
+  accountId: string
+  sessionId: string
+  expiresAt: Date
+}
+
+/** Throws `rate_limited` with the time of the next try when any of the windows is full. */
+export async function countTry(tries: Tries, windows: { key: string; limit: number }[], now: Date): Promise<void> {
+  const counted = await Promise.all(windows.map(({ key, limit }) => tries.consume(key, limit)))
+  const full = counted.filter(({ allowed }) => !allowed).map(({ resetAt }) => resetAt.getTime())
+  if (full.length === 0) return
+  const seconds = Math.max(1, Math.ceil((Math.max(...full) - now.getTime()) / 1000))
+  throw new Problem('rate_limited', {
+    detail: `Too many tries. Nothing was changed; try again in ${seconds} seconds.`,
+    headers: { 'Retry-After': String(seconds) },
+  })
+}
+
+/** Sessions from the password to their end. Whether an address is known is never told, by words or by time. */
+export function signIn(db: Database, { gate, tries }: SignInParts) {
+  const audit = (
+    tx: Parameters<GatePorts['auditWithin']>[0],
+    entry: { actorId: string; ip: string; resourceType: string; resourceId: string; details: Record<string, unknown> },
+  ) => gate.auditWithin(tx, { action: 'update', at: gate.clock.now(), ...entry })
+
+  /** The account whose password it is; undefined for a wrong password and an unknown address alike. */
+  async function verifyPassword(
+    email: string,
+    password: string,
+  ): Promise<{ id: string; passwordHash: string } | undefined> {
+    const [found] = await db.query<{ id: string; password_hash: string }>(
+      'account-by-email',
+      'SELECT id, password_hash FROM accounts WHERE email = $1',
+      [normaliseEmail(email)],
+    )
+    const isRight = await isPassword(found?.password_hash, password)
+    return found && isRight ? { id: found.id, passwordHash: found.password_hash } : undefined
+  }
+
+  /** Undefined when the password was changed since it was verified. */
+  const openSession = (account: { id: string; passwordHash: string }, visit: Visit): Promise<OpenSession | undefined> =>
+    gate.transaction(async (tx) => {
+      const now = gate.clock.now()
+      // The row is locked: a change of password either ends this session too, or comes first and prevents it.
+      const { count } = await tx.account.updateMany({
+        where: { id: account.id, passwordHash: account.passwordHash },
+        data: { locale: visit.locale },
+      })
+      if (count === 0) return undefined
+      const sessionId = newId('ses')
+      const expiresAt = new Date(now.getTime() + sessionLife)
+      await tx.session.create({
+        data: {
+          id: sessionId,
+          accountId: account.id,
+          createdAt: now,
+          lastSeenAt: now,
+          expiresAt,
+          userAgent: browserName(visit.userAgent),
+        },
+      })
+      await audit(tx, {
+        actorId: `user:${account.id}`,
+        ip: visit.address,
+        resourceType: 'session',
+        resourceId: sessionId,
+        details: { operation: 'signIn' },
+      })
+      return { accountId: account.id, sessionId, expiresAt }
+    })
+
+  return {
+    verifyPassword,
+    openSession,
+
+    /** Counts the try, checks the password, opens a session. Undefined when address and password do not fit. Throws `rate_limited`. */
+    async signIn(credentials: { email: string; password: string }, visit: Visit): Promise<OpenSession | undefined> {
+      const { email, password } = credentials
+      await countTry(tries, signInWindows(email, visit.address), gate.clock.now())
+      if (email.includes('\0') || email.length > 320 || password.length > longestPassword) return undefined
+      const account = await verifyPassword(email, password)
+      return account && openSession(account, visit)
+    },
+
+    /** Ends a session by its id, as signing out does. Nothing happens when it has ended already. */
+    closeSession: (sessionId: string, address: string): Promise<void> =>
+      gate.transaction(async (tx) => {
+        const [ended] = await tx.session.updateManyAndReturn({
+          where: { id: sessionId, revokedAt: null },
+          data: { revokedAt: gate.clock.now() },
+          select: { accountId: true },
+        })
+        if (!ended) return
+        await audit(tx, {
+          actorId: `user:${ended.accountId}`,
+          ip: address,
+          resourceType: 'session',
+          resourceId: sessionId,
+          details: { operation: 'signOut' },
+        })
+      }),
+
+    /**
+     * A one-time password for an account, on the word of whoever runs the machine: it has to be changed at sign-in, every session
+     * ends, and a letter tells the person. Throws `not_found`.
+     */
+    async resetPassword(email: string): Promise<{ accountId: string; password: string; sessionsEnded: number }> {
+      const password = oneTimePassword()
+      const passwordHash = await hashPassword(password)
+      return gate.transaction(async (tx) => {
+        const now = gate.clock.now()
+        const [account] = await tx.account.updateManyAndReturn({
+          where: { email: normaliseEmail(email) },
+          data: { passwordHash, mustChangePassword: true, updatedAt: now },
+          select: { id: true },
+        })
+        if (!account) throw new Problem('not_found', 'No account has this e-mail address.')
+        const { count } = await tx.session.updateMany({
+          where: { accountId: account.id, revokedAt: null },
+          data: { revokedAt: now },
+        })
+        await audit(tx, {
+          actorId: 'system:admin.reset-password',
+          ip: '',
+          resourceType: 'account',
+          resourceId: account.id,
+          details: { operation: 'resetPassword', changed: ['password'], sessions_ended: count },
+        })
+        await enqueueNotice(tx, { kind: 'password-reset', accountId: account.id, at: now.toISOString() })
+        return { accountId: account.id, password, sessionsEnded: count }
+      })
+    },
+  }
+}

@@ -1,0 +1,80 @@
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { giveConsent, withdrawConsent } from './contract.ts'
+import { type AgentRow, agentOf } from './rows.ts'
+import { givenAgain, type Notice, withdrawn } from './rules.ts'
+
+/** Consent is to what was read: another version than the current one is a 422. */
+export function refuseOtherNotice(version: string, notice: Notice, path: string[]): void {
+  if (version !== notice.version)
+    throw new Problem('invalid', {
+      detail: `The privacy notice has the version ${notice.version} now: ${notice.url}`,
+      issues: [{ path, message: `takes the current version, ${notice.version}` }],
+    })
+}
+
+/** Records consent that was sent. Gives the agent as it stands then. */
+export const recordConsent = (tx: Transaction, agent: AgentRow, notice: Notice, now: Date): Promise<AgentRow> =>
+  tx.agent.update({
+    where: { id: agent.id },
+    data: { ...givenAgain(agent), noticeVersion: notice.version, consentAt: now, consentVia: 'explicit' },
+  })
+
+/** The agent that the actor speaks for, locked: itself, or one that the person owns. Another's looks like none. */
+async function spokenFor({ actor, tx }: MutationContext, named: string | undefined): Promise<AgentRow> {
+  const id = named ?? (actor.agents.length === 1 ? actor.agents[0] : undefined)
+  if (id === undefined)
+    throw new Problem('invalid', {
+      detail: 'One field is not valid.',
+      issues: [{ path: ['agent_id'], message: 'says for which of your agents' }],
+    })
+  const agent = await agentOf(tx, id, { lock: true })
+  const isOwn = agent && (actor.kind === 'agent' ? actor.id === agent.id : actor.accountId === agent.ownerId)
+  if (!isOwn) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+  return agent
+}
+
+const shown = (agent: AgentRow) => ({
+  agent_id: agent.id,
+  policy_version: agent.noticeVersion,
+  consent_at: agent.consentAt?.toISOString() ?? null,
+  consent_withdrawn_at: agent.consentWithdrawnAt?.toISOString() ?? null,
+  restricted_at: agent.restrictedAt?.toISOString() ?? null,
+})
+
+/** Giving and withdrawing consent (GDPR art. 7). */
+export const agentConsent = (notice: Notice) => ({
+  withdrawConsent: mutation(withdrawConsent, async (ctx, { query }) => {
+    const agent = await spokenFor(ctx, query.agent_id)
+    const next = await ctx.tx.agent.update({ where: { id: agent.id }, data: withdrawn(agent, ctx.now) })
+    return {
+      body: {
+        data: shown(next),
+        message:
+          'Processing is restricted from now on: nothing more is written for this agent, and what it contributed is neither found nor shared. Nothing was erased. To have a unit erased, send DELETE /v1/knowledge/{id}: you get a signed receipt. To take part again, send POST /v1/auth/consent.',
+      },
+      resourceId: agent.id,
+      details: {
+        fields: ['consent_withdrawn_at', 'restricted_at'],
+        changed: agent.consentWithdrawnAt === null,
+      },
+    }
+  }),
+
+  giveConsent: mutation(giveConsent, async (ctx, { body }) => {
+    refuseOtherNotice(body.policy_version, notice, ['policy_version'])
+    const agent = await spokenFor(ctx, body.agent_id)
+    const next = await recordConsent(ctx.tx, agent, notice, ctx.now)
+    return {
+      body: {
+        data: shown(next),
+        message: next.restrictedAt
+          ? 'Consent is recorded. The agent stays restricted, for another reason than the withdrawal.'
+          : 'Consent is recorded. Withdrawing it is as easy: DELETE /v1/auth/consent.',
+      },
+      resourceId: agent.id,
+      details: { fields: ['consent_at', 'consent_withdrawn_at', 'restricted_at'], policy_version: notice.version },
+    }
+  }),
+})

@@ -1,0 +1,39 @@
+import { inOrder } from '#lib/domains/tokens/rules.ts'
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { createInvite } from './contract.ts'
+import { type Grant, hashInvite, inviteId } from './rules.ts'
+
+/** Uses up an invitation, with the transaction: of two at once one gets it. Undefined when it does not work. */
+export async function spendInvite(
+  { tx, now }: MutationContext,
+  code: string,
+): Promise<(Grant & { id: string }) | undefined> {
+  const codeHash = hashInvite(code)
+  const [spent] = await tx.invite.updateManyAndReturn({
+    where: { codeHash, usedAt: null, expiresAt: { gt: now } },
+    data: { usedAt: now },
+  })
+  return spent && { id: inviteId(codeHash), scopes: inOrder(spent.scopes), tier: spent.tier }
+}
+
+export const agentInvites = () => ({
+  invite: mutation(createInvite, async ({ tx, now, actor }, { body }) => {
+    const code = newId('kpi')
+    const codeHash = hashInvite(code)
+    const scopes = inOrder(body.scopes)
+    const expiresAt = new Date(now.getTime() + body.expires_in_days * 86_400_000)
+    const { tier } = body
+    await tx.invite.create({ data: { codeHash, scopes, tier, createdBy: actor.id, createdAt: now, expiresAt } })
+    const id = inviteId(codeHash)
+    return {
+      body: {
+        data: { id, code, scopes, tier, created_at: now.toISOString(), expires_at: expiresAt.toISOString() },
+        message: 'Pass the code on: it is shown this once and works once, as "invite" of POST /v1/auth/register.',
+      },
+      resourceId: id,
+      details: { scopes, tier },
+    }
+  }),
+})

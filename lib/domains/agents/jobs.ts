@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import { invitesKept, unusedAfter } from './rules.ts'
+
+const batch = 1_000
+
+export interface AgentJobPorts {
+  dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
+  recordDeletion(
+    tx: Transaction,
+    deletion: {
+      requestedBy: string
+      reason: string
+      scope: Record<string, string>
+      results: Record<string, number>
+      now: Date
+    },
+  ): Promise<unknown>
+}
+
+/** Clean-ups: registering is exempt from limits, so what nobody uses must not stay. */
+export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJobPorts) {
+  /** Removes a batch of agents that never used a token and belong to nobody; their tokens go with them. */
+  async function removeUnused(ctx: Context, tx: Transaction): Promise<number> {
+    const before = new Date(ctx.now.getTime() - unusedAfter)
+    // One that is being used or claimed at this moment is locked, and passed over.
+    const gone = await tx.$queryRaw<{ id: string; organisation_id: string }[]>`
+      DELETE FROM agents WHERE id IN (
+        SELECT id FROM agents WHERE first_used_at IS NULL AND owner_id IS NULL AND created_at < ${before}
+        ORDER BY created_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)
+      RETURNING id, organisation_id`
+    if (gone.length === 0) return 0
+    for (const id of new Set(gone.map((row) => row.organisation_id))) await dropOrganisationIfEmpty(tx, id)
+    const requestedBy = ctx.actor.id
+    await recordDeletion(tx, {
+      requestedBy,
+      reason: 'retention',
+      scope: { subject: 'agents that never used a token' },
+      results: { agentsDeleted: gone.length },
+      now: ctx.now,
+    })
+    await ctx.gate.auditWithin(tx, {
+      action: 'delete',
+      actorId: requestedBy,
+      resourceType: 'agent',
+      resourceId: 'unused',
+      at: ctx.now,
+      ip: '',
+      details: { count: gone.length },
+    })
+    return gone.length
+  }
+
+  return [
+    job({
+      name: 'agents.purge-unused',
+      payload: z.unknown(),
+      cron: '11 * * * *',
+      async run(ctx) {
+        while ((await ctx.gate.transaction((tx) => removeUnused(ctx, tx))) === batch);
+      },
+    }),
+    job({
+      name: 'agents.purge-invites',
+      payload: z.unknown(),
+      cron: '17 3 * * *',
+      async run(ctx) {
+        const before = new Date(ctx.now.getTime() - invitesKept)
+        const remove = (tx: Transaction) => tx.$executeRaw`DELETE FROM invites WHERE code_hash IN (
+          SELECT code_hash FROM invites WHERE expires_at < ${before} OR used_at < ${before} LIMIT ${batch})`
+        while ((await ctx.gate.transaction(remove)) === batch);
+      },
+    }),
+  ]
+}

@@ -1,0 +1,32 @@
+import type { Scope } from '#lib/domains/tokens/rules.ts'
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { LawfulBasis, Notice, RegistrationMode } from './rules.ts'
+
+export interface IssuedToken {
+  key: string
+  prefix: string
+  createdAt: Date
+  expiresAt: Date | null
+  scopes: Scope[]
+}
+export interface TokenSpec {
+  agentId: string
+  scopes: readonly Scope[]
+  name: string | null
+}
+
+/** What the domain asks others for; lib/app.ts connects it. */
+export interface AgentPorts {
+  registration: { mode: RegistrationMode; explicitConsent: boolean; lawfulBasis: LawfulBasis; notice: Notice }
+  tokens: {
+    /** Asks nobody for permission; at most as many as the tier allows. */
+    issue(tx: Transaction, spec: TokenSpec & { expiresAt: Date | null; now: Date }): Promise<IssuedToken>
+    /** Issues within what the actor has itself. */
+    grant(ctx: MutationContext, spec: TokenSpec): Promise<IssuedToken>
+    /** Whose key it is, when it works now. */
+    bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null>
+    scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]>
+  }
+  createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>
+  dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
+}

@@ -1,0 +1,137 @@
+import type { TierName } from '#lib/domains/tokens/rules.ts'
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { Input } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { recordConsent, refuseOtherNotice } from './consent.ts'
+import { registerAgent } from './contract.ts'
+import { spendInvite } from './invites.ts'
+import type { AgentPorts, IssuedToken } from './ports.ts'
+import { agentOf } from './rows.ts'
+import { consentRecord, judgeRegistration } from './rules.ts'
+
+type Body = Input<typeof registerAgent>['body']
+
+export interface NewAgent {
+  agentId: string
+  name: string | null
+  ownerId: string | null
+  organisationId: string
+  tier: TierName
+  /** Whether consent was sent, rather than given by registering. */
+  isConsentExplicit: boolean
+  now: Date
+}
+
+/** Registering, and making an agent by the operator's own hand. */
+export function agentRegistration(ports: AgentPorts) {
+  const { registration, tokens } = ports
+  const { notice } = registration
+
+  /** Makes an agent; it asks nobody for permission. Of two that want the same id at once, one gets it: the other throws `id_in_use`. */
+  async function issueAgent(tx: Transaction, { agentId, isConsentExplicit, now, ...fields }: NewAgent): Promise<void> {
+    const consent = consentRecord(registration.lawfulBasis, notice, isConsentExplicit, now)
+    const { count } = await tx.agent.createMany({
+      data: { id: agentId, ...fields, ...consent, createdAt: now },
+      skipDuplicates: true,
+    })
+    if (count === 0)
+      throw new Problem(
+        'id_in_use',
+        'This agent_id is taken. Choose another, or send a token of that agent to get one more for it.',
+      )
+  }
+
+  async function admit(ctx: MutationContext, body: Body) {
+    const { isAdmin } = ctx.actor
+    const { mode } = registration
+    if (mode === 'closed' && !isAdmin)
+      throw new Problem('registration_closed', 'New agents are registered by this installation’s admins alone.')
+    const code = mode === 'closed' ? undefined : body.invite
+    const invite = code === undefined ? undefined : await spendInvite(ctx, code)
+    if (!invite && code !== undefined)
+      throw new Problem(
+        mode === 'invite' ? 'registration_closed' : 'forbidden',
+        'This invitation is not known, was used before or has expired.',
+      )
+    if (!invite && mode === 'invite' && !isAdmin)
+      throw new Problem(
+        'registration_closed',
+        'Registration needs an invitation: ask an admin, and send its code as "invite".',
+      )
+    const verdict = judgeRegistration(body, invite, isAdmin)
+    if ('refused' in verdict) throw new Problem('forbidden', verdict.refused)
+    return { ...verdict.granted, inviteId: invite?.id }
+  }
+
+  const answer = (
+    agent: { id: string; tier: TierName; organisationId: string },
+    token: IssuedToken,
+    message: string,
+  ) => ({
+    data: {
+      agent_id: agent.id,
+      api_key: token.key,
+      key_prefix: token.prefix,
+      scopes: token.scopes,
+      tier: agent.tier,
+      organisation_id: agent.organisationId,
+      created_at: token.createdAt.toISOString(),
+      expires_at: token.expiresAt?.toISOString() ?? null,
+      notice,
+    },
+    message: `Keep the key: it is shown this once and cannot be read again. ${message}`,
+  })
+
+  /** The agent asks for itself, by a token that it has: one more of them, and nothing about the agent changes by it. */
+  async function furtherToken(ctx: MutationContext, body: Body, id: string) {
+    const agent = await agentOf(ctx.tx, id, { lock: true })
+    if (!agent) throw new Problem('token_invalid', 'No such token.')
+    if (body.tier !== undefined && body.tier !== agent.tier)
+      throw new Problem('forbidden', 'Registering does not change the tier of an agent that exists; an admin does.')
+    if (body.consent) await recordConsent(ctx.tx, agent, notice, ctx.now)
+    const token = await tokens.grant(ctx, { agentId: id, scopes: body.scopes ?? ['read'], name: body.name ?? null })
+    return {
+      body: answer(agent, token, 'This is one more token of an agent that exists.'),
+      resourceId: id,
+      details: { scopes: token.scopes, is_new: false },
+    }
+  }
+
+  return {
+    issueAgent,
+    register: mutation(registerAgent, async (ctx, { body }) => {
+      if (body.consent) refuseOtherNotice(body.consent.policy_version, notice, ['consent', 'policy_version'])
+      if (ctx.actor.kind === 'agent' && ctx.actor.id === body.agent_id) return furtherToken(ctx, body, ctx.actor.id)
+      if (registration.explicitConsent && !body.consent)
+        throw new Problem('invalid', {
+          detail: `Consent to the privacy notice is needed: read ${notice.url} and send its version.`,
+          issues: [{ path: ['consent'], message: `is needed: {"policy_version": "${notice.version}"}` }],
+        })
+      const { scopes, tier, inviteId } = await admit(ctx, body)
+      const { tx, now } = ctx
+      const id = body.agent_id ?? newId('agent')
+      const organisationId = await ports.createOrganisation(tx, id, now)
+      await issueAgent(tx, {
+        agentId: id,
+        name: body.name ?? null,
+        ownerId: null,
+        organisationId,
+        tier,
+        isConsentExplicit: body.consent !== undefined,
+        now,
+      })
+      const token = await tokens.issue(tx, { agentId: id, scopes, name: null, expiresAt: null, now })
+      return {
+        body: answer(
+          { id, tier, organisationId },
+          token,
+          `Use it within 24 hours, or the agent is removed again. What is done with your data: ${notice.url}`,
+        ),
+        resourceId: id,
+        details: { scopes, tier, is_new: true, ...(inviteId !== undefined && { invite: inviteId }) },
+      }
+    }),
+  }
+}

@@ -1,0 +1,42 @@
+import type { TierName } from '#lib/domains/tokens/rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+/** What others may know of an agent. */
+export interface AgentRow {
+  id: string
+  name: string | null
+  tier: TierName
+  ownerId: string | null
+  organisationId: string
+  readsPerMinute: number | null
+  writesPerMinute: number | null
+  lawfulBasis: string
+  noticeVersion: string
+  consentAt: Date | null
+  consentVia: string | null
+  consentWithdrawnAt: Date | null
+  restrictedAt: Date | null
+  createdAt: Date
+}
+
+/**
+ * The agent as it stands. With `lock` its row stays as it is until the transaction ends, and whoever else locks it waits; what refers
+ * to it can still be written.
+ */
+export async function agentOf(tx: Transaction, agentId: string, { lock = false } = {}): Promise<AgentRow | null> {
+  if (lock) await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ${agentId} FOR NO KEY UPDATE`
+  return tx.agent.findUnique({ where: { id: agentId } })
+}
+
+const selectProfile = `SELECT id, name, tier, owner_id AS "ownerId", organisation_id AS "organisationId",
+    reads_per_minute AS "readsPerMinute", writes_per_minute AS "writesPerMinute", lawful_basis AS "lawfulBasis",
+    notice_version AS "noticeVersion", consent_at AS "consentAt", consent_via AS "consentVia",
+    consent_withdrawn_at AS "consentWithdrawnAt", restricted_at AS "restrictedAt", created_at AS "createdAt"
+  FROM agents WHERE id = $1`
+
+/** The agent as it stands, outside any transaction. */
+export const profileOf =
+  (db: Database) =>
+  async (agentId: string): Promise<AgentRow | null> =>
+    (await db.query<AgentRow>('agent-profile', selectProfile, [agentId]))[0] ?? null

@@ -1,0 +1,137 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { AgentId } from './contract.ts'
+import { consentRecord, edited, givenAgain, hashInvite, inviteId, judgeRegistration, withdrawn } from './rules.ts'
+
+const now = new Date('2026-03-01T12:00:00.000Z')
+const earlier = new Date('2026-02-01T12:00:00.000Z')
+const notice = { version: '7', url: 'https://registry.example/privacy' }
+
+describe('an agent_id', () => {
+  test.each(['abc', 'Agent-7', '0x1', 'a.b_c-d', 'a'.repeat(64)])('%s is one', (id) =>
+    expect(AgentId.safeParse(id).success).toBe(true),
+  )
+  test.each([
+    '',
+    'ab',
+    'a'.repeat(65),
+    '.abc',
+    '-abc',
+    'user:abc',
+    'system:purge',
+    'a b c',
+    'abc\n',
+    'abc/../def',
+    'агент',
+    'anonymous',
+    'Anonymous',
+  ])('%j is none', (id) => expect(AgentId.safeParse(id).success).toBe(false))
+})
+
+describe('what a registration gets', () => {
+  const invite = { scopes: ['read' as const, 'write' as const], tier: 'pro' as const }
+  const readInvite = { scopes: ['read' as const], tier: 'free' as const }
+  test.each([
+    [{}, undefined, false, { scopes: ['read'], tier: 'free' }],
+    [{ scopes: ['read' as const, 'write' as const] }, undefined, false, { scopes: ['read', 'write'], tier: 'free' }],
+    [{ scopes: ['admin' as const] }, undefined, false, undefined],
+    [{ scopes: ['read' as const, 'admin' as const] }, undefined, false, undefined],
+    [{ tier: 'pro' as const }, undefined, false, undefined],
+    [{ tier: 'enterprise' as const }, undefined, false, undefined],
+    [
+      { scopes: ['admin' as const], tier: 'enterprise' as const },
+      undefined,
+      true,
+      { scopes: ['admin'], tier: 'enterprise' },
+    ],
+    [{}, invite, false, { scopes: ['read', 'write'], tier: 'pro' }],
+    [{ tier: 'free' as const }, invite, false, { scopes: ['read', 'write'], tier: 'free' }],
+    [{ tier: 'enterprise' as const }, invite, false, undefined],
+    [{ scopes: ['admin' as const] }, invite, false, undefined],
+    [{ scopes: ['write' as const] }, readInvite, false, undefined],
+  ])('%j with the invitation %j, admin %s: %j', (wanted, invited, isAdmin, granted) => {
+    const verdict = judgeRegistration(wanted, invited, isAdmin)
+    if (granted) expect(verdict).toEqual({ granted })
+    else expect(verdict).toHaveProperty('refused')
+  })
+
+  test('nobody but an admin gets admin, or a tier that was not offered', () => {
+    const scope = fc.constantFrom('read' as const, 'write' as const, 'admin' as const)
+    const tier = fc.constantFrom('free' as const, 'pro' as const, 'enterprise' as const)
+    const offer = fc.option(
+      fc.record({ scopes: fc.uniqueArray(fc.constantFrom('read' as const, 'write' as const), { minLength: 1 }), tier }),
+      { nil: undefined },
+    )
+    const wanted = fc.record({ scopes: fc.uniqueArray(scope, { minLength: 1 }), tier }, { requiredKeys: [] })
+    fc.assert(
+      fc.property(wanted, offer, (asked, offered) => {
+        const verdict = judgeRegistration(asked, offered, false)
+        if ('refused' in verdict) return
+        expect(verdict.granted.scopes).not.toContain('admin')
+        expect(['free', offered?.tier]).toContain(verdict.granted.tier)
+        // Never silently less than was asked for.
+        if (asked.scopes) expect(verdict.granted.scopes).toEqual(asked.scopes)
+        if (asked.tier) expect(verdict.granted.tier).toBe(asked.tier)
+      }),
+    )
+  })
+})
+
+describe('consent', () => {
+  test.each([
+    ['consent' as const, false, { consentAt: now, consentVia: 'registration' }],
+    ['consent' as const, true, { consentAt: now, consentVia: 'explicit' }],
+    ['contract' as const, false, { consentAt: null, consentVia: null }],
+    ['legitimate_interest' as const, true, { consentAt: now, consentVia: 'explicit' }],
+  ])('on the basis %s, sent: %s', (basis, isExplicit, recorded) =>
+    expect(consentRecord(basis, notice, isExplicit, now)).toEqual({
+      lawfulBasis: basis,
+      noticeVersion: '7',
+      ...recorded,
+    }),
+  )
+
+  test('withdrawing restricts at the same instant, and once', () => {
+    const first = withdrawn({ consentWithdrawnAt: null, restrictedAt: null }, earlier)
+    expect(first).toEqual({ consentWithdrawnAt: earlier, restrictedAt: earlier })
+    expect(withdrawn(first, now)).toEqual(first)
+  })
+  test('giving it again lifts that restriction', () =>
+    expect(givenAgain(withdrawn({ consentWithdrawnAt: null, restrictedAt: null }, now))).toEqual({
+      consentWithdrawnAt: null,
+      restrictedAt: null,
+    }))
+  test('and no restriction that was there before', () =>
+    expect(givenAgain(withdrawn({ consentWithdrawnAt: null, restrictedAt: earlier }, now))).toEqual({
+      consentWithdrawnAt: null,
+      restrictedAt: earlier,
+    }))
+  test('nor one that nothing was withdrawn for', () =>
+    expect(givenAgain({ consentWithdrawnAt: null, restrictedAt: earlier }).restrictedAt).toEqual(earlier))
+})
+
+describe('limits of its own', () => {
+  const free = { tier: 'free' as const, readsPerMinute: null, writesPerMinute: null }
+  const custom = { tier: 'enterprise' as const, readsPerMinute: 5, writesPerMinute: 6 }
+  test.each([
+    [free, { limits: { reads_per_minute: 5 } }, undefined],
+    [free, { tier: 'pro' as const, limits: { reads_per_minute: 5 } }, undefined],
+    [free, { tier: 'pro' as const }, { ...free, tier: 'pro' }],
+    [free, { limits: null }, free],
+    [
+      free,
+      { tier: 'enterprise' as const, limits: { reads_per_minute: 5 } },
+      { tier: 'enterprise', readsPerMinute: 5, writesPerMinute: null },
+    ],
+    [custom, { limits: { writes_per_minute: 9 } }, { ...custom, writesPerMinute: 9 }],
+    [custom, { limits: null }, { ...custom, readsPerMinute: null, writesPerMinute: null }],
+    [custom, {}, custom],
+    [custom, { tier: 'pro' as const }, { ...free, tier: 'pro' }],
+  ])('%j edited by %j: %j', (before, edit, after) => expect(edited(before, edit)).toEqual(after))
+})
+
+test('an invitation’s name in the audit log does not lead to its code', () => {
+  const hash = hashInvite('kpi_0123456789abcdefghijkl')
+  expect(inviteId(hash)).toMatch(/^invite_[0-9a-f]{16}$/)
+  expect(inviteId(hash)).not.toContain('0123456789abcdefghijkl')
+})

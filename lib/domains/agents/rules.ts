@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
+
+/** 3 to 64 characters; no colon, which `user:<id>` and `system:<job>` have. */
+export const agentIdForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{2,63}$/
+/** Actors of the audit log that are no agents. */
+export const isReserved = (id: string): boolean => id.toLowerCase() === 'anonymous'
+
+export const registrationModes = ['open', 'invite', 'closed'] as const
+export type RegistrationMode = (typeof registrationModes)[number]
+export type LawfulBasis = 'consent' | 'contract' | 'legitimate_interest'
+/** The privacy notice that is in force. */
+export interface Notice {
+  version: string
+  url: string
+}
+/** Changes whenever the notice says something else; consent names it. */
+export const noticeVersion = '2026-11-21'
+
+export interface Grant {
+  scopes: Scope[]
+  tier: TierName
+}
+export interface Wanted {
+  scopes?: Scope[] | undefined
+  tier?: TierName | undefined
+}
+export type Verdict = { granted: Grant } | { refused: string }
+
+const anybody: Grant = { scopes: ['read', 'write'], tier: 'free' }
+
+/**
+ * What a registration gets: what it asks for, or a refusal; never less than it asked for, and never more than is its giver's to give.
+ * Anybody has read, write and the tier free; an invitation gives its own scopes and tier instead; an admin gives everything.
+ */
+export function judgeRegistration(wanted: Wanted, invite: Grant | undefined, isAdmin: boolean): Verdict {
+  const offered = invite ?? anybody
+  const granted: Grant = {
+    scopes: wanted.scopes ?? (invite ? invite.scopes : ['read']),
+    tier: wanted.tier ?? offered.tier,
+  }
+  if (isAdmin) return { granted }
+  const beyond = granted.scopes.find((scope) => !offered.scopes.includes(scope))
+  if (beyond)
+    return {
+      refused: invite
+        ? `The invitation does not give the scope "${beyond}".`
+        : `The scope "${beyond}" is an admin's to give.`,
+    }
+  if (granted.tier !== 'free' && granted.tier !== offered.tier)
+    return { refused: `The tier "${granted.tier}" is an admin's to give.` }
+  return { granted }
+}
+
+/** What is recorded about the ground of processing (GDPR art. 6, 7(1)): basis, version, time and way. */
+export function consentRecord(basis: LawfulBasis, notice: Notice, isExplicit: boolean, now: Date) {
+  const isGiven = isExplicit || basis === 'consent'
+  return {
+    lawfulBasis: basis,
+    noticeVersion: notice.version,
+    consentAt: isGiven ? now : null,
+    consentVia: isExplicit ? 'explicit' : isGiven ? 'registration' : null,
+  }
+}
+
+export interface ConsentState {
+  consentWithdrawnAt: Date | null
+  restrictedAt: Date | null
+}
+/** Withdrawing restricts in the same instant; who was restricted before stays so since then. */
+export const withdrawn = (state: ConsentState, now: Date): ConsentState =>
+  state.consentWithdrawnAt && state.restrictedAt
+    ? state
+    : { consentWithdrawnAt: now, restrictedAt: state.restrictedAt ?? now }
+/** Fresh consent lifts the restriction that the withdrawal brought, which has its very instant, and no other. */
+export const givenAgain = ({ consentWithdrawnAt, restrictedAt }: ConsentState): ConsentState => ({
+  consentWithdrawnAt: null,
+  restrictedAt: restrictedAt?.getTime() === consentWithdrawnAt?.getTime() ? null : restrictedAt,
+})
+
+export interface OwnLimits {
+  readsPerMinute: number | null
+  writesPerMinute: number | null
+}
+interface LimitsEdit {
+  tier?: TierName | undefined
+  limits?: { reads_per_minute?: number | undefined; writes_per_minute?: number | undefined } | null | undefined
+}
+/** Tier and limits after an edit; undefined when limits of its own are asked for outside enterprise. */
+export function edited(
+  now: OwnLimits & { tier: TierName },
+  edit: LimitsEdit,
+): (OwnLimits & { tier: TierName }) | undefined {
+  const tier = edit.tier ?? now.tier
+  const none = { tier, readsPerMinute: null, writesPerMinute: null }
+  if (tier !== 'enterprise') return edit.limits ? undefined : none
+  if (edit.limits === null) return none
+  return {
+    tier,
+    readsPerMinute: edit.limits?.reads_per_minute ?? now.readsPerMinute,
+    writesPerMinute: edit.limits?.writes_per_minute ?? now.writesPerMinute,
+  }
+}
+
+/** SHA-256: a code has 128 random bits. */
+export const hashInvite = (code: string): Buffer<ArrayBuffer> => createHash('sha256').update(code).digest()
+/** What the audit log calls an invitation; the code does not follow from it. */
+export const inviteId = (hash: Uint8Array): string => `invite_${Buffer.from(hash).toString('hex').slice(0, 16)}`
+
+const hour = 3_600_000
+/** Milliseconds after which an agent that never used its token is removed. */
+export const unusedAfter = 24 * hour
+/** Milliseconds that a used or expired invitation is kept. */
+export const invitesKept = 7 * 24 * hour

@@ -1,0 +1,48 @@
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { agentConsent } from './consent.ts'
+import { editAgent } from './contract.ts'
+import { agentInvites } from './invites.ts'
+import { agentOwnership } from './ownership.ts'
+import type { AgentPorts } from './ports.ts'
+import { agentRegistration } from './registration.ts'
+import { agentOf } from './rows.ts'
+import { edited } from './rules.ts'
+
+/** Agents: how they come, whose they are, what they agreed to, and what they may. */
+export function agentsService(db: Database, ports: AgentPorts) {
+  return {
+    ...agentRegistration(ports),
+    ...agentConsent(ports.registration.notice),
+    ...agentInvites(),
+    ...agentOwnership(db, ports),
+
+    edit: mutation(editAgent, async ({ tx }, { params, body }) => {
+      const agent = await agentOf(tx, params.id, { lock: true })
+      if (!agent) throw new Problem('not_found', 'There is no such agent.')
+      const data = edited(agent, body)
+      if (!data)
+        throw new Problem('invalid', {
+          detail: 'One field is not valid.',
+          issues: [{ path: ['limits'], message: 'is for the tier enterprise' }],
+        })
+      const next = await tx.agent.update({ where: { id: agent.id }, data })
+      return {
+        body: {
+          data: {
+            agent_id: next.id,
+            name: next.name,
+            tier: next.tier,
+            limits: { reads_per_minute: next.readsPerMinute, writes_per_minute: next.writesPerMinute },
+            owner_claimed: next.ownerId !== null,
+            created_at: next.createdAt.toISOString(),
+            restricted_at: next.restrictedAt?.toISOString() ?? null,
+          },
+        },
+        resourceId: next.id,
+        details: { fields: Object.keys(body), from: agent.tier, to: next.tier },
+      }
+    }),
+  }
+}

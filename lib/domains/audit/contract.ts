@@ -1,0 +1,62 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+
+export const AuditActions = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
+
+export const AuditLogEntry = z
+  .object({
+    id: z.uuid(),
+    action: z.enum(AuditActions),
+    agentId: z
+      .string()
+      .meta({ description: 'Who acted: an agent, `user:<id>` for a person, `system:<job>` for a job' }),
+    resourceType: z.string(),
+    resourceId: z.string(),
+    timestamp: z.iso.datetime(),
+    ip: z.string(),
+    details: z.record(z.string(), z.unknown()).optional(),
+  })
+  .meta({ id: 'AuditLogEntry' })
+export type AuditLogEntry = z.output<typeof AuditLogEntry>
+
+const filters = {
+  agent_id: z.string().max(200).optional(),
+  action: z.enum(AuditActions).optional(),
+  resource_type: z.string().max(100).optional(),
+  resource_id: z.string().max(200).optional(),
+  from: Timestamp.optional(),
+  to: Timestamp.optional(),
+  q: z.string().min(1).max(200).optional().meta({ description: 'Text within the resource id or the details' }),
+}
+export const AuditFilters = z.strictObject(filters)
+export type AuditFilters = z.output<typeof AuditFilters>
+
+export const queryAudit = operation({
+  id: 'queryAudit',
+  method: 'get',
+  path: '/v1/audit',
+  summary: 'Audit log, newest first',
+  description: 'Admins and auditors see everything; an agent sees its own entries. `total` stops counting at 1,001.',
+  permission: 'audit:self',
+  audit: { action: 'read', resourceType: 'audit' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ ...filters, cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(AuditLogEntry),
+})
+
+export const exportAudit = operation({
+  id: 'exportAudit',
+  method: 'get',
+  path: '/v1/audit/export',
+  summary: 'Audit log as CSV or JSON Lines',
+  description: 'The same filters as the query, streamed whole, newest first.',
+  permission: 'audit:self',
+  audit: { action: 'export', resourceType: 'audit' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ ...filters, format: z.enum(['csv', 'jsonl']).default('jsonl') }),
+  output: z.string(),
+  produces: ['application/jsonl', 'text/csv'],
+})

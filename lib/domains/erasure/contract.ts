@@ -1,0 +1,36 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Receipt } from '#lib/kernel/receipt.ts'
+import { PublicKey } from './signing.ts'
+
+export const ReceiptId = z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt')
+
+export const readReceipt = operation({
+  id: 'readReceipt',
+  method: 'get',
+  path: '/v1/receipts/{id}',
+  summary: 'Read a deletion receipt',
+  description: 'Knowing the id is the right to read it, so that it outlives the account. It holds no content.',
+  permission: 'public',
+  audit: { none: 'whoever knows the id may read it; there is nobody to name' },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({ id: ReceiptId }),
+  output: Receipt,
+  refusals: ['not_found'],
+})
+
+export const readSigningKeys = operation({
+  id: 'readSigningKeys',
+  method: 'get',
+  path: '/.well-known/jwks.json',
+  summary: 'The keys that sign receipts, with their history',
+  description:
+    'A JWK Set (RFC 7517). Pin it before you need it: a receipt is checked against keys that you already have.',
+  permission: 'public',
+  audit: { none: 'public keys' },
+  limit: 'exempt',
+  status: 200,
+  output: z.object({ keys: z.array(PublicKey) }),
+  produces: ['application/jwk-set+json'],
+})

@@ -1,0 +1,44 @@
+import type { Receipt } from '#lib/kernel/receipt.ts'
+
+export interface RetentionFacts {
+  /** Days that the operator keeps backups; undefined when the operator states none. */
+  backupDays: number | undefined
+}
+
+const plusDays = (from: Date, days: number): string => new Date(from.getTime() + days * 86_400_000).toISOString()
+
+/** Years by calendar; 29 February becomes 28 February where there is none. */
+export function plusYears(from: Date, years: number): Date {
+  const moved = new Date(from)
+  moved.setUTCFullYear(from.getUTCFullYear() + years)
+  if (moved.getUTCMonth() !== from.getUTCMonth()) moved.setUTCDate(0)
+  return moved
+}
+
+/** What stays after an erasure on purpose, why, and how long. */
+export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
+  {
+    what: 'audit entries: ids and counts, no content',
+    ground: 'accountability (GDPR art. 5(2)), legal obligation (art. 17(3)(b))',
+    until: plusDays(deletedAt, 90),
+  },
+  {
+    what: 'deletion audit entry, this receipt and the erasure ledger: ids and counts, no content',
+    ground: 'proof of the erasure (GDPR art. 5(2), 17(3)(e))',
+    until: plusYears(deletedAt, 7).toISOString(),
+  },
+  {
+    what: 'the erased id, so that it cannot come back',
+    ground: 'effectiveness of the erasure (GDPR art. 17(1))',
+    until: null,
+  },
+]
+
+/** What lingers where a database cannot reach at once, with its longest life. */
+export const lingeringAfter = (deletedAt: Date, { backupDays }: RetentionFacts): Receipt['physical'] => [
+  { what: 'dead rows in table files, unreadable through the database, until the next vacuum', until: null },
+  { what: 'write-ahead log, until it is recycled', until: null },
+  backupDays === undefined
+    ? { what: 'backups: the operator states no term; a restored one is erased again from the ledger', until: null }
+    : { what: 'backups; a restored one is erased again from the ledger', until: plusDays(deletedAt, backupDays) },
+]

@@ -1,0 +1,172 @@
+import { z } from 'zod'
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Clock } from '#lib/kernel/clock.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { Receipt } from '#lib/kernel/receipt.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { readReceipt, readSigningKeys } from './contract.ts'
+import { recordDeletion } from './deletion-log.ts'
+import { lingeringAfter, type RetentionFacts, retainedAfter } from './rules.ts'
+import type { Signer } from './signing.ts'
+
+export interface ErasureParts {
+  db: Database
+  ledger: Ledger
+  signer: Signer
+  holders: readonly DataHolder[]
+  clock: Clock
+  issuer: string
+  facts: RetentionFacts
+}
+export interface Begin {
+  scope: Scope
+  deletedId: string
+  formerOwner: string
+  requestedBy: string
+  reason: string
+  now: Date
+}
+
+const Plan = z.record(z.string(), z.strictObject({ items: z.array(z.string()), deleted: z.number().int() }))
+/** How long the request itself has to verify and sign before the worker takes over, in milliseconds. */
+const handOver = 30_000
+const finishJob = 'erasure.finish'
+const scopeOf = (deletedId: string): Scope => ({ unit: deletedId })
+
+/**
+ * Erases one unit in every holder. `begin` runs in the caller's transaction: intent to the ledger, deletion, audit row, receipt's id.
+ * `finish` follows the commit: commit row to the ledger, verification, signature; the worker calls it after a crash.
+ */
+export function erasureService({ db, ledger, signer, holders, clock, issuer, facts }: ErasureParts) {
+  async function begin(
+    tx: Transaction,
+    { scope, deletedId, formerOwner, requestedBy, reason, now }: Begin,
+  ): Promise<string> {
+    const receiptId = newId('rcpt')
+    const planned = new Map<DataHolder, string[]>()
+    for (const holder of holders) planned.set(holder, await holder.plan(scope, tx))
+    await ledger.append({
+      kind: 'intent',
+      id: receiptId,
+      at: now.toISOString(),
+      scope: { ...scope },
+      plan: Object.fromEntries(
+        [...planned].filter(([, items]) => items.length > 0).map(([holder, items]) => [holder.name, items]),
+      ),
+    })
+    const plan: z.output<typeof Plan> = {}
+    for (const [holder, items] of planned)
+      plan[holder.name] = { items, deleted: items.length > 0 ? await holder.erase(scope, items, tx) : 0 }
+    const results = Object.fromEntries(Object.entries(plan).map(([holder, { deleted }]) => [holder, deleted]))
+    const auditId = await recordDeletion(tx, { requestedBy, reason, scope: { ...scope }, results, now })
+    await tx.erasure.create({
+      data: { receiptId, auditId, deletedId, deletedAt: now, formerOwner, plan: Plan.parse(plan) },
+    })
+    await tx.erasedId.create({ data: { id: deletedId, receiptId, erasedAt: now } })
+    await enqueue(
+      tx,
+      finishJob,
+      { receiptId },
+      { runAt: new Date(Date.now() + handOver), key: `${finishJob}:${receiptId}` },
+    )
+    return receiptId
+  }
+
+  /** Looks again in every holder, by other queries than those that deleted. What is found is erased again, and looked for once more. */
+  async function verify(scope: Scope, plan: z.output<typeof Plan>): Promise<Receipt['stores']> {
+    const stores: Receipt['stores'] = []
+    for (const holder of holders) {
+      const { items, deleted } = plan[holder.name] ?? { items: [], deleted: 0 }
+      let residue = await holder.residue(scope, items)
+      if (residue > 0) {
+        await db.transaction((tx) => holder.erase(scope, items, tx))
+        residue = await holder.residue(scope, items)
+      }
+      if (residue > 0)
+        throw new Problem('unavailable', {
+          detail: `The erasure is not complete yet: ${holder.name} still holds ${residue}. It is retried.`,
+          headers: { 'Retry-After': '60' },
+        })
+      stores.push({
+        store: holder.store,
+        holder: holder.name,
+        what: holder.what,
+        found: items.length,
+        deleted,
+        residue,
+        verified_at: clock.now().toISOString(),
+      })
+    }
+    return stores
+  }
+
+  /** Verifies and signs what `begin` committed; safe to repeat. Throws not_found for an id that is none. */
+  async function finish(receiptId: string): Promise<Receipt> {
+    const row = await db.prisma.erasure.findUnique({ where: { receiptId } })
+    if (!row) throw new Problem('not_found')
+    if (row.state === 'signed') return Receipt.parse(row.receipt)
+    const reason = (
+      await db.prisma.deletionAuditEntry.findUniqueOrThrow({
+        where: { auditId: row.auditId },
+        select: { reason: true },
+      })
+    ).reason
+    await ledger.append({ kind: 'commit', id: receiptId, at: clock.now().toISOString() })
+    const stores = await verify(scopeOf(row.deletedId), Plan.parse(row.plan))
+    const signed = await signer.sign({
+      receipt_id: receiptId,
+      version: 1,
+      issuer,
+      deleted_id: row.deletedId,
+      deleted_at: row.deletedAt.toISOString(),
+      reason,
+      stores,
+      retained: retainedAfter(row.deletedAt),
+      physical: lingeringAfter(row.deletedAt, facts),
+      signed_at: clock.now().toISOString(),
+    })
+    await db.transaction(async (tx) => {
+      // Two may finish at once; the first signature is the receipt.
+      await tx.erasure.updateMany({
+        where: { receiptId, state: 'committed' },
+        data: { state: 'signed', receipt: signed, jws: signed.jws, signedAt: new Date(signed.signed_at) },
+      })
+      await tx.$queryRaw`SELECT 1 AS done FROM (SELECT graphile_worker.remove_job(${`${finishJob}:${receiptId}`})) AS removed`
+    })
+    const stored = await db.prisma.erasure.findUniqueOrThrow({ where: { receiptId }, select: { receipt: true } })
+    return Receipt.parse(stored.receipt)
+  }
+
+  return {
+    begin,
+    finish,
+    finishJob,
+    /** The receipt of an erased id for who owned it, else undefined. */
+    async receiptFor(deletedId: string, owners: readonly string[]): Promise<string | undefined> {
+      const [row] = await db.query<{ receipt_id: string }>(
+        'erasure-of',
+        'SELECT e.receipt_id FROM erased_ids i JOIN erasures e ON e.receipt_id = i.receipt_id WHERE i.id = $1 AND e.former_owner = ANY($2::text[])',
+        [deletedId, owners],
+      )
+      return row?.receipt_id
+    },
+    /** Whether the id was erased here, whoever asks. */
+    async isErased(id: string): Promise<boolean> {
+      return (await db.query('erased-id', 'SELECT 1 FROM erased_ids WHERE id = $1', [id])).length > 0
+    },
+    receipts: {
+      read: read(readReceipt, async (_ctx, { params }) => ({ body: await finish(params.id), resourceId: params.id })),
+      keys: read(readSigningKeys, async () => ({
+        body: { keys: await signer.keys() },
+        resourceId: 'jwks',
+        headers: { 'Content-Type': 'application/jwk-set+json', 'Cache-Control': 'public, max-age=300' },
+      })),
+    },
+  }
+}
+export type ErasureService = ReturnType<typeof erasureService>

@@ -1,0 +1,79 @@
+import type { Unit } from './unit.ts'
+
+interface Parts {
+  completeness: number
+  novelty: number
+  diversity: number
+  outcome: number
+}
+type Weights = readonly [completeness: number, novelty: number, diversity: number, outcome: number]
+const weights: Record<string, Weights> = {
+  finance: [0.2, 0.25, 0.1, 0.45],
+  code: [0.2, 0.3, 0.3, 0.2],
+  medical: [0.15, 0.2, 0.1, 0.55],
+  customer_service: [0.2, 0.3, 0.2, 0.3],
+}
+const usual: Weights = [0.25, 0.35, 0.15, 0.25]
+/** Until a job has compared the unit with its domain. */
+export const noveltyAtFirst = 0.5
+
+const distinct = <T>(items: Iterable<T>): number => new Set(items).size
+const capped = (share: number): number => Math.min(1, share)
+
+function partsOf(unit: Unit): Omit<Parts, 'novelty'> {
+  switch (unit['@type']) {
+    case 'ReasoningTrace': {
+      const { steps, outcome, metadata } = unit
+      const types = new Set(steps.map((step) => step.type))
+      return {
+        completeness: capped(
+          (types.size / 4) * 0.5 + (types.has('error_recovery') ? 0.3 : 0) + (steps.length / 20) * 0.2,
+        ),
+        diversity: capped((distinct(steps.flatMap((step) => (step.tool ? [step.tool.name] : []))) / steps.length) * 3),
+        outcome: outcome.confidence * (metadata.success ? 1 : 0.3),
+      }
+    }
+    case 'ToolCallPattern':
+      return {
+        completeness: capped(unit.tool_sequence.length / 5),
+        diversity: capped(distinct(unit.tool_sequence.flatMap((step) => step.tools.map((tool) => tool.name))) / 3),
+        outcome: unit.performance.success_rate,
+      }
+    case 'ExpertSOP': {
+      const tree = unit.decision_tree
+      return {
+        completeness: capped(tree.length / 8),
+        diversity:
+          tree.filter((step) => step.criteria !== undefined || (step.tool_suggestions?.length ?? 0) > 0).length /
+          tree.length,
+        outcome: (unit.validation?.test_cases.length ?? 0) > 0 ? 0.9 : 0.5,
+      }
+    }
+  }
+}
+
+/** The registry's own quality of a unit, 0–1, rounded to four places; weighed by what counts in its domain. */
+export function qualityOf(unit: Unit, novelty: number = noveltyAtFirst): number {
+  const [c, n, d, o] = weights[unit.metadata.task_domain] ?? usual
+  const { completeness, diversity, outcome } = partsOf(unit)
+  return Math.round((c * completeness + n * novelty + d * diversity + o * outcome) * 10_000) / 10_000
+}
+
+/** Rejections within this window, in milliseconds, … */
+export const rejectionWindow = 3_600_000
+/** … of which so many put what comes next into quarantine. */
+export const rejectionsToQuarantine = 3
+
+const rawPrompt = /^\s*(?:(?:human|user|assistant)\s*:|<\|?(?:user|assistant)\|?>)/im
+
+/** What the contributor should look at; data minimisation (GDPR art. 5(1)(c)) asks for what was learned, not for a raw prompt. */
+export function warningsOf(unit: Unit): string[] {
+  const warnings: string[] = []
+  if (unit['@type'] === 'ReasoningTrace' && (unit.task.objective.length > 2_000 || rawPrompt.test(unit.task.objective)))
+    warnings.push('task.objective looks like a raw prompt: a summary of the task shares less of what people wrote.')
+  return warnings
+}
+
+/** Whom a unit's content came from, where that is not its author: the expert of an SOP. */
+export const attributedTo = (unit: Unit): string | null =>
+  unit['@type'] === 'ExpertSOP' ? unit.source.expert_id : null

@@ -1,0 +1,224 @@
+import { sanitizeFields } from '#lib/domains/sanitizer/unit.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { newUuid } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import { mutation, read, statement } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { contributeUnit, eraseUnit, readUnit } from './contract.ts'
+import { recordRejection } from './rejections.ts'
+import { attributedTo, qualityOf, rejectionsToQuarantine, rejectionWindow, warningsOf } from './rules.ts'
+import { idPrefix, Unit } from './unit.ts'
+
+/** What knowledge asks of erasure, which it does not know. */
+export interface Erasures {
+  begin(
+    tx: Transaction,
+    order: {
+      scope: { unit: string }
+      deletedId: string
+      formerOwner: string
+      requestedBy: string
+      reason: string
+      now: Date
+    },
+  ): Promise<string>
+  finish(receiptId: string): Promise<Receipt>
+  receiptFor(deletedId: string, owners: readonly string[]): Promise<string | undefined>
+  isErased(id: string): Promise<boolean>
+}
+export interface KnowledgeParts {
+  db: Database
+  erasures: Erasures
+  strict: boolean
+}
+
+interface UnitRow {
+  id: string
+  document: Unit
+  visibility: 'private' | 'org' | 'network'
+  quality_score: number
+  version: number
+  created_at: Date
+  updated_at: Date
+}
+const columns = 'u.id, u.document, u.visibility, u.quality_score, u.version, u.created_at, u.updated_at'
+
+/**
+ * Who sees a unit: its author and the author's owner always; others what is org or network, neither held for review nor its author's
+ * processing restricted. $2: the reader's agents, $3: organisation, $4: admin (who sees nothing private of others).
+ */
+const selectVisible = `SELECT ${columns} FROM units u WHERE u.id = $1 AND (u.agent_id = ANY($2::text[]) OR (
+  (u.visibility = 'network' OR (u.visibility = 'org' AND (u.organisation_id = $3 OR $4)))
+  AND u.quarantined_at IS NULL AND NOT EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id)))`
+
+/** The author's agent and organisation are the token's; the count of refused contributions decides on quarantine. */
+const insertUnit = `done AS (
+  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, quarantined_at, created_at, updated_at)
+  SELECT $1, $2::unit_type, $3, $4, $5, $6::visibility, $7::jsonb, $8::float8,
+    CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = $3 AND c.at > $10::timestamptz) >= $11::int THEN $9::timestamptz END,
+    $9::timestamptz, $9::timestamptz
+  ON CONFLICT (id) DO NOTHING
+  RETURNING id AS resource_id, quarantined_at IS NOT NULL AS quarantined)`
+
+const etagOf = (version: number): string => `"v${version}"`
+const stored = (row: UnitRow) => ({
+  id: row.id,
+  unit: { ...row.document, id: row.id },
+  visibility: row.visibility,
+  quality_score: row.quality_score,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+const prefersReceipt = (prefer: string | undefined): boolean =>
+  /(?:^|,)\s*return\s*=\s*"?representation"?\s*(?:[,;]|$)/i.test(prefer ?? '')
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error &&
+  (('code' in error && error.code === code) || error.message.includes(code) || hasCode(error.cause, code))
+
+export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
+  const goneOrNever = async (ctx: Context, id: string): Promise<Problem> => {
+    const receiptId = await erasures.receiptFor(id, ctx.actor.agents)
+    return receiptId === undefined
+      ? new Problem('not_found', 'There is no such unit, or it is not visible to you.')
+      : new Problem('erased', {
+          detail: 'It was erased; the receipt says how.',
+          extensions: { receipt_id: receiptId },
+          headers: { Link: `</v1/receipts/${receiptId}>; rel="related"` },
+        })
+  }
+
+  return {
+    contribute: statement(contributeUnit, async (ctx, { body }) => {
+      const [author] = ctx.actor.agents
+      if (ctx.actor.kind !== 'agent' || author === undefined || ctx.actor.organisationId === undefined)
+        throw new Problem('forbidden', 'Units are contributed by agents, with a token.')
+      if (body.metadata.agent_id !== undefined && body.metadata.agent_id !== author)
+        throw new Problem('forbidden', {
+          detail: 'A unit’s author is the token’s agent.',
+          issues: [{ path: ['metadata', 'agent_id'], message: 'is another agent' }],
+        })
+      const clean = await recordRejection(db, author, ctx.now, () => sanitizeFields(body, { strict }))
+      // What the sanitizer took away may have been all that a required field held.
+      const unit = clean.changes.length === 0 ? body : revalidated(clean.value)
+      const id = unit.id ?? `${idPrefix(unit['@type'])}${newUuid().replaceAll('-', '')}`
+      const document = { ...unit, id, metadata: { ...unit.metadata, agent_id: author } }
+      const quality = qualityOf(unit)
+      const now = ctx.now
+      return {
+        statement: {
+          name: 'contribute-unit',
+          ctes: insertUnit,
+          values: [
+            id,
+            unit['@type'],
+            author,
+            ctx.actor.organisationId,
+            attributedTo(unit),
+            unit.metadata.visibility,
+            JSON.stringify(document),
+            quality,
+            now,
+            new Date(now.getTime() - rejectionWindow),
+            rejectionsToQuarantine,
+          ],
+        },
+        details: { type: unit['@type'], visibility: unit.metadata.visibility, sanitized: clean.changes.length },
+        reply: ({ quarantined }) => {
+          const warnings = [
+            ...warningsOf(unit),
+            ...(clean.changes.length > 0
+              ? [
+                  `Markup was removed or characters normalised in ${clean.changes.length} field(s): ${clean.changes
+                    .slice(0, 10)
+                    .map((change) => change.path.join('.'))
+                    .join(', ')}.`,
+                ]
+              : []),
+            ...(quarantined === true
+              ? [
+                  'It is held for review, because several contributions were refused within the last hour; only you see it until then.',
+                ]
+              : []),
+          ]
+          return {
+            body: {
+              data: {
+                id,
+                unit: document,
+                visibility: unit.metadata.visibility,
+                quality_score: quality,
+                created_at: now.toISOString(),
+                updated_at: now.toISOString(),
+              },
+              quality_score: quality,
+              ...(warnings.length > 0 && { warnings }),
+            },
+            headers: { Location: `/v1/knowledge/${id}`, ETag: etagOf(1) },
+          }
+        },
+        nothing: async () =>
+          new Problem(
+            'id_in_use',
+            'A unit with this id is already here; nothing was changed. Leave the id out to get a new one.',
+          ),
+        translate: (error) =>
+          hasCode(error, 'KP410')
+            ? new Problem('erased', 'A unit with this id was erased here; the id is not taken again.')
+            : error,
+      }
+    }),
+
+    read: read(readUnit, async (ctx, { params: { id } }) => {
+      const { agents, organisationId, isAdmin } = ctx.actor
+      const [row] = await db.query<UnitRow>('read-unit', selectVisible, [id, agents, organisationId ?? null, isAdmin])
+      if (!row) throw await goneOrNever(ctx, id)
+      return { body: { data: stored(row) }, resourceId: id, headers: { ETag: etagOf(row.version) } }
+    }),
+
+    erase: mutation(eraseUnit, async (ctx, { params: { id }, headers }) => {
+      const { agents, isAdmin } = ctx.actor
+      const [row] = await ctx.tx.$queryRaw<{ agent_id: string; version: number }[]>`
+        SELECT agent_id, version FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
+      if (!row) throw await goneOrNever(ctx, id)
+      const match = headers['if-match']
+      if (match !== undefined && match !== '*' && !match.split(',').some((tag) => tag.trim() === etagOf(row.version)))
+        throw new Problem('precondition_failed', 'The unit has changed since you read it; nothing was erased.')
+      const receiptId = await erasures.begin(ctx.tx, {
+        scope: { unit: id },
+        deletedId: id,
+        formerOwner: row.agent_id,
+        requestedBy: ctx.actor.id,
+        reason: 'user_request',
+        now: ctx.now,
+      })
+      const headersOut = {
+        'X-Deletion-Receipt': receiptId,
+        Link: `</v1/receipts/${receiptId}>; rel="related"; title="deletion receipt"`,
+      }
+      return {
+        body: undefined,
+        status: 204,
+        resourceId: id,
+        details: { receipt: receiptId },
+        headers: headersOut,
+        afterCommit: async () => {
+          const receipt = await erasures.finish(receiptId)
+          return prefersReceipt(headers.prefer)
+            ? { body: receipt, status: 200, headers: { ...headersOut, 'Preference-Applied': 'return=representation' } }
+            : { body: undefined, status: 204, headers: headersOut }
+        },
+      }
+    }),
+  }
+}
+
+function revalidated(value: unknown): Unit {
+  const parsed = Unit.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map((issue) => ({
+    path: issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step)),
+    message: `${issue.message} (after markup was removed)`,
+  }))
+  throw new Problem('invalid', { detail: 'Nothing is left of a required field once markup is removed.', issues })
+}

@@ -1,0 +1,98 @@
+import { joinsLeft, joinsRight } from './joining.ts'
+import type { Finding } from './sanitization-error.ts'
+
+/** Category Cf but the marks one sees (U+0600 and kin), the two separators, tag characters, variation selectors. */
+const SUSPECT =
+  /[[\p{Cf}\u2028\u2029\u{E0000}-\u{E007F}\p{Variation_Selector}]--[\u0600-\u0605\u06DD\u070F\u0890\u0891\u08E2\u{110BD}\u{110CD}]]/v
+/** What may be an emoji sequence with joiners, or a flag of tag characters. */
+const SEQUENCE =
+  /[\p{Emoji}--[0-9#*]][\p{Emoji_Modifier}\uFE0F]?(?:\u200D[\p{Emoji}--[0-9#*]][\p{Emoji_Modifier}\uFE0F]?)+|\u{1F3F4}[\u{E0020}-\u{E007F}]+/v
+const CANDIDATE = new RegExp(`${SEQUENCE.source}|${SUSPECT.source}`, 'v')
+const RGI = /^\p{RGI_Emoji}$/v
+const SELECTOR = /^\p{Variation_Selector}$/u
+/** The longest RGI sequence has 35 UTF-16 units with room to spare; longer ones are not looked at. */
+const LONGEST = 48
+
+/**
+ * Stage 3: the first invisible character that has no business where it stands, or undefined. `strict` leaves out the
+ * three allowances: joiners in RGI emoji (UTS #51), joiners in UAX #31's contexts A1, A2 and B, flags of tag characters.
+ */
+export function findInvisible(text: string, strict: boolean): Finding | undefined {
+  const pattern = new RegExp(strict ? SUSPECT : CANDIDATE, 'vg')
+  for (const match of text.matchAll(pattern)) {
+    const found = match[0]
+    const offset = SUSPECT.exec(found)?.index ?? -1
+    if (offset < 0) continue
+    const isSequence = offset > 0
+    if (isSequence && isRgi(found)) continue
+    for (const inner of found.matchAll(new RegExp(SUSPECT, 'vg'))) {
+      const at = match.index + inner.index
+      if (!isAllowed(text, at, inner[0], strict)) return { offset: at, rule: nameOf(inner[0]) }
+    }
+  }
+  return undefined
+}
+
+function isAllowed(text: string, at: number, character: string, strict: boolean): boolean {
+  if (SELECTOR.test(character)) return !SELECTOR.test(before(text, at)) && !SELECTOR.test(after(text, at + character.length))
+  if (strict) return false
+  if (character === '\u200C') return isBetweenJoining(text, at) || isAfterVirama(text, at, /^\p{L}$/u)
+  return character === '\u200D' && isAfterVirama(text, at, undefined)
+}
+
+/** An RGI emoji, whether or not its U+FE0F were left out, as many keyboards and services do. */
+function isRgi(sequence: string): boolean {
+  if (sequence.length > LONGEST) return false
+  if (RGI.test(sequence)) return true
+  const qualified = sequence
+    .split('\u200D')
+    .map((part) => part.replace(/^(\p{Emoji})(?!\uFE0F)$/u, (emoji) => (/\p{Emoji_Presentation}/u.test(emoji) ? emoji : `${emoji}\uFE0F`)))
+    .join('\u200D')
+  return RGI.test(qualified)
+}
+
+/** UAX #31 A1: a letter that joins to its left, marks, ZWNJ, marks, a letter that joins to its right. */
+function isBetweenJoining(text: string, at: number): boolean {
+  return joinsLeft(neighbour(text, at, -1).character) && joinsRight(neighbour(text, at, 1).character)
+}
+
+/**
+ * UAX #31 A2 and B: a letter, marks, a virama, marks, the joiner; then for ZWNJ marks and a letter, for ZWJ anything but
+ * a dependent vowel. A dependent vowel is taken to be any spacing mark, or a mark that is no virama: a safe superset.
+ */
+function isAfterVirama(text: string, at: number, follows: RegExp | undefined): boolean {
+  const letter = neighbour(text, at, -1)
+  if (!/^\p{L}$/u.test(letter.character) || !VIRAMA.test(letter.passed)) return false
+  return follows ? follows.test(neighbour(text, at, 1).character) : !/^\p{M}$/u.test(after(text, at + 1))
+}
+
+/** The characters of combining class 9 (Unicode 17): those that take a consonant's vowel away. */
+const VIRAMA =
+  /[\u094D\u09CD\u0A4D\u0ACD\u0B4D\u0BCD\u0C4D\u0CCD\u0D3B\u0D3C\u0D4D\u0DCA\u0E3A\u0EBA\u0F84\u1039\u103A\u1714\u1715\u1734\u17D2\u1A60\u1B44\u1BAA\u1BAB\u1BF2\u1BF3\u2D7F\uA806\uA82C\uA8C4\uA953\uA9C0\uAAF6\uABED\u{10A3F}\u{11046}\u{11070}\u{1107F}\u{110B9}\u{11133}\u{11134}\u{111C0}\u{11235}\u{112EA}\u{1134D}\u{113CE}\u{113CF}\u{113D0}\u{11442}\u{114C2}\u{115BF}\u{1163F}\u{116B6}\u{1172B}\u{11839}\u{1193D}\u{1193E}\u{119E0}\u{11A34}\u{11A47}\u{11A99}\u{11C3F}\u{11D44}\u{11D45}\u{11D97}\u{11F41}\u{11F42}]/u
+const MARK = /^[\p{Mn}\p{Me}\p{Mc}]$/u
+
+/** The nearest character that is no mark, to the left (-1) or right (1), and the marks passed. A joiner is no mark. */
+function neighbour(text: string, at: number, direction: -1 | 1): { character: string; passed: string } {
+  let passed = ''
+  let position = direction < 0 ? at : at + 1
+  for (;;) {
+    const character = direction < 0 ? before(text, position) : after(text, position)
+    if (character === '' || !MARK.test(character)) return { character, passed }
+    passed += character
+    position += direction * character.length
+  }
+}
+
+function before(text: string, at: number): string {
+  const isPair = at >= 2 && (text.charCodeAt(at - 1) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 2) & 0xfc00) === 0xd800
+  return text.slice(isPair ? at - 2 : Math.max(at - 1, 0), at)
+}
+
+function after(text: string, at: number): string {
+  const code = text.codePointAt(at)
+  return code === undefined ? '' : String.fromCodePoint(code)
+}
+
+function nameOf(character: string): string {
+  return `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
+}

@@ -1,0 +1,92 @@
+import { type Lines, type Range, readLines } from './markdown-lines.ts'
+import { NextMatch } from './next-match.ts'
+
+/** Line starts at which a paragraph cannot go on, so no code span reaches across: a superset of CommonMark's. */
+const BOUNDARY =
+  /\r(?!\n)|\n(?=[ \t]*(?:\r|\n|$|#{1,6}(?:\s|$)|[-+*](?:\s|$)|\d{1,9}[.)](?:\s|$)|[>|<]|`{3}|~{3}|=+[ \t]*(?:[\r\n]|$)|-+[ \t]*(?:[\r\n]|$)|(?:[*_-][ \t]*){3,}(?:[\r\n]|$)))/
+
+/**
+ * Finds the code of a Markdown text: closed fences (CommonMark 0.31, 4.5) and inline code spans (6.1). Where readers
+ * of Markdown may disagree it finds less, never more: what it calls code must be code for every one of them.
+ * Positions asked for must not fall; the whole costs one pass.
+ */
+export class MarkdownCode {
+  readonly #text: string
+  readonly #starts: number[] = []
+  readonly #lengths: number[] = []
+  /** The index of the next run of the same length, or -1. */
+  readonly #twins: Int32Array
+  readonly #lines: Lines
+  readonly #boundary: NextMatch
+  readonly #lineEnd: NextMatch
+  readonly #pipe: NextMatch
+  #index = 0
+  #table = 0
+  #heading = 0
+  #found: Range | undefined
+
+  constructor(text: string) {
+    this.#text = text
+    this.#lines = readLines(text)
+    this.#boundary = new NextMatch(text, BOUNDARY)
+    this.#lineEnd = new NextMatch(text, /[\r\n]/)
+    this.#pipe = new NextMatch(text, /(?<!\\)\|/)
+    for (const run of text.matchAll(/`+|~{3,}/g)) {
+      this.#starts.push(run.index)
+      this.#lengths.push(run[0].length)
+    }
+    this.#twins = new Int32Array(this.#starts.length).fill(-1)
+    const seen = new Map<number, number>()
+    for (let index = this.#starts.length - 1; index >= 0; index -= 1) {
+      const start = this.#starts[index] ?? 0
+      const length = this.#lengths[index] ?? 0
+      if (text[start] !== '`') continue
+      // A backslash takes the first mark of an opening run away, but means nothing inside the span.
+      this.#twins[index] = seen.get(this.#isEscaped(start) ? length - 1 : length) ?? -1
+      seen.set(length, index)
+    }
+  }
+
+  /** The first closed piece of code that starts at `from` or later. */
+  after(from: number): Range | undefined {
+    if (this.#found && this.#found.start >= from) return this.#found
+    this.#found = undefined
+    for (; this.#index < this.#starts.length && !this.#found; this.#index += 1) {
+      const start = this.#starts[this.#index] ?? 0
+      if (start < from) continue
+      const fence = this.#lines.fences.get(start)
+      if (fence === 'ambiguous') this.#index = this.#starts.length
+      else if (fence === undefined) this.#found = this.#span(this.#index, start)
+      else if (fence !== 'unclosed') this.#found = fence
+    }
+    return this.#found
+  }
+
+  #span(index: number, start: number): Range | undefined {
+    const twin = this.#twins[index] ?? -1
+    if (twin < 0) return undefined
+    const closing = this.#starts[twin] ?? 0
+    const limit = this.#isHeading(start) ? this.#lineEnd.at(start) : this.#boundary.at(start)
+    if (closing >= limit || this.#isSplitByTable(start, closing)) return undefined
+    return { start, end: closing + (this.#lengths[twin] ?? 0) }
+  }
+
+  #isHeading(position: number): boolean {
+    const { headings } = this.#lines
+    while ((headings[this.#heading]?.end ?? Number.POSITIVE_INFINITY) <= position) this.#heading += 1
+    return (headings[this.#heading]?.start ?? Number.POSITIVE_INFINITY) <= position
+  }
+
+  /** In a table a bare `|` ends the cell, and with it the code span (GFM 4.10). */
+  #isSplitByTable(start: number, end: number): boolean {
+    const { tables } = this.#lines
+    while ((tables[this.#table]?.end ?? Number.POSITIVE_INFINITY) <= start) this.#table += 1
+    return (tables[this.#table]?.start ?? Number.POSITIVE_INFINITY) <= start && this.#pipe.before(start, end)
+  }
+
+  #isEscaped(start: number): boolean {
+    let slashes = 0
+    while (this.#text[start - 1 - slashes] === '\\') slashes += 1
+    return slashes % 2 === 1
+  }
+}

@@ -1,0 +1,68 @@
+import { collapse } from './collapse.ts'
+import type { Range } from './markdown-lines.ts'
+import { sweep } from './sweep.ts'
+import type { Cut, Kind } from './tags.ts'
+
+/** What is left of a text; `rounds` holds what each round cut, in offsets of the text it began with. */
+export type Stripped = { text: string; rounds: Range[][]; comments: number; tags: number }
+
+const ROUNDS = 4
+
+/**
+ * Stages 1 and 2: cuts comments and tags until none is left. A round reads as a browser does, then folds what the cuts
+ * have pushed together. Text that still changes after four rounds was built to: it loses every `<` that could begin
+ * markup, so the end is always reached. Linear in the length of the text.
+ */
+export function strip(text: string, kind: Kind): Stripped {
+  const done: Stripped = { text, rounds: [], comments: 0, tags: 0 }
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const { cuts, code } = sweep(done.text, kind)
+    if (cuts.length === 0) return done
+    const comments = cuts.filter((cut) => cut.what === 'comment').length
+    apply(done, cuts, comments, cuts.length - comments)
+    const nested = collapse(done.text, shift(code, cuts), kind)
+    apply(done, nested.cuts, nested.comments, nested.tags)
+  }
+  return disarm(done)
+}
+
+/** Takes away every `<` that could begin markup, and so all markup there is. */
+export function disarm(done: Stripped): Stripped {
+  const cuts: Range[] = []
+  let next = ''
+  for (let at = done.text.length - 1; at >= 0; at -= 1) {
+    const character = done.text.charAt(at)
+    if (character === '<' && /^[A-Za-z/!?]$/.test(next)) cuts.push({ start: at, end: at + 1 })
+    else next = character
+  }
+  return apply(done, cuts.reverse(), 0, cuts.length)
+}
+
+function apply(done: Stripped, cuts: readonly Range[], comments: number, tags: number): Stripped {
+  if (cuts.length === 0) return done
+  const kept: string[] = []
+  let position = 0
+  for (const cut of cuts) {
+    kept.push(done.text.slice(position, cut.start))
+    position = cut.end
+  }
+  kept.push(done.text.slice(position))
+  done.text = kept.join('')
+  done.rounds.push([...cuts])
+  done.comments += comments
+  done.tags += tags
+  return done
+}
+
+/** Where the pieces of code stand once the cuts are made. */
+function shift(code: readonly Range[], cuts: readonly Cut[]): Range[] {
+  let index = 0
+  let removed = 0
+  return code.map(({ start, end }) => {
+    for (let cut = cuts[index]; cut && cut.end <= start; cut = cuts[index]) {
+      removed += cut.end - cut.start
+      index += 1
+    }
+    return { start: start - removed, end: end - removed }
+  })
+}

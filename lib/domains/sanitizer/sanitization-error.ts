@@ -1,0 +1,77 @@
+export type Stage = 'html-comment' | 'html-tag' | 'invisible' | 'nfc' | 'injection'
+
+/** One step into a JSON value: a key of an object or an index of an array. */
+export type Step = string | number
+
+/** What a check found: an offset in the text it was given, and the rule or character, e.g. `U+200B`. */
+export type Finding = { offset: number; rule: string }
+
+const BRAND = Symbol.for('knowledgepulse.SanitizationError')
+
+/**
+ * A text was refused by the content sanitizer. Nothing was changed and nothing is to be stored.
+ *
+ * - `stage`: which stage refused; for the name of an object's key also the stage that would have changed it
+ * - `rule`: the rule (`instruction-override`) or the character (`U+200B`)
+ * - `place`: UTF-16 offset in the text **as it was handed in**; `line` and `column` count from 1, the column in UTF-16 units
+ * - `path`: where the text stands in a JSON value (empty for a text alone); `key` says that the finding is in the name
+ *   of a key of the object at `path`, which is not repeated here
+ *
+ * No field and no message ever holds content. Keys in `path` passed the sanitizer themselves.
+ */
+export class SanitizationError extends Error {
+  override readonly name = 'SanitizationError'
+  readonly [BRAND] = true
+  readonly stage: Stage
+  readonly rule: string
+  readonly place: number
+  readonly line: number
+  readonly column: number
+  readonly path: readonly Step[]
+  readonly key: boolean
+
+  constructor(at: {
+    stage: Stage
+    rule: string
+    place: number
+    line: number
+    column: number
+    path?: readonly Step[]
+    key?: boolean
+  }) {
+    super(`The text was refused at the stage "${at.stage}" (${at.rule}), line ${at.line}, column ${at.column}.`)
+    this.stage = at.stage
+    this.rule = at.rule
+    this.place = at.place
+    this.line = at.line
+    this.column = at.column
+    this.path = at.path ?? []
+    this.key = at.key ?? false
+  }
+
+  /** The field as a JSON pointer (RFC 6901): `/steps/3/content`; empty for the whole value. */
+  get field(): string {
+    return this.path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  }
+
+  /** The same refusal, said of a place inside a JSON value. */
+  within(path: readonly Step[], key = false): SanitizationError {
+    return new SanitizationError({ ...this.at(), path, key })
+  }
+
+  private at() {
+    return { stage: this.stage, rule: this.rule, place: this.place, line: this.line, column: this.column }
+  }
+
+  /** Recognises the error even when this module was loaded twice in one process. */
+  static is(error: unknown): error is SanitizationError {
+    return typeof error === 'object' && error !== null && BRAND in error
+  }
+}
+
+/** Builds the error for a finding at `place` in `input`. */
+export function refusal(input: string, stage: Stage, rule: string, place: number): SanitizationError {
+  const before = input.slice(0, place)
+  const lines = before.split(/\r\n?|\n/)
+  return new SanitizationError({ stage, rule, place, line: lines.length, column: (lines.at(-1) ?? '').length + 1 })
+}

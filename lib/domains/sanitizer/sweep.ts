@@ -1,0 +1,188 @@
+import { ELEMENTS } from './elements.ts'
+import { MarkdownCode } from './markdown-code.ts'
+import type { Range } from './markdown-lines.ts'
+import { NextMatch } from './next-match.ts'
+import { type Cut, isSystemMark, isTagName, type Kind, mayCompare, type Name, nameAt, OPERATOR, opening } from './tags.ts'
+
+export type Swept = { cuts: Cut[]; code: Range[] }
+
+const COMMENT_END = /--!?>/
+const HANDLER = /[\s/"']on[^\s"'>/=]+\s*=/i
+/** Attributes with which even a one-letter element can do something. */
+const RISKY = /[\s/"'](?:on[^\s"'>/=]+|(?:xlink:)?href|src|srcset|srcdoc|style|data|action|formaction|cite|ping)\s*=/i
+const QUOTED_VALUE = /=\s*["']/
+const AUTOLINK = /<(?:(?:https?|ftp|mailto):[^\s<>]{0,2000}|[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.-]{1,255})>/iy
+const PHP = /<\?(?:php\b|=)/iy
+const BLOCK_START = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*/y
+
+/**
+ * One pass from left to right, as a browser reads: what starts first, markup or code, wins. Finds the comments and tags
+ * outside code, and the code. Linear: the ends of quoted tags are found backwards for all starts at once.
+ */
+class Sweep {
+  readonly #text: string
+  readonly #kind: Kind
+  readonly #greater: NextMatch
+  readonly #less: NextMatch
+  readonly #commentEnd: NextMatch
+  readonly #instructionEnd: NextMatch
+  readonly #handler: NextMatch
+  readonly #risky: NextMatch
+  readonly #quoted: NextMatch
+  readonly #paragraphEnd: NextMatch
+  readonly #newline: NextMatch
+  #lineStart = 0
+  #ends: Int32Array | undefined
+
+  constructor(text: string, kind: Kind) {
+    this.#text = text
+    this.#kind = kind
+    this.#greater = new NextMatch(text, />/)
+    this.#less = new NextMatch(text, /</)
+    this.#commentEnd = new NextMatch(text, COMMENT_END)
+    this.#instructionEnd = new NextMatch(text, /\?>/)
+    this.#handler = new NextMatch(text, HANDLER)
+    this.#risky = new NextMatch(text, RISKY)
+    this.#quoted = new NextMatch(text, QUOTED_VALUE)
+    this.#paragraphEnd = new NextMatch(text, /\n[ \t]*\r?\n|\r[ \t]*\r/)
+    this.#newline = new NextMatch(text, /[\r\n]/)
+  }
+
+  run(): Swept {
+    const finder = this.#kind === 'markdown' ? new MarkdownCode(this.#text) : undefined
+    const cuts: Cut[] = []
+    const code: Range[] = []
+    let at = this.#text.indexOf('<')
+    let position = 0
+    while (at >= 0) {
+      const next = finder?.after(position)
+      if (next && next.start < at) {
+        code.push(next)
+        position = next.end
+      } else {
+        const cut = this.#at(at, next?.start ?? this.#text.length)
+        if (cut) cuts.push(cut)
+        position = cut?.end ?? at + 1
+      }
+      if (at < position) at = this.#text.indexOf('<', position)
+    }
+    return { cuts, code }
+  }
+
+  /** What to cut at the `<` at `start`, when the next code starts at `limit`. */
+  #at(start: number, limit: number): Cut | undefined {
+    const text = this.#text
+    const what = opening(text.charAt(start + 1), text.charAt(start + 2), this.#kind)
+    if (what === 'tag') return this.#tag(start, limit)
+    if (what === undefined) return undefined
+    if (text.startsWith('<!--', start)) {
+      // An unclosed comment loses its opening only: what it would have hidden is then seen by everyone.
+      const isClosed = this.#commentEnd.before(start + 2, text.length)
+      return { start, end: isClosed ? this.#commentEnd.endAt(start + 2) : start + 4, what: 'comment' }
+    }
+    if (what === 'instruction' && this.#instructionEnd.before(start + 2, limit)) {
+      return { start, end: this.#instructionEnd.endAt(start + 2), what: 'comment' }
+    }
+    if (what === 'instruction' && this.#kind === 'plain' && this.#matches(PHP, start)) return undefined
+    if (this.#greater.before(start + 2, limit)) return { start, end: this.#greater.endAt(start + 2), what: 'comment' }
+    if (text.startsWith('</>', start)) return { start, end: start + 3, what: 'tag' }
+    return this.#kind === 'markdown' && what !== undefined && text[start + 1] !== '/'
+      ? { start, end: start + 2, what: 'comment' }
+      : undefined
+  }
+
+  #tag(start: number, limit: number): Cut | undefined {
+    const name = nameAt(this.#text, start)
+    if (this.#kind === 'markdown' && this.#isAutolink(start)) return undefined
+    if (!this.#greater.before(start + 1, limit)) return this.#unfinished(start, name, limit)
+    const closing = this.#closing(start)
+    const end = closing >= 0 && closing < limit ? closing : this.#greater.at(start + 1)
+    const cut: Cut = { start, end: end + 1, what: 'tag' }
+    if (this.#handler.before(start + 1, end)) return cut
+    if (!name || !isTagName(name.word, this.#kind)) return undefined
+    if (isSystemMark(name.word, this.#text.charAt(start - 1), this.#text.charAt(end + 1))) return undefined
+    return this.#isComparison(start, name, end) ? undefined : cut
+  }
+
+  /**
+   * A tag without its `>`: a page around the text, or a code span after it, could finish it. One that would then act
+   * is cut to the end of its paragraph; one that would open an HTML block of Markdown loses its name.
+   */
+  #unfinished(start: number, name: Name | undefined, limit: number): Cut | undefined {
+    if (!name) return undefined
+    const isElement = ELEMENTS.has(name.word.toLowerCase())
+    const isQuoteOpen = limit < this.#text.length && this.#quoted.before(start, limit)
+    if (this.#handler.before(start, limit) || (isElement && this.#risky.before(start, limit)) || isQuoteOpen) {
+      return { start, end: Math.min(limit, this.#paragraphEnd.at(start), this.#text.length), what: 'tag' }
+    }
+    const opensBlock = this.#kind === 'markdown' && isElement && this.#isBlockStart(start)
+    return opensBlock ? { start, end: name.end, what: 'tag' } : undefined
+  }
+
+  #isComparison(start: number, name: Name, end: number): boolean {
+    if (!mayCompare(name.word)) return false
+    if (this.#risky.before(start + 1, end) || this.#quoted.before(start + 1, end)) return false
+    return OPERATOR.test(this.#text.slice(name.end, Math.min(end, this.#less.at(start + 1))))
+  }
+
+  #isAutolink(start: number): boolean {
+    return this.#matches(AUTOLINK, start) && !this.#handler.before(start + 1, this.#greater.at(start + 1))
+  }
+
+  #matches(pattern: RegExp, at: number): boolean {
+    pattern.lastIndex = at
+    return pattern.test(this.#text)
+  }
+
+  #isBlockStart(position: number): boolean {
+    while (this.#newline.before(this.#lineStart, position)) this.#lineStart = this.#newline.endAt(this.#lineStart)
+    BLOCK_START.lastIndex = this.#lineStart
+    BLOCK_START.test(this.#text)
+    return BLOCK_START.lastIndex === position
+  }
+
+  /** Where the tag that starts at `start` closes, with `>` in quoted values passed over; -1 when it never does. */
+  #closing(start: number): number {
+    this.#ends ??= closings(this.#text)
+    return this.#ends[start] ?? -1
+  }
+}
+
+/**
+ * For each `<` the closing `>` of a tag that would start there, by the attribute states of the HTML standard (13.2.5.32
+ * to 13.2.5.39) run backwards: `tag`, `value`, … hold where a reader in that state at this position would leave the tag.
+ */
+function closings(text: string): Int32Array {
+  const ends = new Int32Array(text.length)
+  let tag = -1
+  let value = -1
+  let double = -1
+  let single = -1
+  let bare = -1
+  for (let at = text.length - 1; at >= 0; at -= 1) {
+    const character = text[at]
+    if (character === '<') ends[at] = tag
+    if (character === '>') {
+      tag = at
+      value = at
+      bare = at
+    } else if (character === '"' || character === "'") {
+      const opened = character === '"' ? double : single
+      if (character === '"') double = tag
+      else single = tag
+      value = opened
+    } else if (character === ' ' || character === '\n' || character === '\t' || character === '\r' || character === '\f') {
+      bare = tag
+    } else if (character === '=') {
+      const after = value
+      value = bare
+      tag = after
+    } else {
+      value = bare
+    }
+  }
+  return ends
+}
+
+/** Finds the comments and tags outside code, and the code, in the order in which they stand. */
+export const sweep = (text: string, kind: Kind): Swept => new Sweep(text, kind).run()

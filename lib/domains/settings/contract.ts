@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+
+export const Settings = z
+  .strictObject({
+    anonymous_reading: z
+      .boolean()
+      .meta({ description: 'Whether units of the visibility `network` can be read without a token' }),
+  })
+  .meta({ id: 'Settings' })
+
+const resource = { resourceType: 'settings' }
+const output = z.strictObject({ data: Settings })
+
+export const readSettings = operation({
+  id: 'readSettings',
+  method: 'get',
+  path: '/v1/settings',
+  summary: 'What admins set while it runs',
+  permission: 'settings:admin',
+  audit: { action: 'read', ...resource },
+  limit: 'read',
+  status: 200,
+  output,
+})
+
+export const editSettings = operation({
+  id: 'editSettings',
+  method: 'patch',
+  path: '/v1/settings',
+  summary: 'Change settings',
+  description: 'Fields that are not sent stay as they are. Every process follows within a second.',
+  permission: 'settings:admin',
+  audit: { action: 'update', ...resource },
+  limit: 'write',
+  status: 200,
+  body: Settings.partial(),
+  output,
+})

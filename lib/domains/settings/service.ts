@@ -1,0 +1,61 @@
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { editSettings, readSettings } from './contract.ts'
+
+/** How long an answer is used again, in milliseconds of system time. */
+const keptFor = 1_000
+
+const anonymousReadingRow = 'anonymous_reading'
+const resourceId = 'installation'
+
+/** Settings that an admin changes while it runs. */
+export function settingsService(db: Database) {
+  let known: { value: boolean; until: number } | undefined
+  let asking: Promise<boolean> | undefined
+
+  async function stored(): Promise<boolean> {
+    const [row] = await db.query<{ value: unknown }>('setting', 'SELECT value FROM settings WHERE name = $1', [
+      anonymousReadingRow,
+    ])
+    return row?.value === true
+  }
+  async function ask(): Promise<boolean> {
+    const until = performance.now() + keptFor
+    try {
+      const value = await stored()
+      known = { value, until }
+      return value
+    } finally {
+      asking = undefined
+    }
+  }
+
+  return {
+    read: read(readSettings, async () => ({ body: { data: { anonymous_reading: await stored() } }, resourceId })),
+
+    edit: mutation(editSettings, async ({ tx, now, actor }, { body }) => {
+      const { anonymous_reading: value } = body
+      if (value !== undefined) {
+        const row = { value, updatedAt: now, updatedBy: actor.id }
+        await tx.setting.upsert({
+          where: { name: anonymousReadingRow },
+          create: { name: anonymousReadingRow, ...row },
+          update: row,
+        })
+      }
+      const row = await tx.setting.findUnique({ where: { name: anonymousReadingRow } })
+      return {
+        body: { data: { anonymous_reading: row?.value === true } },
+        resourceId,
+        details: { fields: Object.keys(body) },
+      }
+    }),
+
+    /** Whether anonymous reading is on, as the database had it a second ago at most; off unless an admin switched it on. */
+    async anonymousReading(): Promise<boolean> {
+      if (known && performance.now() < known.until) return known.value
+      asking ??= ask()
+      return asking
+    },
+  }
+}

@@ -1,0 +1,41 @@
+import type { Actor, MutationContext } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { AgentStanding, GrantToken, IssueToken } from './ports.ts'
+import { grantable, outlives, type Scope } from './rules.ts'
+
+/** The agent itself, or the person who owns it. */
+export const isOwn = (actor: Actor, agent: Pick<AgentStanding, 'id' | 'ownerId'>): boolean =>
+  actor.kind === 'agent'
+    ? actor.id === agent.id
+    : actor.kind === 'person' && actor.accountId !== undefined && actor.accountId === agent.ownerId
+
+/** When the longest life ends that the actor may give; null has no end. A token that expires cannot outlive itself by another. */
+async function longestLife({ actor, tx }: MutationContext): Promise<Date | null> {
+  if (actor.isAdmin || actor.tokenId === undefined) return null
+  const own = await tx.token.findUnique({ where: { id: actor.tokenId }, select: { expiresAt: true } })
+  return own?.expiresAt ?? null
+}
+
+/** Refuses to hand out more than the actor has: a leaked token must not make itself a wider or a longer-lived one. */
+export async function refuseEscalation(
+  ctx: MutationContext,
+  wanted: { scopes: readonly Scope[]; expiresAt: Date | null },
+): Promise<void> {
+  const may = grantable(ctx.actor)
+  const beyond = wanted.scopes.find((scope) => !may.includes(scope))
+  if (beyond)
+    throw ctx.actor.kind === 'agent'
+      ? new Problem('scope_too_small', `This token lacks the scope "${beyond}", so it cannot give it.`)
+      : new Problem('forbidden', `Only an admin may give the scope "${beyond}".`)
+  if (outlives(wanted.expiresAt, await longestLife(ctx)))
+    throw new Problem('forbidden', 'This token expires, and it cannot give a life longer than its own.')
+}
+
+/** Issues a token on behalf of whoever asks, within what they have themselves. Whose agent it is, the caller has checked. */
+export const tokenGrant =
+  (issue: IssueToken): GrantToken =>
+  async (ctx, { expiresAt, ...spec }) => {
+    const wanted = { ...spec, expiresAt: expiresAt ?? (await longestLife(ctx)) }
+    await refuseEscalation(ctx, wanted)
+    return issue(ctx.tx, { ...wanted, now: ctx.now })
+  }

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import { endedTokensKept, refusalsKept } from './rules.ts'
+
+const batch = 1_000
+
+/** Runs a batch in a transaction of its own until one comes back that is not full. */
+async function inBatches(ctx: Context, run: (tx: Transaction) => Promise<number>): Promise<void> {
+  while ((await ctx.gate.transaction(run)) === batch);
+}
+
+/** Clean-ups of what the domain no longer needs. `purgeWindows` deletes windows of the limiter that have ended. */
+export const tokensJobs = ({ purgeWindows }: { purgeWindows(): Promise<number> }) => [
+  job({
+    name: 'tokens.purge',
+    payload: z.unknown(),
+    cron: '23 * * * *',
+    async run(ctx) {
+      const before = (kept: number) => new Date(ctx.now.getTime() - kept)
+      await inBatches(
+        ctx,
+        (tx) => tx.$executeRaw`DELETE FROM rate_limit_refusals WHERE id IN (
+          SELECT id FROM rate_limit_refusals WHERE at < ${before(refusalsKept)} LIMIT ${batch})`,
+      )
+      await inBatches(ctx, async (tx) => {
+        const ended = before(endedTokensKept)
+        const count = await tx.$executeRaw`DELETE FROM tokens WHERE id IN (
+          SELECT id FROM tokens WHERE revoked_at < ${ended} OR expires_at < ${ended} LIMIT ${batch} FOR UPDATE SKIP LOCKED)`
+        if (count > 0)
+          await ctx.gate.auditWithin(tx, {
+            action: 'delete',
+            actorId: ctx.actor.id,
+            resourceType: 'token',
+            resourceId: 'ended',
+            at: ctx.now,
+            ip: '',
+            details: { count },
+          })
+        return count
+      })
+      await purgeWindows()
+    },
+  }),
+]

@@ -1,0 +1,138 @@
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { createToken, revokeByPrefix, revokeToken, rotateToken } from './contract.ts'
+import { isOwn, refuseEscalation } from './grant.ts'
+import { countInUse, storeToken } from './issue.ts'
+import type { AgentStanding, GrantToken, IssuedToken, TokenPorts } from './ports.ts'
+import { inOrder, mayRotate, overlapEnd, overlaps, stateOf, tierLimits } from './rules.ts'
+
+const notFound = () => new Problem('not_found', 'There is no such token, or it is not yours.')
+const invalid = (field: string, message: string) =>
+  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path: [field], message }] })
+
+const shown = (made: IssuedToken, agentId: string, name: string | null) => ({
+  id: made.id,
+  agent_id: agentId,
+  api_key: made.key,
+  key_prefix: made.prefix,
+  name,
+  scopes: made.scopes,
+  created_at: made.createdAt.toISOString(),
+  expires_at: made.expiresAt?.toISOString() ?? null,
+})
+
+/** Creating, rotating and revoking. Each takes the agent's row first, so that its tokens are counted exactly. */
+export function tokenManagement({ agentOf, grant }: Pick<TokenPorts, 'agentOf'> & { grant: GrantToken }) {
+  /** The agent, locked, if the actor may manage it. Another's looks like none. */
+  async function managed(ctx: MutationContext, agentId: string): Promise<AgentStanding | null> {
+    const agent = await agentOf(ctx.tx, agentId, { lock: true })
+    return agent && (ctx.actor.isAdmin || isOwn(ctx.actor, agent)) ? agent : null
+  }
+  async function held(ctx: MutationContext, where: { id: string } | { prefix: string }) {
+    const found = await ctx.tx.token.findUnique({ where, select: { id: true, agentId: true } })
+    const agent = found && (await managed(ctx, found.agentId))
+    // Read again: only now do other rotations wait for this one.
+    const token = agent && (await ctx.tx.token.findUnique({ where: { id: found.id } }))
+    if (!token) throw notFound()
+    return { agent, token }
+  }
+  async function revoke(ctx: MutationContext, where: { id: string } | { prefix: string }) {
+    const { agent, token } = await held(ctx, where)
+    const revokedReason = isOwn(ctx.actor, agent) ? 'owner' : 'admin'
+    const { count } = await ctx.tx.token.updateMany({
+      where: { id: token.id, revokedAt: null },
+      data: { revokedAt: ctx.now, revokedReason },
+    })
+    return { agent, token, revokedAt: token.revokedAt ?? ctx.now, changed: count === 1 }
+  }
+  /** Whose token is to be made: an agent's own, or the one that a person or an admin names. */
+  function targetOf({ actor }: MutationContext, agentId: string | undefined): string {
+    if (agentId !== undefined) return agentId
+    const [only, ...others] = actor.agents
+    if (only !== undefined && others.length === 0) return only
+    throw invalid('agent_id', 'says for which of your agents')
+  }
+
+  return {
+    create: mutation(createToken, async (ctx, { body }) => {
+      const agent = await managed(ctx, targetOf(ctx, body.agent_id))
+      if (!agent) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+      if (body.expires_at && body.expires_at <= ctx.now) throw invalid('expires_at', 'lies in the past')
+      const expiresAt =
+        body.expires_at ??
+        (body.expires_in_days === undefined
+          ? undefined
+          : new Date(ctx.now.getTime() + body.expires_in_days * 86_400_000))
+      const name = body.name ?? null
+      const made = await grant(ctx, { agentId: agent.id, scopes: body.scopes ?? ['read'], name, expiresAt })
+      return {
+        body: {
+          data: shown(made, agent.id, name),
+          message: 'Keep the key: it is shown this once and cannot be read again.',
+        },
+        resourceId: made.id,
+        details: { agent_id: agent.id, scopes: made.scopes, expires: made.expiresAt !== null },
+      }
+    }),
+
+    rotate: mutation(rotateToken, async (ctx, { params, body }) => {
+      const { agent, token: old } = await held(ctx, params)
+      const state = stateOf(old, ctx.now)
+      if (state !== 'active')
+        throw new Problem(
+          'conflict',
+          `This token is ${state}; only an active one can be rotated. Create a token instead.`,
+        )
+      const scopes = inOrder(old.scopes)
+      await refuseEscalation(ctx, { scopes, expiresAt: old.expiresAt })
+      const overlap = overlaps[body.overlap]
+      if (!mayRotate(await countInUse(ctx.tx, agent.id, ctx.now), agent.tier, overlap))
+        throw new Problem(
+          'conflict',
+          `More than ${tierLimits[agent.tier].tokens} tokens of this agent are active already. Rotate without overlap, or revoke one.`,
+        )
+      // A 429 may have revoked it since it was read; that does not wait for the agent's row.
+      const { count } = await ctx.tx.token.updateMany({
+        where: { id: old.id, revokedAt: null, revokedReason: null },
+        data:
+          overlap === 0
+            ? { revokedAt: ctx.now, revokedReason: 'rotation' }
+            : { expiresAt: overlapEnd(old.expiresAt, overlap, ctx.now), revokedReason: 'rotation' },
+      })
+      if (count !== 1) throw new Problem('conflict', 'This token was revoked in the meantime.')
+      const made = await storeToken(ctx.tx, {
+        agentId: agent.id,
+        scopes,
+        name: old.name,
+        expiresAt: old.expiresAt,
+        now: ctx.now,
+      })
+      return {
+        body: {
+          data: shown(made, agent.id, old.name),
+          message: `Keep the key: it is shown this once. The old one ${overlap === 0 ? 'is revoked' : `works for ${body.overlap} more`}.`,
+        },
+        resourceId: old.id,
+        details: { agent_id: agent.id, rotated_to: made.id, overlap: body.overlap },
+      }
+    }),
+
+    revoke: mutation(revokeToken, async (ctx, { params }) => {
+      const { agent, token, changed } = await revoke(ctx, params)
+      return { body: undefined, resourceId: token.id, details: { agent_id: agent.id, changed } }
+    }),
+
+    revokeByPrefix: mutation(revokeByPrefix, async (ctx, { body }) => {
+      const { agent, token, revokedAt, changed } = await revoke(ctx, { prefix: body.key_prefix })
+      return {
+        body: {
+          data: { id: token.id, key_prefix: token.prefix, revoked_at: revokedAt.toISOString() },
+          message: changed ? 'The token is revoked and refused from now on.' : 'The token was revoked before.',
+        },
+        resourceId: token.id,
+        details: { agent_id: agent.id, changed, fields: ['revoked_at'] },
+      }
+    }),
+  }
+}

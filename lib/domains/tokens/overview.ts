@@ -1,0 +1,147 @@
+import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { listTokens, readSelf } from './contract.ts'
+import { isOwn } from './grant.ts'
+import type { TokenPorts } from './ports.ts'
+import { inOrder, type Scope, stateOf, tierLimits } from './rules.ts'
+
+interface TokenRow {
+  id: string
+  agent_id: string
+  prefix: string
+  name: string | null
+  scopes: Scope[]
+  created_at: Date
+  expires_at: Date | null
+  last_used_at: Date | null
+  revoked_at: Date | null
+  revoked_reason: string | null
+}
+const columns = 'id, agent_id, prefix, name, scopes, created_at, expires_at, last_used_at, revoked_at, revoked_reason'
+const selectPage = `SELECT ${columns} FROM tokens
+  WHERE agent_id = ANY($1::text[]) AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
+  ORDER BY created_at DESC, id DESC LIMIT $4`
+
+const iso = (at: Date | null): string | null => at?.toISOString() ?? null
+const shown = (row: TokenRow, now: Date) => ({
+  id: row.id,
+  agent_id: row.agent_id,
+  key_prefix: row.prefix,
+  name: row.name,
+  scopes: inOrder(row.scopes),
+  created_at: row.created_at.toISOString(),
+  expires_at: iso(row.expires_at),
+  last_used_at: iso(row.last_used_at),
+  revoked_at: iso(row.revoked_at),
+  revoked_reason: row.revoked_reason,
+  state: stateOf({ expiresAt: row.expires_at, revokedAt: row.revoked_at, revokedReason: row.revoked_reason }, now),
+})
+/** No limits but those of a person, who comes through a browser. */
+const limitsOf = (tier: keyof typeof tierLimits, reads?: number | null, writes?: number | null) => {
+  const limits = tierLimits[tier]
+  return {
+    reads_per_minute: reads ?? limits.reads,
+    writes_per_minute: writes ?? limits.writes,
+    batch: limits.batch,
+    unit_bytes: limits.unitBytes,
+    exports_per_day: limits.exportsPerDay,
+    tokens: limits.tokens,
+  }
+}
+
+/** What an actor may know about its own tokens. */
+export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'profileOf'>) {
+  return {
+    me: read(readSelf, async ({ actor, now }) => {
+      if (actor.kind !== 'agent')
+        return {
+          body: {
+            data: {
+              agent_id: null,
+              account_id: actor.accountId ?? null,
+              name: null,
+              tier: null,
+              scopes: [],
+              organisation_id: actor.organisationId ?? null,
+              limits: limitsOf('pro'),
+              token: null,
+              consent: null,
+              restricted_at: null,
+              owner_claimed: false,
+            },
+          },
+          resourceId: actor.id,
+        }
+      const [profile, [row]] = await Promise.all([
+        profileOf(actor.id),
+        db.query<TokenRow>('token-own', `SELECT ${columns} FROM tokens WHERE id = $1`, [actor.tokenId]),
+      ])
+      // It was purged or erased while it asked.
+      if (!profile || !row) throw new Problem('token_invalid', 'No such token.')
+      const { agent_id, scopes, revoked_at: _, revoked_reason: __, state: ___, ...token } = shown(row, now)
+      return {
+        body: {
+          data: {
+            agent_id,
+            account_id: null,
+            name: profile.name,
+            tier: profile.tier,
+            scopes,
+            organisation_id: profile.organisationId,
+            limits: limitsOf(profile.tier, profile.readsPerMinute, profile.writesPerMinute),
+            token,
+            consent: {
+              lawful_basis: profile.lawfulBasis,
+              policy_version: profile.noticeVersion,
+              given_at: iso(profile.consentAt),
+              via: profile.consentVia,
+              withdrawn_at: iso(profile.consentWithdrawnAt),
+            },
+            restricted_at: iso(profile.restrictedAt),
+            owner_claimed: profile.ownerId !== null,
+          },
+        },
+        resourceId: actor.id,
+      }
+    }),
+
+    list: read(listTokens, async ({ actor, now }, { query: { agent_id, cursor, limit } }) => {
+      let agents = actor.agents
+      if (agent_id !== undefined) {
+        const agent = await profileOf(agent_id)
+        if (!agent || !(actor.isAdmin || isOwn(actor, agent)))
+          throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+        agents = [agent.id]
+      }
+      const after = cursor === undefined ? undefined : decodeCursor(cursor)
+      if (cursor !== undefined && !after)
+        throw new Problem('invalid', {
+          detail: 'One field is not valid.',
+          issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
+        })
+      const [found, [count]] = await Promise.all([
+        db.query<TokenRow>('token-page', selectPage, [agents, after?.at ?? null, after?.id ?? null, limit + 1]),
+        db.query<{ n: number }>(
+          'token-count',
+          'SELECT count(*)::int AS n FROM tokens WHERE agent_id = ANY($1::text[])',
+          [agents],
+        ),
+      ])
+      const page = found.slice(0, limit)
+      const last = found.length > limit ? page.at(-1) : undefined
+      return {
+        body: {
+          data: page.map((row) => shown(row, now)),
+          total: count?.n ?? 0,
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+        },
+        resourceId: agent_id ?? actor.id,
+        details: { count: page.length },
+      }
+    }),
+  }
+}

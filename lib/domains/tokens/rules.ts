@@ -1,0 +1,124 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { crc32 } from 'node:zlib'
+import type { Actor } from '#lib/kernel/context.ts'
+import { base62 } from '#lib/kernel/ids.ts'
+
+export const scopes = ['read', 'write', 'admin'] as const
+export type Scope = (typeof scopes)[number]
+export const tiers = ['free', 'pro', 'enterprise'] as const
+export type TierName = (typeof tiers)[number]
+
+/** What a tier allows. Reads, writes per minute; batch in units; unitBytes in bytes; tokens active at once. */
+export interface TierLimits {
+  reads: number
+  writes: number
+  batch: number
+  unitBytes: number
+  exportsPerDay: number | null
+  tokens: number
+}
+export const tierLimits: Record<TierName | 'anonymous', TierLimits> = {
+  anonymous: { reads: 60, writes: 0, batch: 0, unitBytes: 0, exportsPerDay: 0, tokens: 0 },
+  free: { reads: 300, writes: 30, batch: 10, unitBytes: 256 * 1024, exportsPerDay: 10, tokens: 5 },
+  pro: { reads: 1_000, writes: 200, batch: 100, unitBytes: 1024 * 1024, exportsPerDay: 100, tokens: 20 },
+  enterprise: {
+    reads: 10_000,
+    writes: 2_000,
+    batch: 1_000,
+    unitBytes: 4 * 1024 * 1024,
+    exportsPerDay: null,
+    tokens: 100,
+  },
+}
+
+/** The largest body that any caller may send, in bytes. */
+export const largestUnitBytes = tierLimits.enterprise.unitBytes
+
+const secretLength = 43
+const checkLength = 6
+const form = new RegExp(`^kp_[0-9A-Za-z]{${secretLength + checkLength}}$`)
+/** How much of a key is kept readable, to recognise it by. */
+const prefixLength = 11
+
+const checksum = (text: string): string => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(crc32(text))
+  return base62(bytes, checkLength)
+}
+
+/** A new raw key: `kp_`, 32 random bytes as 43 base62 characters, 6 of CRC-32. Shown once and kept nowhere. */
+export function makeKey(): string {
+  const body = `kp_${base62(randomBytes(32), secretLength)}`
+  return body + checksum(body)
+}
+
+/** Whether the text has a key's form and checksum; needs no database, so a scanner finds a leaked one offline. */
+export const isKey = (text: string): boolean =>
+  form.test(text) && checksum(text.slice(0, -checkLength)) === text.slice(-checkLength)
+
+/** SHA-256; a key has 256 random bits, so no salt or stretching is needed. */
+export const hashKey = (key: string): Buffer<ArrayBuffer> => createHash('sha256').update(key).digest()
+export const prefixOf = (key: string): string => key.slice(0, prefixLength)
+
+/** Overlaps that a rotation offers, in milliseconds: how long the old key still works. */
+export const overlaps = {
+  '0s': 0,
+  '1m': 60_000,
+  '15m': 900_000,
+  '1h': 3_600_000,
+  '6h': 21_600_000,
+  '24h': 86_400_000,
+} as const
+export type Overlap = keyof typeof overlaps
+
+/** The third 429 within this window revokes the token. */
+export const refusalWindow = 3_600_000
+export const refusalsToRevoke = 3
+
+/** Whether a refusal at that time still counts towards the revocation: the window is half open, an hour ago is out. */
+export const countsSince = (now: Date): Date => new Date(now.getTime() - refusalWindow)
+
+/** The scopes in their fixed order, each once. */
+export const inOrder = (wanted: readonly string[]): Scope[] => scopes.filter((scope) => wanted.includes(scope))
+
+/** What an actor may put on a token: a token gives what it has itself, a person `read` and `write`, an admin everything. */
+export function grantable(actor: Pick<Actor, 'kind' | 'isAdmin' | 'scopes'>): readonly Scope[] {
+  if (actor.isAdmin) return scopes
+  if (actor.kind === 'person') return ['read', 'write']
+  return actor.kind === 'agent' ? inOrder(scopes.filter((scope) => actor.scopes.includes(scope))) : []
+}
+
+/** Whether a life up to `wanted` goes beyond one up to `own`; null has no end. */
+export const outlives = (wanted: Date | null, own: Date | null): boolean =>
+  own !== null && (wanted === null || wanted > own)
+
+export interface TokenLife {
+  expiresAt: Date | null
+  revokedAt: Date | null
+  revokedReason: string | null
+}
+export const tokenStates = ['active', 'rotated', 'expired', 'revoked'] as const
+/** rotated: replaced, and good until its overlap ends. Its reason is `rotation` while it is not revoked. */
+export function stateOf({ expiresAt, revokedAt, revokedReason }: TokenLife, now: Date): (typeof tokenStates)[number] {
+  if (revokedAt) return 'revoked'
+  if (expiresAt && expiresAt <= now) return 'expired'
+  return revokedReason === 'rotation' ? 'rotated' : 'active'
+}
+
+/**
+ * Whether an agent with so many tokens in use may rotate one. Without overlap their number stays; with one it may be one over the
+ * tier's for as long as that lasts, and never two.
+ */
+export const mayRotate = (inUse: number, tier: TierName, overlap: number): boolean =>
+  overlap === 0 || inUse <= tierLimits[tier].tokens
+
+/** When the old key stops working: at the end of the overlap, or when it would have ended anyway. */
+export function overlapEnd(expiresAt: Date | null, overlap: number, now: Date): Date {
+  const end = new Date(now.getTime() + overlap)
+  return expiresAt && expiresAt < end ? expiresAt : end
+}
+
+const day = 86_400_000
+/** Milliseconds that evidence of refusals, and tokens that ended, are kept. */
+export const refusalsKept = 7 * day
+export const endedTokensKept = 90 * day

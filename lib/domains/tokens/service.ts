@@ -1,0 +1,40 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { tokenGrant } from './grant.ts'
+import { tokenIssue } from './issue.ts'
+import { tokenManagement } from './management.ts'
+import { tokenOverview } from './overview.ts'
+import type { TokenPorts } from './ports.ts'
+import { refusalKeeper } from './refusals.ts'
+import { hashKey, inOrder, isKey, type Scope } from './rules.ts'
+
+/** Tokens: whose they are, what they may, and when they end. */
+export function tokensService(db: Database, ports: TokenPorts) {
+  const issue = tokenIssue(ports)
+  const grant = tokenGrant(issue)
+  return {
+    ...tokenOverview(db, ports),
+    ...tokenManagement({ ...ports, grant }),
+    issue,
+    grant,
+    keepRefusal: refusalKeeper(db, ports),
+
+    /** The agent that a key which works now belongs to; null for every other text. Which tokens it has, it does not tell. */
+    async bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null> {
+      if (!isKey(key)) return null
+      const token = await tx.token.findFirst({
+        where: { hash: hashKey(key), revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+        select: { agentId: true, scopes: true },
+      })
+      return token && { agentId: token.agentId, scopes: inOrder(token.scopes) }
+    },
+    /** Every scope that tokens of the agent which work now have between them. */
+    async scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]> {
+      const tokens = await tx.token.findMany({
+        where: { agentId, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+        select: { scopes: true },
+      })
+      return inOrder(tokens.flatMap(({ scopes }) => scopes))
+    },
+  }
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod'
+
+/** A setting that cannot be used; the message names the variable and says what it takes. */
+export class BadVariable extends Error {
+  readonly variable: string
+  constructor(variable: string, message: string) {
+    super(`${variable}: ${message}`)
+    this.name = 'BadVariable'
+    this.variable = variable
+  }
+}
+
+const flag = z
+  .enum(['true', 'false', '1', '0'], 'takes true or false')
+  .transform((text) => text === 'true' || text === '1')
+const whole = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^-?\d+$/, `takes a whole number from ${least} to ${most}`)
+    .transform(Number)
+    .pipe(z.number().min(least, `takes ${least} at least`).max(most, `takes ${most} at most`))
+const url = (schemes: readonly string[]) =>
+  z.string().refine(
+    (text) => {
+      const scheme = URL.canParse(text) ? new URL(text).protocol.slice(0, -1) : ''
+      return schemes.includes(scheme)
+    },
+    `takes a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
+  )
+
+const variables = z.object({
+  NODE_ENV: z.string().default('production'),
+  PORT: whole(0, 65535).default(3000),
+  HOST: z.string().default('127.0.0.1'),
+  DATABASE_URL: url(['postgres', 'postgresql']).optional(),
+  DATABASE_MIGRATION_URL: url(['postgres', 'postgresql']).optional(),
+  KP_DATA_DIR: z.string().default('var'),
+  KP_URL: url(['http', 'https']).optional(),
+  KP_SECRET: z.string().min(32, 'takes 32 characters at least').optional(),
+  KP_ADMIN_EMAIL: z.email('takes an e-mail address').default('admin@localhost.localdomain'),
+  KP_ADMIN_PASSWORD: z.string().min(12, 'takes 12 characters at least').optional(),
+  KP_REGISTRATION: z.enum(['open', 'invite', 'closed'], 'takes open, invite or closed').default('open'),
+  KP_EXPLICIT_CONSENT: flag.default(false),
+  KP_LAWFUL_BASIS: z
+    .enum(['consent', 'contract', 'legitimate_interest'], 'takes consent, contract or legitimate_interest')
+    .default('consent'),
+  KP_LEDGER_URL: z
+    .string()
+    .refine((text) => !/^[a-z][a-z0-9+.-]+:/i.test(text) || text.startsWith('file:'), 'takes a folder or a file: URL')
+    .optional(),
+  KP_BACKUP_DAYS: whole(0, 36500).optional(),
+  KP_REDIS_URL: url(['redis', 'rediss']).optional(),
+  KP_SMTP_URL: url(['smtp', 'smtps']).optional(),
+  KP_MAIL_FROM: z.string().default('KnowledgePulse <noreply@localhost.localdomain>'),
+  KP_TRUSTED_PROXIES: z.string().default(''),
+  KP_SANITIZER_STRICT: flag.default(false),
+  KP_ROLE: z.enum(['web', 'worker', 'all'], 'takes web, worker or all').default('all'),
+  KP_WEB_PROCESSES: whole(1, 64).default(1),
+  KP_LIMITS: z.enum(['auto', 'memory', 'postgres', 'redis'], 'takes auto, memory, postgres or redis').default('auto'),
+  /** For tests: a missing service fails the run instead of skipping what needs it. */
+  KP_REQUIRE_SERVICES: flag.default(false),
+})
+export type Env = z.output<typeof variables>
+
+/** The settings, checked. An empty variable counts as absent. Throws {@link BadVariable} for the first that cannot be used. */
+export function readEnv(source: Record<string, string | undefined> = process.env): Env {
+  const given = Object.fromEntries(
+    Object.entries(source).filter(([name, text]) => name in variables.shape && text !== ''),
+  )
+  const parsed = variables.safeParse(given)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  throw new BadVariable(String(issue?.path[0] ?? 'environment'), issue?.message ?? 'cannot be used')
+}
+
+/** Where this installation is reached: KP_URL, else the address that it listens on. */
+export const publicUrl = (env: Env): string =>
+  (
+    env.KP_URL ?? `http://${env.HOST === '127.0.0.1' || env.HOST === '0.0.0.0' ? 'localhost' : env.HOST}:${env.PORT}`
+  ).replace(/\/$/, '')
+
+const clientVariables = z.object({
+  KP_URL: variables.shape.KP_URL,
+  KP_TOKEN: z.string().optional(),
+  /** An absolute folder; a relative one counts as absent (XDG Base Directory Specification). */
+  XDG_CONFIG_HOME: z
+    .string()
+    .optional()
+    .transform((folder) => (folder?.startsWith('/') ? folder : undefined)),
+  NO_COLOR: z.string().optional(),
+  /** Set by npm: where the person stood when they typed `npm run`. */
+  INIT_CWD: z.string().optional(),
+  npm_lifecycle_event: z.string().optional(),
+})
+export type ClientEnv = z.output<typeof clientVariables>
+
+/** What `kp` takes from its environment, wherever it runs. Throws {@link BadVariable}. */
+export function readClientEnv(source: Record<string, string | undefined> = process.env): ClientEnv {
+  const given = Object.fromEntries(
+    Object.entries(source).filter(([name, text]) => name in clientVariables.shape && text !== ''),
+  )
+  const parsed = clientVariables.safeParse(given)
+  if (parsed.success) return parsed.data
+  const issue = parsed.error.issues[0]
+  throw new BadVariable(String(issue?.path[0] ?? 'environment'), issue?.message ?? 'cannot be used')
+}

@@ -1,0 +1,82 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import findMyWay, { type HTTPMethod } from 'find-my-way'
+import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { UseCase } from '#lib/kernel/use-case.ts'
+import type { DoorAnswer, DoorRequest } from './door.ts'
+import { type Handle, refusal } from './handle.ts'
+import { clientAddresses } from './route.ts'
+
+export interface FrontParts {
+  useCases: readonly UseCase[]
+  handle: Handle
+  proxies: () => TrustedProxies
+}
+type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+const methods: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+const textOf = (header: string | string[] | undefined): string | null =>
+  header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
+
+const doorRequest = (request: IncomingMessage): DoorRequest => ({
+  method: request.method ?? 'GET',
+  url: request.url ?? '/',
+  headers: { get: (name) => textOf(request.headers[name.toLowerCase()]) },
+  // Who stops reading still wants to answer: the connection stays.
+  body: request.iterator({ destroyOnReturn: false }),
+})
+
+async function send(response: ServerResponse, { status, headers, body }: DoorAnswer, isHead: boolean): Promise<void> {
+  if (body === null || typeof body === 'string') {
+    response.writeHead(status, body === null ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) })
+    response.end(isHead ? undefined : body)
+  } else {
+    response.writeHead(status, headers)
+    if (isHead) response.end()
+    // A reader that leaves ends the cursor; there is nobody left to tell.
+    else
+      await pipeline(Readable.from(body), response).catch((error: unknown) =>
+        response.destroy(error instanceof Error ? error : undefined),
+      )
+  }
+}
+
+/** Answers the operations before Next sees the request, and hands everything else to Next. */
+export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pages) {
+  const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 300 })
+  for (const useCase of useCases) {
+    const { method, path } = useCase.operation
+    const wanted = methods.filter((name) => name.toLowerCase() === method)
+    router.on(method === 'get' ? ['GET', 'HEAD'] : wanted, path.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, useCase)
+  }
+  const isApi = (path: string): boolean =>
+    path === '/v1' || path.startsWith('/v1/') || (path.startsWith('/api/') && !path.startsWith('/api/auth/'))
+
+  function nobody(url: string): Problem {
+    const allowed = methods.filter((method) => router.find(method, url) !== null)
+    if (allowed.length === 0)
+      return new Problem('not_found', 'This address is not part of the API; /docs/api shows what is.')
+    return new Problem('method_not_allowed', {
+      detail: `It takes ${allowed.join(', ')}.`,
+      headers: { Allow: allowed.join(', ') },
+    })
+  }
+
+  return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = request.url ?? '/'
+    const address = clientAddress(request.socket.remoteAddress, textOf(request.headers['x-forwarded-for']), proxies())
+    const found = router.find((request.method ?? 'GET') as HTTPMethod, url)
+    const isHead = request.method === 'HEAD'
+    if (found) {
+      const useCase: UseCase = found.store
+      const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
+      return send(response, await handle(useCase, doorRequest(request), { params, address }), isHead)
+    }
+    if (isApi(url.split('?', 1)[0] ?? '/'))
+      return send(response, refusal(nobody(url), 'none', newId('req'), { 'KP-Schema-Version': 'v1' }), isHead)
+    return clientAddresses.run(address, () => pages(request, response))
+  }
+}

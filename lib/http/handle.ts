@@ -1,0 +1,191 @@
+import { createHash } from 'node:crypto'
+import type { Access } from '#lib/access/access.ts'
+import type { Caller } from '#lib/access/actor.ts'
+import { limitHeaders } from '#lib/access/limit-headers.ts'
+import { challenge } from '#lib/access/token-lookup.ts'
+import type { Context, GatePorts } from '#lib/kernel/context.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { OperationShape } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
+import { readJson } from './body.ts'
+import type { DoorAnswer, DoorRequest, Via } from './door.ts'
+
+export interface HandlerParts {
+  access: Access
+  gate: GatePorts
+  /** Our own origin, against requests that another site makes in a person's browser. */
+  origin: string
+}
+export type Handle = (useCase: UseCase, request: DoorRequest, via: Via) => Promise<DoorAnswer>
+
+const defaultBodyLimit = 64 * 1024
+const requestIdForm = /^[\w.:-]{1,128}$/
+const keyForm = /^[\x20-\x7e]{1,255}$/
+
+const queryOf = (url: string): Record<string, string> => {
+  const at = url.indexOf('?')
+  if (at < 0) return {}
+  const query: Record<string, string> = {}
+  for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
+    if (Object.hasOwn(query, name))
+      throw new Problem('invalid', {
+        detail: 'One field is not valid.',
+        issues: [{ path: ['query', name], message: 'is given twice' }],
+      })
+    if (value.includes('\0'))
+      throw new Problem('invalid', {
+        detail: 'One field is not valid.',
+        issues: [{ path: ['query', name], message: 'holds a NUL character' }],
+      })
+    query[name] = value
+  }
+  return query
+}
+
+const headersOf = (operation: OperationShape, request: DoorRequest): Record<string, string> => {
+  const named: Record<string, string> = {}
+  for (const name of Object.keys(operation.headers?.shape ?? {})) {
+    const value = request.headers.get(name)
+    if (value !== null) named[name] = value
+  }
+  return named
+}
+
+/** RFC 9110 §13.1.2: weak comparison. */
+const matches = (header: string | null, etag: string): boolean =>
+  header !== null &&
+  (header.trim() === '*' ||
+    header.split(',').some((one) => one.trim().replace(/^W\//, '') === etag.replace(/^W\//, '')))
+
+/** A browser sends a session by itself: only our own pages may make it write. */
+function refuseCrossSite(request: DoorRequest, caller: Caller, origin: string): void {
+  if (caller.actor.kind !== 'person' || request.method === 'GET' || request.method === 'HEAD') return
+  const from = request.headers.get('origin')
+  const site = request.headers.get('sec-fetch-site')
+  if (from === origin || (from === null && site === 'same-origin')) return
+  throw new Problem('cross_site', 'This request did not come from a page of this installation.')
+}
+
+function idempotencyOf(
+  operation: OperationShape,
+  request: DoorRequest,
+  caller: Caller,
+  body: Uint8Array,
+): Context['idempotency'] {
+  if (operation.method !== 'post') return undefined
+  const key = request.headers.get('idempotency-key')
+  if (key === null) return undefined
+  if (!keyForm.test(key)) throw new Problem('bad_request', 'An Idempotency-Key is 1 to 255 printable ASCII characters.')
+  const requestHash = createHash('sha256')
+    .update(`${operation.id}\n${request.url.replace(/^https?:\/\/[^/]+/, '')}\n`)
+    .update(body)
+    .digest()
+  // Who has no token yet is told apart by address and body.
+  const scope =
+    caller.actor.kind === 'anonymous' ? `${caller.limitKey}:${requestHash.toString('hex')}` : caller.limitKey
+  return { scope, key, requestHash }
+}
+
+function present(
+  operation: OperationShape,
+  request: DoorRequest,
+  made: Answer,
+  common: Record<string, string>,
+): DoorAnswer {
+  const headers: Record<string, string> = { ...common, ...made.headers }
+  if (made.stream) return { status: made.status, headers, body: made.stream }
+  if (made.body === undefined) return { status: made.status, headers, body: null }
+  const isText = operation.produces && typeof made.body === 'string'
+  const text = isText ? String(made.body) : JSON.stringify(made.body)
+  headers['Content-Type'] ??= isText ? (operation.produces?.[0] ?? 'text/plain') : 'application/json'
+  if (operation.method === 'get') {
+    headers['ETag'] ??= `"${createHash('sha1').update(text).digest('base64url')}"`
+    if (matches(request.headers.get('if-none-match'), headers['ETag'])) {
+      const { 'Content-Type': _, ...rest } = headers
+      return { status: 304, headers: rest, body: null }
+    }
+  }
+  return { status: made.status, headers, body: text }
+}
+
+/** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
+export function createHandle({ access, gate, origin }: HandlerParts): Handle {
+  return async (useCase, request, via) => {
+    const { operation } = useCase
+    const sent = request.headers.get('x-request-id')
+    const requestId = sent !== null && requestIdForm.test(sent) ? sent : newId('req')
+    const common: Record<string, string> = {
+      'KP-Schema-Version': 'v1',
+      'X-Request-Id': requestId,
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+    }
+    try {
+      const requestClass = operation.limit === 'write' ? 'write' : 'read'
+      // A request that no window counts still says what the windows of its address are.
+      Object.assign(common, limitHeaders(access.uncounted(requestClass), requestClass))
+      const caller = await access.identify(request, via.address)
+      refuseCrossSite(request, caller, origin)
+      const turnedAway = caller.actor.kind === 'anonymous' && !caller.actor.can(operation.permission)
+      if (operation.limit !== 'exempt' && !turnedAway) {
+        const window = await access.count(caller, requestClass)
+        Object.assign(common, limitHeaders(window, requestClass))
+        if (!window.allowed) {
+          const revoked = await access.recordRefusal(caller, requestClass, window, via.address)
+          throw new Problem('rate_limited', {
+            detail: `${window.limit.toLocaleString('en')} ${requestClass}s a minute are allowed.${revoked ? ' It was the third refusal within an hour: this token is now revoked.' : ''}`,
+          })
+        }
+      }
+      const limit = operation.bodyLimit === 'unit' ? caller.actor.unitBytes : (operation.bodyLimit ?? defaultBodyLimit)
+      // Whoever may not do it at all is refused by the gate, before anything of a body is read.
+      const { value, bytes } =
+        operation.body && caller.actor.can(operation.permission)
+          ? await readJson(request, limit)
+          : { value: undefined, bytes: new Uint8Array() }
+      const idempotency = idempotencyOf(operation, request, caller, bytes)
+      const ctx: Context = {
+        actor: caller.actor,
+        ip: via.address,
+        requestId,
+        gate,
+        now: gate.clock.now(),
+        ...(idempotency && { idempotency }),
+      }
+      const made = await useCase.execute(ctx, {
+        params: via.params,
+        query: queryOf(request.url),
+        headers: headersOf(operation, request),
+        body: value,
+      })
+      return present(operation, request, made, common)
+    } catch (error) {
+      return refusal(error, operation.id, requestId, common)
+    }
+  }
+}
+
+/** Any error as an RFC 9457 answer; one that nobody expected is logged, and answered without its text. */
+export function refusal(
+  error: unknown,
+  operationId: string,
+  requestId: string,
+  common: Record<string, string>,
+): DoorAnswer {
+  const problem = Problem.is(error)
+    ? error
+    : new Problem('internal', `Nothing more is told here; the log has it under ${requestId}.`)
+  if (problem !== error) logFault(error, { operationId, requestId })
+  return {
+    status: problem.status,
+    headers: {
+      ...common,
+      ...(problem.status === 401 && challenge()),
+      ...problem.headers,
+      'Content-Type': 'application/problem+json',
+    },
+    body: JSON.stringify({ ...problem.toJSON(), instance: requestId }),
+  }
+}

@@ -1,0 +1,48 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { UseCase } from '#lib/kernel/use-case.ts'
+import type { DoorAnswer } from './door.ts'
+import type { Handle } from './handle.ts'
+
+type RouteContext = { params: Promise<Record<string, string | string[]>> }
+export type RouteHandler = (request: Request, context: RouteContext) => Promise<Response>
+
+/** The client's address, from the front to Next's door: it knows the socket, Next does not. */
+export const clientAddresses = new AsyncLocalStorage<string>()
+
+/** Pulled piece by piece, as fast as the client reads. */
+function encoded(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {
+  const encoder = new TextEncoder()
+  const iterator = pieces[Symbol.asyncIterator]()
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await iterator.next()
+      if (done) controller.close()
+      else controller.enqueue(encoder.encode(value))
+    },
+    async cancel() {
+      await iterator.return?.()
+    },
+  })
+}
+
+export function toResponse({ status, headers, body }: DoorAnswer): Response {
+  const content = body === null || typeof body === 'string' ? body : encoded(body)
+  return new Response(content, { status, headers })
+}
+
+/** Next's door. Behind plain Next the socket is not known, so every client without a token shares one window. */
+export const createRoute =
+  (handle: Handle) =>
+  (useCase: UseCase): RouteHandler =>
+  async (request, { params }) => {
+    const named = Object.entries(await params).map(([name, value]) => [
+      name,
+      Array.isArray(value) ? value.join('/') : decodeURIComponent(value),
+    ])
+    return toResponse(
+      await handle(useCase, request, {
+        params: Object.fromEntries(named),
+        address: clientAddresses.getStore() ?? 'unknown',
+      }),
+    )
+  }

@@ -1,0 +1,34 @@
+import { parseCronItems, type Runner, run } from 'graphile-worker'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { GatePorts } from '#lib/kernel/context.ts'
+import type { RunnableJob } from '#lib/kernel/job.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+/** Runs the jobs until it is stopped; a stop waits for those under way. A job that fails is retried with exponential back-off. */
+export async function runJobs(db: Database, gate: GatePorts, jobs: readonly RunnableJob[]): Promise<Runner> {
+  const runner = await run({
+    pgPool: db.pool,
+    concurrency: 4,
+    pollInterval: 2_000,
+    noHandleSignals: true,
+    taskList: Object.fromEntries(
+      jobs.map((job) => [
+        job.name,
+        async (payload: unknown, { job: { id } }: { job: { id: string } }) => {
+          try {
+            await job.execute(gate, payload)
+          } catch (error) {
+            logFault(error, { job: job.name, jobId: id })
+            throw error
+          }
+        },
+      ]),
+    ),
+    parsedCronItems: parseCronItems(
+      jobs.flatMap(({ name, cron }) =>
+        cron ? [{ task: name, match: cron, identifier: name, options: { backfillPeriod: 0 } }] : [],
+      ),
+    ),
+  })
+  return runner
+}

@@ -1,0 +1,93 @@
+import type { Clock } from './clock.ts'
+import type { AuditAction, Permission } from './operation.ts'
+
+/** Who acts. Built by lib/access; a job is `system:<job>`. */
+export interface Actor {
+  kind: 'anonymous' | 'agent' | 'person' | 'system'
+  /** As the audit log names it: an agent's id, `user:<id>`, `system:<job>`, `anonymous`. */
+  id: string
+  organisationId: string | undefined
+  /** The agents whose private rows it may touch: itself, or those that a person owns. */
+  agents: readonly string[]
+  isAdmin: boolean
+  /** GDPR art. 18: it may read, and nothing else. */
+  isRestricted: boolean
+  accountId?: string
+  sessionId?: string
+  tokenId?: string
+  scopes: readonly string[]
+  /** The largest unit in bytes that its tier allows. */
+  unitBytes: number
+  /** Whether the permission is given; a refusal comes with the right problem. */
+  can(permission: Permission): boolean
+}
+
+/** The open transaction. lib/stores/postgres says what it is; the kernel only carries it. */
+// biome-ignore lint/suspicious/noEmptyInterface: filled by declaration merging
+export interface Transaction {}
+
+/** One SQL statement of a mutation on a hot path; the gate joins the audit entry to it, for one round trip. */
+export interface Statement {
+  /** Fixed, so that it is prepared once. */
+  name: string
+  /** The body of a WITH list whose last member is called `done` and returns `resource_id`. Values are $1 … $n. */
+  ctes: string
+  values: readonly unknown[]
+}
+export type Row = Record<string, unknown>
+
+export interface AuditRecord {
+  action: AuditAction
+  actorId: string
+  resourceType: string
+  resourceId: string
+  at: Date
+  ip: string
+  /** Never content: ids, counts, names of changed fields. */
+  details: Record<string, unknown>
+}
+
+export interface IdempotencyClaim {
+  /** Whose key it is: a token, or an address and a body for those who have none yet. */
+  scope: string
+  key: string
+  requestHash: Uint8Array
+}
+export interface StoredReply {
+  status: number
+  body: unknown
+  headers: Record<string, string>
+}
+
+/** What the gate needs from below; lib/app.ts connects it. */
+export interface GatePorts {
+  clock: Clock
+  transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
+  /** Runs the statement with its audit entry; undefined when `done` was empty, and then nothing was audited. */
+  statement(
+    statement: Statement,
+    entry: Omit<AuditRecord, 'resourceId'> | undefined,
+    tx?: Transaction,
+  ): Promise<Row | undefined>
+  auditWithin(tx: Transaction, record: AuditRecord): Promise<void>
+  /** Resolves once the entry is stored; entries of concurrent reads share one insert. */
+  auditGrouped(record: AuditRecord): Promise<void>
+  idempotency: {
+    /** Takes the key, or gives the answer that it already has. Waits for a request with the same key that is under way. */
+    claim(tx: Transaction, claim: IdempotencyClaim, now: Date): Promise<StoredReply | undefined>
+    complete(tx: Transaction, claim: IdempotencyClaim, reply: StoredReply & { resourceId: string }): Promise<void>
+  }
+}
+
+export interface Context {
+  actor: Actor
+  ip: string
+  requestId: string
+  gate: GatePorts
+  now: Date
+  idempotency?: IdempotencyClaim
+}
+/** What a mutation sees: the context and the transaction that its audit entry commits with. */
+export interface MutationContext extends Context {
+  tx: Transaction
+}

@@ -1,0 +1,30 @@
+/** Errors whose text is about code alone; others (the database's, a parser's) quote what people sent. */
+const speaking = new Set(['TypeError', 'ReferenceError', 'RangeError', 'AssertionError', 'Error'])
+
+/** Writes a bug to the log, once, as one JSON line: where it happened and under which request, and no content. */
+export function logFault(error: unknown, where: Record<string, string>): void {
+  const isError = error instanceof Error
+  const code = isError && 'code' in error ? String(error.code) : undefined
+  const fromDatabase = isError && ('severity' in error || error.name.startsWith('Prisma'))
+  const line = {
+    level: 'error',
+    at: new Date().toISOString(),
+    ...where,
+    error: isError ? error.name : typeof error,
+    ...(code !== undefined && { code }),
+    ...(isError && speaking.has(error.name) && !fromDatabase && { message: error.message }),
+    ...(isError && {
+      stack: error.stack
+        ?.split('\n')
+        .filter((frame) => frame.startsWith('    at '))
+        .slice(0, 12)
+        .map((frame) => frame.trim()),
+    }),
+  }
+  process.stderr.write(`${JSON.stringify(line)}\n`)
+}
+
+/** Writes one line about the service itself to the log. */
+export const logNotice = (message: string): void => {
+  process.stderr.write(`${JSON.stringify({ level: 'info', at: new Date().toISOString(), message })}\n`)
+}

@@ -1,0 +1,21 @@
+import { randomBytes } from 'node:crypto'
+import { v7 } from 'uuid'
+
+const alphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** Big-endian bytes as base62, padded to `width` characters. */
+export function base62(bytes: Uint8Array, width: number): string {
+  let rest = BigInt(`0x${Buffer.from(bytes).toString('hex') || '0'}`)
+  let text = ''
+  while (rest > 0n) {
+    text = alphabet[Number(rest % 62n)] + text
+    rest /= 62n
+  }
+  return text.padStart(width, '0')
+}
+
+/** `<prefix>_` and 128 random bits in base62 (22 characters): unguessable, and nothing can be read from it. */
+export const newId = (prefix: string): string => `${prefix}_${base62(randomBytes(16), 22)}`
+
+/** A time-ordered UUID (RFC 9562, version 7). */
+export const newUuid = (): string => v7()

@@ -1,0 +1,41 @@
+import type { z } from 'zod'
+import type { Actor, Context, GatePorts } from './context.ts'
+import { newId } from './ids.ts'
+
+/** Work done outside a request, by the worker. Ids and counts only in its payload. */
+export interface Job<P = unknown> {
+  /** domain.verb */
+  name: string
+  payload: z.ZodType<P>
+  /** Five fields in UTC, where it runs by the clock; its payload is then `{}`. */
+  cron?: string
+  run(ctx: Context, payload: P): Promise<void>
+}
+export interface RunnableJob {
+  name: string
+  cron: string | undefined
+  execute(gate: GatePorts, payload: unknown): Promise<void>
+}
+
+const systemActor = (job: string): Actor => ({
+  kind: 'system',
+  id: `system:${job}`,
+  organisationId: undefined,
+  agents: [],
+  isAdmin: true,
+  isRestricted: false,
+  scopes: [],
+  unitBytes: 0,
+  can: () => true,
+})
+
+/** Passes a job through the gate: its payload is checked, and its actor is `system:<job>`. */
+export const job = <P>(shape: Job<P>): RunnableJob => ({
+  name: shape.name,
+  cron: shape.cron,
+  execute: (gate, payload) =>
+    shape.run(
+      { actor: systemActor(shape.name), ip: '', requestId: newId('job'), gate, now: gate.clock.now() },
+      shape.payload.parse(payload),
+    ),
+})

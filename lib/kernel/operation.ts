@@ -1,0 +1,63 @@
+import type { z } from 'zod'
+import type { ProblemCode } from './problem.ts'
+
+/**
+ * `<domain>:<verb>`; what a verb takes is one table in lib/access/permissions.ts. `public` asks for nothing.
+ * read, write: a token's scopes. self: whoever it is, about themself. person: a console account. audit, admin: those roles.
+ */
+export type Verb = 'read' | 'write' | 'self' | 'person' | 'audit' | 'admin'
+export type Permission = 'public' | `${string}:${Verb}`
+
+export type AuditAction = 'create' | 'read' | 'update' | 'delete' | 'export' | 'validate'
+/** What the gate writes on success; or why it writes nothing. */
+export type AuditRule = { action: AuditAction; resourceType: string } | { none: string }
+
+export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
+
+export interface OperationShape {
+  /** verbNoun; also the operationId of the OpenAPI document. */
+  id: string
+  method: Method
+  /** OpenAPI style: `/v1/knowledge/{id}`. */
+  path: `/${string}`
+  summary: string
+  description?: string
+  permission: Permission
+  audit: AuditRule
+  /** Which of the caller's two windows a request counts in. `exempt` counts in none. */
+  limit: 'read' | 'write' | 'exempt'
+  status: 200 | 201 | 202 | 204
+  params?: z.ZodObject
+  query?: z.ZodObject
+  headers?: z.ZodObject
+  body?: z.ZodType
+  /** The body's limit in bytes; `unit` is the size that the caller's tier allows. */
+  bodyLimit?: number | 'unit'
+  output: z.ZodType
+  /** The media types of the answer, where it is not JSON. */
+  produces?: readonly string[]
+  /** Top-level members of `data` that no idempotency record may keep. */
+  secrets?: readonly string[]
+  /** Refusals of its own, beside those that every operation has. */
+  refusals?: readonly ProblemCode[]
+}
+
+/** Declares an operation once: it feeds the gate, both doors, OpenAPI, the client and `kp`. */
+export const operation = <const O extends OperationShape>(shape: O): O => shape
+
+type Part<O, K extends string> = O extends Record<K, infer S extends z.ZodType> ? z.output<S> : undefined
+export interface Input<O> {
+  params: Part<O, 'params'>
+  query: Part<O, 'query'>
+  headers: Part<O, 'headers'>
+  body: Part<O, 'body'>
+}
+export type Output<O extends OperationShape> = z.input<O['output']>
+
+/** What a door hands to the gate: strings as they came, the body as parsed JSON. */
+export interface RawInput {
+  params: Record<string, string>
+  query: Record<string, string>
+  headers: Record<string, string>
+  body: unknown
+}

@@ -1,0 +1,37 @@
+import { z } from 'zod'
+
+/** Rows of a list: 1–100, 20 unless told. */
+export const PageLimit = z.coerce.number().int().min(1, 'takes 1 at least').max(100, 'takes 100 at most').default(20)
+export const Cursor = z.string().max(500)
+export const Timestamp = z.iso
+  .datetime({ offset: true, message: 'takes an ISO 8601 time such as 2026-01-31T12:00:00Z' })
+  .transform((text) => new Date(text))
+
+/** The envelope of many. */
+export const page = <T extends z.ZodType>(item: T) =>
+  z.object({
+    data: z.array(item),
+    total: z
+      .number()
+      .int()
+      .meta({ description: 'How many match; a list that does not count beyond a bound says so in its description' }),
+    offset: z.number().int(),
+    limit: z.number().int(),
+    next_cursor: z.string().nullable(),
+  })
+
+/** A position in a list ordered by (time, id), newest first. Opaque to callers, checked when it comes back. */
+export const encodeCursor = (at: Date, id: string): string =>
+  Buffer.from(JSON.stringify([at.getTime(), id])).toString('base64url')
+
+/** Undefined when it is none of ours. */
+export function decodeCursor(cursor: string): { at: Date; id: string } | undefined {
+  try {
+    const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
+    if (!Array.isArray(parsed) || typeof parsed[0] !== 'number' || typeof parsed[1] !== 'string') return undefined
+    const at = new Date(parsed[0])
+    return Number.isNaN(at.getTime()) ? undefined : { at, id: parsed[1] }
+  } catch {
+    return undefined
+  }
+}

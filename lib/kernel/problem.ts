@@ -1,0 +1,93 @@
+/** Every refusal that the API can give: code → status and title. */
+export const problems = {
+  malformed_json: [400, 'The body is not valid JSON'],
+  bad_request: [400, 'The request cannot be understood'],
+  token_missing: [401, 'A token is needed'],
+  token_invalid: [401, 'The token is not valid'],
+  token_expired: [401, 'The token has expired'],
+  token_revoked: [401, 'The token was revoked'],
+  sign_in_needed: [401, 'Sign in first'],
+  forbidden: [403, 'You may not do this'],
+  scope_too_small: [403, 'The token lacks the scope for this'],
+  cross_site: [403, 'The request came from another site'],
+  registration_closed: [403, 'Registration is closed'],
+  restricted: [403, 'Processing is restricted'],
+  not_found: [404, 'Not found'],
+  method_not_allowed: [405, 'This resource does not know that method'],
+  conflict: [409, 'Conflict with what is there'],
+  id_in_use: [409, 'The id is in use'],
+  idempotency_in_progress: [409, 'The same request is still being carried out'],
+  erased: [410, 'Erased'],
+  precondition_failed: [412, 'It has changed since you read it'],
+  too_large: [413, 'The body is too large'],
+  unsupported_media_type: [415, 'This media type is not understood'],
+  invalid: [422, 'The request does not validate'],
+  content_rejected: [422, 'The content was rejected'],
+  idempotency_mismatch: [422, 'The idempotency key was used for another request'],
+  rate_limited: [429, 'Too many requests'],
+  internal: [500, 'Something went wrong on our side'],
+  unavailable: [503, 'A service we depend on does not answer'],
+} as const satisfies Record<string, readonly [number, string]>
+
+export type ProblemCode = keyof typeof problems
+export interface Issue {
+  path: (string | number)[]
+  message: string
+}
+export interface ProblemOptions {
+  detail?: string
+  issues?: Issue[]
+  headers?: Record<string, string>
+  /** Further members of the problem document (RFC 9457 §3.2). */
+  extensions?: Record<string, unknown>
+  cause?: unknown
+}
+
+const brand = Symbol.for('knowledgepulse.problem')
+
+/**
+ * An expected refusal. It is thrown anywhere and becomes an RFC 9457 answer at the door; its detail never holds content.
+ * Recognise it with {@link Problem.is}: the server and the pages may each have loaded this file.
+ */
+export class Problem extends Error {
+  readonly code: ProblemCode
+  readonly status: number
+  readonly title: string
+  readonly detail: string | undefined
+  readonly issues: Issue[] | undefined
+  readonly headers: Record<string, string>
+  readonly extensions: Record<string, unknown>
+  readonly [brand] = true
+
+  constructor(code: ProblemCode, options: ProblemOptions | string = {}) {
+    const { detail, issues, headers, extensions, cause } =
+      typeof options === 'string' ? ({ detail: options } as ProblemOptions) : options
+    const [status, title] = problems[code]
+    super(detail ?? title, cause === undefined ? {} : { cause })
+    this.name = 'Problem'
+    this.code = code
+    this.status = status
+    this.title = title
+    this.detail = detail
+    this.issues = issues
+    this.headers = headers ?? {}
+    this.extensions = extensions ?? {}
+  }
+
+  static is(error: unknown): error is Problem {
+    return typeof error === 'object' && error !== null && brand in error
+  }
+
+  /** RFC 9457 document. `type` leads to the code's explanation on this installation. */
+  toJSON(): Record<string, unknown> {
+    return {
+      type: `/docs/api#${this.code}`,
+      title: this.title,
+      status: this.status,
+      ...(this.detail !== undefined && { detail: this.detail }),
+      code: this.code,
+      ...(this.issues && { issues: this.issues }),
+      ...this.extensions,
+    }
+  }
+}

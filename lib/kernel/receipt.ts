@@ -1,0 +1,29 @@
+import { z } from 'zod'
+
+/** A deletion receipt: ids and counts, no content. `jws` is a compact JWS over the RFC 8785 form of the rest. */
+export const Receipt = z
+  .strictObject({
+    receipt_id: z.string().meta({ description: 'Unguessable; knowing it is the right to read the receipt' }),
+    version: z.literal(1),
+    issuer: z.string().meta({ description: 'The installation that erased' }),
+    deleted_id: z.string(),
+    deleted_at: z.iso.datetime(),
+    reason: z.string(),
+    stores: z.array(
+      z.strictObject({
+        store: z.string(),
+        holder: z.string(),
+        what: z.string(),
+        found: z.number().int(),
+        deleted: z.number().int(),
+        residue: z.number().int(),
+        verified_at: z.iso.datetime(),
+      }),
+    ),
+    retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
+    physical: z.array(z.strictObject({ what: z.string(), until: z.string().nullable() })),
+    signed_at: z.iso.datetime(),
+    jws: z.string(),
+  })
+  .meta({ id: 'Receipt' })
+export type Receipt = z.output<typeof Receipt>

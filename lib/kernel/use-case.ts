@@ -1,0 +1,227 @@
+import type { z } from 'zod'
+import type { Context, MutationContext, Row, Statement, StoredReply } from './context.ts'
+import type { Input, OperationShape, Output, RawInput } from './operation.ts'
+import { Problem } from './problem.ts'
+
+/** What an operation answers, and what its audit entry says of it. */
+export interface Reply<T> {
+  /** Undefined where the status is 204. */
+  body: T | undefined
+  resourceId: string
+  details?: Record<string, unknown>
+  status?: number
+  headers?: Record<string, string>
+  /** What follows the commit and precedes the answer; its reply takes the place of this one. A crash before it loses no work of the transaction's. */
+  afterCommit?: () => Promise<Pick<Reply<T>, 'body' | 'status' | 'headers'>>
+}
+export interface Answer {
+  status: number
+  body: unknown
+  headers: Record<string, string>
+  stream?: AsyncIterable<string>
+}
+export interface UseCase<O extends OperationShape = OperationShape> {
+  operation: O
+  execute(ctx: Context, raw: RawInput): Promise<Answer>
+}
+
+export const isUseCase = (value: unknown): value is UseCase =>
+  typeof value === 'object' &&
+  value !== null &&
+  'operation' in value &&
+  'execute' in value &&
+  typeof value.execute === 'function'
+
+/** A mutation on a hot path: its one statement, and what its row means. */
+export interface StatementPlan<T> {
+  statement: Statement
+  details?: Record<string, unknown>
+  reply(row: Row): Omit<Reply<T>, 'resourceId' | 'details'>
+  /** The statement touched nothing: say why. */
+  nothing(): Promise<Problem>
+  /** Says what an error of the statement's own means, where it means something. */
+  translate?(error: unknown): unknown
+}
+
+function authorise(operation: OperationShape, ctx: Context): void {
+  const { actor } = ctx
+  if (!actor.can(operation.permission)) {
+    if (actor.kind === 'anonymous')
+      throw new Problem(operation.path.startsWith('/v1/') ? 'token_missing' : 'sign_in_needed')
+    const [, verb] = operation.permission.split(':')
+    const isScope = actor.kind === 'agent' && (verb === 'read' || verb === 'write' || verb === 'admin')
+    throw new Problem(isScope ? 'scope_too_small' : 'forbidden', isScope ? `It needs the scope "${verb}".` : {})
+  }
+  if (
+    actor.isRestricted &&
+    operation.limit === 'write' &&
+    operation.permission !== 'public' &&
+    !operation.permission.endsWith(':self')
+  )
+    throw new Problem('restricted', 'Writing is paused for this agent because its processing was restricted.')
+}
+
+const parts = ['params', 'query', 'headers', 'body'] as const
+
+/** Checks every part against the operation; names each fault by its path (`body` faults start at the body's own root). */
+export function parseInput<O extends OperationShape>(operation: O, raw: RawInput): Input<O> {
+  const input: Record<string, unknown> = {}
+  for (const part of parts) {
+    const schema: z.ZodType | undefined = operation[part]
+    if (!schema) continue
+    const parsed = schema.safeParse(raw[part])
+    if (!parsed.success) {
+      const issues = parsed.error.issues.flatMap((issue) => {
+        const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
+        const at = part === 'body' ? path : [part, ...path]
+        if (issue.code === 'unrecognized_keys')
+          return issue.keys.map((key) => ({ path: [...at, key], message: 'This field is not known' }))
+        return [{ path: at, message: issue.message }]
+      })
+      throw new Problem('invalid', {
+        detail: `${issues.length === 1 ? 'One field is' : `${issues.length} fields are`} not valid.`,
+        issues: issues.slice(0, 100),
+      })
+    }
+    input[part] = parsed.data
+  }
+  return input as unknown as Input<O>
+}
+
+const auditOf = (operation: OperationShape, ctx: Context, details?: Record<string, unknown>) =>
+  'none' in operation.audit
+    ? undefined
+    : {
+        ...operation.audit,
+        actorId: ctx.actor.id,
+        at: ctx.now,
+        ip: ctx.ip,
+        details: { operation: operation.id, ...details },
+      }
+
+const answer = <O extends OperationShape>(operation: O, reply: Omit<Reply<unknown>, 'resourceId'>): Answer => ({
+  status: reply.status ?? operation.status,
+  body: (reply.status ?? operation.status) === 204 ? undefined : operation.output.parse(reply.body),
+  headers: reply.headers ?? {},
+})
+
+const redacted = (operation: OperationShape, body: unknown): unknown => {
+  if (
+    !operation.secrets ||
+    typeof body !== 'object' ||
+    body === null ||
+    !('data' in body) ||
+    typeof body.data !== 'object'
+  )
+    return body
+  const data = Object.fromEntries(Object.entries(body.data ?? {}).filter(([key]) => !operation.secrets?.includes(key)))
+  return { ...body, data }
+}
+const replay = (stored: StoredReply): Answer => ({
+  ...stored,
+  headers: { ...stored.headers, 'Idempotency-Replayed': 'true' },
+})
+
+type Made = Answer & { resourceId: string }
+
+async function once(ctx: MutationContext, operation: OperationShape, run: () => Promise<Made>): Promise<Answer> {
+  if (!ctx.idempotency) return run()
+  const stored = await ctx.gate.idempotency.claim(ctx.tx, ctx.idempotency, ctx.now)
+  if (stored) return replay(stored)
+  const { resourceId, ...made } = await run()
+  await ctx.gate.idempotency.complete(ctx.tx, ctx.idempotency, {
+    ...made,
+    body: redacted(operation, made.body),
+    resourceId,
+  })
+  return made
+}
+
+/** One transaction around the work, the check of its output, and its audit entry. */
+export function mutation<const O extends OperationShape>(
+  operation: O,
+  run: (ctx: MutationContext, input: Input<O>) => Promise<Reply<Output<O>>>,
+): UseCase<O> {
+  return {
+    operation,
+    async execute(ctx, raw) {
+      authorise(operation, ctx)
+      const input = parseInput(operation, raw)
+      let afterCommit: Reply<Output<O>>['afterCommit']
+      const made = await ctx.gate.transaction((tx) => {
+        const inside = { ...ctx, tx }
+        return once(inside, operation, async () => {
+          const reply = await run(inside, input)
+          afterCommit = reply.afterCommit
+          const entry = auditOf(operation, ctx, reply.details)
+          if (entry) await ctx.gate.auditWithin(tx, { ...entry, resourceId: reply.resourceId })
+          return { ...answer(operation, reply), resourceId: reply.resourceId }
+        })
+      })
+      return afterCommit ? answer(operation, await afterCommit()) : made
+    },
+  }
+}
+
+/** A mutation of one statement, to which the audit entry is joined: one round trip. */
+export function statement<const O extends OperationShape>(
+  operation: O,
+  plan: (ctx: Context, input: Input<O>) => Promise<StatementPlan<Output<O>>>,
+): UseCase<O> {
+  return {
+    operation,
+    async execute(ctx, raw) {
+      authorise(operation, ctx)
+      const planned = await plan(ctx, parseInput(operation, raw))
+      const entry = auditOf(operation, ctx, planned.details)
+      const run = async (tx?: MutationContext['tx']): Promise<Made> => {
+        const row = await ctx.gate.statement(planned.statement, entry, tx).catch((error: unknown) => {
+          throw planned.translate?.(error) ?? error
+        })
+        if (!row) throw await planned.nothing()
+        return { ...answer(operation, planned.reply(row)), resourceId: String(row['resource_id']) }
+      }
+      return ctx.idempotency ? ctx.gate.transaction((tx) => once({ ...ctx, tx }, operation, () => run(tx))) : run()
+    },
+  }
+}
+
+/** No transaction; the answer leaves once its audit entry, which it may share an insert with, is stored. */
+export function read<const O extends OperationShape>(
+  operation: O,
+  run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
+): UseCase<O> {
+  return {
+    operation,
+    async execute(ctx, raw) {
+      authorise(operation, ctx)
+      const reply = await run(ctx, parseInput(operation, raw))
+      const made = answer(operation, reply)
+      const entry = auditOf(operation, ctx, reply.details)
+      if (entry) await ctx.gate.auditGrouped({ ...entry, resourceId: reply.resourceId })
+      return made
+    },
+  }
+}
+
+/** Authorised and audited before the first byte; then pieces, from a cursor, outside any transaction of the ORM. */
+export function stream<const O extends OperationShape>(
+  operation: O,
+  run: (ctx: Context, input: Input<O>) => Promise<Reply<AsyncIterable<string>>>,
+): UseCase<O> {
+  return {
+    operation,
+    async execute(ctx, raw) {
+      authorise(operation, ctx)
+      const reply = await run(ctx, parseInput(operation, raw))
+      const entry = auditOf(operation, ctx, reply.details)
+      if (entry) await ctx.gate.auditGrouped({ ...entry, resourceId: reply.resourceId })
+      return {
+        status: operation.status,
+        body: undefined,
+        headers: reply.headers ?? {},
+        ...(reply.body && { stream: reply.body }),
+      }
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto'
+import { mkdir, open, readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** What an erasure is about to do, and that it was done. Ids alone. */
+export type LedgerRow =
+  | { kind: 'intent'; id: string; at: string; scope: Record<string, string>; plan: Record<string, readonly string[]> }
+  | { kind: 'commit'; id: string; at: string }
+
+/** The erasure ledger: outside the database, so that a restored backup cannot forget an erasure. Append-only; a row is on the disk when append returns. */
+export interface Ledger {
+  append(row: LedgerRow): Promise<void>
+  /** Every whole row, oldest first. */
+  read(): AsyncIterable<LedgerRow>
+  close(): Promise<void>
+}
+
+const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
+
+/** Line form: a checksum of the row, a space, the row. A line that a crash or a full disk cut short does not check, and is left out. */
+const lineOf = (row: LedgerRow): string => {
+  const text = JSON.stringify(row)
+  return `${digest(text)} ${text}\n`
+}
+function rowOf(line: string): LedgerRow | undefined {
+  const text = line.slice(17)
+  return line.length > 17 && line.slice(0, 16) === digest(text) ? (JSON.parse(text) as LedgerRow) : undefined
+}
+
+const folderOf = (location: string): string => (location.startsWith('file:') ? fileURLToPath(location) : location)
+
+/** Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: each row is one write at the file's end. */
+export function fileLedger(location: string): Ledger {
+  const folder = folderOf(location)
+  let handle: { month: string; file: Awaited<ReturnType<typeof open>> } | undefined
+  let waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = []
+  let writing: Promise<void> | undefined
+
+  async function fileOf(month: string) {
+    if (handle?.month === month) return handle.file
+    await handle?.file.close()
+    handle = undefined
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const file = await open(join(folder, `${month}.ledger`), 'a', 0o600)
+    // A crash may have left half a line: what follows starts on one of its own.
+    if ((await file.stat()).size > 0) await file.appendFile('\n')
+    const parent = await open(folder, 'r')
+    await parent.sync()
+    await parent.close()
+    handle = { month, file }
+    return file
+  }
+
+  /** Rows that arrive while others are on their way to the disk share the next write and its fsync. */
+  async function write(): Promise<void> {
+    while (waiting.length > 0) {
+      const group = waiting
+      waiting = []
+      try {
+        const file = await fileOf(new Date().toISOString().slice(0, 7))
+        await file.appendFile(group.map(({ text }) => text).join(''))
+        await file.datasync()
+        for (const { done } of group) done()
+      } catch (error) {
+        for (const { failed } of group) failed(error)
+      }
+    }
+    writing = undefined
+  }
+
+  return {
+    append: (row) =>
+      new Promise<void>((done, failed) => {
+        waiting.push({ text: lineOf(row), done, failed })
+        writing ??= write()
+      }),
+    async *read() {
+      const files = await readdir(folder).catch(() => [])
+      for (const name of files.filter((file) => file.endsWith('.ledger')).sort()) {
+        for (const line of (await readFile(join(folder, name), 'utf8')).split('\n')) {
+          const row = rowOf(line)
+          if (row) yield row
+        }
+      }
+    },
+    async close() {
+      await writing
+      await handle?.file.close()
+      handle = undefined
+    },
+  }
+}

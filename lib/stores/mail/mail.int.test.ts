@@ -1,0 +1,116 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, utimesSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SMTPServer } from 'smtp-server'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openMail } from './mail.ts'
+
+const from = 'KnowledgePulse <noreply@registry.example>'
+const letter = {
+  to: 'ada@example.org',
+  subject: '您的密码已被重置',
+  text: 'A line.\n\nAnother, with “quotes” and 中文.\n',
+  html: '<p>A line.</p>',
+}
+/** The subject as a mail program shows it (RFC 2047). */
+const subjectOf = (message: string): string =>
+  (/^Subject: ((?:.*\r\n[ \t])*.*)\r\n/m.exec(message)?.[1] ?? '')
+    .replace(/\?=\s+=\?/g, '?==?')
+    .replace(/=\?UTF-8\?B\?([^?]*)\?=/gi, (_, data: string) => Buffer.from(data, 'base64').toString())
+    .replace(/=\?UTF-8\?Q\?([^?]*)\?=/gi, (_, data: string) =>
+      Buffer.from(
+        data.replace(/=([0-9A-F]{2})/g, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+        'latin1',
+      ).toString(),
+    )
+const expectLetter = (message: string) => {
+  expect(subjectOf(message)).toBe(letter.subject)
+  expect(message).toContain('From: KnowledgePulse <noreply@registry.example>')
+  expect(message).toMatch(/^Content-Type: multipart\/alternative/m)
+  expect(message).toMatch(/^Content-Type: text\/plain; charset=utf-8/m)
+  expect(message).toMatch(/^Content-Type: text\/html; charset=utf-8/m)
+}
+
+describe('through a server', () => {
+  const received: { to: string[]; message: string }[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, session, done) {
+      const pieces: Buffer[] = []
+      stream.on('data', (piece: Buffer) => pieces.push(piece))
+      stream.on('end', () => {
+        received.push({
+          to: session.envelope.rcptTo.map(({ address }) => address),
+          message: Buffer.concat(pieces).toString(),
+        })
+        done()
+      })
+    },
+  })
+  let url = ''
+  beforeAll(async () => {
+    await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+    const address = server.server.address()
+    url = `smtp://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`
+  })
+  afterAll(() => new Promise<void>((closed) => server.close(closed)))
+
+  test('a letter arrives whole, at one address', async () => {
+    const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
+    await mail.verify()
+    await mail.send(letter)
+    mail.close()
+    expect(received).toHaveLength(1)
+    expect(received[0]?.to).toEqual(['ada@example.org'])
+    expectLetter(received[0]?.message ?? '')
+  })
+
+  test('a comma or a line break in an address adds no recipient and no header', async () => {
+    received.length = 0
+    const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
+    for (const to of ['ada@example.org, eve@example.net', 'ada@example.org\r\nBcc: eve@example.net'])
+      await mail.send({ ...letter, to }).catch(() => {})
+    mail.close()
+    for (const { to, message } of received) {
+      expect(to).toHaveLength(1)
+      expect(message).not.toMatch(/^Bcc:/m)
+    }
+    expect(received.flatMap(({ to }) => to)).not.toContain('eve@example.net')
+  })
+
+  test('a server that is not there is an error, and soon', async () => {
+    const mail = openMail({ smtpUrl: 'smtp://127.0.0.1:1', from, dataDir: '/nowhere' })
+    await expect(mail.verify()).rejects.toThrow(/ECONNREFUSED/)
+    await expect(mail.send(letter)).rejects.toThrow(/ECONNREFUSED/)
+    mail.close()
+  })
+})
+
+describe('into a folder', () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'kp-mail-'))
+  const folder = join(dataDir, 'mail')
+  afterAll(() => rmSync(dataDir, { recursive: true }))
+
+  test('a letter is a file that its owner alone can read', async () => {
+    const mail = openMail({ from, dataDir })
+    await mail.send(letter)
+    const names = readdirSync(folder)
+    expect(names).toHaveLength(1)
+    expect(names[0]).toMatch(/^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z-[0-9a-f]{8}\.eml$/)
+    const file = join(folder, names[0] ?? '')
+    expect(statSync(folder).mode & 0o777).toBe(0o700)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expectLetter(readFileSync(file, 'utf8'))
+  })
+
+  test('old letters go, young ones stay, and nothing but letters is touched', async () => {
+    const mail = openMail({ from, dataDir })
+    await mail.send(letter)
+    const [old = ''] = readdirSync(folder).sort()
+    utimesSync(join(folder, old), new Date('2026-01-01'), new Date('2026-01-01'))
+    expect(await mail.prune(new Date('2026-01-02'))).toBe(1)
+    expect(readdirSync(folder)).toHaveLength(1)
+    expect(await openMail({ from, dataDir: join(dataDir, 'none') }).prune(new Date())).toBe(0)
+  })
+})

@@ -1,0 +1,94 @@
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { withConnection } from './connection.ts'
+import { errorCode } from './fault.ts'
+import { prepareDatabase } from './preparation.ts'
+
+const DENIED = '42501'
+
+let database: TestDatabase
+let app: pg.Client
+
+beforeAll(async () => {
+  database = await testDatabase()
+  await withConnection(database.ownerUrl, (owner) =>
+    owner.query(`
+      CREATE TABLE ledger (at timestamptz NOT NULL, what text) PARTITION BY RANGE (at);
+      CREATE TABLE ledger_default PARTITION OF ledger DEFAULT;
+      COMMENT ON TABLE ledger IS 'append-only: what happened';
+      CREATE TABLE notes (id serial PRIMARY KEY, what text);
+      CREATE FUNCTION for_the_app() RETURNS int LANGUAGE sql AS 'SELECT 1';
+      COMMENT ON FUNCTION for_the_app() IS 'app: anyone may ask';
+      CREATE FUNCTION for_the_owner() RETURNS int LANGUAGE sql AS 'SELECT 2';
+      COMMENT ON FUNCTION for_the_owner() IS 'applies nothing';
+      CREATE EXTENSION pg_trgm;`),
+  )
+  // The clone's role is the template's; another preparation has to give it the rights to the new tables.
+  await prepareDatabase({ ownerUrl: database.ownerUrl, appUrl: database.appUrl })
+  app = new pg.Client({ connectionString: database.appUrl })
+  await app.connect()
+})
+
+afterAll(async () => {
+  await app?.end()
+  await database?.drop()
+})
+
+const outcome = (sql: string) =>
+  app.query(sql).then(
+    () => 'allowed',
+    (error: unknown) => errorCode(error),
+  )
+
+describe('what is append-only, for the role of the application', () => {
+  test.each([`INSERT INTO ledger VALUES (now(), 'it')`, 'SELECT * FROM ledger'])('%s: allowed', async (sql) =>
+    expect(await outcome(sql)).toBe('allowed'),
+  )
+
+  test.each([
+    `UPDATE ledger SET what = 'else'`,
+    'DELETE FROM ledger',
+    'TRUNCATE ledger',
+    'SELECT * FROM ledger FOR UPDATE',
+    'DROP TABLE ledger',
+    'ALTER TABLE ledger DISABLE TRIGGER ALL',
+    'ALTER TABLE ledger DETACH PARTITION ledger_default',
+    'SELECT * FROM ledger_default',
+    `INSERT INTO ledger_default VALUES (now(), 'it')`,
+    'DELETE FROM ledger_default',
+    'TRUNCATE ledger_default',
+    `COMMENT ON TABLE ledger IS ''`,
+    'SET ROLE kp_owner',
+    'CREATE TABLE public.mine ()',
+    'DELETE FROM _prisma_migrations',
+  ])('%s: denied', async (sql) => expect(await outcome(sql)).toBe(DENIED))
+})
+
+test('a grant that the application gives itself has no effect', async () => {
+  await app.query('GRANT UPDATE ON ledger TO PUBLIC') // PostgreSQL warns and grants nothing
+  expect(await outcome(`UPDATE ledger SET what = 'else'`)).toBe(DENIED)
+})
+
+describe('everything else, for the role of the application', () => {
+  test.each([
+    `INSERT INTO notes (what) VALUES ('it')`,
+    `UPDATE notes SET what = 'else'`,
+    'DELETE FROM notes',
+    'SELECT count(*) FROM _prisma_migrations',
+    'SELECT for_the_app()',
+    `SELECT 'pulse' % 'pulses'`,
+  ])('%s: allowed', async (sql) => expect(await outcome(sql)).toBe('allowed'))
+
+  test.each(['TRUNCATE notes', 'DROP TABLE notes', 'SELECT for_the_owner()'])('%s: denied', async (sql) =>
+    expect(await outcome(sql)).toBe(DENIED),
+  )
+})
+
+test('the job queue works under its row-level security', async () => {
+  const { rows: added } = await app.query(`SELECT id FROM graphile_worker.add_job('greet', '{"to": 1}')`)
+  expect(added).toHaveLength(1)
+  expect((await app.query('SELECT task_identifier FROM graphile_worker.jobs')).rows).toEqual([
+    { task_identifier: 'greet' },
+  ])
+})

@@ -1,0 +1,121 @@
+import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+
+declare module '#lib/kernel/context.ts' {
+  /** A transaction is Prisma's; domains touch their own tables through it. */
+  interface Transaction extends Prisma.TransactionClient {}
+}
+
+/** SQLSTATE classes and codes that mean the database is not there or cannot take work now. */
+const unavailable = /^(08...|57P0[1-3]|53[0-9A-Z]{3}|25006)$/
+const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'])
+const prismaDown = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028'])
+
+/** Whether the error says that the database went away, rather than that we asked it something wrong. */
+export function isDatabaseDown(error: unknown): boolean {
+  for (let cause: unknown = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    const code = 'code' in cause ? String(cause.code) : ''
+    if (unavailable.test(code) || network.has(code) || prismaDown.has(code)) return true
+    if (
+      /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|server closed the connection|Can't reach database server|not queryable/i.test(
+        cause.message,
+      )
+    )
+      return true
+    if (
+      'meta' in cause &&
+      typeof cause.meta === 'object' &&
+      cause.meta &&
+      'driverAdapterError' in cause.meta &&
+      isDatabaseDown(cause.meta.driverAdapterError)
+    )
+      return true
+  }
+  return false
+}
+
+const asProblem = (error: unknown): unknown =>
+  isDatabaseDown(error)
+    ? new Problem('unavailable', {
+        detail: 'The database does not answer. Nothing was changed; try again in a few seconds.',
+        headers: { 'Retry-After': '5' },
+        cause: error,
+      })
+    : error
+
+/** Our tables through two hands on one pool: Prisma, and plain SQL where a round trip counts. */
+export interface Database {
+  prisma: PrismaClient
+  pool: pg.Pool
+  /** One prepared statement. Throws `unavailable` when the database is down. */
+  query<R extends pg.QueryResultRow>(name: string, text: string, values?: readonly unknown[]): Promise<R[]>
+  transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
+  /** Rows by a server-side cursor, `size` at a time, on a connection of its own. */
+  cursor<R extends pg.QueryResultRow>(text: string, values: readonly unknown[], size: number): AsyncIterable<R[]>
+  close(): Promise<void>
+}
+
+/** Opens nothing until the first query. `max` bounds the connections of this process. */
+export function openDatabase(url: string, { max = 10 }: { max?: number } = {}): Database {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max,
+    connectionTimeoutMillis: 5_000,
+    idleTimeoutMillis: 30_000,
+    allowExitOnIdle: false,
+  })
+  // An idle connection that the server ends is no error of ours: the pool opens another.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  const prisma = new PrismaClient({
+    adapter: new PrismaPg(pool),
+    transactionOptions: { maxWait: 5_000, timeout: 15_000 },
+  })
+
+  return {
+    prisma,
+    pool,
+    async query(name, text, values = []) {
+      try {
+        return (await pool.query({ name, text, values: [...values] })).rows
+      } catch (error) {
+        throw asProblem(error)
+      }
+    },
+    async transaction(run) {
+      try {
+        return await prisma.$transaction(run)
+      } catch (error) {
+        throw asProblem(error)
+      }
+    },
+    async *cursor(text, values, size) {
+      const client = await pool.connect().catch((error) => {
+        throw asProblem(error)
+      })
+      let broken: Error | undefined
+      try {
+        await client.query('BEGIN READ ONLY')
+        await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${text}`, [...values])
+        for (;;) {
+          const { rows } = await client.query(`FETCH ${size} FROM rows`)
+          if (rows.length === 0) break
+          yield rows
+        }
+      } catch (error) {
+        broken = error instanceof Error ? error : new Error(String(error))
+        throw asProblem(error)
+      } finally {
+        if (!broken) await client.query('ROLLBACK')
+        client.release(broken)
+      }
+    },
+    async close() {
+      await prisma.$disconnect()
+      await pool.end()
+    },
+  }
+}

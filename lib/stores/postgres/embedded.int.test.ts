@@ -1,0 +1,140 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { withConnection } from './connection.ts'
+import { type EmbeddedDatabase, startEmbedded } from './embedded.ts'
+
+let folder: string
+const running: EmbeddedDatabase[] = []
+const supervisors: ChildProcess[] = []
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'kp-embedded-'))
+  chmodSync(folder, 0o755)
+})
+
+afterEach(async () => {
+  for (const supervisor of supervisors.splice(0)) supervisor.kill('SIGKILL')
+  for (const database of running.splice(0)) await database.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const start = async (dataDir = folder) => {
+  const database = await startEmbedded(dataDir)
+  running.push(database)
+  return database
+}
+
+/** Another process that starts the database, does what `then` says and stays. → its first line of output. */
+async function supervise(then: string): Promise<string> {
+  const program = `
+    import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
+    import { withConnection } from '#lib/stores/postgres/connection.ts'
+    setInterval(() => {}, 1000)
+    const database = await startEmbedded(${JSON.stringify(folder)})
+    ${then}`
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  supervisors.push(child)
+  const [line] = await once(createInterface(child.stdout), 'line')
+  return String(line)
+}
+
+const store = `await withConnection(database.ownerUrl('postgres'), (client) =>
+  client.query("CREATE TABLE kept AS SELECT 'acknowledged' AS what"))`
+const stored = (database: EmbeddedDatabase) =>
+  withConnection(database.ownerUrl('postgres'), async (client) => (await client.query('SELECT what FROM kept')).rows)
+
+const poll = async (isSo: () => boolean) => {
+  for (const deadline = performance.now() + 10_000; !isSo(); await delay(2)) {
+    if (performance.now() > deadline) throw new Error('did not happen within 10 s')
+  }
+}
+
+test('after kill -9 of its supervisor the next start stops the orphan and finds every row', async () => {
+  const pid = Number(await supervise(`${store}\nconsole.log(database.pid)`))
+  supervisors[0]?.kill('SIGKILL')
+  if (supervisors[0]) await once(supervisors[0], 'exit')
+  process.kill(pid, 0) // the orphan lives on
+  const database = await start()
+  expect(database.tookOver).toBe(true)
+  expect(database.pid).not.toBe(pid)
+  expect(await stored(database)).toEqual([{ what: 'acknowledged' }])
+})
+
+test('after kill -9 of the server itself the next start recovers', async () => {
+  const first = await start()
+  await withConnection(first.ownerUrl('postgres'), (client) =>
+    client.query(`CREATE TABLE kept AS SELECT 'acknowledged' AS what`),
+  )
+  process.kill(first.pid, 'SIGKILL')
+  await first.exited
+  await first.stop()
+  const second = await start()
+  expect(await stored(second)).toEqual([{ what: 'acknowledged' }])
+})
+
+test('a kill in the middle of making the cluster leaves nothing in the way', async () => {
+  const line = supervise(`console.log('made')`)
+  line.catch(() => {}) // killed before it could say so
+  await poll(() => readdirSync(folder).some((name) => name.startsWith('pgdata.unfinished')))
+  supervisors[0]?.kill('SIGKILL')
+  if (supervisors[0]) await once(supervisors[0], 'exit')
+  expect(readdirSync(folder)).not.toContain('pgdata')
+  const database = await start()
+  await withConnection(database.ownerUrl('postgres'), (client) => client.query('SELECT 1'))
+  expect(readdirSync(folder).filter((name) => name.startsWith('pgdata.unfinished'))).toEqual([])
+})
+
+test('a second start is refused, names the first, and leaves it alone', async () => {
+  const first = await start()
+  await expect(startEmbedded(folder)).rejects.toMatchObject({
+    code: 'ALREADY_RUNNING',
+    message: expect.stringContaining(`process ${process.pid}`),
+  })
+  await withConnection(first.ownerUrl('postgres'), (client) => client.query('SELECT 1'))
+})
+
+test('of many starts at once exactly one wins', async () => {
+  const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => start()))
+  expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  for (const outcome of outcomes) {
+    if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'ALREADY_RUNNING' })
+  }
+})
+
+test('data of another major version is refused and left as it is', async () => {
+  await (await start()).stop()
+  writeFileSync(join(folder, 'pgdata/PG_VERSION'), '16\n')
+  await expect(startEmbedded(folder)).rejects.toMatchObject({
+    code: 'OTHER_VERSION',
+    message: expect.stringContaining('PostgreSQL 16'),
+  })
+  expect(readFileSync(join(folder, 'pgdata/PG_VERSION'), 'utf8')).toBe('16\n')
+})
+
+test('a folder whose path is too long for a socket still works', async () => {
+  const database = await start(join(folder, 'long'.repeat(30)))
+  expect(
+    await withConnection(database.ownerUrl('postgres'), async (client) => (await client.query('SELECT 1 AS one')).rows),
+  ).toEqual([{ one: 1 }])
+})
+
+test('nothing listens on a port, and a wrong password is refused', async () => {
+  const database = await start()
+  const wrong = Object.assign(new URL(database.ownerUrl('postgres')), { password: 'guess' })
+  await expect(withConnection(wrong.href, (client) => client.query('SELECT 1'))).rejects.toMatchObject({
+    code: 'ACCESS_DENIED',
+  })
+  const rows = await withConnection(
+    database.ownerUrl('postgres'),
+    async (client) => (await client.query('SHOW listen_addresses')).rows,
+  )
+  expect(rows).toEqual([{ listen_addresses: '' }])
+})

@@ -1,0 +1,31 @@
+export type DatabaseFaultCode =
+  | 'ALREADY_RUNNING'
+  | 'DISK_FULL'
+  | 'NO_PACKAGE'
+  | 'OTHER_VERSION'
+  | 'NO_SERVER_USER'
+  | 'NOT_WRITABLE'
+  | 'START_FAILED'
+  | 'UNREACHABLE'
+  | 'ACCESS_DENIED'
+  | 'NO_DATABASE'
+  | 'NO_ROLE'
+  | 'FOREIGN_DATABASE'
+  | 'SCHEMA_NEWER'
+  | 'MIGRATION_CHANGED'
+  | 'MIGRATION_FAILED'
+
+/** Why the database under our feet cannot be used. The message is for the operator: one line saying what to do. */
+export class DatabaseFault extends Error {
+  readonly code: DatabaseFaultCode
+
+  constructor(code: DatabaseFaultCode, message: string, options?: ErrorOptions) {
+    super(message, options)
+    this.name = 'DatabaseFault'
+    this.code = code
+  }
+}
+
+/** The code of a system error (`ENOENT`) or of PostgreSQL (`28P01`); undefined for anything else. */
+export const errorCode = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined

@@ -1,0 +1,90 @@
+import { Logger, runMigrations } from 'graphile-worker'
+import { type ClientBase, escapeIdentifier } from 'pg'
+import { applicationAccess } from './application-role.ts'
+import { withConnection } from './connection.ts'
+import { DatabaseFault, errorCode } from './fault.ts'
+import { deploy } from './migration-history.ts'
+
+export type PreparationOptions = {
+  ownerUrl: string
+  /** What the application was given; when absent, or the owner's, a role is made for it. */
+  appUrl?: string | undefined
+  /** The installation's secret, from which a made role's password is derived. */
+  secret?: string | undefined
+  /** Make the database when it is not there: for a server of our own, where no typing error can be the reason. */
+  mayCreateDatabase?: boolean
+}
+
+export type PreparedDatabase = {
+  appUrl: string
+  ownerUrl: string
+  /** The migrations that were applied just now. */
+  applied: string[]
+  /** What the operator should change, in one line. */
+  warning?: string
+}
+
+const LEAST_VERSION = 15
+const PREPARATION_LOCK = 0x6b70_0001 // one starter at a time per database
+
+async function createDatabase(ownerUrl: string) {
+  const name = decodeURIComponent(new URL(ownerUrl).pathname.slice(1))
+  const maintenance = new URL(ownerUrl)
+  maintenance.pathname = '/postgres'
+  await withConnection(maintenance.href, async (client) => {
+    const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [name])
+    if (found.rowCount) return
+    try {
+      await client.query(`CREATE DATABASE ${escapeIdentifier(name)}`)
+    } catch (error) {
+      if (!['42P04', '23505'].includes(errorCode(error) ?? '')) throw error // else another start made it meanwhile
+    }
+  })
+}
+
+async function checkServer(client: ClientBase) {
+  const { rows } = await client.query<{ version: number; encoding: string }>(
+    `SELECT current_setting('server_version_num')::int / 10000 AS version, current_setting('server_encoding') AS encoding`,
+  )
+  const { version = 0, encoding = '' } = rows[0] ?? {}
+  if (version < LEAST_VERSION) {
+    throw new DatabaseFault(
+      'OTHER_VERSION',
+      `The server is PostgreSQL ${version}; KnowledgePulse needs ${LEAST_VERSION} or newer.`,
+    )
+  }
+  if (encoding !== 'UTF8') {
+    throw new DatabaseFault(
+      'FOREIGN_DATABASE',
+      `The database stores text as ${encoding}; KnowledgePulse needs one with ENCODING 'UTF8'.`,
+    )
+  }
+}
+
+/**
+ * Makes a database ready to serve: migrations, the job queue's own, the application's role and rights. Safe to repeat and to run
+ * from several processes at once; when there is nothing to do it takes a few milliseconds.
+ * @throws DatabaseFault
+ */
+export async function prepareDatabase(options: PreparationOptions): Promise<PreparedDatabase> {
+  const { ownerUrl } = options
+  const variable = options.appUrl && options.appUrl !== ownerUrl ? 'DATABASE_MIGRATION_URL' : 'DATABASE_URL'
+  if (options.mayCreateDatabase) await createDatabase(ownerUrl)
+  const prepared = await withConnection(
+    ownerUrl,
+    async (owner) => {
+      await checkServer(owner)
+      await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // let go with the connection
+      const applied = await deploy(owner)
+      await runMigrations({ connectionString: ownerUrl, maxPoolSize: 1, logger: quiet })
+      return { ownerUrl, applied, ...(await applicationAccess(owner, options)) }
+    },
+    variable,
+  )
+  await withConnection(prepared.appUrl, (app) => app.query('SELECT 1'))
+  return prepared
+}
+
+const quiet = new Logger(() => (level, message) => {
+  if (level === 'error' || level === 'warning') console.error(`job queue: ${message}`)
+})

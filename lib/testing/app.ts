@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createApp } from '#lib/app.ts'
+import { readEnv } from '#lib/env.ts'
+import { createFront } from '#lib/http/front.ts'
+import { movableClock } from '#lib/kernel/clock.ts'
+import { testDatabase } from './database.ts'
+
+export interface Ask {
+  token?: string | undefined
+  cookie?: string
+  /** Sent as JSON; a string or bytes as they are. */
+  body?: unknown
+  headers?: Record<string, string>
+}
+export interface Told {
+  status: number
+  headers: Headers
+  text: string
+  /** The parsed body; a test looks into whatever came. */
+  json: ReturnType<typeof JSON.parse>
+}
+
+/**
+ * The production application on a database of its own, behind the front on a free port of 127.0.0.1, with a clock that the test moves.
+ * Settings as in the environment; limits are in memory unless told. `afterAll(app.close)`.
+ */
+export async function testApp(settings: Record<string, string> = {}) {
+  const database = await testDatabase()
+  const dataDir = mkdtempSync(join(tmpdir(), 'kp-test-'))
+  const env = readEnv({
+    DATABASE_URL: database.appUrl,
+    KP_DATA_DIR: dataDir,
+    KP_LIMITS: 'memory',
+    KP_SECRET: 'a secret of thirty-two characters',
+    ...settings,
+  })
+  const clock = movableClock(new Date())
+  const app = createApp({ env, clock })
+  const front = createFront(app, async (_request, response) => {
+    response.writeHead(404).end('a page')
+  })
+  const server = createServer((request, response) => void front(request, response))
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const address = server.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+
+  return {
+    app,
+    clock,
+    db: app.db,
+    dataDir,
+    ownerUrl: database.ownerUrl,
+    url,
+    async fetch(method: string, path: string, { token, cookie, body, headers }: Ask = {}): Promise<Told> {
+      const sent =
+        body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+      const response = await fetch(url + path, {
+        method,
+        headers: {
+          ...(token !== undefined && { Authorization: `Bearer ${token}` }),
+          ...(cookie !== undefined && { Cookie: cookie, Origin: env.KP_URL ?? `http://localhost:${env.PORT}` }),
+          ...(body !== undefined && { 'Content-Type': 'application/json' }),
+          ...headers,
+        },
+        ...(sent !== undefined && { body: sent as BodyInit }),
+      })
+      const text = await response.text()
+      const isJson =
+        /json/.test(response.headers.get('content-type') ?? '') &&
+        !/jsonl/.test(response.headers.get('content-type') ?? '')
+      return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
+    },
+    /** Registers an agent; gives its id and token. */
+    async agent(
+      scopes: string[] = ['read', 'write'],
+      more: Record<string, unknown> = {},
+    ): Promise<{ id: string; token: string }> {
+      const { json, status, text } = await this.fetch('POST', '/v1/auth/register', { body: { scopes, ...more } })
+      if (status !== 201) throw new Error(`registration answered ${status}: ${text}`)
+      return { id: json.data.agent_id, token: json.data.api_key }
+    },
+    async close(): Promise<void> {
+      await new Promise((closed) => {
+        server.close(closed)
+        server.closeAllConnections()
+      })
+      await app.close()
+      await database.drop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+export type TestApp = Awaited<ReturnType<typeof testApp>>

@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto'
+import { inject } from 'vitest'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+
+export type TestDatabase = {
+  ownerUrl: string
+  /** The application's role, as in production: what it may not do fails here too. */
+  appUrl: string
+  /** Ends every connection to it. */
+  drop(): Promise<void>
+}
+
+/** A migrated, empty database for one test file (about 50 ms). `afterAll(database.drop)`. */
+export async function testDatabase(): Promise<TestDatabase> {
+  const template = inject('template')
+  const name = `test_${randomBytes(6).toString('hex')}`
+  const at = (url: string, database: string) => Object.assign(new URL(url), { pathname: `/${database}` }).href
+  const asAdmin = (sql: string) => withConnection(at(template.ownerUrl, 'postgres'), (admin) => admin.query(sql))
+  await asAdmin(`CREATE DATABASE ${name} TEMPLATE kp_template`)
+  return {
+    ownerUrl: at(template.ownerUrl, name),
+    appUrl: at(template.appUrl, name),
+    drop: async () => {
+      await asAdmin(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    },
+  }
+}

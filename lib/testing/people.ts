@@ -1,0 +1,7 @@
+import { encode } from 'next-auth/jwt'
+import { sessionSecret } from '#lib/access/sessions.ts'
+import { type Role, roles } from '#lib/domains/accounts/contract.ts'
+import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
+import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { TestApp } from './app.ts'

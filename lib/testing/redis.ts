@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { setTimeout as delay } from 'node:timers/promises'
+import { readEnv } from '#lib/env.ts'
+
+const DEADLINE = 10_000
+
+export interface TestRedis {
+  url: string
+  port: number
+  pid: number
+  /** Kills it outright; safe to repeat. */
+  stop(): Promise<void>
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  server.close()
+  await once(server, 'close')
+  if (address === null || typeof address === 'string') throw new Error('no port is free')
+  return address.port
+}
+
+/** Whether what listens there answers a PING. */
+function answers(port: number): Promise<boolean> {
+  return new Promise((tell) => {
+    const socket = connect(port, '127.0.0.1', () => socket.write('PING\r\n'))
+    const end = (isUp: boolean) => {
+      tell(isUp)
+      socket.destroy()
+    }
+    socket.setTimeout(1000, () => end(false))
+    socket.once('data', (bytes) => end(bytes.toString().startsWith('+PONG'))).once('error', () => end(false))
+  })
+}
+
+async function launch(args: string[]): Promise<ChildProcess | undefined> {
+  const child = spawn('redis-server', args, { stdio: 'ignore' })
+  const failure = await new Promise<Error | undefined>((done) =>
+    child.once('spawn', () => done(undefined)).once('error', done),
+  )
+  if (failure === undefined) return child
+  if (!('code' in failure) || failure.code !== 'ENOENT') throw failure
+  if (readEnv().KP_REQUIRE_SERVICES) {
+    throw new Error('redis-server is not installed, and KP_REQUIRE_SERVICES asks for it')
+  }
+  return undefined
+}
+
+/** Whether there is a redis-server here, for `describe.skipIf`. Throws under KP_REQUIRE_SERVICES when there is none. */
+export async function isRedisInstalled(): Promise<boolean> {
+  const child = await launch(['--version'])
+  if (child) await once(child, 'exit')
+  return child !== undefined
+}
+
+/**
+ * A real redis-server of this run alone, empty, on a free port or the one given. Undefined when none is installed;
+ * under KP_REQUIRE_SERVICES that is an error instead.
+ */
+export async function startRedis(given?: number): Promise<TestRedis | undefined> {
+  const port = given ?? (await freePort())
+  const unsaved = ['--save', '', '--appendonly', 'no', '--dir', tmpdir()]
+  const child = await launch(['--bind', '127.0.0.1', '--port', String(port), ...unsaved])
+  if (child?.pid === undefined) return undefined
+  const kill = () => child.kill('SIGKILL')
+  process.once('exit', kill)
+  const ended = once(child, 'exit')
+  const deadline = performance.now() + DEADLINE
+  while (child.exitCode !== null || !(await answers(port))) {
+    if (child.exitCode !== null || performance.now() > deadline) {
+      kill()
+      throw new Error(`redis-server did not come up on port ${port}`)
+    }
+    await delay(20)
+  }
+  return {
+    url: `redis://127.0.0.1:${port}`,
+    port,
+    pid: child.pid,
+    async stop() {
+      process.off('exit', kill)
+      kill()
+      await ended
+    },
+  }
+}
