@@ -1,4 +1,4 @@
-import { type Locale, locales } from '#lib/domains/accounts/contract.ts'
+import { type Locale, locales } from '#lib/domains/accounts/rules.ts'
 
 /** The locale that a cookie names; undefined for one that we have not. */
 export const chosenLocale = (text: string | undefined): Locale | undefined => locales.find((locale) => locale === text)

@@ -1,4 +1,4 @@
-import type { Locale } from '#lib/domains/accounts/contract.ts'
+import type { Locale } from '#lib/domains/accounts/rules.ts'
 import type messages from '../messages/en.json'
 
 declare module 'next-intl' {

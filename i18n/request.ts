@@ -1,7 +1,6 @@
 import { cookies, headers } from 'next/headers'
 import { getRequestConfig } from 'next-intl/server'
-import type { Locale } from '#lib/domains/accounts/contract.ts'
-import { localeOf } from '#lib/domains/accounts/rules.ts'
+import { type Locale, localeOf } from '#lib/domains/accounts/rules.ts'
 import { chosenLocale, chosenZone } from './choice.ts'
 
 const messages = {

@@ -36,6 +36,13 @@ export function writePrivately(file: string, text: string): void {
   }
 }
 
+/** Throws the system's error unless files can be made in the folder, which is made where it is absent. */
+export function checkWritable(folder: string): void {
+  const probe = join(folder, `probe-${randomBytes(4).toString('hex')}`)
+  writePrivately(probe, '')
+  rmSync(probe)
+}
+
 /** A file's text; undefined where there is none. */
 export function readIfThere(file: string): string | undefined {
   try {

@@ -1,6 +1,5 @@
 import type { NextAuthOptions } from 'next-auth'
-import type { Locale } from '#lib/domains/accounts/contract.ts'
-import { localeOf, sessionLife } from '#lib/domains/accounts/rules.ts'
+import { type Locale, localeOf, sessionLife } from '#lib/domains/accounts/rules.ts'
 import type { OpenSession, Visit } from '#lib/domains/accounts/sign-in.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { sessionSecret } from './sessions.ts'

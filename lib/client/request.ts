@@ -35,6 +35,14 @@ export interface RequestParts<O extends OperationShape> {
   headers?: Sent<O, 'headers'>
   body?: Sent<O, 'body'>
 }
+/**
+ * Where an operation is asked. A page names it by `const place: Endpoint<typeof op> = { method, path }`, which the compiler
+ * holds to the contract, so that the contract's schemas stay out of the browser.
+ */
+export type Endpoint<O extends OperationShape> = Pick<O, 'method' | 'path'> & {
+  produces?: readonly string[] | undefined
+}
+
 export interface Target {
   /** Origin of the installation; empty within its own pages. */
   baseUrl?: string
@@ -53,9 +61,9 @@ export interface Received<O extends OperationShape> {
 const textsOf = (part: unknown): [string, string][] =>
   Object.entries(part ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]))
 
-function addressOf(operation: OperationShape, params: unknown, query: unknown, baseUrl: string): string {
+function addressOf(template: string, params: unknown, query: unknown, baseUrl: string): string {
   const named = new Map(textsOf(params))
-  const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(named.get(name) ?? ''))
+  const path = template.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(named.get(name) ?? ''))
   const search = new URLSearchParams(textsOf(query))
   return `${baseUrl.replace(/\/$/, '')}${path}${search.size > 0 ? `?${search}` : ''}`
 }
@@ -79,14 +87,14 @@ async function refusalOf(response: Response): Promise<RequestRefused> {
 }
 
 /**
- * Calls an operation over HTTP and gives its answer with status and headers. Throws {@link RequestRefused} for every answer that
- * is not a success, and when none came.
+ * Calls an operation over HTTP and gives the response with its body unread, for answers that are streamed. Throws
+ * {@link RequestRefused} for every answer that is not a success, and when none came.
  */
-export async function send<O extends OperationShape>(
-  operation: O,
+export async function open<O extends OperationShape>(
+  operation: Endpoint<O>,
   parts: RequestParts<O> = {},
   { baseUrl = '', token, idempotencyKey, signal, fetch: call = fetch }: Target = {},
-): Promise<Received<O>> {
+): Promise<Response> {
   const headers = new Headers({ Accept: operation.produces?.join(', ') ?? 'application/json' })
   for (const [name, value] of textsOf(parts.headers)) headers.set(name, value)
   if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
@@ -94,7 +102,7 @@ export async function send<O extends OperationShape>(
   if (parts.body !== undefined) headers.set('Content-Type', 'application/json')
   let response: Response
   try {
-    response = await call(addressOf(operation, parts.params, parts.query, baseUrl), {
+    response = await call(addressOf(operation.path, parts.params, parts.query, baseUrl), {
       method: operation.method.toUpperCase(),
       headers,
       ...(parts.body !== undefined && { body: JSON.stringify(parts.body) }),
@@ -104,8 +112,22 @@ export async function send<O extends OperationShape>(
     throw new RequestRefused({ title: 'No answer', status: 0, code: 'unreachable' }, { cause })
   }
   if (!response.ok) throw await refusalOf(response)
-  const text = await response.text()
-  const isJson = response.headers.get('content-type')?.includes('json') && !operation.produces
+  return response
+}
+
+const jsonType = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
+
+/** As {@link open}, with the body read: JSON as what it says, everything else as text. */
+export async function send<O extends OperationShape>(
+  operation: Endpoint<O>,
+  parts: RequestParts<O> = {},
+  target: Target = {},
+): Promise<Received<O>> {
+  const response = await open(operation, parts, target)
+  const text = await response.text().catch((cause: unknown) => {
+    throw new RequestRefused({ title: 'The answer broke off', status: 0, code: 'unreachable' }, { cause })
+  })
+  const isJson = jsonType.test(response.headers.get('content-type') ?? '')
   const body: unknown = text === '' ? undefined : isJson ? JSON.parse(text) : text
   // The server checked its answer against the same schema before sending it.
   return { status: response.status, headers: response.headers, body: body as Output<O> }
@@ -113,7 +135,7 @@ export async function send<O extends OperationShape>(
 
 /** As {@link send}, for those who want the body alone. */
 export const request = async <O extends OperationShape>(
-  operation: O,
+  operation: Endpoint<O>,
   parts: RequestParts<O> = {},
   target: Target = {},
-): Promise<Output<O>> => (await send(operation, parts, target)).body
+): Promise<Output<O>> => (await send<O>(operation, parts, target)).body

@@ -29,7 +29,10 @@ async function post(path: string, fields: Record<string, string>): Promise<URL> 
   const { csrfToken } = await answer('/api/auth/csrf')
   const body = new URLSearchParams({ ...fields, csrfToken: String(csrfToken), json: 'true' })
   const { url } = await answer(path, { method: 'POST', body })
-  return new URL(String(url ?? ''), window.location.origin)
+  const next = new URL(String(url ?? ''), window.location.origin)
+  // Without its cookie it sends to a form of its own.
+  if (next.searchParams.has('csrf')) throw new SignInRefused('cookies')
+  return next
 }
 
 /** Opens a session; the browser has its cookie afterwards. Throws {@link SignInRefused}. */
@@ -37,11 +40,9 @@ export async function signIn(credentials: { email: string; password: string }): 
   let next: URL
   try {
     next = await post('/api/auth/callback/credentials', credentials)
-  } catch {
-    throw new SignInRefused('unreachable')
+  } catch (error) {
+    throw error instanceof SignInRefused ? error : new SignInRefused('unreachable')
   }
-  // Without its cookie next-auth sends to its own form.
-  if (next.searchParams.has('csrf')) throw new SignInRefused('cookies')
   const error = next.searchParams.get('error')
   if (error === null) return
   const [code = '', seconds = ''] = error.split(':')

@@ -101,8 +101,8 @@ function present(
   const text = isText ? String(made.body) : JSON.stringify(made.body)
   headers['Content-Type'] ??= isText ? (operation.produces?.[0] ?? 'text/plain') : 'application/json'
   if (operation.method === 'get') {
-    headers['ETag'] ??= `"${createHash('sha1').update(text).digest('base64url')}"`
-    if (matches(request.headers.get('if-none-match'), headers['ETag'])) {
+    headers.ETag ??= `"${createHash('sha1').update(text).digest('base64url')}"`
+    if (matches(request.headers.get('if-none-match'), headers.ETag)) {
       const { 'Content-Type': _, ...rest } = headers
       return { status: 304, headers: rest, body: null }
     }

@@ -179,7 +179,7 @@ export function statement<const O extends OperationShape>(
           throw planned.translate?.(error) ?? error
         })
         if (!row) throw await planned.nothing()
-        return { ...answer(operation, planned.reply(row)), resourceId: String(row['resource_id']) }
+        return { ...answer(operation, planned.reply(row)), resourceId: String(row.resource_id) }
       }
       return ctx.idempotency ? ctx.gate.transaction((tx) => once({ ...ctx, tx }, operation, () => run(tx))) : run()
     },

@@ -6,7 +6,7 @@ import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import { createFront } from '#lib/http/front.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
-import { testDatabase } from './database.ts'
+import { type TestDatabase, testDatabase } from './database.ts'
 
 export interface Ask {
   token?: string | undefined
@@ -27,8 +27,8 @@ export interface Told {
  * The production application on a database of its own, behind the front on a free port of 127.0.0.1, with a clock that the test moves.
  * Settings as in the environment; limits are in memory unless told. `afterAll(app.close)`.
  */
-export async function testApp(settings: Record<string, string> = {}) {
-  const database = await testDatabase()
+export async function testApp(settings: Record<string, string> = {}, given?: TestDatabase) {
+  const database = given ?? (await testDatabase())
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-test-'))
   const env = readEnv({
     DATABASE_URL: database.appUrl,

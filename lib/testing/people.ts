@@ -1,7 +1,74 @@
 import { encode } from 'next-auth/jwt'
 import { sessionSecret } from '#lib/access/sessions.ts'
-import { type Role, roles } from '#lib/domains/accounts/contract.ts'
+import type { Role } from '#lib/domains/accounts/rules.ts'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
 import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { TestApp } from './app.ts'
+
+const day = 86_400_000
+
+export interface Person {
+  accountId: string
+  organisationId: string
+  /** Sent as `cookie`, it is their session. */
+  cookie: string
+}
+
+/** A person with an open session, in an organisation of their own unless told. */
+export async function signedIn({ app, clock }: TestApp, role: Role = 'person', within?: string): Promise<Person> {
+  const now = clock.now()
+  const sessionId = newId('ses')
+  const made = await app.db.transaction(async (tx) => {
+    const organisationId = within ?? (await createOrganisation(tx, 'Test', now))
+    const accountId = await createAccount(tx, {
+      organisationId,
+      email: `${newId('mail')}@example.org`,
+      name: 'Somebody',
+      role,
+      password: newId('password'),
+      mustChangePassword: false,
+      now,
+    })
+    await tx.session.create({
+      data: {
+        id: sessionId,
+        accountId,
+        createdAt: now,
+        lastSeenAt: now,
+        expiresAt: new Date(now.getTime() + 365 * day),
+      },
+    })
+    return { organisationId, accountId }
+  })
+  const secret = sessionSecret(app.env.KP_SECRET ?? '')
+  const cookie = `next-auth.session-token=${await encode({ token: { sid: sessionId }, secret, maxAge: 3600 })}`
+  return { ...made, cookie }
+}
+
+export interface Issued {
+  id: string
+  token: string
+  tokenId: string
+}
+/** An agent with a token, as the operator's own hand makes one: any scope, any tier. */
+export const issuedAgent = (
+  { app, clock }: TestApp,
+  scopes: Scope[],
+  { tier = 'free', owner }: { tier?: TierName; owner?: Person } = {},
+): Promise<Issued> =>
+  app.db.transaction(async (tx) => {
+    const now = clock.now()
+    const id = newId('agent')
+    await app.agents.issueAgent(tx, {
+      agentId: id,
+      name: null,
+      ownerId: owner?.accountId ?? null,
+      organisationId: owner?.organisationId ?? (await createOrganisation(tx, id, now)),
+      tier,
+      isConsentExplicit: false,
+      now,
+    })
+    const made = await app.tokens.issue(tx, { agentId: id, scopes, name: null, expiresAt: null, now })
+    return { id, token: made.key, tokenId: made.id }
+  })

@@ -13,9 +13,10 @@ import { openMail } from '#lib/stores/mail/mail.ts'
 import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { accountsJobs } from './jobs.ts'
-import { oneTimePassword } from './rules.ts'
+import { oneTimePassword } from './passwords.ts'
 import { accountsService, createAccount, createOrganisation, dropOrganisationIfEmpty } from './service.ts'
-import type { OpenSession, Tries } from './sign-in.ts'
+import type { OpenSession } from './sign-in.ts'
+import type { Tries } from './tries.ts'
 
 const secret = 'only for this test, thirty-two or more'
 const clock = movableClock(new Date())

@@ -1,17 +1,8 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { leastPasswordLength, locales, longestPassword, roles } from './rules.ts'
 
-export const roles = ['person', 'manager', 'auditor', 'admin'] as const
-export type Role = (typeof roles)[number]
-export const locales = ['en', 'zh'] as const
-export type Locale = (typeof locales)[number]
-/** The language by its name; English for one that we have not. */
-export const localeNamed = (text: string): Locale => locales.find((locale) => locale === text) ?? 'en'
-
-/** Length is checked here and nowhere else; what a password may not be is in rules.ts. */
-export const leastPasswordLength = 12
-export const longestPassword = 200
 const NewPassword = z
   .string()
   .min(leastPasswordLength, `takes ${leastPasswordLength} characters at least`)

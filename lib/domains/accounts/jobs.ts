@@ -2,10 +2,9 @@ import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { localeNamed } from './contract.ts'
 import { passwordResetMail, tokenRevokedMail } from './mails.ts'
 import { Notice, noticeJob } from './notices.ts'
-import { endedSessionsKept } from './rules.ts'
+import { endedSessionsKept, localeNamed } from './rules.ts'
 
 /** Letters in the folder are kept this long, in milliseconds. */
 const lettersKept = 7 * 86_400_000

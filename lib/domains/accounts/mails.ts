@@ -1,5 +1,5 @@
 import type { Letter } from '#lib/stores/mail/mail.ts'
-import type { Locale } from './contract.ts'
+import type { Locale } from './rules.ts'
 
 type Content = Omit<Letter, 'to'>
 

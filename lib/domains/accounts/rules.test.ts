@@ -1,21 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { browserName, localeOf, normaliseEmail, oneTimePassword, passwordFault, signInWindows } from './rules.ts'
+import { oneTimePassword } from './passwords.ts'
+import { browserName, localeOf, normaliseEmail, passwordFault, returnPath } from './rules.ts'
+import { signInWindows } from './tries.ts'
 
 describe('a password', () => {
   const email = 'Ada@Example.org'
   test.each([
-    ['ada@example.org', 'is your e-mail address'],
-    [' ADA@EXAMPLE.ORG ', 'is your e-mail address'],
-    ['the one I have now', 'is the password you have now'],
-    ['aaaaaaaaaaaaaaaa', 'repeats the same few characters'],
-    ['abababababab1212', 'repeats the same few characters'],
+    ['ada@example.org', 'is_email'],
+    [' ADA@EXAMPLE.ORG ', 'is_email'],
+    ['the one I have now', 'is_current'],
+    ['aaaaaaaaaaaaaaaa', 'repetitive'],
+    ['abababababab1212', 'repetitive'],
     ['a quiet harbour at noon', undefined],
     ['静かな港で昼ご飯を食べました', undefined],
   ])('%s: %s', (next, fault) => expect(passwordFault(next, 'the one I have now', email)).toBe(fault))
 
   test('is the same however its characters were composed', () =>
-    expect(passwordFault('caf\u0065\u0301 au lait', 'caf\u00e9 au lait', email)).toBe('is the password you have now'))
+    expect(passwordFault('caf\u0065\u0301 au lait', 'caf\u00e9 au lait', email)).toBe('is_current'))
 })
 
 test('one-time passwords are of 20 characters that nobody confuses, and never the same', () => {
@@ -80,3 +82,33 @@ test.each([
   ['*', 'en'],
   ['', 'en'],
 ])('Accept-Language %s: %s', (header, locale) => expect(localeOf(header)).toBe(locale))
+
+describe('the way back after sign-in', () => {
+  test.each(['/account', '/docs/api?q=token#not_found', '/receipts/rcpt_1'])('%s is ours', (path) =>
+    expect(returnPath(path)).toBe(path),
+  )
+  test.each([
+    undefined,
+    '',
+    'account',
+    'https://evil.example/',
+    '//evil.example',
+    '///evil.example',
+    '/\\evil.example',
+    '/\t/evil.example',
+    '/\n/evil.example',
+    '/.//evil.example',
+    '/..//evil.example',
+    '/%2e//evil.example',
+    'javascript:alert(1)',
+    ' //evil.example',
+  ])('%j leads to the account', (text) => expect(returnPath(text)).toBe('/account'))
+  test('stays at home, whatever is asked for', () => {
+    fc.assert(
+      fc.property(fc.string(), fc.constantFrom('', '/', '//', '/\\', '/./', '/../'), (text, start) => {
+        const path = returnPath(start + text)
+        return new URL(path, 'https://registry.example').origin === 'https://registry.example' && path.startsWith('/')
+      }),
+    )
+  })
+})

@@ -1,5 +1,13 @@
-import { createHash, randomInt } from 'node:crypto'
-import type { Locale } from './contract.ts'
+export const roles = ['person', 'manager', 'auditor', 'admin'] as const
+export type Role = (typeof roles)[number]
+export const locales = ['en', 'zh'] as const
+export type Locale = (typeof locales)[number]
+/** The language by its name; English for one that we have not. */
+export const localeNamed = (text: string): Locale => locales.find((locale) => locale === text) ?? 'en'
+
+/** In UTF-16 units, as JSON Schema and HTML count them. */
+export const leastPasswordLength = 12
+export const longestPassword = 200
 
 /** A session ends this long after sign-in, however busy it was; milliseconds. */
 export const sessionLife = 8 * 3_600_000
@@ -14,36 +22,17 @@ export const normaliseEmail = (email: string): string => email.trim().normalize(
 /** The same password typed on two keyboards gives the same bytes (NIST SP 800-63B §5.1.1.2). */
 export const normalisePassword = (password: string): string => password.normalize('NFKC')
 
+export type PasswordFault = 'is_email' | 'is_current' | 'repetitive'
+
 /** Why a password of the right length cannot be taken; undefined when it can. */
-export function passwordFault(next: string, current: string, email: string): string | undefined {
+export function passwordFault(next: string, current: string, email: string): PasswordFault | undefined {
   const chosen = normalisePassword(next)
   const folded = chosen.trim().toLowerCase()
-  if (folded === normaliseEmail(email)) return 'is your e-mail address'
-  if (chosen === normalisePassword(current)) return 'is the password you have now'
-  if (new Set(folded).size < 5) return 'repeats the same few characters'
-  return undefined
+  if (folded === normaliseEmail(email)) return 'is_email'
+  if (chosen === normalisePassword(current)) return 'is_current'
+  return new Set(folded).size < 5 ? 'repetitive' : undefined
 }
 
-const unmistakable = 'abcdefghijkmnpqrstuvwxyz23456789'
-
-/** Four groups of five characters out of 32 that nobody confuses: 100 random bits, and easy to type. */
-export const oneTimePassword = (): string =>
-  Array.from({ length: 4 }, () =>
-    Array.from({ length: 5 }, () => unmistakable.charAt(randomInt(unmistakable.length))).join(''),
-  ).join('-')
-
-/**
- * The windows of one minute that a sign-in counts in. The narrow one is the pair's, so that a stranger elsewhere cannot lock
- * somebody out; the account's own is wide, and bounds guesses that come from everywhere. An address is counted by its hash.
- */
-export function signInWindows(email: string, address: string): { key: string; limit: number }[] {
-  const who = createHash('sha256').update(normaliseEmail(email)).digest('base64url').slice(0, 22)
-  return [
-    { key: `sign-in:${address}`, limit: 20 },
-    { key: `sign-in:${who}:${address}`, limit: 5 },
-    { key: `sign-in:${who}`, limit: 30 },
-  ]
-}
 /** Guesses at the current password a minute, from within a session. */
 export const passwordChecksPerMinute = 5
 
@@ -86,4 +75,15 @@ export function localeOf(acceptLanguage: string): Locale {
     .sort((one, other) => other.weight - one.weight)
   for (const { language } of wanted) if (language === 'en' || language === 'zh') return language
   return 'en'
+}
+
+/** Where to go after sign-in: a path of ours. Whatever a browser could take for another site's address leads to `/account`. */
+export function returnPath(text: string | undefined): string {
+  const home = '/account'
+  const here = 'https://here.invalid'
+  if (text === undefined || !text.startsWith('/') || !URL.canParse(text, here)) return home
+  const url = new URL(text, here)
+  const path = url.pathname + url.search + url.hash
+  // A second slash, however it came about, would begin the name of a host.
+  return url.origin === here && !path.startsWith('//') ? path : home
 }

@@ -4,20 +4,20 @@ import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import {
-  changePassword,
-  type Locale,
-  listSessions,
-  localeNamed,
-  type Role,
-  readAccount,
-  revokeSession,
-  type SessionView,
-} from './contract.ts'
+import { changePassword, listSessions, readAccount, revokeSession, type SessionView } from './contract.ts'
 import { enqueueNotice } from './notices.ts'
 import { hashPassword, isPassword } from './passwords.ts'
-import { normaliseEmail, passwordChecksPerMinute, passwordFault } from './rules.ts'
-import { countTry, type SignInParts, signIn } from './sign-in.ts'
+import {
+  type Locale,
+  localeNamed,
+  normaliseEmail,
+  type PasswordFault,
+  passwordChecksPerMinute,
+  passwordFault,
+  type Role,
+} from './rules.ts'
+import { type SignInParts, signIn } from './sign-in.ts'
+import { countTry } from './tries.ts'
 
 /** Makes an organisation; returns its id. */
 export async function createOrganisation(tx: Transaction, name: string, now: Date): Promise<string> {
@@ -58,6 +58,11 @@ const accountOf = (ctx: Context): string => {
   const { accountId } = ctx.actor
   if (accountId === undefined) throw new Problem('sign_in_needed')
   return accountId
+}
+const faults: Record<PasswordFault, string> = {
+  is_email: 'is your e-mail address',
+  is_current: 'is the password you have now',
+  repetitive: 'repeats the same few characters',
 }
 const fault = (field: string, message: string) =>
   new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path: [field], message }] })
@@ -119,7 +124,7 @@ export function accountsService(db: Database, parts: SignInParts) {
       if (!(await isPassword(account.passwordHash, body.current_password)))
         throw fault('current_password', 'is not the password of this account')
       const reason = passwordFault(body.new_password, body.current_password, account.email)
-      if (reason !== undefined) throw fault('new_password', reason)
+      if (reason !== undefined) throw fault('new_password', faults[reason])
       const { count: changed } = await ctx.tx.account.updateMany({
         where: { id, passwordHash: account.passwordHash },
         data: {

@@ -2,15 +2,11 @@ import type { GatePorts } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type Locale, longestPassword } from './contract.ts'
 import { enqueueNotice } from './notices.ts'
-import { hashPassword, isPassword } from './passwords.ts'
-import { browserName, normaliseEmail, oneTimePassword, sessionLife, signInWindows } from './rules.ts'
+import { hashPassword, isPassword, oneTimePassword } from './passwords.ts'
+import { browserName, type Locale, longestPassword, normaliseEmail, sessionLife } from './rules.ts'
+import { countTry, signInWindows, type Tries } from './tries.ts'
 
-/** Counts tries in windows of one minute. */
-export interface Tries {
-  consume(key: string, limit: number): Promise<{ allowed: boolean; resetAt: Date }>
-}
 export interface SignInParts {
   gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
   tries: Tries
@@ -25,18 +21,6 @@ export interface OpenSession {
   accountId: string
   sessionId: string
   expiresAt: Date
-}
-
-/** Throws `rate_limited` with the time of the next try when any of the windows is full. */
-export async function countTry(tries: Tries, windows: { key: string; limit: number }[], now: Date): Promise<void> {
-  const counted = await Promise.all(windows.map(({ key, limit }) => tries.consume(key, limit)))
-  const full = counted.filter(({ allowed }) => !allowed).map(({ resetAt }) => resetAt.getTime())
-  if (full.length === 0) return
-  const seconds = Math.max(1, Math.ceil((Math.max(...full) - now.getTime()) / 1000))
-  throw new Problem('rate_limited', {
-    detail: `Too many tries. Nothing was changed; try again in ${seconds} seconds.`,
-    headers: { 'Retry-After': String(seconds) },
-  })
 }
 
 /** Sessions from the password to their end. Whether an address is known is never told, by words or by time. */

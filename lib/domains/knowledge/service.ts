@@ -203,7 +203,15 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
         details: { receipt: receiptId },
         headers: headersOut,
         afterCommit: async () => {
-          const receipt = await erasures.finish(receiptId)
+          const receipt = await erasures.finish(receiptId).catch((cause: unknown) => {
+            throw new Problem('unavailable', {
+              detail:
+                'The unit is erased, but that could not be verified yet; it is tried again without you. Ask for the receipt later.',
+              headers: { ...headersOut, 'Retry-After': '60' },
+              extensions: { receipt_id: receiptId },
+              cause,
+            })
+          })
           return prefersReceipt(headers.prefer)
             ? { body: receipt, status: 200, headers: { ...headersOut, 'Preference-Applied': 'return=representation' } }
             : { body: undefined, status: 204, headers: headersOut }

@@ -6,7 +6,7 @@ export const visibilities = ['private', 'org', 'network'] as const
 const Text = z.string()
 const Name = z.string().min(1, 'must not be empty')
 const Share = z.number().min(0, 'takes 0 to 1').max(1, 'takes 0 to 1')
-const Payload = z.json()
+const Payload = z.json().meta({ id: 'Json' })
 const idOf = (kind: 'trace' | 'pattern' | 'sop') =>
   z
     .string()

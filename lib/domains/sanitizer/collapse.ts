@@ -78,7 +78,11 @@ class Chain {
     let position = this.#of(this.#next, at)
     if (this.#text[position] === '/') position = this.#of(this.#next, position)
     let name = ''
-    for (; name.length <= NAME_LIMIT && /^[\w:.-]$/.test(this.#text.charAt(position)); position = this.#of(this.#next, position)) {
+    for (
+      ;
+      name.length <= NAME_LIMIT && /^[\w:.-]$/.test(this.#text.charAt(position));
+      position = this.#of(this.#next, position)
+    ) {
       name += this.#text.charAt(position)
     }
     if (!/^[\s/>]$/.test(this.#text.charAt(position)) || !isTagName(name, this.#kind)) return false
@@ -89,7 +93,8 @@ class Chain {
   /** The text of a tag up to its end or the next `<`: no position is read twice but by cuts, which remove it. */
   #portion(from: number, end: number): string {
     let portion = ''
-    for (let at = from; at < end && this.#text[at] !== '<'; at = this.#of(this.#next, at)) portion += this.#text.charAt(at)
+    for (let at = from; at < end && this.#text[at] !== '<'; at = this.#of(this.#next, at))
+      portion += this.#text.charAt(at)
     return portion
   }
 
@@ -111,7 +116,11 @@ class Chain {
 }
 
 /** The nested comments and tags of a text, outside `code`, with how many there were. */
-export function collapse(text: string, code: readonly Range[], kind: Kind): { cuts: Range[]; comments: number; tags: number } {
+export function collapse(
+  text: string,
+  code: readonly Range[],
+  kind: Kind,
+): { cuts: Range[]; comments: number; tags: number } {
   if (!text.includes('<')) return { cuts: [], comments: 0, tags: 0 }
   const chain = new Chain(text, kind)
   let index = code.length - 1

@@ -34,7 +34,8 @@ export function findInvisible(text: string, strict: boolean): Finding | undefine
 }
 
 function isAllowed(text: string, at: number, character: string, strict: boolean): boolean {
-  if (SELECTOR.test(character)) return !SELECTOR.test(before(text, at)) && !SELECTOR.test(after(text, at + character.length))
+  if (SELECTOR.test(character))
+    return !SELECTOR.test(before(text, at)) && !SELECTOR.test(after(text, at + character.length))
   if (strict) return false
   if (character === '\u200C') return isBetweenJoining(text, at) || isAfterVirama(text, at, /^\p{L}$/u)
   return character === '\u200D' && isAfterVirama(text, at, undefined)
@@ -46,7 +47,11 @@ function isRgi(sequence: string): boolean {
   if (RGI.test(sequence)) return true
   const qualified = sequence
     .split('\u200D')
-    .map((part) => part.replace(/^(\p{Emoji})(?!\uFE0F)$/u, (emoji) => (/\p{Emoji_Presentation}/u.test(emoji) ? emoji : `${emoji}\uFE0F`)))
+    .map((part) =>
+      part.replace(/^(\p{Emoji})(?!\uFE0F)$/u, (emoji) =>
+        /\p{Emoji_Presentation}/u.test(emoji) ? emoji : `${emoji}\uFE0F`,
+      ),
+    )
     .join('\u200D')
   return RGI.test(qualified)
 }
@@ -58,7 +63,7 @@ function isBetweenJoining(text: string, at: number): boolean {
 
 /**
  * UAX #31 A2 and B: a letter, marks, a virama, marks, the joiner; then for ZWNJ marks and a letter, for ZWJ anything but
- * a dependent vowel. A dependent vowel is taken to be any spacing mark, or a mark that is no virama: a safe superset.
+ * a dependent vowel. No mark at all may follow a ZWJ here, which is stricter than "no dependent vowel".
  */
 function isAfterVirama(text: string, at: number, follows: RegExp | undefined): boolean {
   const letter = neighbour(text, at, -1)
@@ -84,7 +89,8 @@ function neighbour(text: string, at: number, direction: -1 | 1): { character: st
 }
 
 function before(text: string, at: number): string {
-  const isPair = at >= 2 && (text.charCodeAt(at - 1) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 2) & 0xfc00) === 0xd800
+  const isPair =
+    at >= 2 && (text.charCodeAt(at - 1) & 0xfc00) === 0xdc00 && (text.charCodeAt(at - 2) & 0xfc00) === 0xd800
   return text.slice(isPair ? at - 2 : Math.max(at - 1, 0), at)
 }
 

@@ -12,8 +12,8 @@ const RIGHT = `622-625 627 629 62F-632 648 671-673 675-677 688-699 6C0 6C3-6CB 6
 10BA9-10BAC 10D22 10F33 10F54 10F74-10F75 10FB4-10FB6 10FB9-10FBA 10FBD 10FC2-10FC3 10FC9`
 
 function matcher(ranges: string): RegExp {
-  const escape = (hex: string) => `\\u{${hex}}`
-  const parts = ranges.split(/\s+/).map((range) => range.split('-').map(escape).join('-'))
+  const codePoint = (hex: string) => `\\u{${hex}}`
+  const parts = ranges.split(/\s+/).map((range) => range.split('-').map(codePoint).join('-'))
   return new RegExp(`^[${parts.join('')}]$`, 'u')
 }
 

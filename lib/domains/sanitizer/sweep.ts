@@ -2,7 +2,17 @@ import { ELEMENTS } from './elements.ts'
 import { MarkdownCode } from './markdown-code.ts'
 import type { Range } from './markdown-lines.ts'
 import { NextMatch } from './next-match.ts'
-import { type Cut, isSystemMark, isTagName, type Kind, mayCompare, type Name, nameAt, OPERATOR, opening } from './tags.ts'
+import {
+  type Cut,
+  isSystemMark,
+  isTagName,
+  type Kind,
+  mayCompare,
+  type Name,
+  nameAt,
+  OPERATOR,
+  opening,
+} from './tags.ts'
 
 export type Swept = { cuts: Cut[]; code: Range[] }
 
@@ -171,7 +181,13 @@ function closings(text: string): Int32Array {
       if (character === '"') double = tag
       else single = tag
       value = opened
-    } else if (character === ' ' || character === '\n' || character === '\t' || character === '\r' || character === '\f') {
+    } else if (
+      character === ' ' ||
+      character === '\n' ||
+      character === '\t' ||
+      character === '\r' ||
+      character === '\f'
+    ) {
       bare = tag
     } else if (character === '=') {
       const after = value

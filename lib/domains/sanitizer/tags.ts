@@ -14,7 +14,8 @@ export function opening(first: string, second: string, kind: Kind): 'tag' | 'dec
   const isLetter = (character: string) => /^[A-Za-z]$/.test(character)
   if (isLetter(first) || (first === '/' && isLetter(second))) return 'tag'
   if (first === '/') return kind === 'markdown' || /^\s$/.test(second) ? 'declaration' : undefined
-  if (first === '!') return kind === 'markdown' || isLetter(second) || '[->'.includes(second) ? 'declaration' : undefined
+  if (first === '!')
+    return kind === 'markdown' || isLetter(second) || '[->'.includes(second) ? 'declaration' : undefined
   if (first === '?') return kind === 'markdown' || isLetter(second) ? 'instruction' : undefined
   return undefined
 }

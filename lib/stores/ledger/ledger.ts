@@ -2,6 +2,8 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 
 /** What an erasure is about to do, and that it was done. Ids alone. */
 export type LedgerRow =
@@ -10,6 +12,7 @@ export type LedgerRow =
 
 /** The erasure ledger: outside the database, so that a restored backup cannot forget an erasure. Append-only; a row is on the disk when append returns. */
 export interface Ledger {
+  /** Throws `unavailable` when the row could not be kept. */
   append(row: LedgerRow): Promise<void>
   /** Every whole row, oldest first. */
   read(): AsyncIterable<LedgerRow>
@@ -63,7 +66,13 @@ export function fileLedger(location: string): Ledger {
         await file.datasync()
         for (const { done } of group) done()
       } catch (error) {
-        for (const { failed } of group) failed(error)
+        logFault(error, { store: 'ledger' })
+        const problem = new Problem('unavailable', {
+          detail: 'The erasure ledger cannot be written, and without it nothing is erased. Nothing was changed.',
+          headers: { 'Retry-After': '60' },
+          cause: error,
+        })
+        for (const { failed } of group) failed(problem)
       }
     }
     writing = undefined

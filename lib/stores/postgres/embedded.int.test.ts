@@ -121,9 +121,12 @@ test('data of another major version is refused and left as it is', async () => {
 
 test('a folder whose path is too long for a socket still works', async () => {
   const database = await start(join(folder, 'long'.repeat(30)))
-  expect(
-    await withConnection(database.ownerUrl('postgres'), async (client) => (await client.query('SELECT 1 AS one')).rows),
-  ).toEqual([{ one: 1 }])
+  const url = database.ownerUrl('postgres')
+  expect(await withConnection(url, async (client) => (await client.query('SELECT 1 AS one')).rows)).toEqual([
+    { one: 1 },
+  ])
+  await database.stop()
+  rmSync(new URL(url).searchParams.get('host') ?? '', { recursive: true })
 })
 
 test('nothing listens on a port, and a wrong password is refused', async () => {

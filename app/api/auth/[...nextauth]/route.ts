@@ -1,9 +1,10 @@
+import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
 import { app } from '#lib/app.ts'
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 
-const handler = (request: Request, context: Context): Promise<Response> =>
+const handler = (request: NextRequest, context: Context): Promise<Response> =>
   NextAuth(request, context, app.authOptions())
 
 export { handler as GET, handler as POST }

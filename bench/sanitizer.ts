@@ -1,0 +1,170 @@
+import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
+
+type Row = {
+  name: string
+  value: number
+  unit: string
+  ceiling?: { name: string; value: number }
+  bar?: string
+  met?: boolean
+}
+type Kind = 'markdown' | 'plain'
+
+const KIB = 1024
+const SIZES = [256 * KIB, 512 * KIB, 1024 * KIB]
+/** Doubling the size of a linear task doubles its time; what is above this is measured again, then reported. */
+const LINEAR = 3
+
+const ASCII = `The build failed because the lock file named another version than the manifest does. Compare both, then run the
+installation again (it takes about a minute). If x < y the retry is cheap; otherwise raise the limit to 30 seconds first.\n`
+const MIXED = `Der Übersetzer meldet „unbekanntes Symbol“ – 构建失败，因为锁文件过期了。Проверьте версию и повторите. می‌خواهم ✅ 👩‍💻 naïve café.\n`
+const MARKDOWN = `## Steps\n1. Run \`npm ci\` and read <b>every</b> warning.\n\n\`\`\`html\n<div class="x">kept</div>\n\`\`\`\n\nThen <!-- a note --> go on.\n\n`
+
+const repeat = (unit: string, size: number) => unit.repeat(Math.ceil(size / unit.length)).slice(0, size)
+const nest = (open: string, middle: string, close: string, size: number) => {
+  const depth = Math.floor((size - middle.length) / (open.length + close.length))
+  return open.repeat(depth) + middle + close.repeat(depth)
+}
+const fences = (size: number) => {
+  let text = ''
+  for (let length = Math.floor(Math.sqrt(size)); length > 3; length -= 1) text += `${'`'.repeat(length)}x\n`
+  return text + repeat('```\n', size - text.length)
+}
+const runs = (size: number) => {
+  let text = ''
+  for (let length = 1; text.length < size; length += 1) text += `${'`'.repeat(length)}a`
+  return text
+}
+
+/** Inputs built to make a careless sanitizer slow. */
+const WORST: { name: string; make: (size: number) => string }[] = [
+  { name: '<<<<', make: (size) => repeat('<', size) },
+  { name: '<!--', make: (size) => repeat('<!--', size) },
+  { name: '<!-', make: (size) => repeat('<!-', size) },
+  { name: '<a ', make: (size) => repeat('<a ', size) },
+  { name: '<a …>', make: (size) => `${repeat('<a ', size)}>` },
+  { name: '<x on', make: (size) => repeat('<x on', size) },
+  { name: '<b>', make: (size) => repeat('<b>', size) },
+  { name: '<b && ', make: (size) => `${repeat('<b && ', size)}>` },
+  { name: '<k & ', make: (size) => `${repeat('<k & <b>', size)}>` },
+  { name: 'nested tags', make: (size) => nest('<', '<b>', 'b>', size) },
+  { name: 'nested comments', make: (size) => nest('<!-', '<!-- -->', '- -->', size) },
+  { name: 'nested handlers', make: (size) => nest('<', '<x onclick=1>', 'x onclick=1>', size) },
+  { name: 'crossed tags', make: (size) => nest('<scr', '<b>', 'ipt>', size) },
+  { name: 'unclosed quotes', make: (size) => repeat('<a x="', size) },
+  { name: 'flipping quotes', make: (size) => repeat(`<a =" <a =' " ' `, size) },
+  { name: 'quoted ends', make: (size) => repeat('<a x=">" ', size) },
+  { name: '<?', make: (size) => repeat('<?a ', size) },
+  { name: '<http:', make: (size) => repeat('<http:a', size) },
+  { name: 'backtick runs', make: runs },
+  { name: 'fences', make: fences },
+  { name: 'spans', make: (size) => `${repeat('`a` ', size)}<b>` },
+  { name: 'spans and tags', make: (size) => repeat('`<b>``<b>', size) },
+  { name: 'spans and comments', make: (size) => repeat('`<!--`-->', size) },
+  { name: 'list fences', make: (size) => repeat('- a\n  ```\n<b>\n', size) },
+  { name: 'rulers', make: (size) => repeat('|-', size) },
+  { name: 'blank lines', make: (size) => repeat('\n', size) },
+  { name: 'spaces', make: (size) => repeat(' ', size) },
+  { name: 'spaces in brackets', make: (size) => `[${repeat(' ', size)}<b>` },
+  { name: 'ignore all all', make: (size) => `ignore ${repeat('all ', size)}` },
+  { name: 'ignore ignore', make: (size) => repeat('ignore all the ', size) },
+  { name: 'ignore + spaces', make: (size) => repeat(`ignore${' '.repeat(2000)}`, size) },
+  { name: 'ignore + spaces, once', make: (size) => `ignore${repeat(' ', size)}` },
+  { name: 'do not', make: (size) => repeat('do not ', size) },
+  { name: 'system system', make: (size) => repeat('"system ', size) },
+  { name: '####', make: (size) => repeat('#', size) },
+  { name: '<|', make: (size) => repeat('<|a', size) },
+  { name: 'combining marks', make: (size) => `a${repeat('\u0316\u0301', size)}` },
+  { name: 'short heaps of marks', make: (size) => repeat(`a${'\u0301\u0316'.repeat(15)}`, size) },
+  { name: 'unfinished emoji', make: (size) => repeat('👩\u200d', size) },
+  { name: 'emoji', make: (size) => repeat('👩\u200d💻❤\ufe0f', size) },
+  { name: 'flags', make: (size) => `🏴${repeat('\u{e0067}', size)}` },
+  { name: 'Persian', make: (size) => repeat('می\u200cخواهم', size) },
+  { name: 'marks and joiners', make: (size) => repeat(`ب${'\u064e'.repeat(20)}\u200cب`, size) },
+  { name: 'decomposed', make: (size) => repeat('e\u0301<b>\u0301', size) },
+  { name: 'Kelvin', make: (size) => repeat('<lin\u212a>', size) },
+  { name: 'look-alikes', make: (size) => repeat('іgnоre ѕуѕtem ', size) },
+]
+
+function milliseconds(text: string, kind: Kind): number {
+  const start = performance.now()
+  try {
+    sanitize(text, kind)
+  } catch (error) {
+    if (!SanitizationError.is(error)) throw error
+  }
+  return performance.now() - start
+}
+
+const median = (values: number[]) => values.toSorted((one, other) => one - other)[values.length >> 1] ?? Number.NaN
+
+function ordinary(name: string, unit: string, kind: Kind): Row {
+  const text = repeat(unit, 10 * KIB)
+  const cold = milliseconds(text, kind)
+  const value = median(Array.from({ length: 200 }, () => milliseconds(text, kind)))
+  const copy = median(
+    Array.from({ length: 200 }, () => {
+      const start = performance.now()
+      text.normalize('NFC').toLowerCase()
+      return performance.now() - start
+    }),
+  )
+  return {
+    name: `10 KB of ordinary text, ${name} (first call ${cold.toFixed(2)} ms)`,
+    value,
+    unit: 'ms',
+    ceiling: { name: 'normalize and toLowerCase alone', value: copy },
+    bar: 'under 2 ms',
+    met: value < 2,
+  }
+}
+
+function worst(name: string, make: (size: number) => string, kind: Kind): Row[] {
+  const time = (size: number) => {
+    const text = make(size)
+    return Math.min(...Array.from({ length: 3 }, () => milliseconds(text, kind)))
+  }
+  const times = SIZES.map(time)
+  const [small = 0, middle = 0, large = 0] = times
+  // Under 4 ms the clock and the collector weigh more than the work.
+  const growth = Math.max(middle, 4) / Math.max(small, 4)
+  const further = Math.max(large, 4) / Math.max(middle, 4)
+  const label = `worst: ${name} (${kind})`
+  return [
+    { name: `${label}, 256 KiB`, value: small, unit: 'ms' },
+    { name: `${label}, 512 KiB`, value: middle, unit: 'ms' },
+    { name: `${label}, 1 MiB`, value: large, unit: 'ms' },
+    {
+      name: `${label}, growth 256 KiB to 1 MiB`,
+      value: growth * further,
+      unit: '× for 4 × the size',
+      bar: 'linear: 4, noise allowed',
+      met: growth * further < LINEAR * LINEAR,
+    },
+  ]
+}
+
+/** Measures ordinary text at 10 KB and every worst input at three sizes, each twice as large as the one before. */
+export async function run(): Promise<Row[]> {
+  const kinds: Kind[] = ['plain', 'markdown']
+  return [
+    ordinary('ASCII', ASCII, 'plain'),
+    ordinary('mixed scripts', MIXED, 'plain'),
+    ordinary('Markdown with code', MARKDOWN, 'markdown'),
+    ...WORST.flatMap(({ name, make }) => kinds.flatMap((kind) => worst(name, make, kind))),
+  ]
+}
+
+function print(rows: Row[]): void {
+  for (const { name, value, unit, bar, met } of rows) {
+    const verdict = bar === undefined ? '' : `${met ? 'met' : 'NOT MET'} (${bar})`
+    console.log(`${name.padEnd(72)} ${value.toFixed(3).padStart(10)} ${unit.padEnd(20)} ${verdict}`)
+  }
+  const growth = rows.filter((row) => row.name.includes('growth'))
+  const largest = rows.filter((row) => row.name.includes('1 MiB') && row.unit === 'ms')
+  const slowest = largest.toSorted((one, other) => other.value - one.value)[0]
+  console.log(`\nLargest growth ${Math.max(...growth.map((row) => row.value)).toFixed(2)} ×; slowest ${slowest?.name}`)
+}
+
+if (import.meta.main) print(await run())

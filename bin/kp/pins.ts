@@ -1,0 +1,74 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { PublicKey } from '#lib/domains/erasure/signing.ts'
+import { errorCode } from '#lib/stores/postgres/fault.ts'
+import { parsedJson, readIfThere, writePrivately } from './config.ts'
+import { Failure } from './failure.ts'
+
+const Pin = z.object({ url: z.string(), pinned_at: z.iso.datetime(), keys: z.array(PublicKey).min(1) })
+/** The signing keys of one registry, as they were when it was trusted. */
+export type Pin = z.output<typeof Pin>
+
+const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
+
+/** What a registry is told apart by: host, port and path. This machine has one name, whichever way it is called. */
+export function registryName(url: string): string {
+  const { hostname, port, pathname, protocol } = new URL(url)
+  const host = loopback.test(hostname) ? 'localhost' : hostname
+  return `${host}:${port || (protocol === 'https:' ? '443' : '80')}${pathname.replace(/\/+$/, '')}`
+}
+export const isLoopback = (url: string): boolean => loopback.test(new URL(url).hostname)
+
+const folderOf = (configFolder: string): string => join(configFolder, 'keys')
+const fileOf = (configFolder: string, url: string): string =>
+  join(folderOf(configFolder), `${registryName(url).replace(/[^A-Za-z0-9.-]/g, '_')}.json`)
+
+export function readPin(configFolder: string, url: string): Pin | undefined {
+  const file = fileOf(configFolder, url)
+  const text = readIfThere(file)
+  if (text === undefined) return undefined
+  const pin = parsedJson(text, Pin)
+  if (!pin) throw new Failure('bad_pin', `${file} holds no keys that kp can read.`, { advice: 'Restore it from a backup, or remove it and trust the registry again.' })
+  // The file's name folds what the address tells apart.
+  return registryName(pin.url) === registryName(url) ? pin : undefined
+}
+
+export const writePin = (configFolder: string, pin: Pin): void =>
+  writePrivately(fileOf(configFolder, pin.url), `${JSON.stringify(pin, null, 2)}\n`)
+
+/** How many registries are pinned. */
+export function countPins(configFolder: string): number {
+  try {
+    return readdirSync(folderOf(configFolder)).filter((name) => name.endsWith('.json')).length
+  } catch (error) {
+    if (errorCode(error) === 'ENOENT') return 0
+    throw error
+  }
+}
+
+export interface KeyChange {
+  /** altered: a known id has other bytes. vanished: none of the known keys is offered. Either may be somebody else. */
+  verdict: 'same' | 'extended' | 'altered' | 'vanished'
+  added: PublicKey[]
+  missing: PublicKey[]
+}
+
+/** What a registry offers now, against what is pinned. Rotation adds keys and keeps the old ones; anything else is no rotation. */
+export function compareKeys(pinned: readonly PublicKey[], offered: readonly PublicKey[]): KeyChange {
+  const known = new Map(pinned.map((key) => [key.kid, key]))
+  const here = new Map(offered.map((key) => [key.kid, key]))
+  const added = offered.filter(({ kid }) => !known.has(kid))
+  const missing = pinned.filter(({ kid }) => !here.has(kid))
+  const isAltered =
+    here.size !== offered.length || offered.some(({ kid, x, crv, kty }) => {
+      const before = known.get(kid)
+      return before !== undefined && (before.x !== x || before.crv !== crv || before.kty !== kty)
+    })
+  if (isAltered) return { verdict: 'altered', added, missing }
+  if (missing.length === known.size) return { verdict: 'vanished', added, missing }
+  return { verdict: added.length > 0 ? 'extended' : 'same', added, missing }
+}
+
+/** Pinned keys with the new ones; none that is pinned is ever dropped, for old receipts need it. */
+export const extended = (pinned: readonly PublicKey[], added: readonly PublicKey[]): PublicKey[] => [...added, ...pinned]

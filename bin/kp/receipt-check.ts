@@ -1,0 +1,59 @@
+import { type PublicKey, verifyReceipt } from '#lib/domains/erasure/signing.ts'
+import { Receipt } from '#lib/kernel/receipt.ts'
+import { registryName } from './pins.ts'
+
+export interface Finding {
+  ok: boolean
+  text: string
+}
+export interface ReceiptCheck {
+  ok: boolean
+  findings: Finding[]
+  /** Present where it is a receipt at all; trust it only if `ok`. */
+  receipt?: Receipt
+  kid?: string
+}
+
+/** Keys that were there before the receipt was; `url` names the registry that they were pinned for, where they were. */
+export interface TrustedKeys {
+  keys: readonly PublicKey[]
+  url?: string
+}
+
+const judged = (findings: Finding[], more: Pick<ReceiptCheck, 'receipt' | 'kid'>): ReceiptCheck => ({
+  ok: findings.every(({ ok }) => ok),
+  findings,
+  ...more,
+})
+
+/** The receipt in a value that came from anywhere; undefined, with the reason, when it is none. */
+export function asReceipt(value: unknown): { receipt: Receipt } | { fault: string } {
+  const parsed = Receipt.safeParse(value)
+  if (parsed.success) return { receipt: parsed.data }
+  const issue = parsed.error.issues[0]
+  const place = issue?.path.join('.')
+  return { fault: `It is not a deletion receipt${issue ? `: ${place ? `${place}: ` : ''}${issue.message}` : ''}.` }
+}
+
+/**
+ * Checks a receipt offline: its signature by a trusted key of the registry that it names, and that it says that nothing is left.
+ * A key that came with the receipt counts for nothing.
+ */
+export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Promise<ReceiptCheck> {
+  const findings: Finding[] = []
+  const verified = await verifyReceipt(receipt, trusted.keys)
+  const kid = 'kid' in verified ? verified.kid : undefined
+  findings.push(
+    kid === undefined
+      ? { ok: false, text: 'fault' in verified ? verified.fault : 'The signature is not good.' }
+      : { ok: true, text: `The signature is good: it was made with the trusted key ${kid}, and nothing was changed since.` },
+  )
+  if (trusted.url !== undefined && !(URL.canParse(receipt.issuer) && registryName(receipt.issuer) === registryName(trusted.url)))
+    findings.push({ ok: false, text: `It names ${receipt.issuer} as its registry, and the keys are trusted for ${trusted.url}.` })
+  const left = receipt.stores.filter(({ residue }) => residue !== 0)
+  if (receipt.stores.length === 0) findings.push({ ok: false, text: 'It names no store, so it says nothing about what was erased.' })
+  else if (left.length > 0)
+    findings.push(...left.map(({ holder, residue }) => ({ ok: false, text: `${holder} still held ${residue} when it was searched again.` })))
+  else findings.push({ ok: true, text: `Nothing is left: ${receipt.stores.length === 1 ? 'the one holder was' : `all ${receipt.stores.length} holders were`} searched again after the erasure, and nothing was found.` })
+  return judged(findings, { receipt, ...(kid !== undefined && { kid }) })
+}

@@ -1,0 +1,128 @@
+import { homedir } from 'node:os'
+import { resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { open, type Received, RequestRefused, type RequestParts, send } from '#lib/client/request.ts'
+import { readClientEnv } from '#lib/env.ts'
+import type { OperationShape } from '#lib/kernel/operation.ts'
+import { type Config, checkWritable, configFolder, readConfig, removeConfig, writeConfig } from './config.ts'
+import { exitCodes, Failure, usageFailure } from './failure.ts'
+import { openPace } from './pace.ts'
+import { isLoopback, registryName } from './pins.ts'
+import { openTerminal } from './terminal.ts'
+
+/** The options that every command has. */
+export interface GlobalOptions {
+  url?: string
+  token?: string
+  json?: boolean
+  quiet?: boolean
+  color?: boolean
+}
+
+const defaultUrl = 'http://localhost:3000'
+/** How long an answer may take, in milliseconds. */
+const patience = 60_000
+
+const withoutSlash = (url: string): string => url.replace(/\/+$/, '')
+
+function checkedUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
+    throw usageFailure(`--url takes an address such as ${defaultUrl}; "${text}" is none.`)
+  if (url.username || url.password) throw usageFailure('--url takes an address without a name and a password; use --token.')
+  return withoutSlash(text)
+}
+
+/** What a command works with: the registry that is meant, the token for it, the terminal, the files. */
+export function openSession(options: GlobalOptions) {
+  const env = readClientEnv()
+  const terminal = openTerminal({
+    json: options.json ?? false,
+    quiet: options.quiet ?? false,
+    color: options.color !== false && env.NO_COLOR === undefined,
+  })
+  const folder = configFolder(env)
+  const stored = readConfig(folder)
+  const named = options.url ?? env.KP_URL
+  const url = named === undefined ? withoutSlash(stored?.url ?? defaultUrl) : checkedUrl(named)
+  // A token goes to the registry that it is for, and to no other.
+  const isStoredHere = stored !== undefined && registryName(stored.url) === registryName(url)
+  const given = options.token ?? env.KP_TOKEN
+  const token = given ?? (isStoredHere ? stored.token : undefined)
+  const pace = openPace(folder, url, token)
+  const npmRun = env.npm_lifecycle_event === 'kp'
+  let refusals = 0
+  let isWarned = false
+
+  const target = () => ({ baseUrl: url, token, signal: AbortSignal.timeout(patience) })
+
+  async function awaitWindow(requestClass: 'read' | 'write'): Promise<void> {
+    const until = performance.now() + pace.pause(requestClass)
+    if (performance.now() >= until) return
+    const left = () => Math.ceil((until - performance.now()) / 1000)
+    terminal.note(`The token's ${requestClass}s for this minute are used up; going on in ${left()} s.`)
+    while (performance.now() < until) await delay(Math.min(1000, until - performance.now()))
+  }
+
+  function warnOfPlainText(): void {
+    if (isWarned || token === undefined || !url.startsWith('http:') || isLoopback(url)) return
+    isWarned = true
+    terminal.warning(`The connection to ${url} is not encrypted: whoever listens on the way can read the token.`)
+  }
+
+  /** Waits where the window is used up, heeds the answer's; waits after one 429 of a run, and stops at the second. */
+  async function paced<R extends { headers: Headers }>(operation: OperationShape, ask: () => Promise<R>): Promise<R> {
+    warnOfPlainText()
+    const { limit } = operation
+    if (limit === 'exempt') return checkedAnswer(await ask())
+    for (;;) {
+      await awaitWindow(limit)
+      try {
+        const answer = checkedAnswer(await ask())
+        pace.heed(limit, answer.headers)
+        return answer
+      } catch (error) {
+        if (!(error instanceof RequestRefused) || error.problem.code !== 'rate_limited') throw error
+        pace.refused(limit, error.retryAfter ?? 60)
+        if (++refusals > 1) throw error
+      }
+    }
+  }
+
+  function checkedAnswer<R extends { headers: Headers }>(answer: R): R {
+    const version = answer.headers.get('kp-schema-version')
+    if (version === 'v1') return answer
+    throw new Failure('not_a_registry', version === null ? `${url} answered, but not as a KnowledgePulse registry does.` : `${url} speaks version ${version}; this kp speaks v1.`, {
+      advice: version === null ? 'Check the address (--url or KP_URL).' : 'Use the kp of that version.',
+      exitCode: exitCodes.unreachable,
+    })
+  }
+
+  return {
+    terminal,
+    url,
+    token,
+    folder,
+    /** The signed-in configuration, where it is for this registry. */
+    stored: isStoredHere ? stored : undefined,
+    /** Whom the configuration is for, where it is for another registry. */
+    storedElsewhere: stored && !isStoredHere ? stored : undefined,
+    /** Whether the token in use is the stored one. */
+    usesStored: given === undefined && isStoredHere,
+    /** How the person calls kp, with these words. */
+    command: (words: string): string => `${npmRun ? 'npm run --silent kp --' : 'kp'} ${words}`,
+    /** A path as the person meant it: npm runs us in the checkout's root. */
+    pathOf: (path: string): string =>
+      path === '-' ? path : resolve(npmRun && env.INIT_CWD ? env.INIT_CWD : process.cwd(), path.replace(/^~(?=\/|$)/, homedir())),
+    /** Throws while nothing has been sent yet, where the token could not be kept. */
+    checkStorage: (): void => checkWritable(folder),
+    remember: (config: Config): void => writeConfig(folder, config),
+    forget: (): boolean => removeConfig(folder),
+    /** As lib/client's `send`, to this registry, at the pace that its limits allow. */
+    call: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}, more: { idempotencyKey?: string; token?: string } = {}): Promise<Received<O>> =>
+      paced(operation, () => send(operation, parts, { ...target(), ...more })),
+    /** As lib/client's `open`. */
+    stream: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> => paced(operation, () => open(operation, parts, { baseUrl: url, token })),
+  }
+}
+export type Session = ReturnType<typeof openSession>

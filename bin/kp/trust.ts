@@ -1,0 +1,61 @@
+import { readSigningKeys } from '#lib/domains/erasure/contract.ts'
+import type { PublicKey } from '#lib/domains/erasure/signing.ts'
+import { Failure } from './failure.ts'
+import { compareKeys, extended, type KeyChange, readPin, writePin } from './pins.ts'
+import type { Session } from './session.ts'
+
+export const offeredKeys = async (session: Session): Promise<PublicKey[]> => (await session.call(readSigningKeys)).body.keys
+
+export interface Trust {
+  verdict: KeyChange['verdict'] | 'pinned'
+  keys: PublicKey[]
+  added: PublicKey[]
+}
+
+/** Pins what is offered as it is, in place of whatever was pinned. */
+export function pin(session: Session, keys: PublicKey[]): void {
+  if (keys.length === 0) throw new Failure('no_keys', `${session.url} offers no signing keys; nothing was pinned.`)
+  writePin(session.folder, { url: session.url, pinned_at: new Date().toISOString(), keys })
+}
+
+/**
+ * Pins the registry's keys where none are pinned yet, so that receipts made from now on can be checked offline. Where some are, nothing
+ * is changed and whatever differs is said: new keys are trusted by a person's word alone.
+ */
+export async function pinOnFirstUse(session: Session): Promise<Trust['verdict']> {
+  const { terminal, url, command } = session
+  const keys = await offeredKeys(session)
+  const before = readPin(session.folder, url)
+  if (!before) {
+    pin(session, keys)
+    terminal.note(`Pinned the keys that ${url} signs receipts with (${keys.length}).`)
+    return 'pinned'
+  }
+  const { verdict } = compareKeys(before.keys, keys)
+  if (verdict === 'extended') terminal.note(`${url} has new signing keys. Look at them: ${command('receipts trust')}`)
+  if (verdict === 'altered' || verdict === 'vanished')
+    terminal.warning(`The signing keys of ${url} are not those that you pinned; your pin was left as it is. Look closer: ${command('receipts trust')}`)
+  return verdict
+}
+
+/** Pins new keys beside the known ones; refuses a set that no rotation explains unless it is to replace the pin. */
+export async function trust(session: Session, replace: boolean): Promise<Trust> {
+  const { url, command } = session
+  const keys = await offeredKeys(session)
+  const before = readPin(session.folder, url)
+  if (!before || replace) {
+    pin(session, keys)
+    return { verdict: 'pinned', keys, added: keys }
+  }
+  const { verdict, added } = compareKeys(before.keys, keys)
+  if (verdict === 'altered' || verdict === 'vanished')
+    throw new Failure(
+      'keys_changed',
+      verdict === 'altered'
+        ? `${url} offers other keys under ids that you pinned on ${before.pinned_at.slice(0, 10)}. Rotation does not do that; your pin was left as it is.`
+        : `None of the keys that you pinned for ${url} on ${before.pinned_at.slice(0, 10)} is offered any more. Rotation keeps old keys; your pin was left as it is.`,
+      { advice: `Ask whoever runs it. If it is a new installation at an old address: ${command(`receipts trust ${url} --replace`)}` },
+    )
+  if (verdict === 'extended') pin(session, extended(before.keys, added))
+  return { verdict, keys: extended(before.keys, added), added }
+}

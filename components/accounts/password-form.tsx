@@ -1,0 +1,106 @@
+'use client'
+
+import { useMutation } from '@tanstack/react-query'
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useRef, useState } from 'react'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button, ButtonLink } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { type Endpoint, RequestRefused, request } from '#lib/client/request.ts'
+import type { changePassword } from '#lib/domains/accounts/contract.ts'
+import { leastPasswordLength, longestPassword, type PasswordFault, passwordFault } from '#lib/domains/accounts/rules.ts'
+
+const changeAt: Endpoint<typeof changePassword> = { method: 'post', path: '/api/account/password' }
+
+type FieldName = 'current' | 'next' | 'again'
+type Fault = { field: FieldName; reason: PasswordFault | 'wrong' | 'different' }
+
+/** `email` is the account's: it may not be the password, and a password manager learns whose it is. */
+export function PasswordForm({ email }: { email: string }) {
+  const t = useTranslations('password')
+  const router = useRouter()
+  const form = useRef<HTMLFormElement>(null)
+  const [fault, setFault] = useState<Fault>()
+
+  const show = (found: Fault) => {
+    setFault(found)
+    form.current?.querySelector<HTMLInputElement>(`[name="${found.field}"]`)?.focus()
+  }
+  const change = useMutation({
+    mutationFn: (body: { current_password: string; new_password: string }) => request(changeAt, { body }),
+    onSuccess: () => {
+      form.current?.reset()
+      router.refresh()
+    },
+    onError: (error) => {
+      const fields = error instanceof RequestRefused ? (error.problem.issues ?? []).map(({ path }) => path[0]) : []
+      if (fields.includes('current_password')) show({ field: 'current', reason: 'wrong' })
+      else if (fields.includes('new_password')) show({ field: 'next', reason: 'repetitive' })
+    },
+  })
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (change.isPending) return
+    const given = new FormData(event.currentTarget)
+    const [current = '', next = '', again = ''] = ['current', 'next', 'again'].map((name) => String(given.get(name)))
+    setFault(undefined)
+    const reason = passwordFault(next, current, email)
+    if (reason) return show({ field: 'next', reason })
+    if (next !== again) return show({ field: 'again', reason: 'different' })
+    change.mutate({ current_password: current, new_password: next })
+  }
+  const errorOf = (field: FieldName) => (fault?.field === field ? t(`faults.${fault.reason}`) : undefined)
+  const refusal = change.error instanceof RequestRefused && !fault ? change.error.problem : undefined
+
+  return (
+    <form ref={form} method="post" onSubmit={submit} className="grid gap-5">
+      {change.isSuccess && (
+        <Alert tone="done" title={t('changed')} isLive>
+          <p>{t('ended', { count: change.data.data.sessions_ended })}</p>
+          <p>
+            <ButtonLink href="/account" size="small">
+              {t('continue')}
+            </ButtonLink>
+          </p>
+        </Alert>
+      )}
+      {refusal && <ProblemAlert problem={refusal} />}
+      <input type="hidden" name="email" autoComplete="username" value={email} readOnly />
+      <Field
+        label={t('current')}
+        name="current"
+        type="password"
+        autoComplete="current-password"
+        maxLength={longestPassword}
+        error={errorOf('current')}
+        required
+      />
+      <Field
+        label={t('next')}
+        hint={t('hint', { least: leastPasswordLength })}
+        name="next"
+        type="password"
+        autoComplete="new-password"
+        minLength={leastPasswordLength}
+        maxLength={longestPassword}
+        error={errorOf('next')}
+        required
+      />
+      <Field
+        label={t('again')}
+        name="again"
+        type="password"
+        autoComplete="new-password"
+        maxLength={longestPassword}
+        error={errorOf('again')}
+        required
+      />
+      <Button type="submit" aria-disabled={change.isPending} className="justify-self-start">
+        {change.isPending ? t('busy') : t('submit')}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,66 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useRef, useState } from 'react'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { SignInRefused, signIn } from '#lib/client/sign-in.ts'
+
+/** `next` is a path of ours; it is where a success leads. */
+export function SignInForm({ next }: { next: string }) {
+  const t = useTranslations('signIn')
+  const [isBusy, setBusy] = useState(false)
+  const [refused, setRefused] = useState<SignInRefused>()
+  const passwordInput = useRef<HTMLInputElement>(null)
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (isBusy) return
+    const form = new FormData(event.currentTarget)
+    setBusy(true)
+    setRefused(undefined)
+    signIn({ email: String(form.get('email')), password: String(form.get('password')) }).then(
+      // A full load: everything on the page is the signed-in person's from then on.
+      () => window.location.assign(next),
+      (error: unknown) => {
+        setBusy(false)
+        setRefused(error instanceof SignInRefused ? error : new SignInRefused('internal'))
+        passwordInput.current?.select()
+        passwordInput.current?.focus()
+      },
+    )
+  }
+
+  return (
+    // Were it sent before the page is alive, POST keeps the password out of the address.
+    <form method="post" onSubmit={submit} className="grid gap-5">
+      {refused && (
+        <Alert tone={refused.reason === 'wrong' ? 'danger' : 'warning'} title={t(`refused.${refused.reason}.title`)} isLive>
+          <p>{t(`refused.${refused.reason}.text`, { seconds: refused.retryAfter ?? 60 })}</p>
+        </Alert>
+      )}
+      <Field
+        label={t('email')}
+        name="email"
+        type="email"
+        autoComplete="username"
+        inputMode="email"
+        maxLength={320}
+        required
+      />
+      <Field
+        label={t('password')}
+        name="password"
+        type="password"
+        autoComplete="current-password"
+        maxLength={200}
+        required
+        ref={passwordInput}
+      />
+      <Button type="submit" aria-disabled={isBusy}>
+        {isBusy ? t('busy') : t('submit')}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,61 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useRef } from 'react'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { RequestRefused } from '#lib/client/request.ts'
+import { useClaim } from './agents.ts'
+
+/** What went wrong is said beside the field where it is the token's doing, and above the form where it is not. */
+const ofToken = new Set(['not_found', 'token_invalid', 'token_expired', 'token_revoked', 'invalid', 'forbidden', 'conflict'])
+
+export function ClaimForm() {
+  const t = useTranslations('claim')
+  const problems = useTranslations('problems')
+  const form = useRef<HTMLFormElement>(null)
+  const claim = useClaim()
+  const problem = claim.error instanceof RequestRefused ? claim.error.problem : undefined
+  const isOfToken = problem !== undefined && ofToken.has(problem.code)
+
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (claim.isPending) return
+    const token = String(new FormData(event.currentTarget).get('token')).trim()
+    claim.mutate(token, { onSuccess: () => form.current?.reset() })
+  }
+  const faultOf = (code: string): string => {
+    if (code === 'conflict') return t('taken')
+    if (code === 'forbidden') return t('tooSmall')
+    if (code === 'token_expired' || code === 'token_revoked') return problems(`${code}.what`)
+    return t('unknown')
+  }
+
+  return (
+    <form ref={form} method="post" onSubmit={submit} className="grid gap-4 rounded-box border border-line bg-raised p-4">
+      <h3 className="font-semibold">{t('title')}</h3>
+      <p className="text-quiet">{t('lead')}</p>
+      {problem && !isOfToken && <ProblemAlert problem={problem} />}
+      {claim.isSuccess && (
+        <Alert tone="done" title={t('done', { name: claim.data.data.name ?? claim.data.data.agent_id })} isLive />
+      )}
+      <Field
+        label={t('token')}
+        hint={t('hint')}
+        name="token"
+        autoComplete="off"
+        autoCapitalize="none"
+        spellCheck={false}
+        maxLength={200}
+        className="font-mono"
+        error={problem && isOfToken ? faultOf(problem.code) : undefined}
+        required
+      />
+      <Button type="submit" tone="plain" aria-disabled={claim.isPending} className="justify-self-start">
+        {claim.isPending ? t('busy') : t('submit')}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,205 @@
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { LedgerRow } from '#lib/stores/ledger/ledger.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { trace } from '#lib/testing/units.ts'
+import { verifyReceipt } from './signing.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp({ KP_BACKUP_DAYS: '30' })
+})
+afterAll(() => test.close())
+
+const ledgerOf = async (receiptId: string): Promise<LedgerRow[]> =>
+  (await Array.fromAsync(test.app.ledger.read())).filter(({ id }) => id === receiptId)
+const contributed = async (): Promise<{ id: string; agent: { id: string; token: string } }> => {
+  const agent = await test.agent()
+  const { json } = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
+  return { id: json.data.id, agent }
+}
+const job = (name: string) => {
+  const found = test.app.jobs.find((one) => one.name === name)
+  if (!found) throw new Error(`no job ${name}`)
+  return found
+}
+/** What a crash right after the commit leaves: deleted and committed, neither verified nor signed. */
+const halfErased = async (id: string, owner: string): Promise<string> =>
+  test.app.gate.transaction((tx) =>
+    test.app.erasures.begin(tx, {
+      scope: { unit: id },
+      deletedId: id,
+      formerOwner: owner,
+      requestedBy: owner,
+      reason: 'user_request',
+      now: test.clock.now(),
+    }),
+  )
+
+describe('the ledger', () => {
+  it('has the intent with its ids before the deletion commits, and the commit after it; no content, no name', async () => {
+    const { id, agent } = await contributed()
+    const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
+    const rows = await ledgerOf(told.headers.get('x-deletion-receipt') ?? '')
+    expect(rows.map(({ kind }) => kind)).toEqual(['intent', 'commit'])
+    expect(rows[0]).toMatchObject({ scope: { unit: id }, plan: { 'knowledge.units': [id] } })
+    expect(JSON.stringify(rows)).not.toContain('build is slow')
+  })
+
+  it('that cannot be written stops the erasure: nothing is deleted, and it is said', async () => {
+    const own = await testApp()
+    try {
+      const { token } = await own.agent()
+      const { json } = await own.fetch('POST', '/v1/knowledge', { token, body: trace() })
+      // A file where the folder should be: as good as a disk that is full, and root cannot write past it either.
+      writeFileSync(join(own.dataDir, 'erasures'), '')
+      const told = await own.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token })
+      expect(told.status).toBe(503)
+      expect((await own.fetch('GET', `/v1/knowledge/${json.data.id}`, { token })).status).toBe(200)
+      expect(await own.db.prisma.deletionAuditEntry.count()).toBe(0)
+      rmSync(join(own.dataDir, 'erasures'))
+      mkdirSync(join(own.dataDir, 'erasures'))
+      chmodSync(join(own.dataDir, 'erasures'), 0o700)
+      expect((await own.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token })).status).toBe(204)
+    } finally {
+      await own.close()
+    }
+  })
+})
+
+describe('after a crash', () => {
+  it('between commit and signature the worker finishes: same receipt, signed once', async () => {
+    const { id, agent } = await contributed()
+    const receiptId = await halfErased(id, agent.id)
+    expect((await ledgerOf(receiptId)).map(({ kind }) => kind)).toEqual(['intent'])
+    const waiting = await test.db.pool.query('SELECT 1 FROM graphile_worker.jobs WHERE key = $1', [
+      `erasure.finish:${receiptId}`,
+    ])
+    expect(waiting.rowCount).toBe(1)
+    await job('erasure.finish').execute(test.app.gate, { receiptId })
+    const first = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+    await job('erasure.finish').execute(test.app.gate, { receiptId })
+    const second = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+    expect(first.json).toEqual(second.json)
+    expect(await verifyReceipt(first.json, await test.app.signer.keys())).toHaveProperty('kid')
+    expect((await ledgerOf(receiptId)).map(({ kind }) => kind)).toEqual(['intent', 'commit'])
+    expect(
+      (await test.db.pool.query('SELECT 1 FROM graphile_worker.jobs WHERE key = $1', [`erasure.finish:${receiptId}`]))
+        .rowCount,
+    ).toBe(0)
+  })
+
+  it('a receipt that is read before the worker came is finished then', async () => {
+    const { id, agent } = await contributed()
+    const receiptId = await halfErased(id, agent.id)
+    const told = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+    expect([told.status, told.json.deleted_id]).toEqual([200, id])
+  })
+
+  it('before the commit nothing has happened, and the intent stands without one', async () => {
+    const { id, agent } = await contributed()
+    let receiptId = ''
+    await expect(
+      test.app.gate.transaction(async (tx) => {
+        receiptId = await test.app.erasures.begin(tx, {
+          scope: { unit: id },
+          deletedId: id,
+          formerOwner: agent.id,
+          requestedBy: agent.id,
+          reason: 'user_request',
+          now: test.clock.now(),
+        })
+        throw new Error('crash')
+      }),
+    ).rejects.toThrow('crash')
+    expect((await test.fetch('GET', `/v1/knowledge/${id}`, { token: agent.token })).status).toBe(200)
+    expect((await ledgerOf(receiptId)).map(({ kind }) => kind)).toEqual(['intent'])
+    expect((await test.fetch('GET', `/v1/receipts/${receiptId}`)).status).toBe(404)
+  })
+})
+
+describe('verification', () => {
+  it('finds what is left by the id in the document, and erases it before it signs', async () => {
+    const { id, agent } = await contributed()
+    const receiptId = await halfErased(id, agent.id)
+    // Somebody restores the row behind our back, past the trigger that refuses erased ids.
+    const { organisationId } = await test.db.prisma.agent.findUniqueOrThrow({ where: { id: agent.id } })
+    const other = 'kp:trace:copy'
+    await test.db.prisma.unit.create({
+      data: {
+        id: other,
+        type: 'ReasoningTrace',
+        agentId: agent.id,
+        organisationId,
+        visibility: 'private',
+        document: { id },
+        qualityScore: 0,
+        createdAt: new Date(),
+        updatedAt: new Date(),
+      },
+    })
+    await expect(test.app.erasures.finish(receiptId)).rejects.toMatchObject({ code: 'unavailable' })
+    expect((await test.db.prisma.erasure.findUniqueOrThrow({ where: { receiptId } })).state).toBe('committed')
+    await test.db.prisma.unit.delete({ where: { id: other } })
+    expect((await test.app.erasures.finish(receiptId)).receipt_id).toBe(receiptId)
+  })
+})
+
+describe('receipts', () => {
+  it('name what is kept and what lingers, with dates', async () => {
+    const { id, agent } = await contributed()
+    const { json } = await test.fetch('DELETE', `/v1/knowledge/${id}`, {
+      token: agent.token,
+      headers: { Prefer: 'return=representation' },
+    })
+    const at = Date.parse(json.deleted_at)
+    expect(json.retained.map(({ until }: { until: string | null }) => until)).toContain(
+      new Date(at + 90 * 86_400_000).toISOString(),
+    )
+    expect(json.physical).toEqual(
+      expect.arrayContaining([expect.objectContaining({ until: new Date(at + 30 * 86_400_000).toISOString() })]),
+    )
+  })
+
+  it('signed by an old key still verify after a rotation; new ones carry the new key', async () => {
+    const before = await contributed()
+    const old = await test.fetch('DELETE', `/v1/knowledge/${before.id}`, {
+      token: before.agent.token,
+      headers: { Prefer: 'return=representation' },
+    })
+    const kid = await test.app.signer.rotate(new Date())
+    const after = await contributed()
+    const fresh = await test.fetch('DELETE', `/v1/knowledge/${after.id}`, {
+      token: after.agent.token,
+      headers: { Prefer: 'return=representation' },
+    })
+    const keys = await test.app.signer.keys()
+    expect(await verifyReceipt(fresh.json, keys)).toEqual({ kid })
+    const verdict = await verifyReceipt(old.json, keys)
+    expect(verdict).toHaveProperty('kid')
+    expect(verdict).not.toEqual({ kid })
+  })
+
+  it('of an id that nobody has, or of another form, are not found', async () => {
+    expect((await test.fetch('GET', `/v1/receipts/rcpt_${'0'.repeat(22)}`)).status).toBe(404)
+    expect((await test.fetch('GET', '/v1/receipts/1')).status).toBe(422)
+  })
+
+  it('the deletion log has ids and counts, and the application can neither change nor remove it', async () => {
+    const { id, agent } = await contributed()
+    await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
+    const entry = await test.db.prisma.deletionAuditEntry.findFirstOrThrow({
+      where: { scope: { path: ['unit'], equals: id } },
+    })
+    expect(entry).toMatchObject({ requestedBy: agent.id, reason: 'user_request', results: { 'knowledge.units': 1 } })
+    for (const sql of [
+      'UPDATE deletion_audit_log SET reason = $1',
+      'DELETE FROM deletion_audit_log WHERE reason = $1',
+      'TRUNCATE deletion_audit_log',
+    ])
+      await expect(test.db.pool.query(sql, sql.startsWith('TRUNCATE') ? [] : ['x'])).rejects.toMatchObject({
+        code: '42501',
+      })
+  })
+})

@@ -1,0 +1,51 @@
+import type { Range } from './markdown-lines.ts'
+
+/** Leads an offset in a changed text back to the text it was made from. Costs nothing until it is asked. */
+export class Trail {
+  readonly #steps: ((offset: number) => number)[] = []
+
+  cut(cuts: readonly Range[]): void {
+    this.#steps.push((offset) => beforeCuts(cuts, offset))
+  }
+
+  composed(before: string): void {
+    this.#steps.push((offset) => beforeComposing(before, offset))
+  }
+
+  back(offset: number): number {
+    return this.#steps.reduceRight((position, step) => step(position), offset)
+  }
+}
+
+function beforeCuts(cuts: readonly Range[], offset: number): number {
+  let position = offset
+  for (const cut of cuts) {
+    if (cut.start > position) break
+    position += cut.end - cut.start
+  }
+  return position
+}
+
+/**
+ * NFC never joins anything to an ASCII character that follows it, so the pieces from one ASCII run to the next compose
+ * alone. Within a piece the offset is exact up to the first and from the last changed character.
+ */
+function beforeComposing(before: string, offset: number): number {
+  let start = 0
+  let composedStart = 0
+  for (const [piece] of before.matchAll(/[\0-\x7f]*[^\0-\x7f]*/g)) {
+    const composed = piece.normalize('NFC')
+    if (offset < composedStart + composed.length) return start + within(piece, composed, offset - composedStart)
+    start += piece.length
+    composedStart += composed.length
+  }
+  return start
+}
+
+function within(piece: string, composed: string, offset: number): number {
+  let same = 0
+  while (same < offset && piece[same] === composed[same]) same += 1
+  if (same === offset) return offset
+  const fromEnd = composed.length - offset
+  return piece.slice(-fromEnd) === composed.slice(-fromEnd) ? piece.length - fromEnd : same
+}

@@ -1,0 +1,67 @@
+import { findInjection } from './injection.ts'
+import { findInvisible } from './invisible.ts'
+import { disarm, type Stripped, strip } from './markup.ts'
+import { Trail } from './places.ts'
+import { type Finding, refusal, type Stage } from './sanitization-error.ts'
+import type { Kind } from './tags.ts'
+
+export type Options = { strict?: boolean }
+export type Sanitized = { text: string; removed: { comments: number; tags: number }; normalized: boolean }
+
+const NOT_ASCII = /[^\0-\x7f]/
+/** Sorting long runs of marks costs time by the square of their length; no language stacks thirty (UAX #15, 13). */
+const TOO_MANY_MARKS = /\p{M}{31}/u
+const LONE_SURROGATE = /[\uD800-\uDFFF]/u
+const SETTLED_AFTER = 4
+
+/**
+ * Makes a text safe to store and to show to people and models, in this order: 1 removes HTML comments, 2 strips HTML
+ * tags, both to a fixed point and outside the code of Markdown; 3 refuses invisible characters; 4 composes to NFC;
+ * 5 refuses prompt injection. Where composing opened what 1 or 2 had to close, they run again, so the result is always
+ * a text this function returns unchanged. Pure, stateless, linear in the length of the text.
+ *
+ * @param strict refuses also the invisible characters that emoji, Persian, Hindi, … and flags are written with
+ * @throws SanitizationError with the place in `text`; nothing of the text is in it
+ */
+export function sanitize(text: string, kind: Kind, options: Options = {}): Sanitized {
+  const trail = new Trail()
+  const removed = { comments: 0, tags: 0 }
+  const refuse = (stage: Stage, finding: Finding | undefined) => {
+    if (finding) throw refusal(text, stage, finding.rule, trail.back(finding.offset))
+  }
+
+  let current = text
+  let normalized = false
+  for (let round = 0; ; round += 1) {
+    if (current.includes('<')) {
+      const stripped = round < SETTLED_AFTER ? strip(current, kind) : disarm(untouched(current))
+      for (const cuts of stripped.rounds) trail.cut(cuts)
+      removed.comments += stripped.comments
+      removed.tags += stripped.tags
+      current = stripped.text
+    }
+    if (!NOT_ASCII.test(current)) break
+    refuse('invisible', findInvisible(current, options.strict ?? false))
+    refuse('nfc', findUncomposable(current))
+    const composed = current.normalize('NFC')
+    if (composed === current) break
+    trail.composed(current)
+    normalized = true
+    current = composed
+  }
+  refuse('injection', findInjection(current))
+  return { text: current, removed, normalized }
+}
+
+/** `sanitize` for SKILL.md and the other Markdown files of a skill. */
+export const sanitizeSkillMd = (text: string, options: Options = {}): Sanitized => sanitize(text, 'markdown', options)
+
+const untouched = (text: string): Stripped => ({ text, rounds: [], comments: 0, tags: 0 })
+
+/** What cannot be composed: half of a surrogate pair, which is no character, and a heap of marks on one letter. */
+function findUncomposable(text: string): Finding | undefined {
+  const marks = text.search(TOO_MANY_MARKS)
+  if (marks >= 0) return { offset: marks, rule: 'combining-marks' }
+  if (text.isWellFormed()) return undefined
+  return { offset: text.search(LONE_SURROGATE), rule: 'lone-surrogate' }
+}

@@ -1,0 +1,43 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
+
+let app: TestApp
+let admin: Issued
+
+beforeAll(async () => {
+  app = await testApp()
+  admin = await issuedAgent(app, ['admin'])
+})
+afterAll(() => app?.close())
+
+const edit = (body: unknown, token = admin.token) => app.fetch('PATCH', '/v1/settings', { token, body })
+
+test('anonymous reading is off until an admin switches it on, and follows within a second', async () => {
+  const { token } = admin
+  expect((await app.fetch('GET', '/v1/settings', { token })).json).toEqual({ data: { anonymous_reading: false } })
+  expect(await app.app.settings.anonymousReading()).toBe(false)
+  for (const value of [true, false]) {
+    expect((await edit({ anonymous_reading: value })).json).toEqual({ data: { anonymous_reading: value } })
+    await expect.poll(() => app.app.settings.anonymousReading(), { timeout: 2_000, interval: 50 }).toBe(value)
+  }
+  expect((await edit({})).json).toEqual({ data: { anonymous_reading: false } })
+})
+
+test('settings are an admin’s alone', async () => {
+  const agent = await app.agent(['read', 'write'])
+  const { cookie } = await signedIn(app)
+  for (const [method, body] of [['GET'], ['PATCH', { anonymous_reading: true }]] as const) {
+    expect((await app.fetch(method, '/v1/settings', { body })).status).toBe(401)
+    expect((await app.fetch(method, '/v1/settings', { body, token: agent.token })).status).toBe(403)
+    expect((await app.fetch(method, '/v1/settings', { body, cookie })).status).toBe(403)
+  }
+  expect((await app.fetch('GET', '/v1/settings', { token: admin.token })).json).toEqual({
+    data: { anonymous_reading: false },
+  })
+})
+
+test.each([{ anonymous_reading: 'yes' }, { anonymous_reading: null }, { registration: 'open' }])(
+  '%j is a 422',
+  async (body) => expect((await edit(body)).status).toBe(422),
+)

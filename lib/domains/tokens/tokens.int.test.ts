@@ -1,0 +1,503 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createApp } from '#lib/app.ts'
+import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { createToken, listTokens, readSelf, revokeByPrefix, rotateToken } from './contract.ts'
+import { makeKey, type TierName } from './rules.ts'
+
+const minute = 60_000
+const hour = 60 * minute
+const day = 24 * hour
+let app: TestApp
+let admin: Issued
+let person: Person
+
+beforeAll(async () => {
+  app = await testApp()
+  admin = await issuedAgent(app, ['admin'])
+  person = await signedIn(app)
+})
+afterAll(() => app?.close())
+
+const rows = async (sql: string, ...values: unknown[]): Promise<Record<string, unknown>[]> =>
+  (await app.db.pool.query(sql, values)).rows
+const tokenRow = async (id: string) => (await rows('SELECT * FROM tokens WHERE id = $1', id))[0]
+const me = (token: string) => app.fetch('GET', '/v1/auth/me', { token })
+const create = (ask: Ask) => app.fetch('POST', '/v1/auth/tokens', ask)
+const rotate = (id: string, ask: Ask) => app.fetch('POST', `/v1/auth/tokens/${id}/rotate`, ask)
+const revoke = (id: string, ask: Ask) => app.fetch('DELETE', `/v1/auth/tokens/${id}`, ask)
+async function created(ask: Ask) {
+  const told = await create(ask)
+  expect(told.status, told.text).toBe(201)
+  return createToken.output.parse(told.json).data
+}
+async function rotated(id: string, ask: Ask) {
+  const told = await rotate(id, ask)
+  expect(told.status, told.text).toBe(201)
+  return rotateToken.output.parse(told.json).data
+}
+const active = async (agentId: string): Promise<number> =>
+  (
+    await rows(
+      'SELECT 1 FROM tokens WHERE agent_id = $1 AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)',
+      agentId,
+      app.clock.now(),
+    )
+  ).length
+const statuses = (told: { status: number }[]) => told.map(({ status }) => status).sort()
+const refuse = (tokenId: string) =>
+  app.app.tokens.keepRefusal({ tokenId, requestClass: 'read', limit: 300, consumed: 301, ip: '192.0.2.7' })
+
+describe('a token', () => {
+  test('knows whose it is and what it may', async () => {
+    const agent = await issuedAgent(app, ['read', 'write'], { tier: 'pro' })
+    const { data } = readSelf.output.parse((await me(agent.token)).json)
+    expect(data).toMatchObject({
+      agent_id: agent.id,
+      tier: 'pro',
+      scopes: ['read', 'write'],
+      limits: {
+        reads_per_minute: 1000,
+        writes_per_minute: 200,
+        batch: 100,
+        unit_bytes: 1_048_576,
+        exports_per_day: 100,
+        tokens: 20,
+      },
+      token: { id: agent.tokenId, expires_at: null },
+      consent: { lawful_basis: 'consent', via: 'registration', withdrawn_at: null },
+      owner_claimed: false,
+    })
+    const ofPerson = readSelf.output.parse((await app.fetch('GET', '/v1/auth/me', { cookie: person.cookie })).json)
+    expect(ofPerson.data).toMatchObject({ agent_id: null, account_id: person.accountId, token: null })
+    expect((await app.fetch('GET', '/v1/auth/me')).status).toBe(401)
+  })
+
+  test('is created with a name, scopes and an end, and its key is kept nowhere', async () => {
+    const agent = await issuedAgent(app, ['read', 'write'])
+    const headers = { 'Idempotency-Key': 'create-once' }
+    const body = { name: 'nightly', scopes: ['read'], expires_in_days: 2 }
+    const made = await created({ token: agent.token, body, headers })
+    expect(made).toMatchObject({ agent_id: agent.id, name: 'nightly', scopes: ['read'] })
+    expect(made.expires_at).toBe(new Date(app.clock.now().getTime() + 2 * day).toISOString())
+    const again = await create({ token: agent.token, body, headers })
+    expect(again.json.data).toEqual({ ...made, api_key: undefined })
+    expect(again.text).not.toContain(made.api_key)
+    const stored = await rows(
+      'SELECT t::text FROM tokens t UNION ALL SELECT r::text FROM idempotency_records r UNION ALL SELECT e::text FROM audit_entries e',
+    )
+    expect(JSON.stringify(stored)).not.toContain(made.api_key.slice(11))
+
+    expect((await me(made.api_key)).status).toBe(200)
+    app.clock.advance(2 * day)
+    const late = await me(made.api_key)
+    expect([late.status, late.json.code]).toEqual([401, 'token_expired'])
+    expect(late.headers.get('www-authenticate')).toContain('invalid_token')
+  })
+
+  test.each([
+    [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
+    [{ expires_at: 'tomorrow' }, 'expires_at'],
+    [{ expires_at: '2999-01-01T00:00:00Z', expires_in_days: 1 }, 'expires_in_days'],
+    [{ expires_in_days: 0 }, 'expires_in_days'],
+    [{ expires_in_days: 1e9 }, 'expires_in_days'],
+    [{ scopes: [] }, 'scopes'],
+    [{ scopes: ['everything'] }, 'scopes'],
+    [{ name: 'a\u0000b' }, 'name'],
+    [{ tier: 'pro' }, 'tier'],
+  ])('%j is a 422 that names %s', async (body, field) => {
+    const agent = await issuedAgent(app, ['read'])
+    const told = await create({ token: agent.token, body })
+    expect([told.status, told.json.code]).toEqual([422, 'invalid'])
+    expect(JSON.stringify(told.json.issues)).toContain(`"${field}"`)
+    expect(await active(agent.id)).toBe(1)
+  })
+
+  test('gives nothing that it lacks itself', async () => {
+    const reader = await issuedAgent(app, ['read'])
+    const writer = await issuedAgent(app, ['read', 'write'])
+    for (const [token, scopes] of [
+      [reader.token, ['write']],
+      [reader.token, ['read', 'write']],
+      [writer.token, ['admin']],
+    ] as const) {
+      const told = await create({ token, body: { scopes } })
+      expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
+    }
+    const more = await created({ token: writer.token, body: { scopes: ['read'] } })
+    // A read-only token cannot turn a wider one into its own by rotating it.
+    const told = await rotate(writer.tokenId, { token: more.api_key, body: {} })
+    expect([told.status, told.json.code]).toEqual([403, 'scope_too_small'])
+    expect((await me(writer.token)).status).toBe(200)
+  })
+
+  test('that ends gives no longer life than its own', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const short = await created({ token: agent.token, body: { expires_in_days: 1 } })
+    expect((await create({ token: short.api_key, body: { expires_in_days: 2 } })).status).toBe(403)
+    expect((await rotate(agent.tokenId, { token: short.api_key, body: {} })).status).toBe(403)
+    expect((await created({ token: short.api_key })).expires_at).toBe(short.expires_at)
+    expect((await rotated(short.id, { token: short.api_key })).expires_at).toBe(short.expires_at)
+  })
+
+  test('is refused on the next request after it was revoked, on every route', async () => {
+    const agent = await issuedAgent(app, ['read', 'write'])
+    const made = await created({ token: agent.token })
+    expect((await me(made.api_key)).status).toBe(200)
+    expect((await revoke(made.id, { token: agent.token })).status).toBe(204)
+    for (const [method, path] of [
+      ['GET', '/v1/auth/me'],
+      ['POST', '/v1/auth/register'],
+      ['GET', '/v1/auth/tokens'],
+      ['GET', '/v1/knowledge/kp:trace:x'],
+    ] as const) {
+      const told = await app.fetch(method, path, { token: made.api_key })
+      expect([told.status, told.json.code]).toEqual([401, 'token_revoked'])
+    }
+    expect((await revoke(made.id, { token: agent.token })).status).toBe(204)
+    expect(await tokenRow(made.id)).toMatchObject({ revoked_reason: 'owner' })
+    expect((await me(agent.token)).status).toBe(200)
+  })
+
+  test('in the wrong header or form is not taken', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    expect((await app.fetch('GET', '/v1/auth/me', { headers: { 'X-Api-Key': agent.token } })).status).toBe(401)
+    expect((await app.fetch('GET', '/v1/auth/me', { headers: { Authorization: agent.token } })).status).toBe(401)
+    expect((await app.fetch('GET', '/v1/auth/me', { headers: { Authorization: `Basic ${agent.token}` } })).status).toBe(
+      401,
+    )
+    expect((await me(makeKey())).status).toBe(401)
+  })
+})
+
+describe('revoking by prefix', () => {
+  const byPrefix = (key_prefix: string, ask: Ask) =>
+    app.fetch('POST', '/v1/auth/revoke', { body: { key_prefix }, ...ask })
+
+  test('works for the agent, twice the same', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const made = await created({ token: agent.token })
+    const first = revokeByPrefix.output.parse((await byPrefix(made.key_prefix, { token: agent.token })).json)
+    expect(first.data).toMatchObject({ id: made.id, revoked_at: app.clock.now().toISOString() })
+    expect((await me(made.api_key)).status).toBe(401)
+    app.clock.advance(1)
+    const again = revokeByPrefix.output.parse((await byPrefix(made.key_prefix, { token: agent.token })).json)
+    expect(again.data).toEqual(first.data)
+  })
+  test('is a 404 for a prefix of somebody else and of nobody, and a 422 for none', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const other = await issuedAgent(app, ['read'])
+    for (const prefix of [agent.token.slice(0, 11), 'kp_00000000'])
+      expect((await byPrefix(prefix, { token: other.token })).status).toBe(404)
+    for (const prefix of ['', 'kp_%', agent.token, 'kp_'])
+      expect((await byPrefix(prefix, { token: agent.token })).status).toBe(422)
+    expect((await me(agent.token)).status).toBe(200)
+  })
+})
+
+describe('another’s token', () => {
+  test('cannot be seen, made, rotated or revoked by a stranger', async () => {
+    const victim = await issuedAgent(app, ['read', 'write'])
+    const owned = await issuedAgent(app, ['read', 'write'], { owner: await signedIn(app) })
+    const stranger = await issuedAgent(app, ['read', 'write'])
+    for (const ask of [{ token: stranger.token }, { cookie: person.cookie }])
+      for (const { id, tokenId, token } of [victim, owned]) {
+        const told = [
+          await app.fetch('GET', `/v1/auth/tokens?agent_id=${id}`, ask),
+          await create({ ...ask, body: { agent_id: id } }),
+          await rotate(tokenId, { ...ask, body: {} }),
+          await revoke(tokenId, ask),
+          await app.fetch('POST', '/v1/auth/revoke', { ...ask, body: { key_prefix: token.slice(0, 11) } }),
+        ]
+        expect(told.map(({ status }) => status)).toEqual([404, 404, 404, 404, 404])
+        expect(await tokenRow(tokenId)).toMatchObject({ revoked_at: null, expires_at: null })
+        expect(await active(id)).toBe(1)
+      }
+    expect((await revoke('tok_nothing', { token: stranger.token })).json.detail).toBe(
+      (await revoke(victim.tokenId, { token: stranger.token })).json.detail,
+    )
+  })
+
+  test('is nobody’s without a token', async () => {
+    const victim = await issuedAgent(app, ['read'])
+    const told = [
+      await app.fetch('GET', '/v1/auth/tokens'),
+      await create({ body: { agent_id: victim.id } }),
+      await rotate(victim.tokenId, { body: {} }),
+      await revoke(victim.tokenId, {}),
+      await app.fetch('POST', '/v1/auth/revoke', { body: { key_prefix: victim.token.slice(0, 11) } }),
+    ]
+    for (const { status, json } of told) expect([status, json.code]).toEqual([401, 'token_missing'])
+  })
+
+  test('is an admin’s and an owner’s to manage', async () => {
+    const owner = await signedIn(app)
+    const agent = await issuedAgent(app, ['read'], { owner })
+    const made = await created({ cookie: owner.cookie, body: { scopes: ['read', 'write'] } })
+    expect(made.agent_id).toBe(agent.id)
+    expect((await create({ cookie: owner.cookie, body: { scopes: ['admin'] } })).status).toBe(403)
+    const given = await created({ token: admin.token, body: { agent_id: agent.id, scopes: ['admin'] } })
+    // The owner cannot make an admin's token their own by rotating it, and may end it.
+    expect((await rotate(given.id, { cookie: owner.cookie, body: {} })).status).toBe(403)
+    expect((await revoke(given.id, { cookie: owner.cookie })).status).toBe(204)
+    expect((await revoke(made.id, { token: admin.token })).status).toBe(204)
+    expect(await tokenRow(made.id)).toMatchObject({ revoked_reason: 'admin' })
+    expect((await create({ token: admin.token, body: { agent_id: 'nobody-here' } })).status).toBe(404)
+    // A person with no agent, or several, has to say which.
+    expect((await create({ cookie: person.cookie })).status).toBe(422)
+  })
+})
+
+describe('the list', () => {
+  test('shows one’s own tokens page by page, without keys', async () => {
+    const agent = await issuedAgent(app, ['read'], { tier: 'pro' })
+    await issuedAgent(app, ['read'])
+    const made = [agent.tokenId]
+    for (let n = 0; n < 4; n++) {
+      // Two of them at the same millisecond: the id decides.
+      if (n % 2 === 0) app.clock.advance(1)
+      made.push((await created({ token: agent.token, body: { name: `token ${n}` } })).id)
+    }
+    const seen: string[] = []
+    let cursor: string | null = null
+    do {
+      const query: string = cursor === null ? '' : `&cursor=${cursor}`
+      const told = await app.fetch('GET', `/v1/auth/tokens?limit=2${query}`, { token: agent.token })
+      expect(told.text).not.toContain('api_key')
+      const page = listTokens.output.parse(told.json)
+      expect(page).toMatchObject({ total: 5, limit: 2 })
+      seen.push(...page.data.map(({ id }) => id))
+      cursor = page.next_cursor
+    } while (cursor !== null)
+    expect(seen).toHaveLength(5)
+    expect(new Set(seen)).toEqual(new Set(made))
+    expect(seen.at(-1)).toBe(agent.tokenId)
+  })
+  test('tells how a token stands, and takes no cursor of another’s making', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const old = await created({ token: agent.token })
+    await rotated(old.id, { token: agent.token, body: { overlap: '1h' } })
+    const gone = await created({ token: agent.token })
+    await revoke(gone.id, { token: agent.token })
+    const { data } = listTokens.output.parse((await app.fetch('GET', '/v1/auth/tokens', { token: agent.token })).json)
+    const states = Object.fromEntries(data.map(({ id, state }) => [id, state]))
+    expect(states[old.id]).toBe('rotated')
+    expect(states[gone.id]).toBe('revoked')
+    expect(states[agent.tokenId]).toBe('active')
+    for (const query of ['cursor=x', 'limit=0', 'limit=101', 'limit=1e9', 'offset=1'])
+      expect((await app.fetch('GET', `/v1/auth/tokens?${query}`, { token: agent.token })).status).toBe(422)
+  })
+  test('of a person covers the agents that they own', async () => {
+    const owner = await signedIn(app)
+    const [one, other] = [await issuedAgent(app, ['read'], { owner }), await issuedAgent(app, ['read'], { owner })]
+    const list = async (query: string, ask: Ask) =>
+      listTokens.output
+        .parse((await app.fetch('GET', `/v1/auth/tokens${query}`, ask)).json)
+        .data.map(({ id }) => id)
+        .sort()
+    expect(await list('', { cookie: owner.cookie })).toEqual([one.tokenId, other.tokenId].sort())
+    expect(await list(`?agent_id=${one.id}`, { cookie: owner.cookie })).toEqual([one.tokenId])
+    expect(await list(`?agent_id=${one.id}`, { token: admin.token })).toEqual([one.tokenId])
+    expect(await list('', { token: admin.token })).toEqual([admin.tokenId])
+  })
+})
+
+describe('rotation', () => {
+  test('replaces the key at once', async () => {
+    const agent = await issuedAgent(app, ['read', 'write'])
+    const made = await rotated(agent.tokenId, { token: agent.token })
+    expect(made).toMatchObject({ agent_id: agent.id, scopes: ['read', 'write'], name: null })
+    expect((await me(agent.token)).json.code).toBe('token_revoked')
+    expect((await me(made.api_key)).status).toBe(200)
+    expect(await tokenRow(agent.tokenId)).toMatchObject({ revoked_reason: 'rotation' })
+    const [entry] = await rows(
+      `SELECT action, details FROM audit_entries WHERE resource_id = $1 AND resource_type = 'token'`,
+      agent.tokenId,
+    )
+    expect(entry).toMatchObject({ action: 'update', details: { rotated_to: made.id } })
+  })
+
+  test.each([
+    ['1m', minute],
+    ['15m', 15 * minute],
+    ['1h', hour],
+    ['6h', 6 * hour],
+    ['24h', day],
+  ] as const)('with an overlap of %s lets both work until then', async (overlap, lasts) => {
+    const agent = await issuedAgent(app, ['read'])
+    const made = await rotated(agent.tokenId, { token: agent.token, body: { overlap } })
+    app.clock.advance(lasts - 1)
+    expect([(await me(agent.token)).status, (await me(made.api_key)).status]).toEqual([200, 200])
+    app.clock.advance(1)
+    expect([(await me(agent.token)).status, (await me(made.api_key)).status]).toEqual([401, 200])
+  })
+
+  test('happens once per token, also when asked for many times at once', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    for (const overlap of ['1h', '0s']) {
+      const victim = await created({ token: agent.token })
+      const told = await Promise.all(
+        Array.from({ length: 8 }, () => rotate(victim.id, { token: agent.token, body: { overlap } })),
+      )
+      expect(statuses(told)).toEqual([201, ...Array(7).fill(409)])
+    }
+  })
+
+  test('is refused for a revoked and an expired token', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const revoked = await created({ token: agent.token })
+    await revoke(revoked.id, { token: agent.token })
+    const expired = await created({ token: agent.token, body: { expires_in_days: 1 } })
+    app.clock.advance(day)
+    for (const { id } of [revoked, expired])
+      expect((await rotate(id, { token: agent.token, body: {} })).status).toBe(409)
+  })
+
+  test('takes the overlaps that are documented, and no other', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    for (const overlap of ['2h', '', 60, null, '48h'])
+      expect((await rotate(agent.tokenId, { token: agent.token, body: { overlap } })).status).toBe(422)
+  })
+})
+
+describe('how many tokens an agent may have', () => {
+  test.each([
+    ['free', 5],
+    ['pro', 20],
+    ['enterprise', 100],
+  ] as [TierName, number][])('in tier %s: %i, exactly, when asked for at once', async (tier, most) => {
+    const agent = await issuedAgent(app, ['read'], { tier })
+    // All but the last few are put there by hand: making a hundred would end at the writes per minute.
+    await rows(
+      `INSERT INTO tokens (id, agent_id, hash, prefix, scopes, created_at)
+       SELECT $1 || '_' || n, $1, sha256(($1 || n)::bytea), 'x' || substr(md5($1 || n), 1, 10), '{read}', $2 FROM generate_series(1, $3::int - 4) n`,
+      agent.id,
+      app.clock.now(),
+      most,
+    )
+    const told = await Promise.all(Array.from({ length: 10 }, () => create({ token: agent.token })))
+    expect(statuses(told)).toEqual([...Array(3).fill(201), ...Array(7).fill(409)])
+    expect(await active(agent.id)).toBe(most)
+  })
+
+  test('a rotation goes one over while it overlaps, and never two', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const made = []
+    for (let n = 0; n < 4; n++) made.push(await created({ token: agent.token }))
+    const told = await Promise.all(made.map(({ id }) => rotate(id, { token: agent.token, body: { overlap: '1h' } })))
+    expect(statuses(told)).toEqual([201, 409, 409, 409])
+    expect(await active(agent.id)).toBe(6)
+    expect((await create({ token: agent.token })).status).toBe(409)
+    const left = made[told.findIndex(({ status }) => status === 409)]
+    expect((await rotate(left?.id ?? '', { token: agent.token, body: {} })).status).toBe(201)
+    expect(await active(agent.id)).toBe(6)
+    app.clock.advance(hour)
+    expect(await active(agent.id)).toBe(5)
+  })
+
+  test('ended ones do not count', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    for (let n = 0; n < 4; n++) await created({ token: agent.token, body: { expires_in_days: 1 } })
+    expect((await create({ token: agent.token })).status).toBe(409)
+    app.clock.advance(day)
+    await created({ token: agent.token })
+  })
+})
+
+describe('429s', () => {
+  test('the third within an hour revokes, with evidence, an audit entry and a mail to the owner', async () => {
+    const owner = await signedIn(app)
+    const agent = await issuedAgent(app, ['read'], { owner })
+    expect([await refuse(agent.tokenId), await refuse(agent.tokenId)]).toEqual([false, false])
+    expect((await me(agent.token)).status).toBe(200)
+    expect(await refuse(agent.tokenId)).toBe(true)
+    expect((await me(agent.token)).json.code).toBe('token_revoked')
+    expect(await tokenRow(agent.tokenId)).toMatchObject({ revoked_reason: 'rate_limit' })
+    expect(
+      await rows('SELECT "limit", consumed, ip FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId),
+    ).toEqual(Array(3).fill({ limit: 300, consumed: 301, ip: '192.0.2.7' }))
+    const entries = await rows('SELECT * FROM audit_entries WHERE resource_id = $1', agent.tokenId)
+    expect(entries).toMatchObject([{ action: 'update', agent_id: 'system:rate-limit', resource_type: 'token' }])
+    expect(await refuse(agent.tokenId)).toBe(false)
+    expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(3)
+  })
+
+  test('that lie an hour apart do not add up', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    for (let n = 0; n < 6; n++) {
+      expect(await refuse(agent.tokenId)).toBe(false)
+      app.clock.advance(hour / 2)
+    }
+    expect((await me(agent.token)).status).toBe(200)
+  })
+
+  test('of a stranger, or of another token of the same agent, never count', async () => {
+    const [victim, stranger] = [await issuedAgent(app, ['read']), await issuedAgent(app, ['read'])]
+    const sibling = await created({ token: victim.token })
+    await refuse(victim.tokenId)
+    await refuse(victim.tokenId)
+    for (const id of [stranger.tokenId, sibling.id]) {
+      await refuse(id)
+      await refuse(id)
+      expect(await refuse(id)).toBe(true)
+    }
+    expect((await me(victim.token)).status).toBe(200)
+  })
+
+  test('at once are counted exactly', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const kept = await Promise.all(Array.from({ length: 12 }, () => refuse(agent.tokenId)))
+    expect(kept.filter(Boolean)).toHaveLength(1)
+    expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(3)
+    expect(await rows('SELECT 1 FROM audit_entries WHERE resource_id = $1', agent.tokenId)).toHaveLength(1)
+  })
+
+  test('through the front: two are 429, the third says that it revoked, then it is a 401', async () => {
+    const agent = await issuedAgent(app, ['read'], { tier: 'enterprise' })
+    const limits = { token: admin.token, body: { limits: { reads_per_minute: 2 } } }
+    expect((await app.fetch('PATCH', `/v1/agents/${agent.id}`, limits)).status).toBe(200)
+    const other = await issuedAgent(app, ['read'])
+    const told = []
+    for (let n = 0; n < 6; n++) told.push(await me(agent.token))
+    expect(told.map(({ status }) => status)).toEqual([200, 200, 429, 429, 429, 401])
+    expect(told[2]?.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+    expect(told[4]?.json.detail).toContain('revoked')
+    expect((await me(other.token)).status).toBe(200)
+  })
+
+  test('still go out when the database is down', async () => {
+    const down = createApp({ env: { ...app.app.env, DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none' } })
+    const refusal = { tokenId: admin.tokenId, requestClass: 'read', limit: 1, consumed: 2, ip: '' } as const
+    expect(await down.tokens.keepRefusal(refusal)).toBe(false)
+    await down.close()
+  })
+})
+
+test('the purge takes old evidence and tokens that ended long ago, and nothing else', async () => {
+  const agent = await issuedAgent(app, ['read'])
+  const revoked = await created({ token: agent.token })
+  const expiring = await created({ token: agent.token, body: { expires_in_days: 1 } })
+  await refuse(agent.tokenId)
+  await revoke(revoked.id, { token: agent.token })
+  const job = app.app.jobs.find(({ name }) => name === 'tokens.purge')
+  const left = async () =>
+    (await rows('SELECT id FROM tokens WHERE agent_id = $1 ORDER BY id', agent.id)).map(({ id }) => id)
+  const evidence = () => rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)
+
+  app.clock.advance(7 * day)
+  await job?.execute(app.app.gate, {})
+  expect(await evidence()).toHaveLength(1)
+  app.clock.advance(1)
+  await job?.execute(app.app.gate, {})
+  expect(await evidence()).toHaveLength(0)
+
+  app.clock.advance(83 * day - 1)
+  await job?.execute(app.app.gate, {})
+  expect(await left()).toHaveLength(3)
+  app.clock.advance(1)
+  await job?.execute(app.app.gate, {})
+  expect(await left()).toEqual([agent.tokenId, expiring.id].sort())
+  app.clock.advance(day)
+  await job?.execute(app.app.gate, {})
+  expect(await left()).toEqual([agent.tokenId])
+})

@@ -1,0 +1,149 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { RouteHandler } from '#lib/http/route.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { trace } from '#lib/testing/units.ts'
+
+const root = join(import.meta.dirname, '..')
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+  // Next's door takes the application of its process: here, the one under test.
+  globalThis.knowledgePulse = test.app
+  vi.resetModules()
+})
+afterAll(() => test.close())
+
+const fileOf = (path: string): string => join(root, 'app', path.replaceAll(/\{(\w+)\}/g, '[$1]'), 'route.ts')
+const door = async (path: string): Promise<Record<string, RouteHandler>> => import(fileOf(path))
+
+describe('the two doors', () => {
+  it('every operation has its method in a route file, and every method of a route file its operation', async () => {
+    const offered = test.app.useCases
+      .map(({ operation }) => `${operation.method.toUpperCase()} ${operation.path}`)
+      .sort()
+    expect(offered.length).toBeGreaterThan(10)
+    const files = readdirSync(join(root, 'app'), { recursive: true, encoding: 'utf8' }).filter(
+      (name) => name.endsWith('route.ts') && !name.includes('[...'),
+    )
+    const there = files
+      .flatMap((name) => {
+        const path = `/${name.replace(/\/?route\.ts$/, '').replaceAll(/\[(\w+)\]/g, '{$1}')}`
+        return [...readFileSync(join(root, 'app', name), 'utf8').matchAll(/export const (\w+) = route\(/g)].map(
+          ([, method]) => `${method} ${path}`,
+        )
+      })
+      .sort()
+    expect(there).toEqual(offered)
+  })
+
+  it('route files are one line a method', () => {
+    for (const { operation } of test.app.useCases) {
+      const lines = readFileSync(fileOf(operation.path), 'utf8').trim().split('\n')
+      expect(lines[0]).toBe("import { app, route } from '#lib/app.ts'")
+      for (const line of lines.slice(2))
+        expect(line).toMatch(/^export const (GET|POST|PUT|PATCH|DELETE) = route\(app\.\w+\.\w+\)$/)
+    }
+  })
+
+  it('answer alike: a unit through its life, by Next’s door', async () => {
+    const { token } = await test.agent()
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' }
+    const ask = async (
+      method: string,
+      path: string,
+      template: string,
+      body?: unknown,
+      params: Record<string, string> = {},
+    ) => {
+      const handler = (await door(template))[method]
+      if (!handler) throw new Error(`no ${method} ${template}`)
+      const request = new Request(`http://localhost${path}`, {
+        method,
+        headers,
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+      return handler(request, { params: Promise.resolve(params) })
+    }
+    const made = await ask('POST', '/v1/knowledge', '/v1/knowledge', trace())
+    expect(made.status).toBe(201)
+    const { data } = await made.json()
+    const id: string = data.id
+    const viaNext = await ask('GET', `/v1/knowledge/${id}`, '/v1/knowledge/{id}', undefined, {
+      id: encodeURIComponent(id),
+    })
+    const viaFront = await test.fetch('GET', `/v1/knowledge/${id}`, { token })
+    expect(await viaNext.json()).toEqual(viaFront.json)
+    for (const name of ['etag', 'kp-schema-version', 'x-ratelimit-limit', 'content-type', 'cache-control'])
+      expect([name, viaNext.headers.get(name)]).toEqual([name, viaFront.headers.get(name)])
+    const refused = await ask('POST', '/v1/knowledge', '/v1/knowledge', { nonsense: 1 })
+    expect([refused.status, refused.headers.get('content-type')]).toEqual([422, 'application/problem+json'])
+    const gone = await ask('DELETE', `/v1/knowledge/${id}`, '/v1/knowledge/{id}', undefined, {
+      id: encodeURIComponent(id),
+    })
+    expect([gone.status, await gone.text()]).toEqual([204, ''])
+    expect((await test.fetch('GET', `/v1/knowledge/${id}`, { token })).status).toBe(410)
+    const log = await ask('GET', '/v1/audit/export?format=csv', '/v1/audit/export')
+    expect((await log.text()).split('\r\n')[0]).toBe('id,timestamp,action,agentId,resourceType,resourceId,ip,details')
+  })
+})
+
+describe('denial', () => {
+  it('every operation that is not public refuses who comes without a token, with a revoked one, and with a broken one', async () => {
+    const revoked = await test.agent(['read'])
+    await test.db.prisma.token.updateMany({
+      where: { agentId: revoked.id },
+      data: { revokedAt: new Date(), revokedReason: 'owner' },
+    })
+    for (const { operation } of test.app.useCases) {
+      const path = operation.path.replaceAll(/\{\w+\}/g, 'x')
+      const method = operation.method.toUpperCase()
+      const body = operation.body ? '{}' : undefined
+      if (operation.permission !== 'public') {
+        const anonymous = await test.fetch(method, path, { body })
+        expect([operation.id, anonymous.status]).toEqual([operation.id, 401])
+        expect(anonymous.headers.get('www-authenticate')).not.toBeNull()
+      }
+      for (const [token, code] of [
+        [revoked.token, 'token_revoked'],
+        ['kp_nonsense', 'token_invalid'],
+      ] as const) {
+        const told = await test.fetch(method, path, { body, token })
+        expect([operation.id, told.status, told.json?.code]).toEqual([operation.id, 401, code])
+      }
+    }
+  })
+
+  it('an agent that may only read is refused every writing, admin’s, auditor’s and person’s operation', async () => {
+    for (const { operation } of test.app.useCases) {
+      const verb = operation.permission.split(':')[1]
+      if (!verb || !['write', 'admin', 'audit', 'person'].includes(verb)) continue
+      const { token } = await test.agent(['read'])
+      const told = await test.fetch(operation.method.toUpperCase(), operation.path.replaceAll(/\{\w+\}/g, 'x'), {
+        token,
+        body: operation.body ? '{}' : undefined,
+      })
+      expect([operation.id, told.status]).toEqual([operation.id, 403])
+    }
+  })
+
+  it('an address that is no operation is a 404, a method it does not know a 405 with Allow', async () => {
+    const nowhere = await test.fetch('GET', '/v1/nowhere')
+    expect([nowhere.status, nowhere.json.code]).toEqual([404, 'not_found'])
+    const wrong = await test.fetch('PUT', '/v1/knowledge')
+    expect([wrong.status, wrong.json.code, wrong.headers.get('allow')]).toEqual([405, 'method_not_allowed', 'POST'])
+  })
+})
+
+describe('OpenAPI', () => {
+  it('has every operation, with its permission, and the committed document is the same', () => {
+    const document = JSON.parse(JSON.stringify(test.app.openApi()))
+    for (const { operation } of test.app.useCases)
+      expect(document.paths[operation.path][operation.method].operationId).toBe(operation.id)
+    expect(document.openapi).toBe('3.1.0')
+    expect(existsSync(join(root, 'openapi.json'))).toBe(true)
+    const references = JSON.stringify(document).matchAll(/"#\/components\/schemas\/([^"]+)"/g)
+    for (const [, name] of references) expect(Object.keys(document.components.schemas)).toContain(name)
+  })
+})
