@@ -1,5 +1,5 @@
 import { createApp } from './app.ts'
-import { oneTimePassword } from './domains/accounts/rules.ts'
+import { oneTimePassword } from './domains/accounts/passwords.ts'
 import { createAccount, createOrganisation } from './domains/accounts/service.ts'
 import { readEnv } from './env.ts'
 

@@ -1,4 +1,4 @@
-import { sanitizeFields } from '#lib/domains/sanitizer/unit.ts'
+import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'

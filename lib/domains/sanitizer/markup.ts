@@ -1,7 +1,7 @@
 import { collapse } from './collapse.ts'
 import type { Range } from './markdown-lines.ts'
 import { sweep } from './sweep.ts'
-import type { Cut, Kind } from './tags.ts'
+import { type Cut, type Kind, opensMarkup } from './tags.ts'
 
 /** What is left of a text; `rounds` holds what each round cut, in offsets of the text it began with. */
 export type Stripped = { text: string; rounds: Range[][]; comments: number; tags: number }
@@ -32,7 +32,7 @@ export function disarm(done: Stripped): Stripped {
   let next = ''
   for (let at = done.text.length - 1; at >= 0; at -= 1) {
     const character = done.text.charAt(at)
-    if (character === '<' && /^[A-Za-z/!?]$/.test(next)) cuts.push({ start: at, end: at + 1 })
+    if (character === '<' && opensMarkup(next)) cuts.push({ start: at, end: at + 1 })
     else next = character
   }
   return apply(done, cuts.reverse(), 0, cuts.length)

