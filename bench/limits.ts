@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { Agent, createServer, get } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -148,6 +148,7 @@ async function withRedis(): Promise<Row[]> {
 
 async function withPostgres(): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'bench-limits-'))
+  chmodSync(folder, 0o755) // the database's account has to pass
   const server = await startEmbedded(folder)
   try {
     const secret = 'only for the database of this one measurement'

@@ -91,9 +91,15 @@ async function keepDatabase(opened: Installation, env: Env) {
   }
 }
 
-function startChildren(appUrl: string, role: Env['KP_ROLE']): Child[] {
+function startChildren(
+  { appUrl, embedded }: Installation,
+  { KP_ROLE: role, KP_LIMITS, KP_REDIS_URL, KP_WEB_PROCESSES }: Env,
+): Child[] {
   const { DATABASE_MIGRATION_URL: _, ...inherited } = process.env // the owner's rights stay here
-  const env = { ...inherited, ...PRODUCTION, DATABASE_URL: appUrl }
+  // One server process on a database of its own is alone, so its limits need no shared store.
+  const isAlone = embedded !== undefined && KP_WEB_PROCESSES === 1 && KP_REDIS_URL === undefined
+  const limits = KP_LIMITS === 'auto' && isAlone ? 'memory' : KP_LIMITS
+  const env = { ...inherited, ...PRODUCTION, DATABASE_URL: appUrl, KP_LIMITS: limits }
   const child = (name: string, file: string) => startChild({ name, file, env, onGivenUp: fail })
   return [
     ...(role === 'worker' ? [] : [child('server', 'bin/server.ts')]),
@@ -115,7 +121,7 @@ async function start() {
   if (opened.applied.length > 0) console.log(`Database prepared: ${opened.applied.length} migrations applied.`)
   if (opened.warning) console.warn(opened.warning)
   keepDatabase(opened, env).catch((error: unknown) => fail(explain(error)))
-  children = startChildren(opened.appUrl, env.KP_ROLE)
+  children = startChildren(opened, env)
   const { firstRun } = await import('#lib/first-run.ts')
   const [news] = await Promise.all([
     servesWeb ? firstRun({ databaseUrl: opened.appUrl }) : [],

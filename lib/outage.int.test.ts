@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -10,6 +10,7 @@ import { trace } from '#lib/testing/units.ts'
 
 it('the database goes away in the middle: 503, nothing half-written, and it goes on by itself when the database is back', async () => {
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-outage-'))
+  chmodSync(dataDir, 0o755) // the database's account has to pass
   let server = await startEmbedded(dataDir)
   const ownerUrl = server.ownerUrl('kp')
   const { appUrl } = await prepareDatabase({ ownerUrl, secret: 'of one test', mayCreateDatabase: true })

@@ -28,24 +28,37 @@ function tierOf(text: string): TierName {
 }
 
 /** Shows where the privacy notice is, and has the person agree; in scripts the option is the agreement. */
-async function consentTo(session: Session, { consent, yes, policyVersion = noticeVersion }: { consent?: boolean; yes?: boolean; policyVersion?: string }): Promise<string> {
+async function consentTo(
+  session: Session,
+  { consent, yes, policyVersion = noticeVersion }: { consent?: boolean; yes?: boolean; policyVersion?: string },
+): Promise<string> {
   const { terminal, url, command } = session
   const notice = `${url}/privacy`
   terminal.note(`What the registry does with your data: ${notice} (version ${policyVersion})`)
   if (consent || yes) return policyVersion
   if (!terminal.isInteractive)
-    throw usageFailure(`Consent to the privacy notice (${notice}) is asked for on a terminal, and this is none. Nothing was sent.`, 'Read it, then add --consent to agree.')
+    throw usageFailure(
+      `Consent to the privacy notice (${notice}) is asked for on a terminal, and this is none. Nothing was sent.`,
+      'Read it, then add --consent to agree.',
+    )
   const answer = await terminal.ask('Do you agree to it? You can withdraw at any time. [y/N]')
   if (/^y(?:es)?$/i.test(answer)) return policyVersion
-  throw new Failure('no_consent', 'You did not agree, so nothing was sent.', { advice: `Withdrawing later is as easy: ${command('consent withdraw')}` })
+  throw new Failure('no_consent', 'You did not agree, so nothing was sent.', {
+    advice: `Withdrawing later is as easy: ${command('consent withdraw')}`,
+  })
 }
 
 /** A notice that changed since this kp was made is one to be read first. */
 function explainNotice(error: unknown, command: (words: string) => string): unknown {
-  if (!(error instanceof RequestRefused) || !error.problem.issues?.some(({ path }) => path.at(-1) === 'policy_version')) return error
-  return new Failure('notice_changed', `${error.problem.detail ?? 'The privacy notice has another version now.'} Nothing was changed.`, {
-    advice: `Read it, then: ${command('register --consent --policy-version <version>')} (or consent give, with the same options).`,
-  })
+  if (!(error instanceof RequestRefused) || !error.problem.issues?.some(({ path }) => path.at(-1) === 'policy_version'))
+    return error
+  return new Failure(
+    'notice_changed',
+    `${error.problem.detail ?? 'The privacy notice has another version now.'} Nothing was changed.`,
+    {
+      advice: `Read it, then: ${command('register --consent --policy-version <version>')} (or consent give, with the same options).`,
+    },
+  )
 }
 
 /** A token is shown once: what cannot be stored is told. */
@@ -53,14 +66,19 @@ function keepToken(session: Session, config: Config): void {
   try {
     session.remember(config)
   } catch (error) {
-    throw new Failure('not_stored', `The token works and could not be stored (${errorCode(error) ?? 'unknown fault'}). Copy it now, it is not shown again: ${config.token}`)
+    throw new Failure(
+      'not_stored',
+      `The token works and could not be stored (${errorCode(error) ?? 'unknown fault'}). Copy it now, it is not shown again: ${config.token}`,
+    )
   }
 }
 
 /** Whoever has a token has it, whether or not the keys could be fetched. */
 const pinIfReachable = (session: Session): Promise<string> =>
   pinOnFirstUse(session).catch(() => {
-    session.terminal.warning(`The registry's signing keys could not be pinned. Do it before you need them: ${session.command('receipts trust')}`)
+    session.terminal.warning(
+      `The registry's signing keys could not be pinned. Do it before you need them: ${session.command('receipts trust')}`,
+    )
     return 'not_pinned'
   })
 
@@ -81,10 +99,19 @@ async function register(session: Session, options: RegisterOptions): Promise<voi
   const { terminal, url, stored, storedElsewhere, command, token } = session
   const before = stored ?? storedElsewhere
   if (before && !options.replace && options.agentId !== before.agent_id)
-    throw new Failure('signed_in', `You are signed in to ${before.url} as ${before.agent_id ?? 'an agent'}; its token would be lost. Nothing was sent.`, {
-      advice: `Sign out first (${command('logout')}), or add --replace.`,
-    })
-  const wanted = options.scopes === undefined ? (options.invite === undefined ? scopesOf('read,write') : undefined) : scopesOf(options.scopes)
+    throw new Failure(
+      'signed_in',
+      `You are signed in to ${before.url} as ${before.agent_id ?? 'an agent'}; its token would be lost. Nothing was sent.`,
+      {
+        advice: `Sign out first (${command('logout')}), or add --replace.`,
+      },
+    )
+  const wanted =
+    options.scopes === undefined
+      ? options.invite === undefined
+        ? scopesOf('read,write')
+        : undefined
+      : scopesOf(options.scopes)
   const policy = await consentTo(session, options)
   session.checkStorage()
   const { body } = await session
@@ -106,17 +133,25 @@ async function register(session: Session, options: RegisterOptions): Promise<voi
   const verdict = await pinIfReachable(session)
   terminal.document({ data: { ...agent, ...(options.showKey && { api_key: key }), signing_keys: verdict } })
   terminal.line(terminal.good('✓ '), `Registered as ${agent.agent_id} on ${url}`)
-  terminal.line(`  token   ${options.showKey ? key : `${agent.key_prefix}…`}  (${agent.scopes.join(', ')}; tier ${agent.tier}), kept in ${session.folder}`)
+  terminal.line(
+    `  token   ${options.showKey ? key : `${agent.key_prefix}…`}  (${agent.scopes.join(', ')}; tier ${agent.tier}), kept in ${session.folder}`,
+  )
   if (token === undefined) terminal.note('Use it within 24 hours, or the agent is removed again.')
   terminal.note(`Next: ${command('contribute docs/examples/trace.json')}`)
 }
 
 async function tokenToStore(session: Session, given: string | undefined, fromStdin: boolean): Promise<string> {
-  if (given !== undefined && fromStdin) throw usageFailure('Give the token as an argument or with --token-stdin, not both.')
-  if (!fromStdin && given === undefined && !session.terminal.isInteractive) throw usageFailure('A token is needed: as an argument, or with --token-stdin.')
+  if (given !== undefined && fromStdin)
+    throw usageFailure('Give the token as an argument or with --token-stdin, not both.')
+  if (!fromStdin && given === undefined && !session.terminal.isInteractive)
+    throw usageFailure('A token is needed: as an argument, or with --token-stdin.')
   const text = fromStdin ? await readStdin('A token') : (given ?? (await session.terminal.ask('Token (kp_…):')))
   const token = text.trim()
-  if (!isKey(token)) throw usageFailure('This is not a whole token: its checksum does not fit. Nothing was sent or changed.', 'Copy all 52 characters, from kp_ on.')
+  if (!isKey(token))
+    throw usageFailure(
+      'This is not a whole token: its checksum does not fit. Nothing was sent or changed.',
+      'Copy all 52 characters, from kp_ on.',
+    )
   return token
 }
 
@@ -125,11 +160,29 @@ async function login(session: Session, given: string | undefined, fromStdin: boo
   const token = await tokenToStore(session, given, fromStdin)
   const { data } = (await session.call(readSelf, {}, { token })).body
   const before = session.stored ?? session.storedElsewhere
-  if (before && before.token !== token) terminal.note(`The token of ${before.agent_id ?? 'an agent'} for ${before.url} is no longer kept here.`)
-  session.remember({ url, token, key_prefix: prefixOf(token), ...(data.agent_id !== null && { agent_id: data.agent_id }) })
+  if (before && before.token !== token)
+    terminal.note(`The token of ${before.agent_id ?? 'an agent'} for ${before.url} is no longer kept here.`)
+  session.remember({
+    url,
+    token,
+    key_prefix: prefixOf(token),
+    ...(data.agent_id !== null && { agent_id: data.agent_id }),
+  })
   const verdict = await pinIfReachable(session)
-  terminal.document({ data: { url, agent_id: data.agent_id, key_prefix: prefixOf(token), scopes: data.scopes, tier: data.tier, signing_keys: verdict } })
-  terminal.line(terminal.good('✓ '), `Signed in to ${url} as ${data.agent_id ?? 'an agent'} (${data.scopes.join(', ')})`)
+  terminal.document({
+    data: {
+      url,
+      agent_id: data.agent_id,
+      key_prefix: prefixOf(token),
+      scopes: data.scopes,
+      tier: data.tier,
+      signing_keys: verdict,
+    },
+  })
+  terminal.line(
+    terminal.good('✓ '),
+    `Signed in to ${url} as ${data.agent_id ?? 'an agent'} (${data.scopes.join(', ')})`,
+  )
   terminal.note(`The token is kept in ${session.folder}. Sign out with ${command('logout')}`)
 }
 
@@ -141,13 +194,23 @@ async function me(session: Session): Promise<void> {
   row('registry', url)
   row('agent', `${data.agent_id ?? '–'}${data.name ? ` (${data.name})` : ''}`)
   row('organisation', `${data.organisation_id ?? '–'}${data.owner_claimed ? '' : ' (nobody has claimed the agent)'}`)
-  row('token', data.token ? `${data.token.key_prefix}…${data.token.name ? ` (${data.token.name})` : ''}, ${data.token.expires_at ? `until ${data.token.expires_at}` : 'without an end'}` : '–')
+  row(
+    'token',
+    data.token
+      ? `${data.token.key_prefix}…${data.token.name ? ` (${data.token.name})` : ''}, ${data.token.expires_at ? `until ${data.token.expires_at}` : 'without an end'}`
+      : '–',
+  )
   row('scopes', data.scopes.join(', '))
-  row('tier', `${data.tier ?? '–'}: ${data.limits.reads_per_minute} reads and ${data.limits.writes_per_minute} writes a minute, units up to ${Math.round(data.limits.unit_bytes / 1024)} KiB`)
+  row(
+    'tier',
+    `${data.tier ?? '–'}: ${data.limits.reads_per_minute} reads and ${data.limits.writes_per_minute} writes a minute, units up to ${Math.round(data.limits.unit_bytes / 1024)} KiB`,
+  )
   if (data.consent)
     row(
       'consent',
-      data.consent.withdrawn_at ? `withdrawn on ${data.consent.withdrawn_at}` : `notice ${data.consent.policy_version}, ${data.consent.given_at ? `given on ${data.consent.given_at} (${data.consent.via ?? 'unknown'})` : `none; processed on the ground of ${data.consent.lawful_basis}`}`,
+      data.consent.withdrawn_at
+        ? `withdrawn on ${data.consent.withdrawn_at}`
+        : `notice ${data.consent.policy_version}, ${data.consent.given_at ? `given on ${data.consent.given_at} (${data.consent.via ?? 'unknown'})` : `none; processed on the ground of ${data.consent.lawful_basis}`}`,
     )
   if (data.restricted_at) row('restricted', `since ${data.restricted_at}: nothing is written for it`)
 }
@@ -157,36 +220,59 @@ async function logout(session: Session, revoke: boolean): Promise<void> {
   const before = stored ?? storedElsewhere
   if (!before) throw new Failure('not_signed_in', 'Nobody is signed in here.')
   if (revoke) {
-    if (!stored) throw new Failure('signed_in_elsewhere', `The stored token is for ${before.url}. Nothing was changed.`, { advice: `Run ${command(`logout --revoke --url ${before.url}`)}` })
+    if (!stored)
+      throw new Failure('signed_in_elsewhere', `The stored token is for ${before.url}. Nothing was changed.`, {
+        advice: `Run ${command(`logout --revoke --url ${before.url}`)}`,
+      })
     const { data } = (await session.call(readSelf, {}, { token: stored.token })).body
     if (data.token) await session.call(revokeToken, { params: { id: data.token.id } }, { token: stored.token })
   }
   session.forget()
   terminal.document({ data: { url: before.url, agent_id: before.agent_id ?? null, revoked: revoke } })
-  terminal.line(terminal.good('✓ '), `Signed out of ${before.url}; the token was removed from this machine${revoke ? ' and revoked' : ''}.`)
+  terminal.line(
+    terminal.good('✓ '),
+    `Signed out of ${before.url}; the token was removed from this machine${revoke ? ' and revoked' : ''}.`,
+  )
   if (!revoke) terminal.note('The token itself still works. Pinned keys stay, so that receipts can be checked.')
 }
 
-async function setConsent(session: Session, options: { withdraw: boolean; agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string }): Promise<void> {
+async function setConsent(
+  session: Session,
+  options: { withdraw: boolean; agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string },
+): Promise<void> {
   const { terminal, command } = session
   const whose = options.agent === undefined ? {} : { agent_id: options.agent }
   if (!options.withdraw) {
     const policy = await consentTo(session, options)
-    const { body } = await session.call(giveConsent, { body: { policy_version: policy, ...whose } }).catch((error: unknown) => {
-      throw explainNotice(error, command)
-    })
+    const { body } = await session
+      .call(giveConsent, { body: { policy_version: policy, ...whose } })
+      .catch((error: unknown) => {
+        throw explainNotice(error, command)
+      })
     terminal.document(body)
-    terminal.line(terminal.good('✓ '), `Consent to notice ${body.data.policy_version} is recorded for ${body.data.agent_id}.`)
-    if (body.data.restricted_at) terminal.note(`The agent stays restricted since ${body.data.restricted_at}, for another reason.`)
+    terminal.line(
+      terminal.good('✓ '),
+      `Consent to notice ${body.data.policy_version} is recorded for ${body.data.agent_id}.`,
+    )
+    if (body.data.restricted_at)
+      terminal.note(`The agent stays restricted since ${body.data.restricted_at}, for another reason.`)
     return
   }
   const { body } = await session.call(withdrawConsent, { query: whose })
   terminal.document(body)
-  terminal.line(terminal.good('✓ '), `Consent is withdrawn for ${body.data.agent_id}: nothing more is written for it, and nothing of it is found or shared.`)
-  terminal.line(`  Nothing was erased. Erase a unit: ${command('delete <id>')}. Take part again: ${command('consent give')}.`)
+  terminal.line(
+    terminal.good('✓ '),
+    `Consent is withdrawn for ${body.data.agent_id}: nothing more is written for it, and nothing of it is found or shared.`,
+  )
+  terminal.line(
+    `  Nothing was erased. Erase a unit: ${command('delete <id>')}. Take part again: ${command('consent give')}.`,
+  )
 }
 
-const policyOption = ['--policy-version <version>', 'version of the privacy notice that you read, where it is newer than this kp'] as const
+const policyOption = [
+  '--policy-version <version>',
+  'version of the privacy notice that you read, where it is newer than this kp',
+] as const
 
 /** Who one is: register, login, me, logout, consent. */
 export function accountCommands(program: Command, begin: () => Session): void {
@@ -215,7 +301,9 @@ export function accountCommands(program: Command, begin: () => Session): void {
     )
     .argument('[token]', 'kp_ and 49 characters; asked for on a terminal when absent')
     .option('--token-stdin', 'read the token from standard input')
-    .action((token: string | undefined, options: { tokenStdin?: boolean }) => login(begin(), token, options.tokenStdin ?? false))
+    .action((token: string | undefined, options: { tokenStdin?: boolean }) =>
+      login(begin(), token, options.tokenStdin ?? false),
+    )
   program
     .command('me')
     .summary('show who you are, and what you may')
@@ -224,26 +312,36 @@ export function accountCommands(program: Command, begin: () => Session): void {
   program
     .command('logout')
     .summary('remove the token from this machine')
-    .description('Removes the stored token. It still works elsewhere, unless it is revoked too.\n\nExample:\n  kp logout --revoke')
+    .description(
+      'Removes the stored token. It still works elsewhere, unless it is revoked too.\n\nExample:\n  kp logout --revoke',
+    )
     .option('--revoke', 'revoke it as well: it is refused from then on, everywhere')
     .action((options: { revoke?: boolean }) => logout(begin(), options.revoke ?? false))
   const consent = program
     .command('consent')
     .summary('withdraw or give consent')
-    .description('Consent to the privacy notice: withdrawing is as easy as giving it.\n\nExample:\n  kp consent withdraw')
+    .description(
+      'Consent to the privacy notice: withdrawing is as easy as giving it.\n\nExample:\n  kp consent withdraw',
+    )
   consent
     .command('withdraw')
     .summary('withdraw it: nothing more is written, found or shared')
-    .description('Withdraws consent. The agent is restricted at once; nothing is erased by it.\n\nExample:\n  kp consent withdraw')
+    .description(
+      'Withdraws consent. The agent is restricted at once; nothing is erased by it.\n\nExample:\n  kp consent withdraw',
+    )
     .option('--agent <id>', 'which agent, where the token speaks for several')
     .action((options: { agent?: string }) => setConsent(begin(), { ...options, withdraw: true }))
   consent
     .command('give')
     .summary('give it, for the first time or again')
-    .description('Records consent to the current privacy notice, and lifts the restriction that withdrawing brought.\n\nExample:\n  kp consent give --consent')
+    .description(
+      'Records consent to the current privacy notice, and lifts the restriction that withdrawing brought.\n\nExample:\n  kp consent give --consent',
+    )
     .option('--agent <id>', 'which agent, where the token speaks for several')
     .option('--consent', 'agree without being asked; needed in scripts')
     .option('--yes', 'the same as --consent')
     .option(...policyOption)
-    .action((options: { agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string }) => setConsent(begin(), { ...options, withdraw: false }))
+    .action((options: { agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string }) =>
+      setConsent(begin(), { ...options, withdraw: false }),
+    )
 }

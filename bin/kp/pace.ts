@@ -18,7 +18,9 @@ const wholeNumber = (text: string | null | undefined): number | undefined =>
  */
 export function windowOf(headers: Headers, now: number): Window | undefined {
   const parameters = headers.get('ratelimit')?.split(',')[0]?.split(';').slice(1) ?? []
-  const named = new Map(parameters.map((text) => [text.slice(0, text.indexOf('=')).trim(), text.slice(text.indexOf('=') + 1).trim()]))
+  const named = new Map(
+    parameters.map((text) => [text.slice(0, text.indexOf('=')).trim(), text.slice(text.indexOf('=') + 1).trim()]),
+  )
   const remaining = wholeNumber(named.get('r'))
   const left = wholeNumber(named.get('t'))
   if (remaining !== undefined && left !== undefined) return { remaining, resetIn: left * 1000 }
@@ -46,7 +48,10 @@ const Marks = z.record(z.string(), z.number())
  */
 export function openPace(configFolder: string, url: string, token: string | undefined) {
   const file = join(configFolder, 'pace.json')
-  const who = createHash('sha256').update(`${url}\n${token ?? ''}`).digest('base64url').slice(0, 16)
+  const who = createHash('sha256')
+    .update(`${url}\n${token ?? ''}`)
+    .digest('base64url')
+    .slice(0, 16)
   const keyOf = (requestClass: 'read' | 'write') => `${who}:${requestClass}`
   const read = (): Record<string, number> => parsedJson(readIfThere(file) ?? '{}', Marks) ?? {}
   const mark = (requestClass: 'read' | 'write', resetIn: number, now: number) => {
@@ -62,6 +67,7 @@ export function openPace(configFolder: string, url: string, token: string | unde
       if (window && window.remaining === 0) mark(requestClass, window.resetIn, now)
     },
     /** Takes note of a 429. Seconds. */
-    refused: (requestClass: 'read' | 'write', retryAfter: number, now = Date.now()): void => mark(requestClass, retryAfter * 1000, now),
+    refused: (requestClass: 'read' | 'write', retryAfter: number, now = Date.now()): void =>
+      mark(requestClass, retryAfter * 1000, now),
   }
 }

@@ -29,7 +29,10 @@ export function readPin(configFolder: string, url: string): Pin | undefined {
   const text = readIfThere(file)
   if (text === undefined) return undefined
   const pin = parsedJson(text, Pin)
-  if (!pin) throw new Failure('bad_pin', `${file} holds no keys that kp can read.`, { advice: 'Restore it from a backup, or remove it and trust the registry again.' })
+  if (!pin)
+    throw new Failure('bad_pin', `${file} holds no keys that kp can read.`, {
+      advice: 'Restore it from a backup, or remove it and trust the registry again.',
+    })
   // The file's name folds what the address tells apart.
   return registryName(pin.url) === registryName(url) ? pin : undefined
 }
@@ -61,7 +64,8 @@ export function compareKeys(pinned: readonly PublicKey[], offered: readonly Publ
   const added = offered.filter(({ kid }) => !known.has(kid))
   const missing = pinned.filter(({ kid }) => !here.has(kid))
   const isAltered =
-    here.size !== offered.length || offered.some(({ kid, x, crv, kty }) => {
+    here.size !== offered.length ||
+    offered.some(({ kid, x, crv, kty }) => {
       const before = known.get(kid)
       return before !== undefined && (before.x !== x || before.crv !== crv || before.kty !== kty)
     })
@@ -71,4 +75,7 @@ export function compareKeys(pinned: readonly PublicKey[], offered: readonly Publ
 }
 
 /** Pinned keys with the new ones; none that is pinned is ever dropped, for old receipts need it. */
-export const extended = (pinned: readonly PublicKey[], added: readonly PublicKey[]): PublicKey[] => [...added, ...pinned]
+export const extended = (pinned: readonly PublicKey[], added: readonly PublicKey[]): PublicKey[] => [
+  ...added,
+  ...pinned,
+]

@@ -46,14 +46,33 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
   findings.push(
     kid === undefined
       ? { ok: false, text: 'fault' in verified ? verified.fault : 'The signature is not good.' }
-      : { ok: true, text: `The signature is good: it was made with the trusted key ${kid}, and nothing was changed since.` },
+      : {
+          ok: true,
+          text: `The signature is good: it was made with the trusted key ${kid}, and nothing was changed since.`,
+        },
   )
-  if (trusted.url !== undefined && !(URL.canParse(receipt.issuer) && registryName(receipt.issuer) === registryName(trusted.url)))
-    findings.push({ ok: false, text: `It names ${receipt.issuer} as its registry, and the keys are trusted for ${trusted.url}.` })
+  if (
+    trusted.url !== undefined &&
+    !(URL.canParse(receipt.issuer) && registryName(receipt.issuer) === registryName(trusted.url))
+  )
+    findings.push({
+      ok: false,
+      text: `It names ${receipt.issuer} as its registry, and the keys are trusted for ${trusted.url}.`,
+    })
   const left = receipt.stores.filter(({ residue }) => residue !== 0)
-  if (receipt.stores.length === 0) findings.push({ ok: false, text: 'It names no store, so it says nothing about what was erased.' })
+  if (receipt.stores.length === 0)
+    findings.push({ ok: false, text: 'It names no store, so it says nothing about what was erased.' })
   else if (left.length > 0)
-    findings.push(...left.map(({ holder, residue }) => ({ ok: false, text: `${holder} still held ${residue} when it was searched again.` })))
-  else findings.push({ ok: true, text: `Nothing is left: ${receipt.stores.length === 1 ? 'the one holder was' : `all ${receipt.stores.length} holders were`} searched again after the erasure, and nothing was found.` })
+    findings.push(
+      ...left.map(({ holder, residue }) => ({
+        ok: false,
+        text: `${holder} still held ${residue} when it was searched again.`,
+      })),
+    )
+  else
+    findings.push({
+      ok: true,
+      text: `Nothing is left: ${receipt.stores.length === 1 ? 'the one holder was' : `all ${receipt.stores.length} holders were`} searched again after the erasure, and nothing was found.`,
+    })
   return judged(findings, { receipt, ...(kid !== undefined && { kid }) })
 }

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { open, type Received, RequestRefused, type RequestParts, send } from '#lib/client/request.ts'
+import { open, type Received, type RequestParts, RequestRefused, send } from '#lib/client/request.ts'
 import { readClientEnv } from '#lib/env.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { type Config, checkWritable, configFolder, readConfig, removeConfig, writeConfig } from './config.ts'
@@ -29,7 +29,8 @@ function checkedUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     throw usageFailure(`--url takes an address such as ${defaultUrl}; "${text}" is none.`)
-  if (url.username || url.password) throw usageFailure('--url takes an address without a name and a password; use --token.')
+  if (url.username || url.password)
+    throw usageFailure('--url takes an address without a name and a password; use --token.')
   return withoutSlash(text)
 }
 
@@ -92,10 +93,16 @@ export function openSession(options: GlobalOptions) {
   function checkedAnswer<R extends { headers: Headers }>(answer: R): R {
     const version = answer.headers.get('kp-schema-version')
     if (version === 'v1') return answer
-    throw new Failure('not_a_registry', version === null ? `${url} answered, but not as a KnowledgePulse registry does.` : `${url} speaks version ${version}; this kp speaks v1.`, {
-      advice: version === null ? 'Check the address (--url or KP_URL).' : 'Use the kp of that version.',
-      exitCode: exitCodes.unreachable,
-    })
+    throw new Failure(
+      'not_a_registry',
+      version === null
+        ? `${url} answered, but not as a KnowledgePulse registry does.`
+        : `${url} speaks version ${version}; this kp speaks v1.`,
+      {
+        advice: version === null ? 'Check the address (--url or KP_URL).' : 'Use the kp of that version.',
+        exitCode: exitCodes.unreachable,
+      },
+    )
   }
 
   return {
@@ -113,16 +120,22 @@ export function openSession(options: GlobalOptions) {
     command: (words: string): string => `${npmRun ? 'npm run --silent kp --' : 'kp'} ${words}`,
     /** A path as the person meant it: npm runs us in the checkout's root. */
     pathOf: (path: string): string =>
-      path === '-' ? path : resolve(npmRun && env.INIT_CWD ? env.INIT_CWD : process.cwd(), path.replace(/^~(?=\/|$)/, homedir())),
+      path === '-'
+        ? path
+        : resolve(npmRun && env.INIT_CWD ? env.INIT_CWD : process.cwd(), path.replace(/^~(?=\/|$)/, homedir())),
     /** Throws while nothing has been sent yet, where the token could not be kept. */
     checkStorage: (): void => checkWritable(folder),
     remember: (config: Config): void => writeConfig(folder, config),
     forget: (): boolean => removeConfig(folder),
     /** As lib/client's `send`, to this registry, at the pace that its limits allow. */
-    call: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}, more: { idempotencyKey?: string; token?: string } = {}): Promise<Received<O>> =>
-      paced(operation, () => send(operation, parts, { ...target(), ...more })),
+    call: <O extends OperationShape>(
+      operation: O,
+      parts: RequestParts<O> = {},
+      more: { idempotencyKey?: string; token?: string } = {},
+    ): Promise<Received<O>> => paced(operation, () => send(operation, parts, { ...target(), ...more })),
     /** As lib/client's `open`. */
-    stream: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> => paced(operation, () => open(operation, parts, { baseUrl: url, token })),
+    stream: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> =>
+      paced(operation, () => open(operation, parts, { baseUrl: url, token })),
   }
 }
 export type Session = ReturnType<typeof openSession>

@@ -4,7 +4,8 @@ import { Failure } from './failure.ts'
 import { compareKeys, extended, type KeyChange, readPin, writePin } from './pins.ts'
 import type { Session } from './session.ts'
 
-export const offeredKeys = async (session: Session): Promise<PublicKey[]> => (await session.call(readSigningKeys)).body.keys
+export const offeredKeys = async (session: Session): Promise<PublicKey[]> =>
+  (await session.call(readSigningKeys)).body.keys
 
 export interface Trust {
   verdict: KeyChange['verdict'] | 'pinned'
@@ -34,7 +35,9 @@ export async function pinOnFirstUse(session: Session): Promise<Trust['verdict']>
   const { verdict } = compareKeys(before.keys, keys)
   if (verdict === 'extended') terminal.note(`${url} has new signing keys. Look at them: ${command('receipts trust')}`)
   if (verdict === 'altered' || verdict === 'vanished')
-    terminal.warning(`The signing keys of ${url} are not those that you pinned; your pin was left as it is. Look closer: ${command('receipts trust')}`)
+    terminal.warning(
+      `The signing keys of ${url} are not those that you pinned; your pin was left as it is. Look closer: ${command('receipts trust')}`,
+    )
   return verdict
 }
 
@@ -54,7 +57,9 @@ export async function trust(session: Session, replace: boolean): Promise<Trust> 
       verdict === 'altered'
         ? `${url} offers other keys under ids that you pinned on ${before.pinned_at.slice(0, 10)}. Rotation does not do that; your pin was left as it is.`
         : `None of the keys that you pinned for ${url} on ${before.pinned_at.slice(0, 10)} is offered any more. Rotation keeps old keys; your pin was left as it is.`,
-      { advice: `Ask whoever runs it. If it is a new installation at an old address: ${command(`receipts trust ${url} --replace`)}` },
+      {
+        advice: `Ask whoever runs it. If it is a new installation at an old address: ${command(`receipts trust ${url} --replace`)}`,
+      },
     )
   if (verdict === 'extended') pin(session, extended(before.keys, added))
   return { verdict, keys: extended(before.keys, added), added }

@@ -25,13 +25,18 @@ const each = (source: string, value: unknown): Found[] =>
 function fromText(source: string, text: string): Found[] {
   const whole = parsed(source, text)
   if ('value' in whole) return each(source, whole.value)
-  const lines = text.split('\n').flatMap((line, at) => (line.trim() === '' ? [] : [parsed(`${source}:${at + 1}`, line)]))
+  const lines = text
+    .split('\n')
+    .flatMap((line, at) => (line.trim() === '' ? [] : [parsed(`${source}:${at + 1}`, line)]))
   return lines.length > 1 && lines.some((line) => 'value' in line) ? lines : [whole]
 }
 
 async function* fromLines(file: string): AsyncGenerator<Found> {
   let number = 0
-  for await (const line of createInterface({ input: createReadStream(file, 'utf8'), crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const line of createInterface({
+    input: createReadStream(file, 'utf8'),
+    crlfDelay: Number.POSITIVE_INFINITY,
+  })) {
     number++
     if (line.trim() !== '') yield parsed(`${file}:${number}`, line)
   }
@@ -40,7 +45,10 @@ async function* fromLines(file: string): AsyncGenerator<Found> {
 /** The files that a path means, in the order of their names; a folder is searched through. */
 function filesOf(path: string): string[] {
   if (!statSync(path).isDirectory()) return [path]
-  const files = readdirSync(path, { recursive: true, encoding: 'utf8' }).filter(isUnits).sort().map((name) => join(path, name))
+  const files = readdirSync(path, { recursive: true, encoding: 'utf8' })
+    .filter(isUnits)
+    .sort()
+    .map((name) => join(path, name))
   if (files.length === 0) throw usageFailure(`${path} holds no .json, .jsonl or .ndjson file.`)
   return files
 }

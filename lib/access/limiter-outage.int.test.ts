@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -165,6 +165,7 @@ describe('PostgreSQL', () => {
   }
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'limits-'))
+    chmodSync(folder, 0o755) // the database's account has to pass
     await start()
     appUrl = (await prepareDatabase({ ownerUrl: server.ownerUrl('kp'), secret, mayCreateDatabase: true })).appUrl
   })

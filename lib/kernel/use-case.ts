@@ -55,6 +55,8 @@ function authorise(operation: OperationShape, ctx: Context): void {
   if (
     actor.isRestricted &&
     operation.limit === 'write' &&
+    // Erasing one's own stays a right of whoever restricted the rest (GDPR art. 17, 18(2)).
+    operation.method !== 'delete' &&
     operation.permission !== 'public' &&
     !operation.permission.endsWith(':self')
   )

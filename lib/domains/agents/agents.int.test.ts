@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { makeKey } from '#lib/domains/tokens/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
@@ -299,6 +300,7 @@ describe('withdrawing consent', () => {
 
   test('restricts the agent, offers erasure, and is undone by consenting again', async () => {
     const agent = await app.agent(['read', 'write'])
+    const unit = await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const told = await withdraw({ token: agent.token })
     expect(told.status, told.text).toBe(200)
     const { data, message } = withdrawConsent.output.parse(told.json)
@@ -309,6 +311,8 @@ describe('withdrawing consent', () => {
     const write = () => app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const refused = await write()
     expect([refused.status, refused.json.code]).toEqual([403, 'restricted'])
+    const { id } = contributeUnit.output.parse(unit.json).data
+    expect((await app.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })).status).toBe(204)
 
     app.clock.advance(1_000)
     const again = withdrawConsent.output.parse((await withdraw({ token: agent.token })).json)

@@ -1,7 +1,7 @@
 import { type Lines, type Range, readLines } from './markdown-lines.ts'
 import { NextMatch } from './next-match.ts'
 
-/** Line starts at which a paragraph cannot go on, so no code span reaches across: a superset of CommonMark's. */
+/** Line starts at which a paragraph may end, so that no code span reaches across: a superset of CommonMark's. */
 const BOUNDARY =
   /\r(?!\n)|\n(?=[ \t]*(?:\r|\n|$|#{1,6}(?:\s|$)|[-+*](?:\s|$)|\d{1,9}[.)](?:\s|$)|[>|<]|`{3}|~{3}|=+[ \t]*(?:[\r\n]|$)|-+[ \t]*(?:[\r\n]|$)|(?:[*_-][ \t]*){3,}(?:[\r\n]|$)))/
 
@@ -19,10 +19,13 @@ export class MarkdownCode {
   readonly #lines: Lines
   readonly #boundary: NextMatch
   readonly #lineEnd: NextMatch
+  readonly #blank: NextMatch
   readonly #pipe: NextMatch
   #index = 0
   #table = 0
-  #heading = 0
+  #alone = 0
+  /** Up to here readers may pair the backticks otherwise than we would. */
+  #doubtedTo = 0
   #found: Range | undefined
 
   constructor(text: string) {
@@ -30,6 +33,7 @@ export class MarkdownCode {
     this.#lines = readLines(text)
     this.#boundary = new NextMatch(text, BOUNDARY)
     this.#lineEnd = new NextMatch(text, /[\r\n]/)
+    this.#blank = new NextMatch(text, /(?:\r\n|\n|\r(?!\n))[ \t]*(?=[\r\n]|$)/)
     this.#pipe = new NextMatch(text, /(?<!\\)\|/)
     for (const run of text.matchAll(/`+|~{3,}/g)) {
       this.#starts.push(run.index)
@@ -56,8 +60,9 @@ export class MarkdownCode {
       if (start < from) continue
       const fence = this.#lines.fences.get(start)
       if (fence === 'ambiguous') this.#index = this.#starts.length
-      else if (fence === undefined) this.#found = this.#span(this.#index, start)
-      else if (fence !== 'unclosed') this.#found = fence
+      else if (fence === undefined && start >= this.#doubtedTo) this.#found = this.#span(this.#index, start)
+      else if (fence === 'doubtful') this.#doubtedTo = Math.max(this.#doubtedTo, this.#blank.at(start))
+      else if (typeof fence === 'object') this.#found = fence
     }
     return this.#found
   }
@@ -66,15 +71,19 @@ export class MarkdownCode {
     const twin = this.#twins[index] ?? -1
     if (twin < 0) return undefined
     const closing = this.#starts[twin] ?? 0
-    const limit = this.#isHeading(start) ? this.#lineEnd.at(start) : this.#boundary.at(start)
-    if (closing >= limit || this.#isSplitByTable(start, closing)) return undefined
+    const limit = this.#standsAlone(start) ? this.#lineEnd.at(start) : this.#boundary.at(start)
+    if (closing >= limit || this.#isSplitByTable(start, closing)) {
+      // Only a blank line is sure to end the paragraph; until then a reader may see a span here, and then others elsewhere.
+      if (closing < this.#blank.at(start)) this.#doubtedTo = this.#blank.at(start)
+      return undefined
+    }
     return { start, end: closing + (this.#lengths[twin] ?? 0) }
   }
 
-  #isHeading(position: number): boolean {
-    const { headings } = this.#lines
-    while ((headings[this.#heading]?.end ?? Number.POSITIVE_INFINITY) <= position) this.#heading += 1
-    return (headings[this.#heading]?.start ?? Number.POSITIVE_INFINITY) <= position
+  #standsAlone(position: number): boolean {
+    const { alone } = this.#lines
+    while ((alone[this.#alone]?.end ?? Number.POSITIVE_INFINITY) <= position) this.#alone += 1
+    return (alone[this.#alone]?.start ?? Number.POSITIVE_INFINITY) <= position
   }
 
   /** In a table a bare `|` ends the cell, and with it the code span (GFM 4.10). */

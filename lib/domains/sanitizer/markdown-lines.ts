@@ -13,22 +13,28 @@ type Fence = {
   inList: boolean
   mayOpen: boolean
   bare: boolean
+  /** With a `|` in its info string some readers take it for the head of a table. */
+  isRow: boolean
 }
 
-/** `ambiguous`: Markdown readers disagree from here on, so nothing after it may be taken for code. */
-export type FencedCode = { start: number; end: number } | 'unclosed' | 'ambiguous'
+/**
+ * `ambiguous`: readers of Markdown disagree from here on, so nothing after it may be taken for code; `doubtful`: it may
+ * be no fence but part of a paragraph.
+ */
+export type FencedCode = Range | 'unclosed' | 'doubtful' | 'ambiguous'
 
 export type Lines = {
   /** Offset of a fence's marks → what it opens, in order of appearance. */
   fences: ReadonlyMap<number, FencedCode>
-  headings: readonly Range[]
+  /** Lines whose code spans cannot go on in the next line. */
+  alone: readonly Range[]
   tables: readonly Range[]
 }
 
 const FENCE = /( *)(`{3,}(?=[^`\r\n]*(?:[\r\n]|$))|~{3,})/y
 const BARE = /[ \t]*(?=[\r\n]|$)/y
 const MARKER = /[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))/y
-const HEADING = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*#{1,6}[ \t]/y
+const PREFIX = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*(#{1,6}[ \t])?/y
 const RULER = /[-:| \t]+(?=[\r\n]|$)/y
 const TABBED_FENCE = /^ *\t[ \t]*(?:`{3}|~{3})/
 
@@ -40,7 +46,7 @@ function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | n
 /** Reads the blocks of a Markdown text that matter for telling code from prose (CommonMark 0.31; tables as in GFM). */
 export function readLines(text: string): Lines {
   const found: Fence[] = []
-  const headings: Range[] = []
+  const alone: Range[] = []
   const tables: Range[] = []
   let isListOpen = false
   let isTableOpen = false
@@ -69,23 +75,26 @@ export function readLines(text: string): Lines {
         inList: isListOpen && indent > 0,
         mayOpen: indent <= 3 || (isListOpen && (previous.isBlank || fits)),
         bare: matchAt(BARE, text, after) !== null,
+        isRow: text.slice(after, end).includes('|'),
       })
     }
-    if (matchAt(HEADING, text, start)) headings.push({ start, end })
+    // A heading ends with its line, and what is indented this far may be a block of code, which holds no spans.
+    const prefix = matchAt(PREFIX, text, start)
+    if (prefix?.[1] !== undefined || / {4}|\t/.test(prefix?.[0] ?? '')) alone.push({ start, end })
 
     const table = tables.at(-1)
     const ruler = isTableOpen ? '' : (matchAt(RULER, text, start)?.[0] ?? '')
     if (isTableOpen && table) {
       table.end = end
       isTableOpen = !isBlank
-    } else if (ruler.includes('|') && ruler.includes('-')) {
+    } else if (ruler.includes('-') && (ruler.includes('|') || text.slice(previous.start, start).includes('|'))) {
       tables.push({ start: previous.start, end })
       isTableOpen = true
     }
     previous = { start, isBlank, content: marker }
     start = end + newline[0].length
   }
-  return { fences: pair(text, found), headings, tables }
+  return { fences: pair(text, found), alone, tables }
 }
 
 function pair(text: string, found: readonly Fence[]): Map<number, FencedCode> {
@@ -105,7 +114,8 @@ function pair(text: string, found: readonly Fence[]): Map<number, FencedCode> {
 
 /** Inside a list a line that is indented less ends the item, and with it the fence: then the text is ambiguous. */
 function opened(text: string, fence: Fence, closer: Fence | undefined): FencedCode {
-  if (!closer) return 'unclosed'
+  if (!closer) return fence.indent > 3 ? 'doubtful' : 'unclosed'
+  if (fence.isRow) return 'ambiguous'
   const range = { start: fence.start, end: closer.start + closer.length }
   if (!fence.inList) return range
   if (!fence.mayOpen || closer.indent !== fence.indent) return 'ambiguous'

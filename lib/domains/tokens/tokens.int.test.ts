@@ -254,7 +254,7 @@ describe('the list', () => {
     await issuedAgent(app, ['read'])
     const made = [agent.tokenId]
     for (let n = 0; n < 4; n++) {
-      // Two of them at the same millisecond: the id decides.
+      // Two at a time in the same millisecond, and the end of a page between them: the id decides.
       if (n % 2 === 0) app.clock.advance(1)
       made.push((await created({ token: agent.token, body: { name: `token ${n}` } })).id)
     }
@@ -262,10 +262,10 @@ describe('the list', () => {
     let cursor: string | null = null
     do {
       const query: string = cursor === null ? '' : `&cursor=${cursor}`
-      const told = await app.fetch('GET', `/v1/auth/tokens?limit=2${query}`, { token: agent.token })
+      const told = await app.fetch('GET', `/v1/auth/tokens?limit=3${query}`, { token: agent.token })
       expect(told.text).not.toContain('api_key')
       const page = listTokens.output.parse(told.json)
-      expect(page).toMatchObject({ total: 5, limit: 2 })
+      expect(page).toMatchObject({ total: 5, limit: 3 })
       seen.push(...page.data.map(({ id }) => id))
       cursor = page.next_cursor
     } while (cursor !== null)
@@ -343,6 +343,28 @@ describe('rotation', () => {
     }
   })
 
+  test('does not save a token that a 429 revokes at the same moment', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const victim = await created({ token: agent.token })
+    const other = await app.db.pool.connect()
+    try {
+      await other.query('BEGIN')
+      await other.query(`UPDATE tokens SET revoked_at = $2, revoked_reason = 'rate_limit' WHERE id = $1`, [
+        victim.id,
+        app.clock.now(),
+      ])
+      const asked = rotate(victim.id, { token: agent.token })
+      const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+      await expect.poll(async () => (await rows(waiting)).length, { timeout: 10_000 }).toBe(1)
+      await other.query('COMMIT')
+      expect((await asked).status).toBe(409)
+    } finally {
+      other.release()
+    }
+    expect(await tokenRow(victim.id)).toMatchObject({ revoked_reason: 'rate_limit' })
+    expect(await active(agent.id)).toBe(1)
+  })
+
   test('is refused for a revoked and an expired token', async () => {
     const agent = await issuedAgent(app, ['read'])
     const revoked = await created({ token: agent.token })
@@ -418,6 +440,11 @@ describe('429s', () => {
     ).toEqual(Array(3).fill({ limit: 300, consumed: 301, ip: '192.0.2.7' }))
     const entries = await rows('SELECT * FROM audit_entries WHERE resource_id = $1', agent.tokenId)
     expect(entries).toMatchObject([{ action: 'update', agent_id: 'system:rate-limit', resource_type: 'token' }])
+    const mails = await rows(
+      `SELECT payload FROM graphile_worker._private_jobs WHERE payload ->> 'accountId' = $1`,
+      owner.accountId,
+    )
+    expect(mails).toMatchObject([{ payload: { kind: 'token-revoked', keyPrefix: agent.token.slice(0, 11) } }])
     expect(await refuse(agent.tokenId)).toBe(false)
     expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(3)
   })

@@ -19,10 +19,20 @@ function as(url: string, user: string, password: string): string {
   return own.href
 }
 
+const madeRole = (database: string, secret: string) => ({
+  name: `${database}_app`,
+  password: deriveKey(secret, 'kp postgres app role').toString('base64url'),
+})
+
+/** The URL of the role that {@link applicationAccess} makes; it works once an installation with this secret was started there. */
+export function madeRoleUrl(ownerUrl: string, secret: string): string {
+  const { name, password } = madeRole(decodeURIComponent(new URL(ownerUrl).pathname.slice(1)).slice(0, 59), secret)
+  return as(ownerUrl, name, password)
+}
+
 async function makeRole(owner: ClientBase, ownerUrl: string, secret: string): Promise<string> {
-  const { rows } = await owner.query<{ name: string }>('SELECT left(current_database(), 59) || $1 AS name', ['_app'])
-  const name = rows[0]?.name ?? 'kp_app'
-  const password = deriveKey(secret, 'kp postgres app role').toString('base64url')
+  const { rows } = await owner.query<{ name: string }>('SELECT left(current_database(), 59) AS name')
+  const { name, password } = madeRole(rows[0]?.name ?? 'kp', secret)
   const exists = await owner.query('SELECT FROM pg_roles WHERE rolname = $1', [name])
   const attributes = `LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE PASSWORD ${escapeLiteral(password)}`
   await owner.query(`${exists.rowCount ? 'ALTER' : 'CREATE'} ROLE ${escapeIdentifier(name)} ${attributes}`)

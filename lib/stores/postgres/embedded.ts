@@ -17,8 +17,8 @@ import { z } from 'zod'
 import { fullDisk, initialise, type Paths, paths, urlOf, whyNot } from './cluster.ts'
 import { DatabaseFault, errorCode } from './fault.ts'
 import { stopOrphan } from './orphan.ts'
-import { type OwnerLock, takeOwnerLock } from './owner-lock.ts'
-import { type Binaries, placement, type ServerAccount, serverAccount } from './server-account.ts'
+import { lockOwner, type OwnerLock, takeOwnerLock } from './owner-lock.ts'
+import { type Binaries, homeOf, placement, type ServerAccount, serverAccount } from './server-account.ts'
 
 export type EmbeddedDatabase = {
   pid: number
@@ -81,6 +81,22 @@ function preparePrivateFolder(folder: string, account: ServerAccount) {
   }
   chmodSync(folder, 0o700)
   if (account) chownSync(folder, account.uid, account.gid)
+}
+
+export type EmbeddedPlace = {
+  /** Has a cluster been made there? */
+  exists: boolean
+  /** The process that runs it now, undefined when nobody does. */
+  ownerPid: string | undefined
+  /** As {@link EmbeddedDatabase.ownerUrl}; for as long as it runs. */
+  ownerUrl(database: string): string
+}
+
+/** The embedded database of a data directory as another process may be running it. Starts, makes and takes nothing. */
+export async function findEmbedded(dataDir: string): Promise<EmbeddedPlace> {
+  const at = paths(homeOf(dataDir))
+  const exists = existsSync(join(at.data, 'PG_VERSION'))
+  return { exists, ownerPid: exists ? await lockOwner(at.run) : undefined, ownerUrl: (database) => urlOf(at, database) }
 }
 
 type Launch = { child: ChildProcess; exited: Promise<void>; hasEnded(): boolean; said(): string }

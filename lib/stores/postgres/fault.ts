@@ -10,6 +10,7 @@ export type DatabaseFaultCode =
   | 'ACCESS_DENIED'
   | 'NO_DATABASE'
   | 'NO_ROLE'
+  | 'NOT_PREPARED'
   | 'FOREIGN_DATABASE'
   | 'SCHEMA_NEWER'
   | 'MIGRATION_CHANGED'

@@ -1,6 +1,10 @@
 import type { Env } from '#lib/env.ts'
 import { installationSecret } from '#lib/secret.ts'
-import { type EmbeddedDatabase, startEmbedded } from './embedded.ts'
+import { madeRoleUrl } from './application-role.ts'
+import { withConnection } from './connection.ts'
+import { type EmbeddedDatabase, findEmbedded, startEmbedded } from './embedded.ts'
+import { DatabaseFault } from './fault.ts'
+import { historyDifference } from './migration-history.ts'
 import { type PreparedDatabase, prepareDatabase } from './preparation.ts'
 
 export type Installation = PreparedDatabase & {
@@ -27,4 +31,62 @@ export async function openInstallation(settings: Settings): Promise<Installation
     await embedded.stop()
     throw error
   }
+}
+
+export type JoinedInstallation = {
+  appUrl: string
+  ownerUrl: string
+  /** Ends what joining had to start; the installation itself goes on. */
+  leave(): Promise<void>
+}
+
+const notPrepared = (why: string) =>
+  new DatabaseFault('NOT_PREPARED', `${why} Run npm start, which prepares it, then repeat this.`)
+
+/** The application's URL of a server that was given: its own role, the one that was made for it, or the owner's where none could be. */
+async function givenAppUrl(ownerUrl: string, appUrl: string | undefined, secret: string): Promise<string> {
+  if (appUrl && new URL(appUrl).username !== new URL(ownerUrl).username) return appUrl
+  const made = madeRoleUrl(appUrl ?? ownerUrl, secret)
+  try {
+    await withConnection(made, (client) => client.query('SELECT 1'))
+    return made
+  } catch (error) {
+    if (error instanceof DatabaseFault && error.code === 'ACCESS_DENIED') return appUrl ?? ownerUrl
+    throw error
+  }
+}
+
+async function checkPrepared(appUrl: string): Promise<void> {
+  const difference = await withConnection(appUrl, (client) => historyDifference(client))
+  if (!difference) throw notPrepared('The database is empty.')
+  if (difference.unknown.length > 0)
+    throw new DatabaseFault('SCHEMA_NEWER', `The database is newer than this version of KnowledgePulse (it has ${difference.unknown.at(-1)}). Run this with the newer version.`)
+  if (difference.missing.length > 0) throw notPrepared(`The database lacks ${difference.missing.length} migrations of this version.`)
+}
+
+/**
+ * The database of an installation that may be running: joined where it runs, started for a while where it is ours and stands still.
+ * Migrates nothing under a running application and makes no new installation.
+ * @throws DatabaseFault NOT_PREPARED, SCHEMA_NEWER, UNREACHABLE, ACCESS_DENIED
+ */
+export async function joinInstallation(settings: Settings): Promise<JoinedInstallation> {
+  const { DATABASE_URL, DATABASE_MIGRATION_URL, KP_DATA_DIR } = settings
+  const givenUrl = DATABASE_MIGRATION_URL ?? DATABASE_URL
+  const leave = async () => {}
+  if (givenUrl) {
+    const secret = installationSecret(KP_DATA_DIR, settings.KP_SECRET)
+    const appUrl = await givenAppUrl(givenUrl, DATABASE_URL, secret)
+    await checkPrepared(appUrl)
+    return { appUrl, ownerUrl: givenUrl, leave }
+  }
+  const place = await findEmbedded(KP_DATA_DIR)
+  if (!place.exists) throw notPrepared(`There is no installation in ${KP_DATA_DIR} yet.`)
+  if (place.ownerPid === undefined) {
+    const { appUrl, ownerUrl, embedded } = await openInstallation(settings)
+    return { appUrl, ownerUrl, leave: async () => embedded?.stop() }
+  }
+  const ownerUrl = place.ownerUrl('kp')
+  const appUrl = madeRoleUrl(ownerUrl, installationSecret(KP_DATA_DIR, settings.KP_SECRET))
+  await checkPrepared(appUrl)
+  return { appUrl, ownerUrl, leave }
 }

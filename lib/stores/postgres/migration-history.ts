@@ -58,6 +58,28 @@ async function appliedMigrations(client: ClientBase): Promise<Applied[] | undefi
   return undefined
 }
 
+export type HistoryDifference = {
+  /** Here and not in the database. */
+  missing: string[]
+  /** In the database and not here: it was made by a newer version. */
+  unknown: string[]
+}
+
+/** How the database's history differs from prisma/migrations; undefined where it has none. Changes nothing. */
+export async function historyDifference(
+  client: ClientBase,
+  local: Migration[] = localMigrations(),
+): Promise<HistoryDifference | undefined> {
+  const found = await appliedMigrations(client)
+  if (found === undefined) return undefined
+  const applied = new Set(found.filter(({ isFinished }) => isFinished).map(({ name }) => name))
+  const known = new Set(local.map(({ name }) => name))
+  return {
+    missing: [...known].filter((name) => !applied.has(name)),
+    unknown: [...applied].filter((name) => !known.has(name)),
+  }
+}
+
 /**
  * Applies what `local` holds and the database lacks, in order, each in one transaction together with its entry in the history: a
  * kill at any moment leaves a migration whole or not begun. (Prisma's engine writes the entry beside it, and needs a person when

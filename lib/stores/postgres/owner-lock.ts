@@ -37,6 +37,9 @@ const holder = (path: string): Promise<string | undefined> =>
       .on('close', end)
   })
 
+/** The pid of the process that owns the folder (`unknown` if it does not say), undefined when nobody does. Takes nothing. */
+export const lockOwner = (folder: string): Promise<string | undefined> => holder(join(folder, 'owner'))
+
 const taken = (pid: string) =>
   new DatabaseFault(
     'ALREADY_RUNNING',

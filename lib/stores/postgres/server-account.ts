@@ -55,13 +55,21 @@ function canReach(account: ServerAccount, path: string): boolean {
 
 export type Placement = { home: string; binaries: Binaries; notice?: string }
 
+const locationOf = (dataDir: string): string => join(dataDir, 'pgdata.location')
+
+/** Where the database's files of an installation are, once it has been started; makes nothing. */
+export function homeOf(dataDir: string): string {
+  const marker = locationOf(dataDir)
+  return existsSync(marker) ? readFileSync(marker, 'utf8').trim() : resolve(dataDir)
+}
+
 /**
  * Where data and binaries live: in `dataDir` and node_modules, unless the server's account cannot get there (a checkout in
  * root's home, mode 0700). Then below /var/lib/knowledgepulse; `dataDir` remembers where, so that deleting it still means a
  * fresh start.
  */
 export function placement(dataDir: string, packaged: Binaries, account: ServerAccount): Placement {
-  const marker = join(dataDir, 'pgdata.location')
+  const marker = locationOf(dataDir)
   const isPlaced = existsSync(marker)
   if (!isPlaced && canReach(account, dirname(packaged.postgres)) && canReach(account, dataDir)) {
     return { home: resolve(dataDir), binaries: packaged }

@@ -1,0 +1,79 @@
+import { rmSync } from 'node:fs'
+import { mkdtemp } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
+import { startTemporary } from '#lib/stores/postgres/temporary.ts'
+import type { Target } from './load.ts'
+import { trace } from './trace.ts'
+
+const SECRET = 'only for the databases of one measurement'
+/** Beyond what any machine can send in a minute: what is measured must not be a refusal. */
+const LIMIT = 100_000_000
+
+export interface Installation {
+  ownerUrl: string
+  appUrl: string
+  /** What its servers are started with. Limits are counted in memory, as in any installation of one process. */
+  env: Record<string, string>
+}
+
+/** One cluster with an installation's settings (every commit is on the disk before it is answered), and databases in it. */
+export async function startCluster(scope: AsyncDisposableStack): Promise<(name: string) => Promise<Installation>> {
+  const cluster = await startTemporary({ isDurable: true })
+  scope.defer(() => cluster.stop())
+  return async (name) => {
+    const ownerUrl = cluster.ownerUrl(name)
+    const { appUrl } = await prepareDatabase({ ownerUrl, secret: SECRET, mayCreateDatabase: true })
+    const dataDir = await mkdtemp(join(tmpdir(), 'kp-bench-'))
+    scope.defer(() => rmSync(dataDir, { recursive: true, force: true }))
+    return { ownerUrl, appUrl, env: { DATABASE_URL: appUrl, KP_DATA_DIR: dataDir, KP_SECRET: SECRET, KP_LIMITS: 'memory' } }
+  }
+}
+
+export interface Agent {
+  id: string
+  token: string
+  /** A unit that it stored. */
+  unitId: string
+}
+
+async function post<T>(url: string, body: unknown, schema: z.ZodType<T>, headers: Record<string, string> = {}): Promise<T> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${url} answered ${response.status}: ${text}`)
+  return schema.parse(JSON.parse(text))
+}
+
+const Registered = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
+const Stored = z.object({ data: z.object({ id: z.string() }) })
+
+/** Registers an agent at a running server, gives it limits of its own, and stores one unit. */
+export async function registerAgent(url: string, { ownerUrl }: Installation): Promise<Agent> {
+  const { data } = await post(`${url}/v1/auth/register`, { scopes: ['read', 'write'] }, Registered)
+  await withConnection(ownerUrl, (owner) =>
+    owner.query(`UPDATE agents SET tier = 'enterprise', reads_per_minute = $2, writes_per_minute = $2 WHERE id = $1`, [data.agent_id, LIMIT]),
+  )
+  const unit = await post(`${url}/v1/knowledge`, trace, Stored, { Authorization: `Bearer ${data.api_key}` })
+  return { id: data.agent_id, token: data.api_key, unitId: unit.data.id }
+}
+
+export const readTarget = (url: string, { token, unitId }: Agent): Target => ({
+  url: `${url}/v1/knowledge/${unitId}`,
+  method: 'GET',
+  headers: { Authorization: `Bearer ${token}` },
+  status: 200,
+})
+export const contributeTarget = (url: string, { token }: Agent): Target => ({
+  url: `${url}/v1/knowledge`,
+  method: 'POST',
+  headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+  body: JSON.stringify(trace),
+  status: 201,
+})

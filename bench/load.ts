@@ -1,0 +1,29 @@
+import autocannon from 'autocannon'
+
+export const CONNECTIONS = 32
+
+export interface Target {
+  url: string
+  method: 'GET' | 'POST'
+  headers?: Record<string, string>
+  body?: string
+  /** The one answer that counts; any other fails the run. */
+  status: number
+}
+export interface Load {
+  perSecond: number
+  answered: number
+}
+
+/** Asks as fast as answers come, over 32 connections kept alive, for so many seconds. Throws when an answer is not the expected one. */
+export async function load({ status, ...target }: Target, seconds: number): Promise<Load> {
+  const result = await autocannon({ ...target, connections: CONNECTIONS, duration: seconds, sampleInt: 100 })
+  const { statusCodeStats = {}, errors, timeouts } = result
+  const answered = statusCodeStats[status]?.count ?? 0
+  const others = Object.keys(statusCodeStats).filter((code) => code !== String(status))
+  if (others.length > 0 || errors > 0 || timeouts > 0 || answered === 0)
+    throw new Error(
+      `${target.method} ${target.url}: ${answered} answers of ${status}, others ${JSON.stringify(statusCodeStats)}, ${errors} errors, ${timeouts} timeouts`,
+    )
+  return { perSecond: answered / result.duration, answered }
+}

@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const PATIENCE = 60_000
+
+export interface Server {
+  url: string
+  pid: number
+}
+export interface ServerOptions {
+  name: string
+  /** What Node runs; `port` is a free one. */
+  command(port: number): string[]
+  /** All of its environment beside PATH and HOME: settings of the person's own would distort what is measured. */
+  env: Record<string, string>
+  /** Answers with 2xx once it serves. */
+  readyPath: string
+}
+
+export async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1')
+  await once(probe, 'listening')
+  const address = probe.address()
+  await new Promise((closed) => probe.close(closed))
+  if (address === null || typeof address === 'string') throw new Error('no port is free')
+  return address.port
+}
+
+/** Resolves when `url` answers 2xx; throws after a minute, or when `hasEnded` says that nobody will. */
+export async function answers(url: string, hasEnded: () => boolean, patience = PATIENCE): Promise<void> {
+  const giveUp = performance.now() + patience
+  for (;;) {
+    const isUp = await fetch(url).then(
+      (response) => response.ok,
+      () => false,
+    )
+    if (isUp) return
+    if (hasEnded() || performance.now() > giveUp) throw new Error(`${url} did not come to answer`)
+    await delay(20)
+  }
+}
+
+/** A server in a process of its own, in production mode, on 127.0.0.1; stopped with the scope. */
+export async function startServer(scope: AsyncDisposableStack, options: ServerOptions): Promise<Server> {
+  const port = await freePort()
+  const { PATH = '', HOME = '' } = process.env
+  const child = spawn(process.execPath, options.command(port), {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { PATH, HOME, ...options.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1', HOST: '127.0.0.1', PORT: String(port) },
+  })
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null
+  const exited = once(child, 'exit')
+  scope.defer(async () => {
+    if (hasEnded()) return
+    child.kill('SIGTERM')
+    const insist = setTimeout(() => child.kill('SIGKILL'), 15_000)
+    await exited
+    clearTimeout(insist)
+  })
+  const url = `http://127.0.0.1:${port}`
+  await answers(url + options.readyPath, hasEnded)
+  return { url, pid: child.pid ?? 0 }
+}
+
+/** Ours as in production: the front answers the API, in the process that also holds Next. */
+export const startFront = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
+  startServer(scope, { name: 'front', command: () => ['bin/server.ts'], env, readyPath: '/ready' })
+
+const next = 'node_modules/next/dist/bin/next'
+
+/** Plain Next, as some hosts run it: the same operations through their route.ts files. */
+export const startNext = (scope: AsyncDisposableStack, env: Record<string, string>, folder = '.', readyPath = '/ready'): Promise<Server> =>
+  startServer(scope, {
+    name: 'next',
+    command: (port) => [next, 'start', folder, '--hostname', '127.0.0.1', '--port', String(port)],
+    env,
+    readyPath,
+  })

@@ -1,0 +1,25 @@
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { Finding } from './receipt-check.ts'
+import type { Terminal } from './terminal.ts'
+
+const day = (at: string): string => at.slice(0, 10)
+
+/** What a receipt says, in words. */
+export function printReceipt(terminal: Terminal, receipt: Receipt): void {
+  terminal.line(terminal.bold(`Receipt ${receipt.receipt_id}`), ` of ${receipt.issuer}`)
+  terminal.line(`  Erased ${receipt.deleted_id} at ${receipt.deleted_at} (${receipt.reason})`)
+  for (const { store, what, found, deleted, residue, verified_at } of receipt.stores)
+    terminal.line(
+      `  ${store}: ${what}: ${found} found, ${deleted} deleted, ${residue} left when searched again at ${verified_at}`,
+    )
+  for (const { what, ground, until } of receipt.retained)
+    terminal.line(
+      terminal.dim(`  Kept ${until === null ? 'for ever' : `until ${day(until)}`}: ${what}. Ground: ${ground}`),
+    )
+  for (const { what, until } of receipt.physical)
+    terminal.line(terminal.dim(`  Lingers${until === null ? '' : ` until ${day(until)}`}: ${what}`))
+}
+
+export function printFindings(terminal: Terminal, findings: readonly Finding[]): void {
+  for (const { ok, text } of findings) terminal.line(ok ? terminal.good('✓ ') : terminal.bad('✗ '), text)
+}

@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { readReceipt } from '#lib/domains/erasure/contract.ts'
+import { PublicKey } from '#lib/domains/erasure/signing.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import { parsedJson } from './config.ts'
+import { exitCodes, Failure, usageFailure } from './failure.ts'
+import { saveReceipt } from './knowledge.ts'
+import { readPin } from './pins.ts'
+import { asReceipt, checkReceipt, type TrustedKeys } from './receipt-check.ts'
+import { printFindings, printReceipt } from './receipt-print.ts'
+import type { Session } from './session.ts'
+import { readStdin } from './terminal.ts'
+import { trust } from './trust.ts'
+
+const KeySet = z.object({ keys: z.array(PublicKey).min(1) })
+
+async function get(session: Session, id: string, output: string | undefined): Promise<void> {
+  const { terminal, command } = session
+  const { body } = await session.call(readReceipt, { params: { id } })
+  const read = asReceipt(body)
+  if ('fault' in read) throw new Failure('bad_receipt', `The registry's answer is not understood. ${read.fault}`)
+  if (output !== undefined) saveReceipt(session.pathOf(output), read.receipt)
+  terminal.document(read.receipt)
+  printReceipt(terminal, read.receipt)
+  if (output !== undefined) terminal.note(`Written to ${output}. Check it: ${command(`receipts verify ${output}`)}`)
+}
+
+/** Keys from before the receipt: the file that was named, else the pin of the registry that the receipt names. */
+function keysFor(session: Session, receipt: Receipt, keysFile: string | undefined): TrustedKeys {
+  const { command } = session
+  if (keysFile !== undefined) {
+    const set = parsedJson(readFileSync(session.pathOf(keysFile), 'utf8'), KeySet)
+    if (!set) throw usageFailure(`${keysFile} is not a set of signing keys (JWK Set, RFC 7517).`)
+    return set
+  }
+  if (!URL.canParse(receipt.issuer))
+    throw new Failure('bad_receipt', 'It names no registry as its issuer, so there are no keys to check it with.')
+  const pin = readPin(session.folder, receipt.issuer)
+  if (pin) return { keys: pin.keys, url: pin.url }
+  throw new Failure(
+    'not_pinned',
+    `No signing keys are pinned for ${receipt.issuer}, so nobody can say whether the receipt is good. A key that comes with a receipt proves nothing.`,
+    {
+      advice: `If you trust that address: ${command(`receipts trust ${receipt.issuer}`)}. Or name a file of keys that you already have: --keys jwks.json`,
+    },
+  )
+}
+
+async function verify(session: Session, file: string, keysFile: string | undefined): Promise<void> {
+  const { terminal } = session
+  const text = file === '-' ? await readStdin('A receipt') : readFileSync(session.pathOf(file), 'utf8')
+  const value = parsedJson(text, z.unknown())
+  const read = value === undefined ? { fault: 'It is not JSON.' } : asReceipt(value)
+  if ('fault' in read) {
+    terminal.document({ data: { valid: false, findings: [{ ok: false, text: read.fault }] } })
+    printFindings(terminal, [{ ok: false, text: read.fault }])
+    process.exitCode = exitCodes.failed
+    return
+  }
+  const { receipt } = read
+  const { ok, findings, kid } = await checkReceipt(receipt, keysFor(session, receipt, keysFile))
+  terminal.document({
+    data: {
+      valid: ok,
+      receipt_id: receipt.receipt_id,
+      issuer: receipt.issuer,
+      deleted_id: receipt.deleted_id,
+      kid: kid ?? null,
+      findings,
+    },
+  })
+  printFindings(terminal, findings)
+  if (ok) printReceipt(terminal, receipt)
+  terminal.line(ok ? terminal.good('✓ The receipt holds.') : terminal.bad('✗ The receipt does not hold.'))
+  process.exitCode = ok ? exitCodes.done : exitCodes.failed
+}
+
+async function trustKeys(session: Session, replace: boolean): Promise<void> {
+  const { terminal, url } = session
+  const { verdict, keys, added } = await trust(session, replace)
+  terminal.document({ data: { url, verdict, kids: keys.map(({ kid }) => kid), added: added.map(({ kid }) => kid) } })
+  const said = {
+    pinned: `Pinned the keys that ${url} signs receipts with.`,
+    extended: `${url} has rotated its keys; the new ones are pinned beside the old.`,
+    same: `Nothing changed: the keys of ${url} are those that you pinned.`,
+    altered: '',
+    vanished: '',
+  }
+  terminal.line(terminal.good('✓ '), said[verdict])
+  for (const { kid } of keys)
+    terminal.line(`  ${kid}${verdict === 'extended' && added.some((one) => one.kid === kid) ? '  (new)' : ''}`)
+  if (verdict === 'pinned')
+    terminal.note('Compare them with what whoever runs the registry tells you, if you can reach them another way.')
+}
+
+/** Deletion receipts: get, verify, trust. */
+export function receiptCommands(program: Command, begin: (url?: string) => Session): void {
+  const receipts = program
+    .command('receipts')
+    .summary('fetch and check deletion receipts')
+    .description(
+      'Deletion receipts are signed. They are checked offline, against keys that were pinned before.\n\nExample:\n  kp receipts verify receipt.json',
+    )
+  receipts
+    .command('get')
+    .summary('fetch a receipt by its id')
+    .description(
+      'Fetches a receipt. Knowing its id is the right to read it; no token is needed.\n\nExample:\n  kp receipts get rcpt_0123456789abcdefABCDEF --output receipt.json',
+    )
+    .argument('<receipt-id>', 'such as rcpt_…')
+    .option('--output <file>', 'write it there; the file must not exist yet')
+    .action((id: string, options: { output?: string }) => get(begin(), id, options.output))
+  receipts
+    .command('verify')
+    .summary('check a receipt, offline')
+    .description(
+      'Checks that a receipt was signed by a pinned key of the registry that it names, was not changed since, and says that nothing is left. Asks nobody. Exit code 0 when it holds, 1 when not.\n\nExample:\n  kp receipts verify receipt.json\n  kp receipts verify receipt.json --keys jwks.json',
+    )
+    .argument('<file>', 'the receipt, or - for standard input')
+    .option('--keys <file>', 'check with the keys in this file (JWK Set) instead of the pinned ones')
+    .action((file: string, options: { keys?: string }) => verify(begin(), file, options.keys))
+  receipts
+    .command('trust')
+    .summary('pin the keys that a registry signs with')
+    .description(
+      'Pins a registry’s signing keys on this machine. Where some are pinned, it says what changed: new keys beside the old are taken, other keys under known ids, or none of the known ones, are refused.\n\nExample:\n  kp receipts trust https://registry.example.org',
+    )
+    .argument('[url]', 'the registry (default: the one you are signed in to)')
+    .option('--replace', 'take the keys as they are now, in place of all that were pinned')
+    .action((url: string | undefined, options: { replace?: boolean }) =>
+      trustKeys(begin(url), options.replace ?? false),
+    )
+}

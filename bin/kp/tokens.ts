@@ -1,0 +1,169 @@
+import type { Command } from 'commander'
+import type { Received } from '#lib/client/request.ts'
+import {
+  createToken,
+  listTokens,
+  readSelf,
+  revokeByPrefix,
+  revokeToken,
+  rotateToken,
+} from '#lib/domains/tokens/contract.ts'
+import { type Overlap, overlaps } from '#lib/domains/tokens/rules.ts'
+import { scopesOf } from './account.ts'
+import { usageFailure } from './failure.ts'
+import type { Session } from './session.ts'
+
+type Issued = Received<typeof createToken>['body']
+
+const isOverlap = (text: string): text is Overlap => Object.hasOwn(overlaps, text)
+
+function printKey(session: Session, { data }: Issued): void {
+  const { terminal } = session
+  terminal.line(
+    terminal.good('✓ '),
+    `Token ${data.id} of ${data.agent_id} (${data.scopes.join(', ')}), ${data.expires_at ? `until ${data.expires_at}` : 'without an end'}`,
+  )
+  terminal.line(terminal.bold(data.api_key))
+  terminal.note('Keep it: it is shown this once.')
+}
+
+async function list(session: Session, agent: string | undefined): Promise<void> {
+  const { terminal } = session
+  const rows: Received<typeof listTokens>['body']['data'] = []
+  let cursor: string | undefined
+  do {
+    const { body } = await session.call(listTokens, {
+      query: { limit: 100, ...(agent !== undefined && { agent_id: agent }), ...(cursor !== undefined && { cursor }) },
+    })
+    rows.push(...body.data)
+    cursor = body.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  terminal.document({ data: rows, total: rows.length })
+  terminal.table(
+    ['ID', 'KEY', 'STATE', 'SCOPES', 'LAST USED', 'EXPIRES', 'NAME'],
+    rows.map((row) => [
+      row.id,
+      `${row.key_prefix}…`,
+      row.state,
+      row.scopes.join(','),
+      row.last_used_at?.slice(0, 16) ?? 'never',
+      row.expires_at?.slice(0, 16) ?? '–',
+      row.name ?? '',
+    ]),
+  )
+}
+
+interface CreateOptions {
+  name?: string
+  scopes?: string
+  expiresInDays?: string
+  agent?: string
+}
+
+async function create(session: Session, { name, scopes, expiresInDays, agent }: CreateOptions): Promise<void> {
+  const days = expiresInDays === undefined ? undefined : Number(expiresInDays)
+  if (days !== undefined && !Number.isInteger(days))
+    throw usageFailure(`--expires-in-days takes a whole number; "${expiresInDays}" is none.`)
+  const { body } = await session.call(createToken, {
+    body: {
+      ...(agent !== undefined && { agent_id: agent }),
+      ...(name !== undefined && { name }),
+      ...(scopes !== undefined && { scopes: scopesOf(scopes) }),
+      ...(days !== undefined && { expires_in_days: days }),
+    },
+  })
+  session.terminal.document(body)
+  printKey(session, body)
+}
+
+/** The id of the token that is in use. */
+async function ownId(session: Session): Promise<string | undefined> {
+  return (await session.call(readSelf)).body.data.token?.id
+}
+
+async function rotate(
+  session: Session,
+  named: string | undefined,
+  { overlap = '0s', showKey }: { overlap?: string; showKey?: boolean },
+): Promise<void> {
+  if (!isOverlap(overlap))
+    throw usageFailure(`--overlap takes ${Object.keys(overlaps).join(', ')}; "${overlap}" is none.`)
+  const { terminal, usesStored, url, stored } = session
+  const own = await ownId(session)
+  const id = named ?? own
+  if (id === undefined) throw usageFailure('Which token? Give its id.')
+  const isStored = usesStored && id === own
+  if (isStored) session.checkStorage()
+  const { body } = await session.call(rotateToken, { params: { id }, body: { overlap } })
+  const { api_key: key, ...rest } = body.data
+  if (!isStored) {
+    terminal.document(body)
+    printKey(session, body)
+    return
+  }
+  session.remember({ url: stored?.url ?? url, token: key, agent_id: rest.agent_id, key_prefix: rest.key_prefix })
+  terminal.document({ ...body, data: { ...rest, ...(showKey && { api_key: key }) } })
+  terminal.line(
+    terminal.good('✓ '),
+    `Your token is now ${showKey ? key : `${rest.key_prefix}…`}, kept in ${session.folder}; the old one ${overlap === '0s' ? 'is revoked' : `works for ${overlap} more`}.`,
+  )
+}
+
+async function revoke(session: Session, which: string): Promise<void> {
+  const { terminal, usesStored, stored } = session
+  const byPrefix = /^kp_[0-9A-Za-z]{8}$/.test(which)
+  if (!byPrefix && which.startsWith('kp_'))
+    throw usageFailure('Give the token’s id or the first 11 characters of its key, never a whole key.')
+  const isOwn = byPrefix ? which === stored?.key_prefix : (await ownId(session)) === which
+  if (byPrefix) await session.call(revokeByPrefix, { body: { key_prefix: which } })
+  else await session.call(revokeToken, { params: { id: which } })
+  const isForgotten = isOwn && usesStored && session.forget()
+  terminal.document({ data: { revoked: which, signed_out: isForgotten } })
+  terminal.line(terminal.good('✓ '), `${which} is revoked: it is refused from now on, everywhere.`)
+  if (isForgotten) terminal.note('It was the token stored here, so you are signed out.')
+}
+
+/** Tokens of one's own: list, create, rotate, revoke. */
+export function tokenCommands(program: Command, begin: () => Session): void {
+  const tokens = program
+    .command('tokens')
+    .summary('list, create, rotate and revoke tokens')
+    .description('Tokens of your agent. A key is shown once, when it is made.\n\nExample:\n  kp tokens list')
+  tokens
+    .command('list')
+    .summary('show tokens, newest first')
+    .description(
+      'Shows the tokens of your agent: what they may, when they were used, and whether they still work.\n\nExample:\n  kp tokens list',
+    )
+    .option('--agent <id>', 'of this agent; an admin may name any')
+    .action((options: { agent?: string }) => list(begin(), options.agent))
+  tokens
+    .command('create')
+    .summary('make one more token')
+    .description(
+      'Makes a token and prints it, once. It may do no more than the one that asks.\n\nExample:\n  kp tokens create --name laptop --scopes read --expires-in-days 30',
+    )
+    .option('--name <name>', 'to recognise it by')
+    .option('--scopes <list>', 'read, write, admin, with commas between (default: read)')
+    .option('--expires-in-days <days>', 'how long it works (default: without an end)')
+    .option('--agent <id>', 'for this agent; an admin may name any')
+    .action((options: CreateOptions) => create(begin(), options))
+  tokens
+    .command('rotate')
+    .summary('replace a token by a new one')
+    .description(
+      'Replaces a token. Your own is replaced on this machine too; the key of another is printed, once.\n\nExample:\n  kp tokens rotate --overlap 15m',
+    )
+    .argument('[id]', 'the token’s id (default: the one in use)')
+    .option('--overlap <time>', `how long the old key still works: ${Object.keys(overlaps).join(', ')} (default: 0s)`)
+    .option('--show-key', 'print your own new key as well')
+    .action((id: string | undefined, options: { overlap?: string; showKey?: boolean }) => rotate(begin(), id, options))
+  tokens
+    .command('revoke')
+    .summary('end a token at once')
+    .description(
+      'Revokes a token: it is refused from the very next request on, everywhere.\n\nExample:\n  kp tokens revoke kp_3fK9aZ1q',
+    )
+    .argument('<id-or-prefix>', 'the token’s id, or the first 11 characters of its key')
+    .action((which: string) => revoke(begin(), which))
+}

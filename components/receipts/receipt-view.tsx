@@ -1,0 +1,127 @@
+import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { CodeBlock } from '#components/ui/code-block.tsx'
+import { Section } from '#components/ui/page.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { PlainLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+
+/** Stacked on a phone, where the column's name stands before each fact. */
+function Table({ columns, rows }: { columns: string[]; rows: { key: string; cells: ReactNode[] }[] }) {
+  return (
+    <table className="w-full border-collapse text-left max-sm:block">
+      <thead className="max-sm:sr-only">
+        <tr>
+          {columns.map((column) => (
+            <th key={column} scope="col" className="border-b border-line py-1.5 pr-4 font-medium text-quiet">
+              {column}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody className="max-sm:block">
+        {rows.map(({ key, cells }) => (
+          <tr key={key} className="border-b border-line max-sm:grid max-sm:gap-0.5 max-sm:py-2">
+            {cells.map((cell, index) => (
+              <td key={columns[index]} className="py-2 pr-4 align-top [overflow-wrap:anywhere] max-sm:flex max-sm:gap-2 max-sm:py-0">
+                <span aria-hidden className="min-w-24 text-quiet sm:hidden print:hidden">
+                  {columns[index]}
+                </span>
+                <span>{cell}</span>
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  )
+}
+
+export function ReceiptView({ receipt }: { receipt: Receipt }) {
+  const t = useTranslations('receipt')
+  const until = (at: string | null) => (at === null ? t('noEnd') : <Time at={at} />)
+  const facts: [string, ReactNode][] = [
+    [t('deletedId'), <ShortId key="id" id={receipt.deleted_id} what={t('deletedId')} />],
+    [t('deletedAt'), <Time key="at" at={receipt.deleted_at} />],
+    [t('signedAt'), <Time key="signed" at={receipt.signed_at} />],
+    [t('issuer'), receipt.issuer],
+    [t('id'), <ShortId key="receipt" id={receipt.receipt_id} what={t('id')} />],
+  ]
+  return (
+    <>
+      <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[max-content_1fr] [&_dd]:min-w-0 [&_dd]:[overflow-wrap:anywhere] [&_dt]:text-quiet">
+        {facts.map(([name, value]) => (
+          <div key={name} className="contents">
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <Section id="stores" title={t('stores')} lead={t('storesLead')}>
+        <Table
+          columns={[t('store'), t('what'), t('found'), t('deleted'), t('left'), t('checkedAt')]}
+          rows={receipt.stores.map((store) => ({
+            key: store.holder,
+            cells: [
+              store.store,
+              <span key="what" lang="en">
+                {store.what}
+              </span>,
+              store.found,
+              store.deleted,
+              store.residue,
+              <Time key="at" at={store.verified_at} />,
+            ],
+          }))}
+        />
+      </Section>
+      <Section id="retained" title={t('retained')} lead={t('retainedLead')}>
+        <Table
+          columns={[t('what'), t('ground'), t('until')]}
+          rows={receipt.retained.map((entry) => ({
+            key: entry.what,
+            cells: [
+              <span key="what" lang="en">
+                {entry.what}
+              </span>,
+              <span key="ground" lang="en">
+                {entry.ground}
+              </span>,
+              until(entry.until),
+            ],
+          }))}
+        />
+      </Section>
+      <Section id="physical" title={t('physical')} lead={t('physicalLead')}>
+        <Table
+          columns={[t('what'), t('until')]}
+          rows={receipt.physical.map((entry) => ({
+            key: entry.what,
+            cells: [
+              <span key="what" lang="en">
+                {entry.what}
+              </span>,
+              until(entry.until),
+            ],
+          }))}
+        />
+      </Section>
+      <Section id="verify" title={t('verify')} lead={t('verifyLead')}>
+        <CodeBlock code={`npm run kp -- receipts verify ${receipt.receipt_id}`} what={t('command')} />
+        <p>
+          {t.rich('verifyOffline', {
+            file: (text) => <PlainLink href={`/v1/receipts/${receipt.receipt_id}`}>{text}</PlainLink>,
+            keys: (text) => <PlainLink href="/.well-known/jwks.json">{text}</PlainLink>,
+          })}
+        </p>
+        <details>
+          <summary className="cursor-pointer">{t('signature')}</summary>
+          <div className="pt-2">
+            <CodeBlock code={receipt.jws} what={t('signature')} />
+          </div>
+        </details>
+      </Section>
+    </>
+  )
+}

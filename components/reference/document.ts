@@ -1,0 +1,133 @@
+import { z } from 'zod'
+
+/** What the page reads of a JSON Schema; other keywords are left alone. */
+export interface Schema {
+  $ref?: string | undefined
+  type?: string | string[] | undefined
+  description?: string | undefined
+  enum?: unknown[] | undefined
+  const?: unknown
+  default?: unknown
+  format?: string | undefined
+  pattern?: string | undefined
+  minimum?: number | undefined
+  maximum?: number | undefined
+  minLength?: number | undefined
+  maxLength?: number | undefined
+  minItems?: number | undefined
+  maxItems?: number | undefined
+  properties?: Record<string, Schema> | undefined
+  required?: string[] | undefined
+  items?: Schema | undefined
+  additionalProperties?: boolean | Schema | undefined
+  anyOf?: Schema[] | undefined
+  oneOf?: Schema[] | undefined
+  allOf?: Schema[] | undefined
+}
+const Schema: z.ZodType<Schema> = z.lazy(() =>
+  z.looseObject({
+    $ref: z.string().optional(),
+    type: z.union([z.string(), z.array(z.string())]).optional(),
+    description: z.string().optional(),
+    enum: z.array(z.unknown()).optional(),
+    format: z.string().optional(),
+    pattern: z.string().optional(),
+    minimum: z.number().optional(),
+    maximum: z.number().optional(),
+    minLength: z.number().optional(),
+    maxLength: z.number().optional(),
+    minItems: z.number().optional(),
+    maxItems: z.number().optional(),
+    properties: z.record(z.string(), Schema).optional(),
+    required: z.array(z.string()).optional(),
+    items: Schema.optional(),
+    additionalProperties: z.union([z.boolean(), Schema]).optional(),
+    anyOf: z.array(Schema).optional(),
+    oneOf: z.array(Schema).optional(),
+    allOf: z.array(Schema).optional(),
+  }),
+)
+const Content = z.record(z.string(), z.looseObject({ schema: Schema.optional() }))
+const Parameter = z.looseObject({
+  name: z.string(),
+  in: z.enum(['path', 'query', 'header', 'cookie']),
+  required: z.boolean().default(false),
+  description: z.string().optional(),
+  schema: Schema.optional(),
+})
+const Operation = z.looseObject({
+  operationId: z.string(),
+  summary: z.string(),
+  description: z.string().optional(),
+  tags: z.array(z.string()).default([]),
+  'x-permission': z.string(),
+  parameters: z.array(Parameter).default([]),
+  requestBody: z.looseObject({ content: Content }).optional(),
+  responses: z.record(z.string(), z.looseObject({ description: z.string(), content: Content.optional() })),
+})
+const Document = z.looseObject({
+  info: z.looseObject({ version: z.string() }),
+  paths: z.record(z.string(), z.record(z.string(), Operation)),
+  components: z.looseObject({ schemas: z.record(z.string(), Schema) }),
+})
+
+export type Parameter = z.output<typeof Parameter>
+export interface ReferenceOperation extends z.output<typeof Operation> {
+  method: string
+  path: string
+}
+export interface Reference {
+  version: string
+  operations: ReferenceOperation[]
+  schemas: Record<string, Schema>
+}
+
+/** The OpenAPI document as the page reads it. */
+export function referenceOf(openApi: unknown): Reference {
+  const { info, paths, components } = Document.parse(openApi)
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
+  )
+  return { version: info.version, operations, schemas: components.schemas }
+}
+
+/** The operations that have every word of the query, in their address, name or text, by tag in the order of the document. */
+export function matching(operations: readonly ReferenceOperation[], query: string): Map<string, ReferenceOperation[]> {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean)
+  const found = operations.filter((operation) => {
+    const { method, path, operationId, summary, description = '', tags } = operation
+    const text = [method, path, operationId, summary, description, operation['x-permission'], ...tags].join(' ').toLowerCase()
+    return words.every((word) => text.includes(word))
+  })
+  return Map.groupBy(found, ({ tags }) => tags[0] ?? '')
+}
+
+/** A schema's type in a few words: `string`, `array of Unit`, `"a" or "b"`. */
+export function typeOf(schema: Schema): string {
+  if (schema.$ref) return schema.$ref.slice(schema.$ref.lastIndexOf('/') + 1)
+  if (schema.const !== undefined) return JSON.stringify(schema.const)
+  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ')
+  const choices = schema.anyOf ?? schema.oneOf
+  if (choices) return [...new Set(choices.map(typeOf))].join(' | ')
+  if (schema.type === 'array') return schema.items ? `array of ${typeOf(schema.items)}` : 'array'
+  if (Array.isArray(schema.type)) return schema.type.join(' | ')
+  return schema.type ?? 'any'
+}
+
+/** The schema's bounds, as JSON Schema names them. */
+export function boundsOf(schema: Schema): string[] {
+  const range = (least: number | undefined, most: number | undefined, unit: string): string[] => {
+    if (least === undefined && (most === undefined || most >= Number.MAX_SAFE_INTEGER)) return []
+    const upper = most === undefined || most >= Number.MAX_SAFE_INTEGER ? '' : most.toLocaleString('en')
+    const lower = least === undefined || least <= Number.MIN_SAFE_INTEGER ? '' : least.toLocaleString('en')
+    return lower || upper ? [`${lower}…${upper}${unit}`] : []
+  }
+  return [
+    ...range(schema.minimum, schema.maximum, ''),
+    ...range(schema.minLength, schema.maxLength, ' characters'),
+    ...range(schema.minItems, schema.maxItems, ' items'),
+    ...(schema.format ? [schema.format] : []),
+    ...(schema.pattern && !schema.format ? [schema.pattern] : []),
+    ...(schema.default === undefined ? [] : [`default ${JSON.stringify(schema.default)}`]),
+  ]
+}

@@ -1,0 +1,109 @@
+import { useTranslations } from 'next-intl'
+import { classNames } from '#components/ui/class-names.ts'
+import { type Parameter, type ReferenceOperation, type Schema, typeOf } from './document.ts'
+import { Notes, SchemaView } from './schema-view.tsx'
+
+const methods: Record<string, string> = {
+  get: 'text-accent border-accent/50',
+  delete: 'text-red border-red/50',
+}
+
+/** Text with `code` in it. */
+export const Prose = ({ text }: { text: string }) =>
+  text.split('`').map((part, index) =>
+    index % 2 === 1 ? (
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text never move
+      <code key={index} className="rounded-small bg-sunken px-1 font-mono text-[0.8125rem]">
+        {part}
+      </code>
+    ) : (
+      part
+    ),
+  )
+
+function Parameters({ parameters }: { parameters: Parameter[] }) {
+  const t = useTranslations('reference')
+  return (
+    <div className="grid gap-2">
+      <h4 className="text-sm font-medium text-quiet">{t('parameters')}</h4>
+      <ul className="grid gap-2 border-l border-line pl-4">
+        {parameters.map((parameter) => (
+          <li key={`${parameter.in} ${parameter.name}`} className="grid gap-0.5">
+            <p className="text-[0.8125rem]">
+              <code className="font-mono font-medium">{parameter.name}</code>{' '}
+              <span className="text-quiet">{t(`in.${parameter.in}`)}</span>{' '}
+              <code className="font-mono text-quiet [overflow-wrap:anywhere]">{typeOf(parameter.schema ?? {})}</code>
+              {parameter.required && <span className="text-amber"> {t('required')}</span>}
+            </p>
+            <Notes schema={{ ...parameter.schema, description: parameter.description ?? parameter.schema?.description }} />
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** One operation: its address, who may, what it takes, what it answers. */
+export function OperationView({ operation, schemas }: { operation: ReferenceOperation; schemas: Record<string, Schema> }) {
+  const t = useTranslations('reference')
+  const { method, path, summary, description, operationId, parameters, requestBody, responses } = operation
+  const answers = Object.entries(responses).sort(([one], [other]) => one.localeCompare(other))
+  const refusals = answers.filter(([status]) => status >= '400')
+  const codes = refusals.flatMap(([status, { description: text }]) =>
+    [...text.matchAll(/`(\w+)`/g)].map(([, code = '']) => ({ status, code })),
+  )
+  return (
+    <article id={operationId} className="grid gap-3 border-t border-line py-5 first:border-t-0">
+      <header className="grid gap-1">
+        <h3 className="font-semibold" lang="en">
+          <a href={`#${operationId}`} className="hover:underline">
+            {summary}
+          </a>
+        </h3>
+        <p className="flex flex-wrap items-baseline gap-x-2 gap-y-1 font-mono text-[0.8125rem]">
+          <span
+            className={classNames('rounded-small border px-1.5 font-medium uppercase', methods[method] ?? 'border-edge text-ink')}
+          >
+            {method}
+          </span>
+          <span className="[overflow-wrap:anywhere]">{path}</span>
+        </p>
+      </header>
+      {description && (
+        <p lang="en">
+          <Prose text={description} />
+        </p>
+      )}
+      <p className="text-sm text-quiet">
+        {t('permission')} <code className="font-mono text-[0.8125rem] text-ink">{operation['x-permission']}</code>
+      </p>
+      {parameters.length > 0 && <Parameters parameters={parameters} />}
+      {Object.entries(requestBody?.content ?? {}).map(
+        ([type, { schema }]) => schema && <SchemaView key={type} title={t('body')} schema={schema} schemas={schemas} />,
+      )}
+      {answers
+        .filter(([status]) => status < '400')
+        .map(([status, { content }]) => {
+          const [first] = Object.entries(content ?? {})
+          const schema = first?.[1].schema
+          return schema ? (
+            <SchemaView key={status} title={t('answer', { status })} schema={schema} schemas={schemas} />
+          ) : (
+            <p key={status}>{t('emptyAnswer', { status })}</p>
+          )
+        })}
+      <p className="text-sm text-quiet">
+        {t('refusals')}{' '}
+        {codes.map(({ status, code }, index) => (
+          <span key={code}>
+            {index > 0 && ', '}
+            {status}{' '}
+            <a href={`#${code}`} className="font-mono text-[0.8125rem] text-ink underline decoration-line underline-offset-3 hover:decoration-accent">
+              {code}
+            </a>
+          </span>
+        ))}
+      </p>
+    </article>
+  )
+}

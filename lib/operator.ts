@@ -1,0 +1,138 @@
+import type { App } from './app.ts'
+import type { Scope } from './domains/tokens/rules.ts'
+import type { Transaction } from './kernel/context.ts'
+import { newId } from './kernel/ids.ts'
+import { Problem } from './kernel/problem.ts'
+
+export interface OperatorToken {
+  agentId: string
+  tokenId: string
+  key: string
+  prefix: string
+  scopes: Scope[]
+}
+export interface Replay {
+  /** Erasures that the ledger says were carried out. */
+  committed: number
+  /** Those whose data was there again and was erased once more. */
+  erased: number
+  /** Receipts of the repeated erasures. */
+  receipts: string[]
+}
+
+const operatorId = 'operator'
+
+/** The admin who was first, with the organisation that tools of the operator belong to. */
+async function firstAdmin(tx: Transaction): Promise<{ id: string; organisationId: string }> {
+  const admin = await tx.account.findFirst({
+    where: { role: 'admin' },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    select: { id: true, organisationId: true },
+  })
+  if (!admin) throw new Problem('not_found', 'There is no admin yet. Run npm start once: it makes the first.')
+  return admin
+}
+
+/**
+ * What whoever runs the machine does by hand, without a token: having the database is the right to it. Everything is audited as
+ * `system:admin.<what>`.
+ */
+export function operator(app: App) {
+  const { gate, agents, tokens, signer, erasures, ledger } = app
+  const audit = (
+    tx: Transaction,
+    what: string,
+    entry: { action: 'create' | 'update' | 'delete'; resourceType: string; resourceId: string; details: Record<string, unknown> },
+  ) => gate.auditWithin(tx, { actorId: `system:admin.${what}`, at: gate.clock.now(), ip: '', ...entry })
+
+  /** The operator's agent. One that a stranger registered under that name is theirs, and is left alone. */
+  async function operatorAgent(tx: Transaction): Promise<string> {
+    const admin = await firstAdmin(tx)
+    const found = await tx.agent.findFirst({
+      where: { ownerId: admin.id, OR: [{ id: operatorId }, { id: { startsWith: `${operatorId}-` } }] },
+      orderBy: { createdAt: 'asc' },
+      select: { id: true },
+    })
+    if (found) return found.id
+    const isTaken = (await tx.agent.count({ where: { id: operatorId } })) > 0
+    const agentId = isTaken ? newId(operatorId).replace('_', '-') : operatorId
+    const now = gate.clock.now()
+    await agents.issueAgent(tx, {
+      agentId,
+      name: 'Operator',
+      ownerId: admin.id,
+      organisationId: admin.organisationId,
+      tier: 'enterprise',
+      isConsentExplicit: false,
+      now,
+    })
+    await audit(tx, 'token', { action: 'create', resourceType: 'agent', resourceId: agentId, details: {} })
+    return agentId
+  }
+
+  return {
+    /** A new token of the operator's own agent, which is made at the first call. Throws `not_found`, `conflict`. */
+    issueToken: (scopes: readonly Scope[], name: string): Promise<OperatorToken> =>
+      gate.transaction(async (tx) => {
+        const agentId = await operatorAgent(tx)
+        const made = await tokens.issue(tx, { agentId, scopes, name, expiresAt: null, now: gate.clock.now() })
+        await audit(tx, 'token', {
+          action: 'create',
+          resourceType: 'token',
+          resourceId: made.id,
+          details: { agent_id: agentId, scopes: made.scopes },
+        })
+        return { agentId, tokenId: made.id, key: made.key, prefix: made.prefix, scopes: made.scopes }
+      }),
+
+    /** Receipts are signed with a new key from now on, by running processes within a minute; the old key stays published. */
+    async rotateSigningKey(): Promise<string> {
+      const kid = await signer.rotate(gate.clock.now())
+      await gate.transaction((tx) =>
+        audit(tx, 'rotate-signing-key', { action: 'update', resourceType: 'signing-key', resourceId: kid, details: {} }),
+      )
+      return kid
+    },
+
+    /**
+     * Erases again what the ledger says was erased and a restored backup brought back. Intents that never committed are left alone,
+     * and so is what was stored after its erasure.
+     */
+    async replayErasures(): Promise<Replay> {
+      const intents = new Map<string, { unit: string; at: Date }>()
+      const committed: { unit: string; at: Date }[] = []
+      for await (const row of ledger.read()) {
+        if (row.kind === 'intent') {
+          const unit = row.scope['unit']
+          if (unit !== undefined) intents.set(row.id, { unit, at: new Date(row.at) })
+        } else {
+          const intent = intents.get(row.id)
+          if (intent) committed.push(intent)
+          intents.delete(row.id)
+        }
+      }
+      const receipts: string[] = []
+      for (const { unit, at } of committed) {
+        const receiptId = await gate.transaction(async (tx) => {
+          const [row] = await tx.$queryRaw<{ agent_id: string }[]>`
+            SELECT agent_id FROM units WHERE id = ${unit} AND created_at <= ${at} FOR UPDATE`
+          if (!row) return undefined
+          const made = await erasures.begin(tx, {
+            scope: { unit },
+            deletedId: unit,
+            formerOwner: row.agent_id,
+            requestedBy: 'system:admin.replay',
+            reason: 'replay',
+            now: gate.clock.now(),
+          })
+          await audit(tx, 'replay', { action: 'delete', resourceType: 'knowledge', resourceId: unit, details: { receipt: made } })
+          return made
+        })
+        if (receiptId === undefined) continue
+        await erasures.finish(receiptId)
+        receipts.push(receiptId)
+      }
+      return { committed: committed.length, erased: receipts.length, receipts }
+    },
+  }
+}
