@@ -41,7 +41,10 @@ export function proxy(request: NextRequest) {
   // A receipt's address is the right to read it: it goes to no other site.
   response.headers.set('referrer-policy', 'same-origin')
   response.headers.set('cross-origin-opener-policy', 'same-origin')
-  response.headers.set('permissions-policy', 'camera=(), geolocation=(), microphone=(), payment=(), usb=(), interest-cohort=()')
+  response.headers.set(
+    'permissions-policy',
+    'camera=(), geolocation=(), microphone=(), payment=(), usb=(), interest-cohort=()',
+  )
   if (settings.isSecure) response.headers.set('strict-transport-security', 'max-age=63072000; includeSubDomains')
   return response
 }

@@ -29,7 +29,11 @@ export async function startCluster(scope: AsyncDisposableStack): Promise<(name: 
     const { appUrl } = await prepareDatabase({ ownerUrl, secret: SECRET, mayCreateDatabase: true })
     const dataDir = await mkdtemp(join(tmpdir(), 'kp-bench-'))
     scope.defer(() => rmSync(dataDir, { recursive: true, force: true }))
-    return { ownerUrl, appUrl, env: { DATABASE_URL: appUrl, KP_DATA_DIR: dataDir, KP_SECRET: SECRET, KP_LIMITS: 'memory' } }
+    return {
+      ownerUrl,
+      appUrl,
+      env: { DATABASE_URL: appUrl, KP_DATA_DIR: dataDir, KP_SECRET: SECRET, KP_LIMITS: 'memory' },
+    }
   }
 }
 
@@ -40,7 +44,12 @@ export interface Agent {
   unitId: string
 }
 
-async function post<T>(url: string, body: unknown, schema: z.ZodType<T>, headers: Record<string, string> = {}): Promise<T> {
+async function post<T>(
+  url: string,
+  body: unknown,
+  schema: z.ZodType<T>,
+  headers: Record<string, string> = {},
+): Promise<T> {
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
@@ -58,7 +67,10 @@ const Stored = z.object({ data: z.object({ id: z.string() }) })
 export async function registerAgent(url: string, { ownerUrl }: Installation): Promise<Agent> {
   const { data } = await post(`${url}/v1/auth/register`, { scopes: ['read', 'write'] }, Registered)
   await withConnection(ownerUrl, (owner) =>
-    owner.query(`UPDATE agents SET tier = 'enterprise', reads_per_minute = $2, writes_per_minute = $2 WHERE id = $1`, [data.agent_id, LIMIT]),
+    owner.query(`UPDATE agents SET tier = 'enterprise', reads_per_minute = $2, writes_per_minute = $2 WHERE id = $1`, [
+      data.agent_id,
+      LIMIT,
+    ]),
   )
   const unit = await post(`${url}/v1/knowledge`, trace, Stored, { Authorization: `Bearer ${data.api_key}` })
   return { id: data.agent_id, token: data.api_key, unitId: unit.data.id }

@@ -23,7 +23,12 @@ export function median(values: readonly number[]): number {
 }
 
 /** A row of requests per second that must reach a share of its ceiling, in the same run. */
-export function shareRow(name: string, ours: readonly number[], ceiling: { name: string; values: readonly number[] }, least?: number): Row {
+export function shareRow(
+  name: string,
+  ours: readonly number[],
+  ceiling: { name: string; values: readonly number[] },
+  least?: number,
+): Row {
   const row: Row = {
     name,
     value: Math.round(median(ours)),

@@ -2,6 +2,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { buildChanged } from '../bin/build.ts'
+import type { Target } from './load.ts'
 
 const PATIENCE = 60_000
 
@@ -10,7 +12,6 @@ export interface Server {
   pid: number
 }
 export interface ServerOptions {
-  name: string
   /** What Node runs; `port` is a free one. */
   command(port: number): string[]
   /** All of its environment beside PATH and HOME: settings of the person's own would distort what is measured. */
@@ -48,7 +49,7 @@ export async function startServer(scope: AsyncDisposableStack, options: ServerOp
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(process.execPath, options.command(port), {
     stdio: ['ignore', 'ignore', 'inherit'],
-    env: { PATH, HOME, ...options.env, NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1', HOST: '127.0.0.1', PORT: String(port) },
+    env: { PATH, HOME, ...options.env, ...production, HOST: '127.0.0.1', PORT: String(port) },
   })
   const hasEnded = () => child.exitCode !== null || child.signalCode !== null
   const exited = once(child, 'exit')
@@ -66,15 +67,46 @@ export async function startServer(scope: AsyncDisposableStack, options: ServerOp
 
 /** Ours as in production: the front answers the API, in the process that also holds Next. */
 export const startFront = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
-  startServer(scope, { name: 'front', command: () => ['bin/server.ts'], env, readyPath: '/ready' })
+  startServer(scope, { command: () => ['bin/server.ts'], env, readyPath: '/ready' })
 
 const next = 'node_modules/next/dist/bin/next'
 
 /** Plain Next, as some hosts run it: the same operations through their route.ts files. */
-export const startNext = (scope: AsyncDisposableStack, env: Record<string, string>, folder = '.', readyPath = '/ready'): Promise<Server> =>
-  startServer(scope, {
-    name: 'next',
-    command: (port) => [next, 'start', folder, '--hostname', '127.0.0.1', '--port', String(port)],
-    env,
-    readyPath,
+export const startNext = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
+  startServer(scope, { command: (port) => serve('.', port), env, readyPath: '/ready' })
+
+/** What Next costs when a route does nothing at all. */
+export async function startCeiling(scope: AsyncDisposableStack): Promise<Target> {
+  const { url } = await startServer(scope, {
+    command: (port) => serve('bench/ceiling', port),
+    env: {},
+    readyPath: '/empty',
   })
+  return { url: `${url}/empty`, method: 'GET', status: 204 }
+}
+const serve = (folder: string, port: number) => [
+  next,
+  'start',
+  folder,
+  '--hostname',
+  '127.0.0.1',
+  '--port',
+  String(port),
+]
+
+const production = { NODE_ENV: 'production', NEXT_TELEMETRY_DISABLED: '1' } as const
+
+/** The pages and the generated client, where the sources changed since they were last made. */
+export const buildPages = (): Promise<void> =>
+  buildChanged({ ...process.env, ...production }, new AbortController().signal, () =>
+    console.log('Building the pages …'),
+  )
+
+export async function buildCeiling(): Promise<void> {
+  const child = spawn(process.execPath, [next, 'build', 'bench/ceiling'], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, ...production },
+  })
+  const [status] = await once(child, 'exit')
+  if (status !== 0) throw new Error('the empty route could not be built; what Next said stands above')
+}

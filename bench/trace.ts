@@ -11,7 +11,10 @@ export const trace = {
     visibility: 'network',
     privacy_level: 'aggregated',
   },
-  task: { objective: 'Find out why the nightly build takes forty minutes since the linker was updated, and make it fast again.' },
+  task: {
+    objective:
+      'Find out why the nightly build takes forty minutes since the linker was updated, and make it fast again.',
+  },
   steps: [
     {
       step_id: 0,
@@ -23,8 +26,13 @@ export const trace = {
       step_id: 1,
       type: 'tool_call',
       tool: { name: 'shell', mcp_server: 'terminal' },
-      input: { command: 'make clean && make -j8 PROFILE=1', timeout_seconds: 3600, environment: { LDFLAGS: '-Wl,--stats' } },
-      output_summary: 'Compiling took 6 minutes, linking 33 minutes; one link step alone took 21 minutes with a single thread busy.',
+      input: {
+        command: 'make clean && make -j8 PROFILE=1',
+        timeout_seconds: 3600,
+        environment: { LDFLAGS: '-Wl,--stats' },
+      },
+      output_summary:
+        'Compiling took 6 minutes, linking 33 minutes; one link step alone took 21 minutes with a single thread busy.',
       latency_ms: 2340000,
     },
     {
@@ -44,7 +52,8 @@ export const trace = {
     {
       step_id: 4,
       type: 'observation',
-      output_summary: 'A clean build takes 9 minutes; the binaries pass the same tests and differ in their build ids alone.',
+      output_summary:
+        'A clean build takes 9 minutes; the binaries pass the same tests and differ in their build ids alone.',
     },
   ],
   outcome: {

@@ -32,6 +32,7 @@ import { tokensJobs } from './domains/tokens/jobs.ts'
 import { tokensService } from './domains/tokens/service.ts'
 import { type Env, publicUrl, readEnv } from './env.ts'
 import { createHandle } from './http/handle.ts'
+import { createMetrics } from './http/metrics.ts'
 import { clientAddresses, createRoute } from './http/route.ts'
 import { serviceUseCases } from './http/service.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
@@ -63,6 +64,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
     onRecovered: () => logNotice('limits are shared again'),
   })
+  const metrics = createMetrics()
   const log = auditLog(db)
   const gate: GatePorts = { clock, transaction: db.transaction, ...log, idempotency: idempotencyRecords }
   const signer = createSigner(db, secret)
@@ -108,6 +110,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
   } satisfies Record<string, { offers: object; jobs?: RunnableJob[]; holders?: DataHolder[] }>
 
   const service = serviceUseCases(
+    metrics,
     {
       postgresql: async () =>
         (await db.pool.query('SELECT 1').catch(() => undefined)) ? { state: 'ok' } : { state: 'down' },
@@ -131,7 +134,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     anonymousReading: settings.anonymousReading,
     keepRefusal: tokens.keepRefusal,
   })
-  const handle = createHandle({ access, gate, origin })
+  const handle = createHandle({ access, gate, metrics, origin })
   const address = () => clientAddresses.getStore() ?? 'unknown'
 
   return {

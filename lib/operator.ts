@@ -42,7 +42,12 @@ export function operator(app: App) {
   const audit = (
     tx: Transaction,
     what: string,
-    entry: { action: 'create' | 'update' | 'delete'; resourceType: string; resourceId: string; details: Record<string, unknown> },
+    entry: {
+      action: 'create' | 'update' | 'delete'
+      resourceType: string
+      resourceId: string
+      details: Record<string, unknown>
+    },
   ) => gate.auditWithin(tx, { actorId: `system:admin.${what}`, at: gate.clock.now(), ip: '', ...entry })
 
   /** The operator's agent. One that a stranger registered under that name is theirs, and is left alone. */
@@ -89,7 +94,12 @@ export function operator(app: App) {
     async rotateSigningKey(): Promise<string> {
       const kid = await signer.rotate(gate.clock.now())
       await gate.transaction((tx) =>
-        audit(tx, 'rotate-signing-key', { action: 'update', resourceType: 'signing-key', resourceId: kid, details: {} }),
+        audit(tx, 'rotate-signing-key', {
+          action: 'update',
+          resourceType: 'signing-key',
+          resourceId: kid,
+          details: {},
+        }),
       )
       return kid
     },
@@ -125,7 +135,12 @@ export function operator(app: App) {
             reason: 'replay',
             now: gate.clock.now(),
           })
-          await audit(tx, 'replay', { action: 'delete', resourceType: 'knowledge', resourceId: unit, details: { receipt: made } })
+          await audit(tx, 'replay', {
+            action: 'delete',
+            resourceType: 'knowledge',
+            resourceId: unit,
+            details: { receipt: made },
+          })
           return made
         })
         if (receiptId === undefined) continue

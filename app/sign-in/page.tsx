@@ -8,7 +8,11 @@ import { currentPerson } from '../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('signIn'))('title') })
 
-export default async function SignInPage({ searchParams }: { searchParams: Promise<Record<string, string | string[] | undefined>> }) {
+export default async function SignInPage({
+  searchParams,
+}: {
+  searchParams: Promise<Record<string, string | string[] | undefined>>
+}) {
   const { callbackUrl } = await searchParams
   const next = returnPath(typeof callbackUrl === 'string' ? callbackUrl : undefined)
   const [t, person] = await Promise.all([getTranslations('signIn'), currentPerson()])

@@ -30,7 +30,13 @@ async function list(session: Session): Promise<void> {
   terminal.document({ data: rows, total: rows.length })
   terminal.table(
     ['TIME', 'RECEIPT', 'WHAT', 'ITEMS', 'CARRIED OUT'],
-    rows.map((row) => [row.at, row.receipt_id, Object.values(row.scope).join(' '), String(row.items), row.committed_at ?? 'no: begun and never committed']),
+    rows.map((row) => [
+      row.at,
+      row.receipt_id,
+      Object.values(row.scope).join(' '),
+      String(row.items),
+      row.committed_at ?? 'no: begun and never committed',
+    ]),
   )
   if (rows.length === 0) terminal.note('The ledger is empty: nothing was erased here.')
 }
@@ -39,7 +45,10 @@ async function replay(session: Session): Promise<void> {
   const { terminal } = session
   const { committed, erased, receipts } = await withInstallation((app) => operator(app).replayErasures())
   terminal.document({ data: { committed, erased, receipts } })
-  terminal.line(terminal.good('✓ '), `${committed} erasures are in the ledger; ${erased === 0 ? 'none of them had come back' : `${erased} had come back and were erased again`}.`)
+  terminal.line(
+    terminal.good('✓ '),
+    `${committed} erasures are in the ledger; ${erased === 0 ? 'none of them had come back' : `${erased} had come back and were erased again`}.`,
+  )
   for (const receipt of receipts) terminal.line(`  ${receipt}`)
 }
 
@@ -48,15 +57,21 @@ export function erasureCommands(program: Command, begin: () => Session): void {
   const erasures = program
     .command('erasures')
     .summary('read the erasure ledger; erase again after a restore')
-    .description('The ledger of erasures lies outside the database, so that a restored backup cannot forget one. On the installation’s own machine.\n\nExample:\n  kp erasures list')
+    .description(
+      'The ledger of erasures lies outside the database, so that a restored backup cannot forget one. On the installation’s own machine.\n\nExample:\n  kp erasures list',
+    )
   erasures
     .command('list')
     .summary('show every erasure that the ledger knows')
-    .description('Shows each erasure with the receipt’s id, and whether it was carried out.\n\nExample:\n  kp erasures list --json')
+    .description(
+      'Shows each erasure with the receipt’s id, and whether it was carried out.\n\nExample:\n  kp erasures list --json',
+    )
     .action(() => list(begin()))
   erasures
     .command('replay')
     .summary('erase again what a restored backup brought back')
-    .description('Run it after restoring a backup: what was erased after the backup was made is erased again, with a receipt each. What was stored after its erasure stays. Safe to repeat.\n\nExample:\n  kp erasures replay')
+    .description(
+      'Run it after restoring a backup: what was erased after the backup was made is erased again, with a receipt each. What was stored after its erasure stays. Safe to repeat.\n\nExample:\n  kp erasures replay',
+    )
     .action(() => replay(begin()))
 }

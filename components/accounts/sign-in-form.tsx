@@ -36,7 +36,11 @@ export function SignInForm({ next }: { next: string }) {
     // Were it sent before the page is alive, POST keeps the password out of the address.
     <form method="post" onSubmit={submit} className="grid gap-5">
       {refused && (
-        <Alert tone={refused.reason === 'wrong' ? 'danger' : 'warning'} title={t(`refused.${refused.reason}.title`)} isLive>
+        <Alert
+          tone={refused.reason === 'wrong' ? 'danger' : 'warning'}
+          title={t(`refused.${refused.reason}.title`)}
+          isLive
+        >
           <p>{t(`refused.${refused.reason}.text`, { seconds: refused.retryAfter ?? 60 })}</p>
         </Alert>
       )}

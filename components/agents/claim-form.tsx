@@ -10,7 +10,15 @@ import { RequestRefused } from '#lib/client/request.ts'
 import { useClaim } from './agents.ts'
 
 /** What went wrong is said beside the field where it is the token's doing, and above the form where it is not. */
-const ofToken = new Set(['not_found', 'token_invalid', 'token_expired', 'token_revoked', 'invalid', 'forbidden', 'conflict'])
+const ofToken = new Set([
+  'not_found',
+  'token_invalid',
+  'token_expired',
+  'token_revoked',
+  'invalid',
+  'forbidden',
+  'conflict',
+])
 
 export function ClaimForm() {
   const t = useTranslations('claim')
@@ -34,7 +42,12 @@ export function ClaimForm() {
   }
 
   return (
-    <form ref={form} method="post" onSubmit={submit} className="grid gap-4 rounded-box border border-line bg-raised p-4">
+    <form
+      ref={form}
+      method="post"
+      onSubmit={submit}
+      className="grid gap-4 rounded-box border border-line bg-raised p-4"
+    >
       <h3 className="font-semibold">{t('title')}</h3>
       <p className="text-quiet">{t('lead')}</p>
       {problem && !isOfToken && <ProblemAlert problem={problem} />}

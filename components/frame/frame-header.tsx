@@ -36,7 +36,10 @@ export function FrameHeader({ person, chooseLocale }: FrameHeaderProps) {
           <LanguageSwitch choose={chooseLocale} />
           <ThemeSwitch />
         </div>
-        <nav aria-label={t('navigation')} className="flex grow basis-full items-center gap-1 max-sm:-mx-3 sm:basis-auto">
+        <nav
+          aria-label={t('navigation')}
+          className="flex grow basis-full items-center gap-1 max-sm:-mx-3 sm:basis-auto"
+        >
           <ButtonLink href="/docs/api" tone="ghost" size="small">
             {t('reference')}
           </ButtonLink>

@@ -24,7 +24,10 @@ function Table({ columns, rows }: { columns: string[]; rows: { key: string; cell
         {rows.map(({ key, cells }) => (
           <tr key={key} className="border-b border-line max-sm:grid max-sm:gap-0.5 max-sm:py-2">
             {cells.map((cell, index) => (
-              <td key={columns[index]} className="py-2 pr-4 align-top [overflow-wrap:anywhere] max-sm:flex max-sm:gap-2 max-sm:py-0">
+              <td
+                key={columns[index]}
+                className="py-2 pr-4 align-top [overflow-wrap:anywhere] max-sm:flex max-sm:gap-2 max-sm:py-0"
+              >
                 <span aria-hidden className="min-w-24 text-quiet sm:hidden print:hidden">
                   {columns[index]}
                 </span>
@@ -108,7 +111,10 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
         />
       </Section>
       <Section id="verify" title={t('verify')} lead={t('verifyLead')}>
-        <CodeBlock code={`npm run kp -- receipts verify ${receipt.receipt_id}`} what={t('command')} />
+        <CodeBlock
+          code={`npm run kp -- receipts get ${receipt.receipt_id} --output receipt.json\nnpm run kp -- receipts verify receipt.json`}
+          what={t('command')}
+        />
         <p>
           {t.rich('verifyOffline', {
             file: (text) => <PlainLink href={`/v1/receipts/${receipt.receipt_id}`}>{text}</PlainLink>,

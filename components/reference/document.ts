@@ -96,7 +96,9 @@ export function matching(operations: readonly ReferenceOperation[], query: strin
   const words = query.toLowerCase().split(/\s+/).filter(Boolean)
   const found = operations.filter((operation) => {
     const { method, path, operationId, summary, description = '', tags } = operation
-    const text = [method, path, operationId, summary, description, operation['x-permission'], ...tags].join(' ').toLowerCase()
+    const text = [method, path, operationId, summary, description, operation['x-permission'], ...tags]
+      .join(' ')
+      .toLowerCase()
     return words.every((word) => text.includes(word))
   })
   return Map.groupBy(found, ({ tags }) => tags[0] ?? '')

@@ -9,17 +9,16 @@ const methods: Record<string, string> = {
 }
 
 /** Text with `code` in it. */
-export const Prose = ({ text }: { text: string }) =>
-  text.split('`').map((part, index) =>
-    index % 2 === 1 ? (
-      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of one text never move
-      <code key={index} className="rounded-small bg-sunken px-1 font-mono text-[0.8125rem]">
-        {part}
-      </code>
-    ) : (
-      part
-    ),
+const Prose = ({ text }: { text: string }) => {
+  const [plain, code, ...rest] = text.split('`')
+  return (
+    <>
+      {plain}
+      {code && <code className="rounded-small bg-sunken px-1 font-mono text-[0.8125rem]">{code}</code>}
+      {rest.length > 0 && <Prose text={rest.join('`')} />}
+    </>
   )
+}
 
 function Parameters({ parameters }: { parameters: Parameter[] }) {
   const t = useTranslations('reference')
@@ -35,7 +34,9 @@ function Parameters({ parameters }: { parameters: Parameter[] }) {
               <code className="font-mono text-quiet [overflow-wrap:anywhere]">{typeOf(parameter.schema ?? {})}</code>
               {parameter.required && <span className="text-amber"> {t('required')}</span>}
             </p>
-            <Notes schema={{ ...parameter.schema, description: parameter.description ?? parameter.schema?.description }} />
+            <Notes
+              schema={{ ...parameter.schema, description: parameter.description ?? parameter.schema?.description }}
+            />
           </li>
         ))}
       </ul>
@@ -44,7 +45,13 @@ function Parameters({ parameters }: { parameters: Parameter[] }) {
 }
 
 /** One operation: its address, who may, what it takes, what it answers. */
-export function OperationView({ operation, schemas }: { operation: ReferenceOperation; schemas: Record<string, Schema> }) {
+export function OperationView({
+  operation,
+  schemas,
+}: {
+  operation: ReferenceOperation
+  schemas: Record<string, Schema>
+}) {
   const t = useTranslations('reference')
   const { method, path, summary, description, operationId, parameters, requestBody, responses } = operation
   const answers = Object.entries(responses).sort(([one], [other]) => one.localeCompare(other))
@@ -62,7 +69,10 @@ export function OperationView({ operation, schemas }: { operation: ReferenceOper
         </h3>
         <p className="flex flex-wrap items-baseline gap-x-2 gap-y-1 font-mono text-[0.8125rem]">
           <span
-            className={classNames('rounded-small border px-1.5 font-medium uppercase', methods[method] ?? 'border-edge text-ink')}
+            className={classNames(
+              'rounded-small border px-1.5 font-medium uppercase',
+              methods[method] ?? 'border-edge text-ink',
+            )}
           >
             {method}
           </span>
@@ -98,7 +108,10 @@ export function OperationView({ operation, schemas }: { operation: ReferenceOper
           <span key={code}>
             {index > 0 && ', '}
             {status}{' '}
-            <a href={`#${code}`} className="font-mono text-[0.8125rem] text-ink underline decoration-line underline-offset-3 hover:decoration-accent">
+            <a
+              href={`#${code}`}
+              className="font-mono text-[0.8125rem] text-ink underline decoration-line underline-offset-3 hover:decoration-accent"
+            >
               {code}
             </a>
           </span>

@@ -9,7 +9,11 @@ export function ProblemCodes() {
   return (
     <dl className="grid gap-5">
       {codes.map((code) => (
-        <div key={code} id={code} className="grid gap-1 rounded-box px-3 py-2 target:bg-accent-wash sm:grid-cols-[13rem_1fr] sm:gap-4">
+        <div
+          key={code}
+          id={code}
+          className="grid gap-1 rounded-box px-3 py-2 target:bg-accent-wash sm:grid-cols-[13rem_1fr] sm:gap-4"
+        >
           <dt>
             <code className="font-mono text-[0.8125rem] font-medium">{code}</code>
             <span className="ml-2 text-quiet tabular-nums">{problems[code][0]}</span>

@@ -1,5 +1,5 @@
 import { useTranslations } from 'next-intl'
-import { type Schema, boundsOf, typeOf } from './document.ts'
+import { boundsOf, type Schema, typeOf } from './document.ts'
 
 interface SchemaViewProps {
   schema: Schema

@@ -3,8 +3,7 @@ import { CopyButton } from './copy-button.tsx'
 /** A command or a document, to be read and copied. */
 export const CodeBlock = ({ code, what }: { code: string; what: string }) => (
   <div className="flex items-start gap-1 rounded-box border border-line bg-sunken">
-    {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-    <pre tabIndex={0} className="min-w-0 grow overflow-x-auto px-3.5 py-3 font-mono text-[0.8125rem] leading-relaxed print:whitespace-pre-wrap print:[overflow-wrap:anywhere]">
+    <pre className="min-w-0 grow  px-3.5 py-3 font-mono text-[0.8125rem] leading-relaxed whitespace-pre-wrap [overflow-wrap:anywhere]">
       <code>{code}</code>
     </pre>
     <CopyButton text={code} what={what} className="m-1.5" />

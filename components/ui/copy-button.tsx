@@ -24,11 +24,15 @@ export function CopyButton({ text, what, className }: { text: string; what: stri
       type="button"
       onClick={copy}
       className={classNames(
-        'inline-flex size-8 shrink-0 items-center justify-center rounded-small text-quiet transition-colors duration-100 hover:bg-line/60 hover:text-ink print:hidden',
+        'inline-flex size-8 shrink-0 items-center justify-center rounded-small text-quiet motion-safe:transition-colors duration-100 hover:bg-line/60 hover:text-ink print:hidden',
         className,
       )}
     >
-      {state === 'copied' ? <Check aria-hidden className="size-4 text-accent" /> : <Copy aria-hidden className="size-4" />}
+      {state === 'copied' ? (
+        <Check aria-hidden className="size-4 text-accent" />
+      ) : (
+        <Copy aria-hidden className="size-4" />
+      )}
       <span className="sr-only">{t('copy', { what })}</span>
       <span role="status" className="sr-only">
         {state === 'copied' ? t('copied') : state === 'failed' ? t('notCopied') : ''}

@@ -11,7 +11,14 @@ interface PageProps {
 const widths = { narrow: 'max-w-md', text: 'max-w-3xl', wide: 'max-w-5xl' }
 
 export const Page = ({ title, lead, width = 'text', children }: PageProps) => (
-  <main id="content" tabIndex={-1} className={classNames('mx-auto grid w-full grow content-start gap-8 px-4 py-8 outline-none sm:px-6 sm:py-12', widths[width])}>
+  <main
+    id="content"
+    tabIndex={-1}
+    className={classNames(
+      'mx-auto grid w-full grow content-start gap-8 px-4 py-8 outline-none sm:px-6 sm:py-12',
+      widths[width],
+    )}
+  >
     <header className="grid gap-3">
       <h1 className="text-title font-semibold tracking-tight [overflow-wrap:anywhere]">{title}</h1>
       {lead && <div className="grid gap-2 text-quiet">{lead}</div>}
@@ -20,7 +27,17 @@ export const Page = ({ title, lead, width = 'text', children }: PageProps) => (
   </main>
 )
 
-export const Section = ({ title, lead, children, id }: { title: string; lead?: ReactNode; children: ReactNode; id?: string }) => (
+export const Section = ({
+  title,
+  lead,
+  children,
+  id,
+}: {
+  title: string
+  lead?: ReactNode
+  children: ReactNode
+  id?: string
+}) => (
   <section id={id} aria-labelledby={id && `${id}-title`} className="grid gap-4 border-t border-line pt-6">
     <header className="grid gap-1">
       <h2 id={id && `${id}-title`} className="text-lg font-semibold">

@@ -10,7 +10,11 @@ export function ProblemAlert({ problem, children }: { problem: ProblemDocument; 
   const t = useTranslations('problems')
   const common = useTranslations('common')
   return (
-    <Alert tone={problem.status >= 500 || problem.status === 0 ? 'warning' : 'danger'} title={t(`${problem.code}.what`)} isLive>
+    <Alert
+      tone={problem.status >= 500 || problem.status === 0 ? 'warning' : 'danger'}
+      title={t(`${problem.code}.what`)}
+      isLive
+    >
       <p>{t(`${problem.code}.do`)}</p>
       {problem.instance && (
         <p className="text-sm text-quiet">

@@ -73,7 +73,7 @@ export const personCaller = (row: SessionRow): Caller => ({
     unitBytes: tierLimits.pro.unitBytes,
     can: (permission) => permits([row.role], permission),
   },
-  limitKey: `session:${row.session_id}`,
+  limitKey: `account:${row.account_id}`,
   reads: tierLimits.pro.reads,
   writes: tierLimits.pro.writes,
 })

@@ -50,11 +50,13 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
   async function flushUses(): Promise<void> {
     if (uses.size === 0) return
     const written = uses
+    // In one order on every replica, so that two that write the same rows wait instead of locking each other out.
+    const ids = [...written.keys()].sort()
     uses = new Map()
     await db.query(
       'token-uses',
       'UPDATE tokens t SET last_used_at = u.at FROM unnest($1::text[], $2::timestamptz[]) AS u(id, at) WHERE t.id = u.id AND (t.last_used_at IS NULL OR t.last_used_at < u.at)',
-      [[...written.keys()], [...written.values()]],
+      [ids, ids.map((id) => written.get(id))],
     )
   }
 
@@ -92,7 +94,10 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
           headers: challenge('invalid_token'),
         })
       if (row.expires_at && row.expires_at <= now)
-        throw new Problem('token_expired', { detail: 'Rotate or create a token.', headers: challenge('invalid_token') })
+        throw new Problem('token_expired', {
+          detail: 'Create one with another token of the agent, or ask its owner.',
+          headers: challenge('invalid_token'),
+        })
       if (row.last_used_at === null) await firstUse(row, now)
       else uses.set(row.id, now)
       return row

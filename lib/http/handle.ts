@@ -11,10 +11,12 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
 import { readJson } from './body.ts'
 import type { DoorAnswer, DoorRequest, Via } from './door.ts'
+import type { Metrics } from './metrics.ts'
 
 export interface HandlerParts {
   access: Access
   gate: GatePorts
+  metrics: Metrics
   /** Our own origin, against requests that another site makes in a person's browser. */
   origin: string
 }
@@ -111,8 +113,8 @@ function present(
 }
 
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
-export function createHandle({ access, gate, origin }: HandlerParts): Handle {
-  return async (useCase, request, via) => {
+export function createHandle({ access, gate, metrics, origin }: HandlerParts): Handle {
+  const answer: Handle = async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
     const requestId = sent !== null && requestIdForm.test(sent) ? sent : newId('req')
@@ -162,8 +164,14 @@ export function createHandle({ access, gate, origin }: HandlerParts): Handle {
       })
       return present(operation, request, made, common)
     } catch (error) {
+      metrics.refused(Problem.is(error) ? error.code : 'internal')
       return refusal(error, operation.id, requestId, common)
     }
+  }
+  return async (useCase, request, via) => {
+    const made = await answer(useCase, request, via)
+    metrics.answered(useCase.operation.id, made.status)
+    return made
   }
 }
 

@@ -70,7 +70,7 @@ const parametersOf = (operation: OperationShape) =>
     }))
   })
 
-function describe(operation: OperationShape, components: Record<string, Schema>) {
+function described(operation: OperationShape, components: Record<string, Schema>) {
   const mediaTypes = operation.produces ?? ['application/json']
   const byStatus = Map.groupBy(refusalsOf(operation), (code) => problems[code][0])
   return {
@@ -157,7 +157,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
   for (const operation of [...operations].sort((a, b) =>
     a.path === b.path ? (a.method < b.method ? -1 : 1) : a.path < b.path ? -1 : 1,
   )) {
-    paths[operation.path] = { ...paths[operation.path], [operation.method]: describe(operation, components) }
+    paths[operation.path] = { ...paths[operation.path], [operation.method]: described(operation, components) }
   }
   return {
     openapi: '3.1.0',

@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { type OperationShape, operation } from '#lib/kernel/operation.ts'
 import { read } from '#lib/kernel/use-case.ts'
+import type { Metrics } from './metrics.ts'
 import { openApi } from './openapi.ts'
 
 const none = { none: 'about the service itself, not about anybody' }
 
-const checkHealth = operation({
+export export const checkHealth = operation({
   id: 'checkHealth',
   method: 'get',
   path: '/health',
@@ -31,7 +32,7 @@ const checkReadiness = operation({
   output: z.object({ status: z.enum(['ready', 'not_ready']), stores: z.record(z.string(), StoreState) }),
 })
 
-const readOpenApi = operation({
+export export const readOpenApi = operation({
   id: 'readOpenApi',
   method: 'get',
   path: '/openapi.json',
@@ -43,10 +44,25 @@ const readOpenApi = operation({
   output: z.record(z.string(), z.unknown()),
 })
 
+const readMetrics = operation({
+  id: 'readMetrics',
+  method: 'get',
+  path: '/metrics',
+  summary: 'Counts for Prometheus',
+  description: 'Of the process that answers: answers by operation and status, refusals by code. No ids, no addresses.',
+  permission: 'service:audit',
+  audit: { none: 'counts of the service, not about anybody' },
+  limit: 'read',
+  status: 200,
+  output: z.string(),
+  produces: ['text/plain'],
+})
+
 export type StoreCheck = () => Promise<z.output<typeof StoreState>>
 
 /** Liveness, readiness, and the description of everything that can be asked. */
 export function serviceUseCases(
+  metrics: Metrics,
   checks: Record<string, StoreCheck>,
   operations: () => readonly OperationShape[],
   version: string,
@@ -67,6 +83,11 @@ export function serviceUseCases(
         ...(isDown && { status: 503, headers: { 'Retry-After': '5' } }),
       }
     }),
+    metrics: read(readMetrics, async () => ({
+      body: await metrics.text(),
+      resourceId: 'service',
+      headers: { 'Content-Type': metrics.contentType },
+    })),
     openapi: read(readOpenApi, async () => ({
       body: describe(),
       resourceId: 'service',

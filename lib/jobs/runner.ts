@@ -1,6 +1,6 @@
 import { parseCronItems, type Runner, run } from 'graphile-worker'
-import { logFault } from '#lib/kernel/fault-log.ts'
 import type { GatePorts } from '#lib/kernel/context.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
 import type { RunnableJob } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 

@@ -6,7 +6,11 @@ const rows = ['w-40', 'w-56', 'w-48', 'w-36']
 export default function Loading() {
   const t = useTranslations('common')
   return (
-    <main id="content" aria-busy className="mx-auto grid w-full max-w-3xl grow content-start gap-8 px-4 py-8 sm:px-6 sm:py-12">
+    <main
+      id="content"
+      aria-busy
+      className="mx-auto grid w-full max-w-3xl grow content-start gap-8 px-4 py-8 sm:px-6 sm:py-12"
+    >
       <p role="status" className="sr-only">
         {t('loading')}
       </p>

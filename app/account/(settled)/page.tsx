@@ -19,7 +19,10 @@ export default async function AccountPage() {
     ask(app.accounts.sessions, { query: { limit: '100' } }),
   ])
   return (
-    <Page title={t('title', { name: person.name })} lead={<p>{t('lead', { agents: agents.total, sessions: sessions.total })}</p>}>
+    <Page
+      title={t('title', { name: person.name })}
+      lead={<p>{t('lead', { agents: agents.total, sessions: sessions.total })}</p>}
+    >
       <Section id="me" title={t('me')}>
         <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[max-content_1fr] [&_dd]:min-w-0 [&_dd]:[overflow-wrap:anywhere] [&_dt]:text-quiet">
           <dt>{t('email')}</dt>

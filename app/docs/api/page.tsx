@@ -27,9 +27,7 @@ export default async function ReferencePage({ searchParams }: ReferencePageProps
       title={t('title', { count: operations.length })}
       lead={
         <>
-          <p>
-            {t.rich('lead', { version, document: (text) => <PlainLink href="/openapi.json">{text}</PlainLink> })}
-          </p>
+          <p>{t.rich('lead', { version, document: (text) => <PlainLink href="/openapi.json">{text}</PlainLink> })}</p>
           <p>{t('tokens')}</p>
         </>
       }

@@ -31,7 +31,13 @@ export default async function ReceiptPage({ params }: { params: Promise<{ id: st
   return (
     <Page
       title={t('title')}
-      lead={<p>{left === 0 ? t('lead', { stores: new Set(receipt.stores.map(({ store }) => store)).size }) : t('leadIncomplete', { left })}</p>}
+      lead={
+        <p>
+          {left === 0
+            ? t('lead', { stores: new Set(receipt.stores.map(({ store }) => store)).size })
+            : t('leadIncomplete', { left })}
+        </p>
+      }
     >
       <ReceiptView receipt={receipt} />
     </Page>

@@ -9,19 +9,22 @@ export type Name = { word: string; end: number }
 /** A token like `&&` or `-` where an attribute should stand: `i<b && c>d` compares, no browser gains anything from it. */
 export const OPERATOR = /\s[^\s\w:@"'/>]/
 
-const isLetter = (character: string): boolean => (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z')
+const isLetter = (character: string): boolean =>
+  (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z')
 
 /** What the characters after `<` begin, by the tokenizer of the HTML standard (13.2.5.6 to 13.2.5.8). */
 export function opening(first: string, second: string, kind: Kind): 'tag' | 'declaration' | 'instruction' | undefined {
   if (isLetter(first) || (first === '/' && isLetter(second))) return 'tag'
   if (first === '/') return kind === 'markdown' || /^\s$/.test(second) ? 'declaration' : undefined
-  if (first === '!') return kind === 'markdown' || isLetter(second) || '[->'.includes(second) ? 'declaration' : undefined
+  if (first === '!')
+    return kind === 'markdown' || isLetter(second) || '[->'.includes(second) ? 'declaration' : undefined
   if (first === '?') return kind === 'markdown' || isLetter(second) ? 'instruction' : undefined
   return undefined
 }
 
 /** Whether a `<` before this character could begin markup of any kind. */
-export const opensMarkup = (character: string): boolean => isLetter(character) || (character !== '' && '/!?'.includes(character))
+export const opensMarkup = (character: string): boolean =>
+  isLetter(character) || (character !== '' && '/!?'.includes(character))
 
 /** Whether `name` alone makes a tag: in Markdown any, in plain text those of HTML, SVG and MathML. */
 export const isTagName = (name: string, kind: Kind): boolean => kind === 'markdown' || ELEMENTS.has(name.toLowerCase())

@@ -31,9 +31,6 @@ export const tierLimits: Record<TierName | 'anonymous', TierLimits> = {
   },
 }
 
-/** The largest body that any caller may send, in bytes. */
-export const largestUnitBytes = tierLimits.enterprise.unitBytes
-
 const secretLength = 43
 const checkLength = 6
 const form = new RegExp(`^kp_[0-9A-Za-z]{${secretLength + checkLength}}$`)

@@ -60,8 +60,12 @@ async function checkPrepared(appUrl: string): Promise<void> {
   const difference = await withConnection(appUrl, (client) => historyDifference(client))
   if (!difference) throw notPrepared('The database is empty.')
   if (difference.unknown.length > 0)
-    throw new DatabaseFault('SCHEMA_NEWER', `The database is newer than this version of KnowledgePulse (it has ${difference.unknown.at(-1)}). Run this with the newer version.`)
-  if (difference.missing.length > 0) throw notPrepared(`The database lacks ${difference.missing.length} migrations of this version.`)
+    throw new DatabaseFault(
+      'SCHEMA_NEWER',
+      `The database is newer than this version of KnowledgePulse (it has ${difference.unknown.at(-1)}). Run this with the newer version.`,
+    )
+  if (difference.missing.length > 0)
+    throw notPrepared(`The database lacks ${difference.missing.length} migrations of this version.`)
 }
 
 /**

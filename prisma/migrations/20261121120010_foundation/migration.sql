@@ -254,7 +254,7 @@ CREATE INDEX "sessions_expires_at_idx" ON "sessions"("expires_at");
 CREATE INDEX "agents_organisation_id_idx" ON "agents"("organisation_id");
 
 -- CreateIndex
-CREATE INDEX "agents_owner_id_idx" ON "agents"("owner_id");
+CREATE INDEX "agents_owner_id_created_at_id_idx" ON "agents"("owner_id", "created_at", "id");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "agents_id_organisation_id_key" ON "agents"("id", "organisation_id");
@@ -308,7 +308,7 @@ CREATE UNIQUE INDEX "tokens_hash_key" ON "tokens"("hash");
 CREATE UNIQUE INDEX "tokens_prefix_key" ON "tokens"("prefix");
 
 -- CreateIndex
-CREATE INDEX "tokens_agent_id_idx" ON "tokens"("agent_id");
+CREATE INDEX "tokens_agent_id_created_at_id_idx" ON "tokens"("agent_id", "created_at", "id");
 
 -- CreateIndex
 CREATE INDEX "rate_limit_refusals_token_id_at_idx" ON "rate_limit_refusals"("token_id", "at");
@@ -426,3 +426,8 @@ CREATE INDEX idempotency_records_body_id_idx ON idempotency_records ((body->'dat
 
 -- Windows live for a minute: no write-ahead log for them. A crash of the database empties them.
 ALTER TABLE rate_limit_windows SET UNLOGGED;
+
+-- What the clean-ups look for, without what they leave alone.
+CREATE INDEX agents_never_used_idx ON agents (created_at) WHERE first_used_at IS NULL AND owner_id IS NULL;
+CREATE INDEX tokens_revoked_at_idx ON tokens (revoked_at) WHERE revoked_at IS NOT NULL;
+CREATE INDEX tokens_expires_at_idx ON tokens (expires_at) WHERE expires_at IS NOT NULL;

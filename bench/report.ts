@@ -1,0 +1,44 @@
+import { type Row, ratioOf } from './row.ts'
+
+/** Three digits that count, and no more than the whole part needs. */
+const number = (value: number): string =>
+  Number.isInteger(value) || Math.abs(value) >= 1000
+    ? Math.round(value).toLocaleString('en')
+    : value.toPrecision(3).replace(/\.0+$/, '')
+
+const cells = (row: Row): string[] => {
+  const ratio = ratioOf(row)
+  return [
+    row.name,
+    number(row.value),
+    row.unit,
+    row.ceiling ? `${number(row.ceiling.value)} (${row.ceiling.name})` : '',
+    ratio === undefined ? '' : ratio.toFixed(2),
+    row.bar ?? '',
+    row.met === undefined ? '' : row.met ? '✓' : '✗',
+  ]
+}
+const head = ['what', 'value', 'unit', 'beside it, in the same run', 'ratio', 'bar', 'met']
+const isNumber = [false, true, false, false, true, false, false]
+
+/** A Markdown table, aligned so that it is read as it is. */
+export function tableOf(rows: readonly Row[]): string {
+  const lines = [head, ...rows.map(cells)]
+  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0), 3))
+  const drawn = lines.map((line) =>
+    line.map((cell, column) =>
+      isNumber[column] ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+    ),
+  )
+  const rule = widths.map((width, column) => (isNumber[column] ? `${'-'.repeat(width - 1)}:` : '-'.repeat(width)))
+  return [drawn[0] ?? [], rule, ...drawn.slice(1)].map((line) => `| ${line.join(' | ')} |`).join('\n')
+}
+
+/** Puts text between the two markers of a group. Throws when the document lacks them. */
+export function replaceBetween(document: string, group: string, text: string): string {
+  const [begin, end] = [`<!-- measured: ${group} -->`, `<!-- end: ${group} -->`]
+  const from = document.indexOf(begin)
+  const to = document.indexOf(end)
+  if (from < 0 || to < from) throw new Error(`the document has no place for "${group}": ${begin} … ${end}`)
+  return `${document.slice(0, from + begin.length)}\n${text}\n${document.slice(to)}`
+}

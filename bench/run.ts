@@ -1,0 +1,78 @@
+import '../bin/runtime.ts'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { describeMachine, machineLine } from './machine.ts'
+import { replaceBetween, tableOf } from './report.ts'
+import type { Row } from './row.ts'
+
+/** In the order of how much they disturb what follows. */
+const groups: Record<string, () => Promise<Row[]>> = {
+  sanitizer: async () => (await import('./sanitizer.ts')).run(),
+  throughput: async () => (await import('./throughput.ts')).run(),
+  'sql-ceiling': async () => (await import('./sql-ceiling.ts')).run(),
+  'audit-growth': async () => (await import('./audit-growth.ts')).run(),
+  limits: async () => (await import('./limits.ts')).run(),
+  start: async () => (await import('./start.ts')).run(),
+}
+
+const usage = `npm run bench -- [${Object.keys(groups).join(' | ')}]… [--write]
+
+Measures all groups, or those that are named. --write puts the tables into bench/README.md.`
+
+function readArguments() {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { write: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h', default: false } },
+    })
+    const unknown = positionals.filter((name) => !Object.hasOwn(groups, name))
+    if (unknown.length > 0) throw new Error(`There is no group "${unknown.join('", "')}".`)
+    return { ...values, names: positionals.length > 0 ? positionals : Object.keys(groups) }
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
+    process.exit(2)
+  }
+}
+
+const { names, write, help } = readArguments()
+if (help) {
+  console.log(usage)
+  process.exit()
+}
+process.chdir(join(import.meta.dirname, '..'))
+const machine = describeMachine()
+const measured: Record<string, Row[]> = {}
+const failed: string[] = []
+console.log(machineLine(machine))
+for (const name of names) {
+  const started = performance.now()
+  console.log(`\n${name} …`)
+  try {
+    const rows = (await groups[name]?.()) ?? []
+    measured[name] = rows
+    console.log(`${tableOf(rows)}\n(${((performance.now() - started) / 1000).toFixed(0)} s)`)
+  } catch (error) {
+    // One group's failure must not cost the others' numbers.
+    failed.push(name)
+    console.error(error)
+  }
+}
+
+mkdirSync('bench/results', { recursive: true })
+const file = `bench/results/${machine.date.slice(0, 16).replaceAll(':', '')}.json`
+writeFileSync(file, `${JSON.stringify({ machine, measured, failed }, null, 2)}\n`)
+if (write) {
+  const readme = 'bench/README.md'
+  let text = readFileSync(readme, 'utf8')
+  for (const [name, rows] of Object.entries(measured))
+    text = replaceBetween(text, name, `${machineLine(machine)}\n\n${tableOf(rows)}`)
+  writeFileSync(readme, text)
+}
+const missed = Object.values(measured)
+  .flat()
+  .filter((row) => row.met === false)
+console.log(`\nAll numbers are in ${file}.`)
+for (const { name, bar } of missed) console.log(`✗ ${name}: ${bar}`)
+for (const name of failed) console.log(`✗ ${name} could not be measured; why stands above`)
+process.exit(missed.length + failed.length > 0 ? 1 : 0)

@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { contributeTarget, readTarget, registerAgent, startCluster } from './installation.ts'
+import { CONNECTIONS, load } from './load.ts'
+import { type Row, shareRow } from './row.ts'
+import { openScope } from './scope.ts'
+import { buildPages, startFront } from './server.ts'
+import { trace } from './trace.ts'
+
+const ROUNDS = 5
+const SECONDS = 3
+const WARM_UP = 3
+/** As many as one of our processes opens. */
+const POOL = 10
+
+const entry = `INSERT INTO audit_entries (id, at, action, agent_id, resource_type, resource_id, ip, details)`
+const readUnit = {
+  name: 'ceiling-read',
+  text: `WITH entry AS (${entry} VALUES ($2, $3, 'read', $4, 'knowledge', $1, '127.0.0.1', '{"operation":"readUnit"}'))
+    SELECT * FROM units WHERE id = $1`,
+}
+const insertUnit = {
+  name: 'ceiling-insert',
+  text: `WITH unit AS (
+      INSERT INTO units (id, type, agent_id, organisation_id, visibility, document, quality_score, created_at, updated_at)
+      SELECT $1, 'ReasoningTrace', id, organisation_id, 'network', $5::jsonb, 0.5, $3, $3 FROM agents WHERE id = $4 RETURNING id)
+    ${entry} SELECT $2, $3, 'create', $4, 'knowledge', id, '127.0.0.1', '{"operation":"contributeUnit"}' FROM unit`,
+}
+
+/** Statements per second of as many askers as the load has connections, through one pool. */
+async function rate(pool: pg.Pool, query: () => pg.QueryConfig, seconds: number): Promise<number> {
+  const started = performance.now()
+  const until = started + seconds * 1000
+  let done = 0
+  const asker = async () => {
+    while (performance.now() < until) {
+      const { rowCount } = await pool.query(query())
+      if (rowCount !== 1) throw new Error(`a statement of the ceiling touched ${rowCount} rows`)
+      done++
+    }
+  }
+  await Promise.all(Array.from({ length: CONNECTIONS }, asker))
+  return (done / (performance.now() - started)) * 1000
+}
+
+/**
+ * How near the two hot operations, through the front, come to the bare database: one statement that selects the unit, or inserts it,
+ * and inserts the audit entry; without HTTP, token, limit, validation or sanitizer. In turns, on one database.
+ */
+export async function run(): Promise<Row[]> {
+  await using scope = openScope()
+  await buildPages()
+  const installation = await (await startCluster(scope))('kp')
+  const front = await startFront(scope, installation.env)
+  const agent = await registerAgent(front.url, installation)
+  const pool = new pg.Pool({ connectionString: installation.appUrl, max: POOL })
+  scope.defer(() => pool.end())
+  const document = JSON.stringify(trace)
+  const contests = [
+    {
+      name: 'GET /v1/knowledge/{id} through the front',
+      ceiling: 'SQL: select the unit, insert the audit entry',
+      query: () => ({ ...readUnit, values: [agent.unitId, randomUUID(), new Date(), agent.id] }),
+      target: readTarget(front.url, agent),
+      plain: [] as number[],
+      ours: [] as number[],
+    },
+    {
+      name: 'POST /v1/knowledge through the front',
+      ceiling: 'SQL: insert the unit and the audit entry',
+      query: () => ({
+        ...insertUnit,
+        values: [`kp:trace:${randomUUID()}`, randomUUID(), new Date(), agent.id, document],
+      }),
+      target: contributeTarget(front.url, agent),
+      plain: [] as number[],
+      ours: [] as number[],
+    },
+  ]
+  for (const { query, target } of contests) {
+    await rate(pool, query, WARM_UP)
+    await load(target, WARM_UP)
+  }
+  for (let round = 0; round < ROUNDS; round++)
+    for (const { query, target, plain, ours } of contests) {
+      plain.push(await rate(pool, query, SECONDS))
+      ours.push((await load(target, SECONDS)).perSecond)
+    }
+  return contests.map(({ name, ceiling, plain, ours }) => shareRow(name, ours, { name: ceiling, values: plain }))
+}

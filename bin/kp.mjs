@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// The installed `kp`. Whatever Node it is called with, it goes on in the one that this checkout brings: plain JavaScript, node: imports alone.
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const ours = fileURLToPath(new URL(`../node_modules/.bin/node${process.platform === 'win32' ? '.cmd' : ''}`, import.meta.url))
+const program = fileURLToPath(new URL('./kp.ts', import.meta.url))
+const runtime = existsSync(ours) ? ours : Number.parseInt(process.versions.node, 10) >= 24 ? process.execPath : undefined
+
+if (runtime === undefined) {
+  console.error(`kp runs on Node 24; this is ${process.versions.node}. Run npm start in the checkout once: it installs what kp needs.`)
+  process.exit(2)
+}
+const child = spawn(runtime, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
+// Ctrl-C reaches the child too; it decides what to do with it.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+child.once('error', (error) => {
+  console.error(`kp could not be started: ${error.message}`)
+  process.exit(1)
+})
+child.once('exit', (status, signal) => process.exit(status ?? (signal === 'SIGINT' ? 130 : 1)))

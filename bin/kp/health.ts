@@ -1,0 +1,44 @@
+/** What one check found; `todo` says what to do where something is to be done. skipped: it does not apply here. */
+export interface Check {
+  name: string
+  state: 'ok' | 'warning' | 'fault' | 'skipped'
+  found: string
+  todo?: string
+}
+
+export const ok = (name: string, found: string): Check => ({ name, state: 'ok', found })
+export const warning = (name: string, found: string, todo: string): Check => ({ name, state: 'warning', found, todo })
+export const fault = (name: string, found: string, todo: string): Check => ({ name, state: 'fault', found, todo })
+export const skipped = (name: string, found: string): Check => ({ name, state: 'skipped', found })
+
+const mebibyte = 1024 * 1024
+
+/** Free space in bytes. */
+export function judgeSpace(name: string, free: number, folder: string): Check {
+  const text =
+    free >= 10 * 1024 * mebibyte
+      ? `${Math.floor(free / 1024 / mebibyte)} GiB free`
+      : `${Math.floor(free / mebibyte)} MiB free`
+  if (free < 200 * mebibyte)
+    return fault(name, `${text} for ${folder}`, 'Free some space now: writes are refused when the disk is full.')
+  if (free < 2 * 1024 * mebibyte) return warning(name, `${text} for ${folder}`, 'Free some space before long.')
+  return ok(name, `${text} for ${folder}`)
+}
+
+/** How far this clock is ahead of the server's, in milliseconds; the server's Date has whole seconds. */
+export function judgeSkew(name: string, ahead: number): Check {
+  const seconds = Math.round(Math.abs(ahead) / 1000)
+  if (seconds <= 5) return ok(name, 'as the registry’s')
+  const found = `${seconds} s ${ahead > 0 ? 'ahead of' : 'behind'} the registry’s`
+  const todo =
+    'Set the clock of this machine, or the registry’s, by NTP: times in receipts and limits are measured by it.'
+  return seconds > 300 ? fault(name, found, todo) : warning(name, found, todo)
+}
+
+/** A file that its owner alone should read; `mode` as stat gives it. */
+export function judgeMode(name: string, file: string, mode: number): Check {
+  const rights = mode & 0o777
+  return (rights & 0o077) === 0
+    ? ok(name, `${file} is readable by its owner alone`)
+    : fault(name, `${file} can be used by others (mode ${rights.toString(8)})`, `chmod go= ${file}`)
+}

@@ -1,0 +1,186 @@
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { connect } from 'node:net'
+import { dirname, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Client } from 'pg'
+import { BadVariable, type Env } from '#lib/env.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
+import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
+import { joinInstallation } from '#lib/stores/postgres/installation.ts'
+import { type Check, fault, judgeMode, judgeSpace, ok, skipped, warning } from './health.ts'
+import { enterInstallation } from './installation.ts'
+
+async function roleCheck(client: Client): Promise<Check> {
+  const name = 'audit log'
+  const { rows } = await client.query<{ role: string; may: boolean }>(
+    `SELECT current_user AS role, bool_or(has_table_privilege(t, 'UPDATE') OR has_table_privilege(t, 'DELETE') OR has_table_privilege(t, 'TRUNCATE')) AS may
+       FROM unnest(ARRAY['audit_entries', 'deletion_audit_log']) AS t`,
+  )
+  const found = rows[0]
+  return found && !found.may
+    ? ok(name, `the application's role (${found.role}) cannot alter it`)
+    : fault(
+        name,
+        `the application's role (${found?.role ?? 'unknown'}) can alter it`,
+        'Give an ordinary user in DATABASE_URL and the owner in DATABASE_MIGRATION_URL, then npm start.',
+      )
+}
+
+async function workerCheck(client: Client): Promise<Check> {
+  const name = 'worker'
+  // A worker listens for jobs on a connection of its own; the application's role sees those of its own role.
+  const { rows } = await client.query<{ workers: number; overdue: number }>(
+    `SELECT (SELECT count(*)::int FROM pg_stat_activity WHERE datname = current_database() AND query ILIKE '%LISTEN "jobs:insert"%' AND pid <> pg_backend_pid()) AS workers,
+            (SELECT count(*)::int FROM graphile_worker.jobs WHERE run_at < now() - interval '5 minutes' AND locked_at IS NULL AND attempts < max_attempts) AS overdue`,
+  )
+  const { workers = 0, overdue = 0 } = rows[0] ?? {}
+  if (workers === 0)
+    return fault(
+      name,
+      `none is running${overdue > 0 ? `, and ${overdue} job(s) are overdue` : ''}`,
+      'Start one: npm start, or KP_ROLE=worker npm start beside the servers.',
+    )
+  if (overdue > 0)
+    return warning(
+      name,
+      `running, and ${overdue} job(s) are more than five minutes late`,
+      'Look for faults of jobs in the log of npm start.',
+    )
+  return ok(name, 'running, and no job is late')
+}
+
+async function databaseChecks(env: Env): Promise<Check[]> {
+  const name = 'database'
+  if (!env.DATABASE_URL && !env.DATABASE_MIGRATION_URL && (await findEmbedded(env.KP_DATA_DIR)).ownerPid === undefined)
+    return [warning(name, 'the embedded PostgreSQL is not running', 'npm start')]
+  try {
+    const { appUrl, leave } = await joinInstallation(env)
+    try {
+      return await withConnection(appUrl, async (client) => [
+        ok(name, 'reachable'),
+        ok('migrations', 'up to date'),
+        await roleCheck(client),
+        await workerCheck(client),
+      ])
+    } finally {
+      await leave()
+    }
+  } catch (error) {
+    if (!(error instanceof DatabaseFault)) throw error
+    return [
+      fault(
+        error.code === 'NOT_PREPARED' || error.code === 'SCHEMA_NEWER' ? 'migrations' : name,
+        error.message,
+        'Put right what the line says, then run this again.',
+      ),
+    ]
+  }
+}
+
+/** The nearest folder that exists: what is to be made is made there. */
+function existing(path: string): string {
+  for (let folder = resolve(path); ; folder = dirname(folder))
+    if (existsSync(folder) || folder === dirname(folder)) return folder
+}
+
+function ledgerCheck(env: Env): Check {
+  const name = 'erasure ledger'
+  const place = env.KP_LEDGER_URL ?? `${env.KP_DATA_DIR}/erasures`
+  const folder = resolve(place.startsWith('file:') ? fileURLToPath(place) : place)
+  const inside = relative(resolve(env.KP_DATA_DIR, 'pgdata'), folder)
+  if (inside === '' || !inside.startsWith('..'))
+    return fault(
+      name,
+      `${folder} is inside the database's own files, and would be restored with them`,
+      'Set KP_LEDGER_URL to a folder elsewhere.',
+    )
+  try {
+    accessSync(existing(folder), constants.W_OK | constants.X_OK)
+  } catch {
+    return fault(
+      name,
+      `${folder} cannot be written`,
+      'Start as the user who made it, or set KP_LEDGER_URL: nothing can be erased without it.',
+    )
+  }
+  const isSameDisk =
+    !env.DATABASE_URL && existsSync(env.KP_DATA_DIR) && statSync(existing(folder)).dev === statSync(env.KP_DATA_DIR).dev
+  return ok(
+    name,
+    `${folder} is writable and apart from the database${isSameDisk ? ' (on the same disk; KP_LEDGER_URL may name another)' : ''}`,
+  )
+}
+
+function mailCheck(env: Env): Promise<Check> {
+  const name = 'mail'
+  if (!env.KP_SMTP_URL)
+    return Promise.resolve(
+      warning(
+        name,
+        `no mail server; letters are written to ${env.KP_DATA_DIR}/mail`,
+        'Set KP_SMTP_URL so that they arrive.',
+      ),
+    )
+  const { hostname, port, protocol } = new URL(env.KP_SMTP_URL)
+  const at = Number(port) || (protocol === 'smtps:' ? 465 : 587)
+  return new Promise((tell) => {
+    const socket = connect(at, hostname)
+    const end = (check: Check) => {
+      socket.destroy()
+      tell(check)
+    }
+    const silent = () =>
+      end(
+        fault(
+          name,
+          `${hostname}:${at} does not answer`,
+          'Start the mail server, or correct KP_SMTP_URL. Letters wait in the queue meanwhile.',
+        ),
+      )
+    socket
+      .setTimeout(5000, silent)
+      .once('error', silent)
+      .once('connect', () => end(ok(name, `${hostname}:${at} answers`)))
+  })
+}
+
+function secretCheck(env: Env): Check {
+  const file = `${env.KP_DATA_DIR}/secret`
+  if (env.KP_SECRET) return ok('secret', 'given in KP_SECRET')
+  return existsSync(file)
+    ? judgeMode('secret', file, statSync(file).mode)
+    : warning(
+        'secret',
+        `${file} does not exist`,
+        'npm start makes it. If there was one, restore it from your backup: tokens work without it, receipts cannot be signed.',
+      )
+}
+
+function spaceCheck(folder: string): Check {
+  const { bavail, bsize } = statfsSync(existing(folder))
+  return judgeSpace('disk', bavail * bsize, resolve(folder))
+}
+
+/** What can be seen on the installation's own machine alone. One line where there is no installation here. */
+export async function installationChecks(): Promise<Check[]> {
+  let env: Env
+  try {
+    env = enterInstallation()
+  } catch (error) {
+    if (error instanceof BadVariable) return [fault('settings', error.message, 'Correct the variable.')]
+    throw error
+  }
+  const isHere = Boolean(env.DATABASE_URL ?? env.DATABASE_MIGRATION_URL) || (await findEmbedded(env.KP_DATA_DIR)).exists
+  if (!isHere)
+    return [
+      skipped('installation', 'there is none on this machine, so database, ledger, worker and disk were not looked at'),
+    ]
+  return [
+    ...(await databaseChecks(env)),
+    ledgerCheck(env),
+    secretCheck(env),
+    spaceCheck(env.KP_DATA_DIR),
+    await mailCheck(env),
+  ]
+}

@@ -1,0 +1,68 @@
+import { Command } from 'commander'
+import packageJson from '../../package.json' with { type: 'json' }
+import { accountCommands } from './account.ts'
+import { adminCommands } from './admin.ts'
+import { auditCommands } from './audit.ts'
+import { doctorCommand } from './doctor.ts'
+import { erasureCommands } from './erasures.ts'
+import { knowledgeCommands } from './knowledge.ts'
+import { receiptCommands } from './receipts.ts'
+import { type GlobalOptions, openSession, type Session } from './session.ts'
+import { tokenCommands } from './tokens.ts'
+
+const epilogue = `
+Settings:
+  KP_URL, KP_TOKEN   as --url and --token; NO_COLOR is respected
+  The configuration is in $XDG_CONFIG_HOME/knowledgepulse, or ~/.config/knowledgepulse.
+
+Exit codes:
+  0 done · 1 refused or failed · 2 wrong usage · 3 no answer · 4 not signed in or not allowed
+
+Begin with: kp register, or kp login <token>. Then: kp contribute docs/examples/trace.json
+Help on one command: kp help <command>`
+
+/** The whole of `kp`. `opened` hears of each session that a command opens. */
+export function buildProgram(opened: (session: Session) => void): Command {
+  const program = new Command('kp')
+    .description('KnowledgePulse on the command line: share what agents learned, and erase it with a receipt.')
+    .version(packageJson.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .helpCommand('help [command]', 'print help on a command')
+    .option('--url <url>', 'the registry (default: the one you are signed in to, else http://localhost:3000)')
+    .option('--token <token>', 'the token to use (default: the stored one)')
+    .option('--json', 'answer with one JSON document; errors as JSON on stderr')
+    .option('--quiet', 'no remarks beside the answer')
+    .option('--no-color', 'no colours')
+    .addHelpText('after', epilogue)
+    .exitOverride()
+    .showSuggestionAfterError()
+    .configureOutput({
+      outputError: () => {}, // told by bin/kp.ts, as every other error
+      ...(process.argv.includes('--no-color') && { getOutHasColors: () => false, getErrHasColors: () => false }),
+    })
+    .configureHelp({
+      showGlobalOptions: true,
+      styleTitle: (title) => `\u001b[1m${title}\u001b[22m`, // commander takes it away again where colours are not wanted
+    })
+  const begin = (url?: string): Session => {
+    const options = program.opts<GlobalOptions>()
+    const session = openSession({ ...options, ...(url !== undefined && { url }) })
+    opened(session)
+    return session
+  }
+  const groups: [string, (command: Command, begin: (url?: string) => Session) => void][] = [
+    ['Who you are:', accountCommands],
+    ['Knowledge:', knowledgeCommands],
+    ['Receipts:', receiptCommands],
+    ['Tokens and the audit log:', tokenCommands],
+    ['Tokens and the audit log:', auditCommands],
+    ['On the installation’s own machine:', adminCommands],
+    ['On the installation’s own machine:', erasureCommands],
+    ['When something is wrong:', doctorCommand],
+  ]
+  for (const [group, add] of groups) {
+    program.commandsGroup(group)
+    add(program, begin)
+  }
+  return program
+}
