@@ -63,6 +63,12 @@ async function post<T>(
 const Registered = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
 const Stored = z.object({ data: z.object({ id: z.string() }) })
 
+/** Contributes the trace; gives its id. */
+export async function storeUnit(url: string, token: string): Promise<string> {
+  const { data } = await post(`${url}/v1/knowledge`, trace, Stored, { Authorization: `Bearer ${token}` })
+  return data.id
+}
+
 /** Registers an agent at a running server, gives it limits of its own, and stores one unit. */
 export async function registerAgent(url: string, { ownerUrl }: Installation): Promise<Agent> {
   const { data } = await post(`${url}/v1/auth/register`, { scopes: ['read', 'write'] }, Registered)
@@ -72,8 +78,7 @@ export async function registerAgent(url: string, { ownerUrl }: Installation): Pr
       LIMIT,
     ]),
   )
-  const unit = await post(`${url}/v1/knowledge`, trace, Stored, { Authorization: `Bearer ${data.api_key}` })
-  return { id: data.agent_id, token: data.api_key, unitId: unit.data.id }
+  return { id: data.agent_id, token: data.api_key, unitId: await storeUnit(url, data.api_key) }
 }
 
 export const readTarget = (url: string, { token, unitId }: Agent): Target => ({

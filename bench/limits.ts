@@ -12,15 +12,7 @@ import { redisLimiter } from '#lib/access/limiter-redis.ts'
 import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
 import { startRedis } from '#lib/testing/redis.ts'
-
-export type Row = {
-  name: string
-  value: number
-  unit: string
-  ceiling?: { name: string; value: number }
-  bar?: string
-  met?: boolean
-}
+import type { Row } from './row.ts'
 
 const CONNECTIONS = 16
 const REPLICAS = 2

@@ -19,7 +19,7 @@ export interface Load {
 export async function load({ status, ...target }: Target, seconds: number): Promise<Load> {
   const result = await autocannon({ ...target, connections: CONNECTIONS, duration: seconds, sampleInt: 100 })
   const { statusCodeStats = {}, errors, timeouts } = result
-  const answered = statusCodeStats[status]?.count ?? 0
+  const answered = statusCodeStats[`${status}`]?.count ?? 0
   const others = Object.keys(statusCodeStats).filter((code) => code !== String(status))
   if (others.length > 0 || errors > 0 || timeouts > 0 || answered === 0)
     throw new Error(

@@ -1,37 +1,35 @@
 import { spawnSync } from 'node:child_process'
-import { accessSync, constants, existsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium } from '@playwright/test'
 
-const names = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
-const fixed = ['/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', '/Applications/Chromium.app/Contents/MacOS/Chromium']
+/** Chromium's own names, by what installs it. */
+const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome', 'msedge']
+const places = [
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+  '/Applications/Chromium.app/Contents/MacOS/Chromium',
+  'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+  'C:\\Program Files (x86)\\Microsoft\\Edge\\Application\\msedge.exe',
+]
 
-const isProgram = (file: string): boolean => {
-  try {
-    accessSync(file, constants.X_OK)
-    return true
-  } catch {
-    return false
-  }
+function installed(): string | undefined {
+  const folders = (process.env.PATH ?? '').split(delimiter)
+  const onPath = names.flatMap((name) => folders.map((folder) => join(folder, name)))
+  return [chromium.executablePath(), ...onPath, ...places].find((file) => file !== '' && existsSync(file))
 }
 
-/** A Chromium that is there: Playwright's own, else an installed one. */
-export function installedBrowser(path = process.env.PATH ?? ''): string | undefined {
-  const own = chromium.executablePath()
-  if (existsSync(own)) return own
-  const folders = path.split(delimiter)
-  return [...names.flatMap((name) => folders.map((folder) => join(folder, name))), ...fixed].find(isProgram)
-}
-
-/** A Chromium, installed now when there is none: by Playwright, else by Debian's packages. Undefined when neither can. */
+/** The browser to test with: Playwright's own, else one of this machine; installs one where there is none and that is allowed. */
 export function findBrowser(): string | undefined {
-  const there = installedBrowser()
-  if (there !== undefined) return there
-  console.log('Installing a browser for the tests (once) …')
-  spawnSync(process.execPath, ['node_modules/@playwright/test/cli.js', 'install', 'chromium'], { stdio: 'ignore', timeout: 300_000 })
-  if (installedBrowser() === undefined && process.getuid?.() === 0) {
-    spawnSync('apt-get', ['update', '-qq'], { stdio: 'ignore', timeout: 120_000 })
-    spawnSync('apt-get', ['install', '-y', '-qq', '--no-install-recommends', 'chromium'], { stdio: 'ignore', timeout: 300_000 })
+  const found = installed()
+  if (found !== undefined) return found
+  const tries: [string, string[]][] = [
+    [process.execPath, ['node_modules/@playwright/test/cli.js', 'install', 'chromium']],
+    ...(process.getuid?.() === 0 ? ([['apt-get', ['install', '-y', '--no-install-recommends', 'chromium']]] as [string, string[]][]) : []),
+  ]
+  for (const [command, args] of tries) {
+    spawnSync(command, args, { stdio: 'ignore', timeout: 300_000 })
+    const made = installed()
+    if (made !== undefined) return made
   }
-  return installedBrowser()
+  return undefined
 }

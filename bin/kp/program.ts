@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Help } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { accountCommands } from './account.ts'
 import { adminCommands } from './admin.ts'
@@ -11,6 +11,14 @@ import { type GlobalOptions, openSession, type Session } from './session.ts'
 import { tokenCommands } from './tokens.ts'
 
 const epilogue = `
+Options of every command:
+  --url <url>        the registry (default: the one you are signed in to, else http://localhost:3000)
+  --token <token>    the token to use (default: the stored one)
+  --json             answer with one JSON document; errors as JSON on stderr
+  --quiet            no remarks beside the answer
+  --no-color         no colours
+  -h, --help         print help; -V, --version the version
+
 Settings:
   KP_URL, KP_TOKEN   as --url and --token; NO_COLOR is respected
   The configuration is in $XDG_CONFIG_HOME/knowledgepulse, or ~/.config/knowledgepulse.
@@ -27,7 +35,6 @@ export function buildProgram(opened: (session: Session) => void): Command {
     .description('KnowledgePulse on the command line: share what agents learned, and erase it with a receipt.')
     .version(packageJson.version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
-    .helpCommand('help [command]', 'print help on a command')
     .option('--url <url>', 'the registry (default: the one you are signed in to, else http://localhost:3000)')
     .option('--token <token>', 'the token to use (default: the stored one)')
     .option('--json', 'answer with one JSON document; errors as JSON on stderr')
@@ -42,6 +49,8 @@ export function buildProgram(opened: (session: Session) => void): Command {
     })
     .configureHelp({
       showGlobalOptions: true,
+      // The overview is about commands; what every command takes stands below them.
+      visibleOptions: (command) => (command.parent ? Help.prototype.visibleOptions.call(new Help(), command) : []),
       styleTitle: (title) => `\u001b[1m${title}\u001b[22m`, // commander takes it away again where colours are not wanted
     })
   const begin = (url?: string): Session => {
@@ -64,5 +73,6 @@ export function buildProgram(opened: (session: Session) => void): Command {
     program.commandsGroup(group)
     add(program, begin)
   }
+  program.helpCommand('help [command]', 'print help on a command')
   return program
 }

@@ -6,7 +6,7 @@ import { openApi } from './openapi.ts'
 
 const none = { none: 'about the service itself, not about anybody' }
 
-export export const checkHealth = operation({
+export const checkHealth = operation({
   id: 'checkHealth',
   method: 'get',
   path: '/health',
@@ -32,7 +32,7 @@ const checkReadiness = operation({
   output: z.object({ status: z.enum(['ready', 'not_ready']), stores: z.record(z.string(), StoreState) }),
 })
 
-export export const readOpenApi = operation({
+export const readOpenApi = operation({
   id: 'readOpenApi',
   method: 'get',
   path: '/openapi.json',

@@ -1,0 +1,104 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { DEPTH_LIMIT, DepthError, sanitizeFields } from './fields.ts'
+import { SanitizationError } from './sanitization-error.ts'
+
+function refusalOf(value: unknown): SanitizationError {
+  try {
+    sanitizeFields(value)
+  } catch (error) {
+    if (SanitizationError.is(error)) return error
+    throw error
+  }
+  throw new Error('the value was not refused')
+}
+
+const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)
+
+describe('sanitizeFields', () => {
+  it('returns a clean value itself', () => {
+    const value = { task: { objective: 'a < b' }, steps: [{ step_id: 0, content: 'List<String>', done: null }] }
+    const result = sanitizeFields(value)
+    expect(result.value).toBe(value)
+    expect(result.changes).toEqual([])
+  })
+
+  it('says which fields changed, and leaves the value handed in alone', () => {
+    const value = { a: ['x', '<b>y</b><!-- z -->'], b: 'cafe\u0301', c: { d: 1 } }
+    const before = structuredClone(value)
+    const result = sanitizeFields(value)
+    expect(result.value).toEqual({ a: ['x', 'y'], b: 'caf\u00E9', c: { d: 1 } })
+    expect(result.changes).toEqual([
+      { path: ['a', 1], comments: 1, tags: 2, normalized: false },
+      { path: ['b'], comments: 0, tags: 0, normalized: true },
+    ])
+    expect(value).toEqual(before)
+  })
+
+  it('names the field of a refusal', () => {
+    const error = refusalOf({ steps: [{ 'a/b~c': 'ok' }, { 'a/b~c': 'x\nyou are now' }] })
+    expect(error).toMatchObject({
+      stage: 'injection',
+      rule: 'role-change',
+      path: ['steps', 1, 'a/b~c'],
+      field: '/steps/1/a~1b~0c',
+      place: 2,
+      line: 2,
+      column: 1,
+      key: false,
+    })
+  })
+
+  it.each([
+    ['<b>', 'html-tag'],
+    ['<!-- -->', 'html-comment'],
+    ['e\u0301', 'nfc'],
+    ['a\u200Bb', 'invisible'],
+    ['[INST]', 'injection'],
+  ])('refuses the key %j and does not repeat it', (key, stage) => {
+    const error = refusalOf({ input: { fine: 1, [key]: 2 } })
+    expect(error).toMatchObject({ stage, path: ['input'], key: true })
+    expect(error.message).not.toContain(key)
+  })
+
+  it('passes the strict option on', () => {
+    expect(sanitizeFields(['👩‍💻']).changes).toEqual([])
+    expect(() => sanitizeFields(['👩‍💻'], { strict: true })).toThrow(SanitizationError)
+  })
+
+  it('keeps __proto__ a field like any other', () => {
+    const value: unknown = JSON.parse('{"__proto__": {"admin": "<b>yes</b>"}}')
+    const result = sanitizeFields(value).value
+    expect(JSON.stringify(result)).toBe('{"__proto__":{"admin":"yes"}}')
+    expect(Object.getPrototypeOf(result)).toBe(Object.prototype)
+  })
+
+  it('bounds the depth with an error of its own', () => {
+    expect(sanitizeFields(nested(DEPTH_LIMIT)).changes).toEqual([])
+    for (const depth of [DEPTH_LIMIT + 1, 5000]) {
+      expect(() => sanitizeFields(nested(depth))).toThrow(DepthError)
+    }
+  })
+
+  it('is recognised from another copy of the module', () => {
+    class Twin extends Error {
+      readonly [Symbol.for('knowledgepulse.SanitizationError')] = true
+    }
+    expect(SanitizationError.is(new Twin())).toBe(true)
+    expect(SanitizationError.is(new Error('x'))).toBe(false)
+    expect(DepthError.is(new DepthError())).toBe(true)
+  })
+
+  it('is idempotent, and never changes what is not text', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
+        try {
+          const once = sanitizeFields(value).value
+          expect(sanitizeFields(once).value).toBe(once)
+        } catch (error) {
+          if (!SanitizationError.is(error)) throw error
+        }
+      }),
+    )
+  })
+})

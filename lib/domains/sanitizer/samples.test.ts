@@ -1,0 +1,76 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { sanitizeFields } from './fields.ts'
+import { sanitizeSkillMd } from './sanitizer.ts'
+
+const folder = process.env['KP_SAMPLE_DATA'] ?? '../shared/data'
+const isThere = existsSync(join(folder, 'traces.jsonl')) && existsSync(join(folder, 'skills'))
+const origin = isThere ? `samples in ${folder}` : 'a small set of its own (KP_SAMPLE_DATA names no folder with samples)'
+
+const OWN_UNITS: unknown[] = [
+  {
+    task: { objective: "Fix `missing_colon.py`: SyntaxError in <module>, line 4. Run `python <script_name>.py`." },
+    steps: [
+      { type: 'observation', content: 'basic_string<char,std::char_traits<char>>::operator<<(a) -> b\n0/51 [00:00<?, ?it/s]' },
+      { type: 'observation', content: '<ul>\n<li><a href="/cgi-bin/file.pl">Files</a></li>\n</ul>\n<br />' },
+      { type: 'tool_call', input: { command: "sed -n '1,5p' a.c; if (i<n && p->next) x" } },
+    ],
+  },
+]
+const OWN_SKILLS = [
+  '---\nname: pages\ndescription: Write pages\n---\n# Pages\n\n```html\n<!-- kept -->\n<div onclick="x()">\n```\n\nUse `<b>` — a loading system:\n1. `List<String>` ✅ ⚠️\n',
+]
+
+function readUnits(): unknown[] {
+  if (!isThere) return OWN_UNITS
+  const lines = readFileSync(join(folder, 'traces.jsonl'), 'utf8').split('\n')
+  return lines.filter((line) => line !== '').map((line): unknown => JSON.parse(line))
+}
+
+function readSkills(): string[] {
+  if (!isThere) return OWN_SKILLS
+  const files = readdirSync(join(folder, 'skills'), { recursive: true, encoding: 'utf8' })
+  return files.filter((file) => file.endsWith('.md')).map((file) => readFileSync(join(folder, 'skills', file), 'utf8'))
+}
+
+/** Whether `after` is what is left of `before` when nothing but comments and tags are cut out. */
+function lostOnlyMarkup(before: string, after: string): boolean {
+  const lost: string[] = []
+  let position = 0
+  for (const piece of after.split(/(?<=\n)/)) {
+    const at = before.indexOf(piece, position)
+    if (at >= 0) {
+      lost.push(before.slice(position, at))
+      position = at + piece.length
+    }
+  }
+  return lost.every((text) => text === '' || text.includes('<'))
+}
+
+describe(`real input: ${origin}`, () => {
+  it('passes every unit; only comments and tags are gone', () => {
+    const units = readUnits()
+    expect(units.length).toBeGreaterThan(0)
+    for (const unit of units) {
+      const { value, changes } = sanitizeFields(unit)
+      for (const change of changes) {
+        expect(change.comments + change.tags).toBeGreaterThan(0)
+        expect(lostOnlyMarkup(textAt(unit, change.path), textAt(value, change.path))).toBe(true)
+      }
+      expect(sanitizeFields(value)).toEqual({ value, changes: [] })
+    }
+  })
+
+  it('passes every skill unchanged where its markup stands in code', () => {
+    const skills = readSkills()
+    expect(skills.length).toBeGreaterThan(0)
+    for (const skill of skills) expect(sanitizeSkillMd(skill).text).toBe(skill)
+  })
+})
+
+function textAt(value: unknown, path: readonly (string | number)[]): string {
+  let node: unknown = value
+  for (const step of path) node = typeof node === 'object' && node !== null ? Reflect.get(node, step) : undefined
+  return typeof node === 'string' ? node : ''
+}
