@@ -50,5 +50,7 @@ export function proxy(request: NextRequest) {
 }
 
 export const config = {
-  matcher: ['/((?!v1/|api/|_next/static|_next/image|openapi\\.json|\\.well-known|health$|ready$|metrics$|icon\\.svg).*)'],
+  matcher: [
+    '/((?!v1/|api/|_next/static|_next/image|openapi\\.json|\\.well-known|health$|ready$|metrics$|icon\\.svg).*)',
+  ],
 }

@@ -22,7 +22,7 @@ const GENERATE: Step = {
 
 const BUILD: Step = {
   sources: [
-    ...['app', 'components', 'i18n', 'i18n', 'lib', 'messages', 'public', 'prisma/schema'].map((folder) => `${folder}/**`),
+    ...['app', 'components', 'i18n', 'lib', 'messages', 'public', 'prisma/schema'].map((folder) => `${folder}/**`),
     ...['package.json', 'package-lock.json', 'tsconfig.json', 'next.config.*', 'postcss.config.*'],
     ...['proxy.ts', 'instrumentation.ts', 'instrumentation-client.ts'],
   ],

@@ -13,7 +13,7 @@ const env = readEnv()
 async function serve(): Promise<void> {
   process.env.NEXTAUTH_URL = publicUrl(env)
   const { app } = await import('#lib/app.ts')
-  const pages = next({ dev: false, dir: `${import.meta.dirname}/..`, hostname: env.HOST, port: env.PORT })
+  const pages = next({ dev: false, quiet: true, dir: `${import.meta.dirname}/..`, hostname: env.HOST, port: env.PORT })
   await pages.prepare()
   const handlePage = pages.getRequestHandler()
   const front = createFront(app, (request, response) => handlePage(request, response))

@@ -24,7 +24,9 @@ export function findBrowser(): string | undefined {
   if (found !== undefined) return found
   const tries: [string, string[]][] = [
     [process.execPath, ['node_modules/@playwright/test/cli.js', 'install', 'chromium']],
-    ...(process.getuid?.() === 0 ? ([['apt-get', ['install', '-y', '--no-install-recommends', 'chromium']]] as [string, string[]][]) : []),
+    ...(process.getuid?.() === 0
+      ? ([['apt-get', ['install', '-y', '--no-install-recommends', 'chromium']]] as [string, string[]][])
+      : []),
   ]
   for (const [command, args] of tries) {
     spawnSync(command, args, { stdio: 'ignore', timeout: 300_000 })

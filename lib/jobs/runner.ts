@@ -1,8 +1,13 @@
-import { parseCronItems, type Runner, run } from 'graphile-worker'
+import { Logger, parseCronItems, type Runner, run } from 'graphile-worker'
 import type { GatePorts } from '#lib/kernel/context.ts'
-import { logFault } from '#lib/kernel/fault-log.ts'
+import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import type { RunnableJob } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+
+/** The queue's own troubles; what a job says is told once, by the job's own fault. */
+const logger = new Logger(() => (level, message) => {
+  if (level === 'error' && !message.startsWith('Failed task')) logNotice(`queue: ${message}`)
+})
 
 /** Runs the jobs until it is stopped; a stop waits for those under way. A job that fails is retried with exponential back-off. */
 export async function runJobs(db: Database, gate: GatePorts, jobs: readonly RunnableJob[]): Promise<Runner> {
@@ -11,6 +16,7 @@ export async function runJobs(db: Database, gate: GatePorts, jobs: readonly Runn
     concurrency: 4,
     pollInterval: 2_000,
     noHandleSignals: true,
+    logger,
     taskList: Object.fromEntries(
       jobs.map((job) => [
         job.name,

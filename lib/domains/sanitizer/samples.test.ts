@@ -4,15 +4,18 @@ import { describe, expect, it } from 'vitest'
 import { sanitizeFields } from './fields.ts'
 import { sanitizeSkillMd } from './sanitizer.ts'
 
-const folder = process.env['KP_SAMPLE_DATA'] ?? '../shared/data'
+const folder = process.env.KP_SAMPLE_DATA ?? '../shared/data'
 const isThere = existsSync(join(folder, 'traces.jsonl')) && existsSync(join(folder, 'skills'))
 const origin = isThere ? `samples in ${folder}` : 'a small set of its own (KP_SAMPLE_DATA names no folder with samples)'
 
 const OWN_UNITS: unknown[] = [
   {
-    task: { objective: "Fix `missing_colon.py`: SyntaxError in <module>, line 4. Run `python <script_name>.py`." },
+    task: { objective: 'Fix `missing_colon.py`: SyntaxError in <module>, line 4. Run `python <script_name>.py`.' },
     steps: [
-      { type: 'observation', content: 'basic_string<char,std::char_traits<char>>::operator<<(a) -> b\n0/51 [00:00<?, ?it/s]' },
+      {
+        type: 'observation',
+        content: 'basic_string<char,std::char_traits<char>>::operator<<(a) -> b\n0/51 [00:00<?, ?it/s]',
+      },
       { type: 'observation', content: '<ul>\n<li><a href="/cgi-bin/file.pl">Files</a></li>\n</ul>\n<br />' },
       { type: 'tool_call', input: { command: "sed -n '1,5p' a.c; if (i<n && p->next) x" } },
     ],

@@ -22,6 +22,8 @@ const HANDLER = /[\s/"']on[^\s"'>/=]+\s*=/i
 const RISKY = /[\s/"'](?:on[^\s"'>/=]+|(?:xlink:)?href|src|srcset|srcdoc|style|data|action|formaction|cite|ping)\s*=/i
 const QUOTED_VALUE = /=\s*["']/
 const AUTOLINK = /<(?:(?:https?|ftp|mailto):[^\s<>]{0,2000}|[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.-]{1,255})>/iy
+/** Any other scheme in angle brackets, `javascript:` too, is a link for Markdown. */
+const OTHER_LINK = /<[a-z][a-z0-9+.-]{1,31}:[^\s<>]*>/iy
 const PHP = /<\?(?:php\b|=)/iy
 const BLOCK_START = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*/y
 
@@ -103,7 +105,10 @@ class Sweep {
 
   #tag(start: number, limit: number): Cut | undefined {
     const name = nameAt(this.#text, start)
-    if (this.#kind === 'markdown' && this.#isAutolink(start)) return undefined
+    if (this.#kind === 'markdown') {
+      if (this.#isAutolink(start)) return undefined
+      if (this.#matches(OTHER_LINK, start)) return { start, end: OTHER_LINK.lastIndex, what: 'tag' }
+    }
     if (!this.#greater.before(start + 1, limit)) return this.#unfinished(start, name, limit)
     const closing = this.#closing(start)
     const end = closing >= 0 && closing < limit ? closing : this.#greater.at(start + 1)
