@@ -29,7 +29,8 @@ function ofCommander({ code, exitCode, message }: CommanderError): unknown {
     process.exitCode = exitCodes.usage // a group without a command: its help was shown
     return undefined
   }
-  return usageFailure(message.replace(/^error: /, '').replace(/\n/g, ' '), 'kp help shows every command, kp help <command> its options.')
+  const said = message.replace(/^error: /, '').replaceAll('\n', ' ').replace(/ *([^.)])$/, '$1.')
+  return usageFailure(said.charAt(0).toUpperCase() + said.slice(1), 'kp help shows every command, kp help <command> its options.')
 }
 
 const program = buildProgram((opened) => {

@@ -155,7 +155,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     handle,
     route: createRoute(handle),
     proxies: lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES)),
-    openApi: service.describe,
+    openApi: service.documented,
     authOptions: lazily(() =>
       nextAuthOptions({
         accounts,

@@ -83,6 +83,10 @@ function refusalAdvice(
   return undefined
 }
 
+/** Where a fault is, as the person knows it: the parts of a request are kp's own affair. */
+const placeOf = ([first, ...rest]: Issue['path']): string =>
+  (first === 'params' || first === 'query' || first === 'headers' ? rest : [first, ...rest]).join('.') || 'the body'
+
 function tellRefusal(error: RequestRefused, url: string, command: (words: string) => string): Told {
   const { problem } = error
   const exitCode = exitCodeOf(problem)
@@ -93,7 +97,15 @@ function tellRefusal(error: RequestRefused, url: string, command: (words: string
       advice: 'Start the registry (npm start), or name another one with --url. What was acknowledged before is stored.',
       exitCode,
     }
-  const named = problem.issues?.slice(0, 10).map(({ path, message }) => `${path.join('.') || 'the body'} ${message}`)
+  if (problem.code === 'unknown')
+    return {
+      code: 'not_a_registry',
+      message: `${url} answered with ${problem.title}, and not as a KnowledgePulse registry does.`,
+      advice: 'Check the address (--url or KP_URL).',
+      status: problem.status,
+      exitCode,
+    }
+  const named = problem.issues?.slice(0, 10).map(({ path, message }) => `${placeOf(path)} ${message}`)
   const text = problem.detail ?? `${problem.title}.`
   const advice = refusalAdvice(error, command)
   return {

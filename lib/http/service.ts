@@ -68,9 +68,9 @@ export function serviceUseCases(
   version: string,
 ) {
   let document: Record<string, unknown> | undefined
-  const describe = () => (document ??= openApi(operations(), version))
+  const documented = () => (document ??= openApi(operations(), version))
   return {
-    describe,
+    documented,
     health: read(checkHealth, async () => ({ body: { status: 'ok' as const }, resourceId: 'service' })),
     ready: read(checkReadiness, async () => {
       const stores = Object.fromEntries(
@@ -89,7 +89,7 @@ export function serviceUseCases(
       headers: { 'Content-Type': metrics.contentType },
     })),
     openapi: read(readOpenApi, async () => ({
-      body: describe(),
+      body: documented(),
       resourceId: 'service',
       headers: { 'Cache-Control': 'public, max-age=300' },
     })),

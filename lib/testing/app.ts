@@ -71,7 +71,12 @@ export async function testApp(settings: Record<string, string> = {}, given?: Tes
       const isJson =
         /json/.test(response.headers.get('content-type') ?? '') &&
         !/jsonl/.test(response.headers.get('content-type') ?? '')
-      return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined }
+      return {
+        status: response.status,
+        headers: response.headers,
+        text,
+        json: isJson && text !== '' ? JSON.parse(text) : undefined,
+      }
     },
     /** Registers an agent; gives its id and token. */
     async agent(

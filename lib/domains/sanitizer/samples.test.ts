@@ -37,19 +37,8 @@ function readSkills(): string[] {
   return files.filter((file) => file.endsWith('.md')).map((file) => readFileSync(join(folder, 'skills', file), 'utf8'))
 }
 
-/** Whether `after` is what is left of `before` when nothing but comments and tags are cut out. */
-function lostOnlyMarkup(before: string, after: string): boolean {
-  const lost: string[] = []
-  let position = 0
-  for (const piece of after.split(/(?<=\n)/)) {
-    const at = before.indexOf(piece, position)
-    if (at >= 0) {
-      lost.push(before.slice(position, at))
-      position = at + piece.length
-    }
-  }
-  return lost.every((text) => text === '' || text.includes('<'))
-}
+/** A text without anything in angle brackets: the roughest idea of markup, and none of the sanitizer's. */
+const withoutBrackets = (text: string) => text.replace(/<[^>]*>/g, '')
 
 describe(`real input: ${origin}`, () => {
   it('passes every unit; only comments and tags are gone', () => {
@@ -59,7 +48,7 @@ describe(`real input: ${origin}`, () => {
       const { value, changes } = sanitizeFields(unit)
       for (const change of changes) {
         expect(change.comments + change.tags).toBeGreaterThan(0)
-        expect(lostOnlyMarkup(textAt(unit, change.path), textAt(value, change.path))).toBe(true)
+        expect(withoutBrackets(textAt(value, change.path))).toBe(withoutBrackets(textAt(unit, change.path)))
       }
       expect(sanitizeFields(value)).toEqual({ value, changes: [] })
     }

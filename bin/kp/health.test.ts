@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest'
+import { judgeMode, judgeSkew, judgeSpace } from './health.ts'
+
+const mebibyte = 1024 * 1024
+test.each([
+  [100 * mebibyte, 'fault'],
+  [1024 * mebibyte, 'warning'],
+  [50 * 1024 * mebibyte, 'ok'],
+])('%i bytes free: %s', (free, state) => expect(judgeSpace('disk', free, 'var').state).toBe(state))
+
+test.each([
+  [0, 'ok', 'as the'],
+  [-4000, 'ok', 'as the'],
+  [60_000, 'warning', 'ahead of'],
+  [-60_000, 'warning', 'behind'],
+  [3_600_000, 'fault', 'ahead of'],
+])('a clock %i ms ahead: %s', (ahead, state, words) => {
+  const check = judgeSkew('clock', ahead)
+  expect(check.state).toBe(state)
+  expect(check.found).toContain(words)
+})
+
+test.each([
+  [0o100600, 'ok'],
+  [0o100700, 'ok'],
+  [0o100640, 'fault'],
+  [0o100604, 'fault'],
+])('mode %o: %s', (mode, state) => expect(judgeMode('secret', 'var/secret', mode).state).toBe(state))

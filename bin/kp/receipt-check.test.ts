@@ -1,0 +1,106 @@
+import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { PublicKey, signedBytes } from '#lib/domains/erasure/signing.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import { asReceipt, checkReceipt } from './receipt-check.ts'
+
+const url = 'http://localhost:3000'
+const unsigned: Omit<Receipt, 'jws'> = {
+  receipt_id: 'rcpt_0123456789abcdefABCDEF',
+  version: 1,
+  issuer: url,
+  deleted_id: 'kp:trace:0123',
+  deleted_at: '2026-03-01T12:00:00.000Z',
+  reason: 'user_request',
+  stores: [
+    { store: 'postgresql', holder: 'knowledge.units', what: 'knowledge units', found: 1, deleted: 1, residue: 0, verified_at: '2026-03-01T12:00:01.000Z' },
+    { store: 'postgresql', holder: 'idempotency.records', what: 'stored answers', found: 1, deleted: 1, residue: 0, verified_at: '2026-03-01T12:00:01.000Z' },
+  ],
+  retained: [{ what: 'audit entries', ground: 'accountability', until: '2026-05-30T12:00:00.000Z' }],
+  physical: [{ what: 'backups', until: null }],
+  signed_at: '2026-03-01T12:00:01.000Z',
+}
+
+interface Signer {
+  key: PublicKey
+  sign(receipt: Omit<Receipt, 'jws'>, header?: Record<string, unknown>): Promise<Receipt>
+}
+async function signer(): Promise<Signer> {
+  const { privateKey, publicKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
+  const jwk = await exportJWK(publicKey)
+  const key = PublicKey.parse({ ...jwk, kid: await calculateJwkThumbprint(jwk), alg: 'EdDSA', use: 'sig' })
+  return {
+    key,
+    sign: async (receipt, header = {}) => ({
+      ...receipt,
+      jws: await new CompactSign(signedBytes(receipt)).setProtectedHeader({ alg: 'EdDSA', kid: key.kid, typ: 'deletion-receipt', ...header }).sign(privateKey),
+    }),
+  }
+}
+
+let ours: Signer
+let stranger: Signer
+let good: Receipt
+beforeAll(async () => {
+  ours = await signer()
+  stranger = await signer()
+  good = await ours.sign(unsigned)
+})
+const check = (receipt: Receipt, keys: readonly PublicKey[] = [ours.key], trustedFor: string | undefined = url) =>
+  checkReceipt(receipt, { keys, ...(trustedFor !== undefined && { url: trustedFor }) })
+
+describe('a receipt', () => {
+  test('holds when a trusted key signed it and nothing is left', async () => {
+    expect(await check(good)).toMatchObject({ ok: true, kid: ours.key.kid })
+  })
+  test('holds by an old key after a rotation', async () => {
+    expect(await check(good, [stranger.key, ours.key])).toMatchObject({ ok: true, kid: ours.key.kid })
+  })
+
+  const changes: [string, (receipt: Receipt) => Receipt][] = [
+    ['its id', (receipt) => ({ ...receipt, receipt_id: 'rcpt_xxxxxxxxxxxxxxxxxxxxxx' })],
+    ['what was erased', (receipt) => ({ ...receipt, deleted_id: 'kp:trace:other' })],
+    ['when', (receipt) => ({ ...receipt, deleted_at: '2025-03-01T12:00:00.000Z' })],
+    ['who signed', (receipt) => ({ ...receipt, issuer: 'http://127.0.0.1:3000' })],
+    ['a count', (receipt) => ({ ...receipt, stores: receipt.stores.map((store) => ({ ...store, deleted: 2 })) })],
+    ['a holder that goes missing', (receipt) => ({ ...receipt, stores: receipt.stores.slice(1) })],
+    ['what is kept', (receipt) => ({ ...receipt, retained: [] })],
+    ['a term', (receipt) => ({ ...receipt, physical: [{ what: 'backups', until: '2026-03-02T00:00:00.000Z' }] })],
+    ['when it was signed', (receipt) => ({ ...receipt, signed_at: '2026-03-01T12:00:02.000Z' })],
+  ]
+  test.each(changes)('does not hold once %s was changed', async (_, change) => {
+    const { ok, findings } = await check(change(good))
+    expect(ok).toBe(false)
+    expect(findings[0]).toMatchObject({ ok: false, text: expect.stringContaining('changed') })
+  })
+
+  test('does not hold by a stranger’s key, whatever key the stranger sends along', async () => {
+    const forged = await stranger.sign(unsigned)
+    expect(await check(forged)).toMatchObject({ ok: false })
+    const withKey = await stranger.sign(unsigned, { jwk: stranger.key })
+    expect(await check(withKey)).toMatchObject({ ok: false })
+    const underOurId = await stranger.sign(unsigned, { kid: ours.key.kid, jwk: stranger.key })
+    expect(await check(underOurId)).toMatchObject({ ok: false })
+    // Beside the receipt's own members nothing is taken at all.
+    expect(asReceipt({ ...forged, keys: [stranger.key] })).toMatchObject({ fault: expect.stringContaining('not a deletion receipt') })
+  })
+  test('does not hold without a signature, or with "none" for one', async () => {
+    const none = `${Buffer.from(JSON.stringify({ alg: 'none', kid: ours.key.kid })).toString('base64url')}.${Buffer.from(signedBytes(unsigned)).toString('base64url')}.`
+    for (const jws of ['', 'abc', none]) expect(await check({ ...good, jws })).toMatchObject({ ok: false })
+  })
+  test('does not hold where no key is trusted', async () => {
+    expect(await check(good, [])).toMatchObject({ ok: false })
+  })
+  test('of one registry does not hold by the keys of another', async () => {
+    expect(await check(good, [ours.key], 'https://kp.example.org')).toMatchObject({ ok: false })
+  })
+  test('does not hold when it says itself that something is left, or names no store', async () => {
+    const left = await ours.sign({ ...unsigned, stores: unsigned.stores.map((store, at) => ({ ...store, residue: at })) })
+    const found = await check(left)
+    expect(found.ok).toBe(false)
+    expect(found.findings).toContainEqual({ ok: false, text: expect.stringContaining('idempotency.records still held 1') })
+    expect(await check(await ours.sign({ ...unsigned, stores: [] }))).toMatchObject({ ok: false })
+  })
+})
+
+test.each([null, 1, 'text', [], {}, { receipt_id: 'x' }])('%j is no receipt', (value) => expect(asReceipt(value)).toHaveProperty('fault'))

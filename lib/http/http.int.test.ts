@@ -1,0 +1,215 @@
+import { connect } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { startRedis } from '#lib/testing/redis.ts'
+import { trace } from '#lib/testing/units.ts'
+
+let test: TestApp
+let agent: { id: string; token: string }
+beforeAll(async () => {
+  test = await testApp({ KP_TRUSTED_PROXIES: '10.0.0.0/8' })
+  agent = await test.agent()
+})
+afterAll(() => test.close())
+
+/** Bytes as they are, over a socket: what no client library would send. */
+const raw = (text: string): Promise<string> =>
+  new Promise((done, failed) => {
+    const socket = connect(Number(new URL(test.url).port), '127.0.0.1', () => socket.end(text))
+    let answer = ''
+    socket.on('data', (piece) => {
+      answer += piece
+    })
+    socket.on('close', () => done(answer)).on('error', failed)
+  })
+
+describe('every answer', () => {
+  it('echoes a request id that is one, makes one otherwise, and names it in a problem', async () => {
+    const given = await test.fetch('GET', '/v1/auth/me', { token: agent.token, headers: { 'X-Request-Id': 'my-id.1' } })
+    expect(given.headers.get('x-request-id')).toBe('my-id.1')
+    const odd = await test.fetch('GET', '/v1/auth/me', {
+      token: agent.token,
+      headers: { 'X-Request-Id': 'a b<script>' },
+    })
+    expect(odd.headers.get('x-request-id')).toMatch(/^req_/)
+    const refused = await test.fetch('GET', '/v1/knowledge/kp:trace:none', { token: agent.token })
+    expect(refused.json.instance).toBe(refused.headers.get('x-request-id'))
+    expect(refused.json).toMatchObject({ type: '/docs/api#not_found', status: 404, title: 'Not found' })
+  })
+
+  it('carries the limits of its class, also when it is a refusal', async () => {
+    const { token } = await test.agent()
+    const seen = async (told: Told) =>
+      ['x-ratelimit-limit', 'x-ratelimit-remaining'].map((name) => Number(told.headers.get(name)))
+    expect(await seen(await test.fetch('GET', '/v1/auth/me', { token }))).toEqual([300, 299])
+    expect(await seen(await test.fetch('GET', '/v1/knowledge/kp:trace:none', { token }))).toEqual([300, 298])
+    expect(await seen(await test.fetch('POST', '/v1/knowledge', { token, body: trace() }))).toEqual([30, 29])
+    expect(await seen(await test.fetch('POST', '/v1/knowledge', { token, body: '{' }))).toEqual([30, 28])
+    const anonymous = await test.fetch('GET', '/v1/auth/me')
+    expect(anonymous.headers.get('x-ratelimit-limit')).toBe('60')
+    for (const told of [
+      anonymous,
+      await test.fetch('GET', '/health'),
+      await test.fetch('POST', '/v1/knowledge', { token, body: '{' }),
+    ]) {
+      expect(told.headers.get('ratelimit-policy')).toMatch(/^"(read|write)";q=\d+;w=60$/)
+      expect(told.headers.get('ratelimit')).toMatch(/^"(read|write)";r=\d+;t=\d+$/)
+      expect(Number(told.headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1000 - 1)
+    }
+  })
+
+  it('to HEAD is that to GET without its body', async () => {
+    const get = await test.fetch('GET', '/v1/receipts/rcpt_0000000000000000000000')
+    const head = await test.fetch('HEAD', '/v1/receipts/rcpt_0000000000000000000000')
+    expect([head.status, head.text, head.headers.get('content-type')]).toEqual([
+      get.status,
+      '',
+      get.headers.get('content-type'),
+    ])
+  })
+})
+
+describe('hostile requests', () => {
+  it.each([
+    ['a length that is none', 'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n', 400],
+    ['two lengths', 'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab', 400],
+    [
+      'a length and chunks',
+      'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+      400,
+    ],
+    ['a broken escape in the path', 'GET /v1/knowledge/%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404],
+    ['a path that climbs', 'GET /v1/../../etc/passwd HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 404],
+    ['a NUL in the path', 'GET /v1/knowledge/kp:trace:%00 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', 401],
+  ])('%s', async (_name, text, status) => {
+    expect((await raw(text)).split(' ')[1]).toBe(String(status))
+  })
+
+  it('a body in chunks without a promised length ends at the limit', async () => {
+    const { token } = await test.agent()
+    const pieces = Array.from({ length: 400 }, () => '800\r\n'.concat(' '.repeat(2048), '\r\n')).join('')
+    const answer = await raw(
+      `POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n${pieces}0\r\n\r\n`,
+    )
+    expect(answer.split(' ')[1]).toBe('413')
+  })
+
+  it('ids with escapes and quotes stay ids', async () => {
+    for (const id of [
+      "kp:trace:'; DROP TABLE units; --",
+      'kp:trace:../../x',
+      'kp:trace:%00',
+      `kp:trace:${'x'.repeat(65)}`,
+    ]) {
+      const told = await test.fetch('GET', `/v1/knowledge/${encodeURIComponent(id)}`, { token: agent.token })
+      expect([id, told.status]).toEqual([id, 422])
+    }
+  })
+
+  it('members that shadow an object’s own are unknown fields', async () => {
+    const { token } = await test.agent()
+    const body = JSON.stringify(trace()).replace('{', '{"__proto__":{"isAdmin":true},"constructor":{"prototype":{}},')
+    const told = await test.fetch('POST', '/v1/knowledge', { token, body })
+    expect(told.status).toBe(422)
+    expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
+  })
+})
+
+describe('a browser’s session', () => {
+  it('writes from our own pages alone', async () => {
+    const person = await signedIn(test)
+    const { token } = await test.agent()
+    const claim = (headers: Record<string, string>) =>
+      test.fetch('POST', '/api/agents/claim', { cookie: person.cookie, body: { token }, headers })
+    for (const headers of [
+      { Origin: 'https://evil.example' },
+      { Origin: 'null' },
+      { Origin: 'http://localhost:3000.evil.example' },
+    ]) {
+      const told = await claim(headers)
+      expect([told.status, told.json.code]).toEqual([403, 'cross_site'])
+    }
+    const bare = await fetch(`${test.url}/api/agents/claim`, {
+      method: 'POST',
+      headers: { Cookie: person.cookie, 'Content-Type': 'application/json' },
+      body: JSON.stringify({ token }),
+    })
+    expect(bare.status).toBe(403)
+    expect((await claim({})).status).toBe(200)
+  })
+
+  it('that is revoked or not ours is nobody’s on its next request', async () => {
+    const person = await signedIn(test)
+    expect((await test.fetch('GET', '/api/sessions', { cookie: person.cookie })).status).toBe(200)
+    await test.db.prisma.session.updateMany({ where: { accountId: person.accountId }, data: { revokedAt: new Date() } })
+    expect((await test.fetch('GET', '/api/sessions', { cookie: person.cookie })).status).toBe(401)
+    expect((await test.fetch('GET', '/api/sessions', { cookie: 'next-auth.session-token=forged' })).status).toBe(401)
+  })
+
+  it('does not stand in for a token that is no good', async () => {
+    const person = await signedIn(test)
+    const told = await test.fetch('GET', '/v1/auth/me', { cookie: person.cookie, token: 'kp_broken' })
+    expect([told.status, told.json.code]).toEqual([401, 'token_invalid'])
+  })
+})
+
+describe('anonymous reading', () => {
+  it('is off; switched on by an admin it shows network units, counted by address, and a forged header buys no window', async () => {
+    const { json } = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
+    const hidden = await test.fetch('POST', '/v1/knowledge', {
+      token: agent.token,
+      body: trace({}, { visibility: 'org' }),
+    })
+    const path = `/v1/knowledge/${json.data.id}`
+    expect((await test.fetch('GET', path)).status).toBe(401)
+    const admin = await issuedAgent(test, ['admin'])
+    expect(
+      (await test.fetch('PATCH', '/v1/settings', { token: admin.token, body: { anonymous_reading: true } })).status,
+    ).toBe(200)
+    // A setting holds for a second.
+    await expect.poll(async () => (await test.fetch('GET', path)).status, { timeout: 5_000 }).toBe(200)
+    expect((await test.fetch('GET', `/v1/knowledge/${hidden.json.data.id}`)).status).toBe(404)
+    expect((await test.fetch('POST', '/v1/knowledge', { body: trace() })).status).toBe(401)
+    const told: Told[] = []
+    for (let n = 0; n < 70; n++)
+      told.push(await test.fetch('GET', path, { headers: { 'X-Forwarded-For': `198.51.100.${n}` } }))
+    const allowed = told.filter(({ status }) => status === 200).length
+    expect(allowed).toBeLessThan(60)
+    const last = told.at(-1)
+    expect([last?.status, last?.json.code]).toEqual([429, 'rate_limited'])
+    expect(Number(last?.headers.get('retry-after'))).toBeGreaterThan(0)
+  })
+})
+
+describe('limits on two replicas', () => {
+  it.each(['postgres', 'redis'] as const)('over one %s: exactly as many as the tier allows', async (store) => {
+    const redis = store === 'redis' ? await startRedis() : undefined
+    if (store === 'redis' && redis === undefined) return
+    const settings = { KP_LIMITS: store, ...(redis && { KP_REDIS_URL: redis.url }) }
+    const one = await testApp(settings)
+    const two = await testApp(settings, {
+      ownerUrl: one.ownerUrl,
+      appUrl: one.app.env.DATABASE_URL ?? '',
+      drop: async () => {},
+    })
+    try {
+      const { token } = await one.agent()
+      const statuses = await Promise.all(
+        Array.from({ length: 64 }, (_, n) =>
+          (n % 2 ? one : two).fetch('POST', '/v1/knowledge', { token, body: '{' }).then(({ status }) => status),
+        ),
+      )
+      expect(statuses.filter((status) => status === 400)).toHaveLength(30)
+      expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(3)
+      expect(new Set(statuses)).toEqual(new Set(statuses.includes(401) ? [400, 429, 401] : [400, 429]))
+      // The third refusal revoked it; both replicas know.
+      for (const replica of [one, two])
+        expect((await replica.fetch('GET', '/v1/auth/me', { token })).json.code).toBe('token_revoked')
+    } finally {
+      await two.close()
+      await one.close()
+      await redis?.stop()
+    }
+  })
+})
