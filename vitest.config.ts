@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: 'unit', include: ['lib/**/*.test.ts', 'bin/**/*.test.ts'], exclude: ['**/*.int.test.ts'] } },
+      { test: { name: 'unit', include: ['{lib,bin,i18n,components}/**/*.test.ts'], exclude: ['**/*.int.test.ts'] } },
       {
         test: {
           name: 'integration',

@@ -12,7 +12,7 @@ export default async function FrontPage() {
     <main
       id="content"
       tabIndex={-1}
-      className="mx-auto grid w-full max-w-5xl grow content-start gap-x-14 gap-y-10 px-4 py-8 outline-none sm:px-6 sm:py-12 lg:grid-cols-[1fr_1.1fr]"
+      className="mx-auto grid w-full max-w-5xl grow content-start gap-x-10 gap-y-10 px-4 py-8 outline-none sm:px-6 sm:py-12 lg:grid-cols-[1fr_1.3fr]"
     >
       <section className="grid content-start gap-5">
         <h1 className="text-display font-semibold tracking-tight">{t('title')}</h1>
@@ -36,7 +36,7 @@ export default async function FrontPage() {
       </section>
       <section
         aria-labelledby="developers"
-        className="grid min-w-0 content-start gap-4 lg:border-l lg:border-line lg:pl-14"
+        className="grid min-w-0 content-start gap-4 lg:border-l lg:border-line lg:pl-10"
       >
         <h2 id="developers" className="text-lg font-semibold">
           {t('developers')}

@@ -4,12 +4,20 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-const ours = fileURLToPath(new URL(`../node_modules/.bin/node${process.platform === 'win32' ? '.cmd' : ''}`, import.meta.url))
+const ours = fileURLToPath(
+  new URL(`../node_modules/.bin/node${process.platform === 'win32' ? '.cmd' : ''}`, import.meta.url),
+)
 const program = fileURLToPath(new URL('./kp.ts', import.meta.url))
-const runtime = existsSync(ours) ? ours : Number.parseInt(process.versions.node, 10) >= 24 ? process.execPath : undefined
+const runtime = existsSync(ours)
+  ? ours
+  : Number.parseInt(process.versions.node, 10) >= 24
+    ? process.execPath
+    : undefined
 
 if (runtime === undefined) {
-  console.error(`kp runs on Node 24; this is ${process.versions.node}. Run npm start in the checkout once: it installs what kp needs.`)
+  console.error(
+    `kp runs on Node 24; this is ${process.versions.node}. Run npm start in the checkout once: it installs what kp needs.`,
+  )
   process.exit(2)
 }
 const child = spawn(runtime, [program, ...process.argv.slice(2)], { stdio: 'inherit' })

@@ -1,45 +1,8 @@
 import './runtime.ts'
-import { CommanderError } from 'commander'
-import { exitCodes, tell, usageFailure } from './kp/failure.ts'
-import { buildProgram } from './kp/program.ts'
-import type { Session } from './kp/session.ts'
-import { openTerminal } from './kp/terminal.ts'
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
 
-// Whoever reads us through `head` has read enough.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(exitCodes.done)
-  throw error
-})
-
-let session: Session | undefined
-
-/** Tells the error as the person wants errors told, even where no session could be opened. */
-function report(error: unknown): void {
-  const json = process.argv.includes('--json')
-  const terminal = session?.terminal ?? openTerminal({ json, quiet: false, color: !process.argv.includes('--no-color') })
-  const told = tell(error, session?.url ?? '', session?.command ?? ((words) => `kp ${words}`))
-  terminal.fail(told)
-  process.exitCode = told.exitCode
-}
-
-/** What commander itself ends with: help and the version are no errors. */
-function ofCommander({ code, exitCode, message }: CommanderError): unknown {
-  if (exitCode === 0) return undefined
-  if (code === 'commander.help') {
-    process.exitCode = exitCodes.usage // a group without a command: its help was shown
-    return undefined
-  }
-  const said = message.replace(/^error: /, '').replaceAll('\n', ' ').replace(/ *([^.)])$/, '$1.')
-  return usageFailure(said.charAt(0).toUpperCase() + said.slice(1), 'kp help shows every command, kp help <command> its options.')
-}
-
-const program = buildProgram((opened) => {
-  session = opened
-})
-try {
-  if (process.argv.length <= 2) program.outputHelp()
-  else await program.parseAsync()
-} catch (error) {
-  const fault = error instanceof CommanderError ? ofCommander(error) : error
-  if (fault !== undefined) report(fault)
-}
+// Half the time of a command would go into compiling it.
+enableCompileCache(join(import.meta.dirname, '../node_modules/.cache/kp'))
+const { main } = await import('./kp/main.ts')
+await main()

@@ -38,7 +38,7 @@ const { appUrl } = await prepareDatabase({
 })
 
 async function makePerson(): Promise<Credentials['person']> {
-  const person = { email: 'person@example.org', password: oneTimePassword(), name: 'A person' }
+  const person = { email: 'person@example.org', password: oneTimePassword(), name: 'Test Person' }
   const app = createApp({ env: { ...readEnv(), DATABASE_URL: appUrl } })
   try {
     await app.db.transaction(async (tx) => {

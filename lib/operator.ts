@@ -113,7 +113,7 @@ export function operator(app: App) {
       const committed: { unit: string; at: Date }[] = []
       for await (const row of ledger.read()) {
         if (row.kind === 'intent') {
-          const unit = row.scope['unit']
+          const unit = row.scope.unit
           if (unit !== undefined) intents.set(row.id, { unit, at: new Date(row.at) })
         } else {
           const intent = intents.get(row.id)

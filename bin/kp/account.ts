@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
 import { RequestRefused } from '#lib/client/request.ts'
 import { giveConsent, registerAgent, withdrawConsent } from '#lib/domains/agents/contract.ts'
@@ -137,7 +138,8 @@ async function register(session: Session, options: RegisterOptions): Promise<voi
     `  token   ${options.showKey ? key : `${agent.key_prefix}…`}  (${agent.scopes.join(', ')}; tier ${agent.tier}), kept in ${session.folder}`,
   )
   if (token === undefined) terminal.note('Use it within 24 hours, or the agent is removed again.')
-  terminal.note(`Next: ${command('contribute docs/examples/trace.json')}`)
+  const sample = 'docs/examples/trace.json'
+  terminal.note(`Next: ${command(`contribute ${existsSync(sample) ? sample : '<file>'}`)}`)
 }
 
 async function tokenToStore(session: Session, given: string | undefined, fromStdin: boolean): Promise<string> {

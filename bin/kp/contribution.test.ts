@@ -16,14 +16,18 @@ async function all(...paths: string[]): Promise<Found[]> {
   for await (const one of unitsOf(paths)) found.push(one)
   return found
 }
-const example = (name: string): unknown => JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/examples', name), 'utf8'))
+const example = (name: string): unknown =>
+  JSON.parse(readFileSync(join(import.meta.dirname, '../../docs/examples', name), 'utf8'))
 
-test.each(['trace.json', 'pattern.json', 'sop.json'])('docs/examples/%s is a unit, and leaves id and author to the registry', (name) => {
-  const value = example(name)
-  expect(judge(value)).toHaveProperty('unit')
-  expect(value).not.toHaveProperty('id')
-  expect(value).not.toHaveProperty('metadata.agent_id')
-})
+test.each(['trace.json', 'pattern.json', 'sop.json'])(
+  'docs/examples/%s is a unit, and leaves id and author to the registry',
+  (name) => {
+    const value = example(name)
+    expect(judge(value)).toHaveProperty('unit')
+    expect(value).not.toHaveProperty('id')
+    expect(value).not.toHaveProperty('metadata.agent_id')
+  },
+)
 
 test('faults are named by their place', () => {
   const value = { ...Object(example('trace.json')), steps: [], more: 1 }

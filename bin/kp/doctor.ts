@@ -10,7 +10,6 @@ import { configFile } from './config.ts'
 import { exitCodes, tell } from './failure.ts'
 import { type Check, fault, judgeMode, judgeSkew, ok, skipped, warning } from './health.ts'
 import { checkout } from './installation.ts'
-import { installationChecks } from './installation-checks.ts'
 import { compareKeys, readPin } from './pins.ts'
 import type { Session } from './session.ts'
 import { offeredKeys } from './trust.ts'
@@ -57,7 +56,7 @@ async function registryChecks(session: Session): Promise<Check[]> {
     const { headers } = await session.call(checkHealth)
     const answered = Date.now()
     const { body } = await session.call(readOpenApi)
-    const info: unknown = body['info']
+    const info: unknown = body.info
     const version = typeof info === 'object' && info !== null && 'version' in info ? String(info.version) : 'unknown'
     const date = Date.parse(headers.get('date') ?? '')
     return [
@@ -143,6 +142,7 @@ async function doctor(session: Session): Promise<void> {
   const registry = await registryChecks(session)
   add(...registry)
   if (registry[0]?.state !== 'fault') add(await tokenCheck(session), await pinCheck(session))
+  const { installationChecks } = await import('./installation-checks.ts')
   add(...(await installationChecks()))
   const faults = checks.filter(({ state }) => state === 'fault').length
   const warnings = checks.filter(({ state }) => state === 'warning').length

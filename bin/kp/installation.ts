@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { type Env, readEnv } from '#lib/env.ts'
-import { joinInstallation } from '#lib/stores/postgres/installation.ts'
 
 export const checkout = join(import.meta.dirname, '../..')
 
@@ -15,6 +14,8 @@ type App = import('#lib/app.ts').App
 /** Runs the work on the installation of this machine, whether it is running or not. Throws DatabaseFault. */
 export async function withInstallation<T>(work: (app: App) => Promise<T>): Promise<T> {
   const env = enterInstallation()
+  // The database is no affair of the commands that ask a registry; they start without it.
+  const { joinInstallation } = await import('#lib/stores/postgres/installation.ts')
   const joined = await joinInstallation(env)
   const { createApp } = await import('#lib/app.ts')
   const app = createApp({ env: { ...env, DATABASE_URL: joined.appUrl } })

@@ -9,7 +9,13 @@ import { openPace, pauseBefore, windowOf } from './pace.ts'
 const folder = mkdtempSync(join(tmpdir(), 'kp-pace-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 const now = Date.parse('2026-03-01T12:00:00Z')
-const window = (remaining: number, left: number) => ({ limit: 30, consumed: 30 - remaining, remaining, resetAt: new Date(now + left), allowed: remaining > 0 })
+const window = (remaining: number, left: number) => ({
+  limit: 30,
+  consumed: 30 - remaining,
+  remaining,
+  resetAt: new Date(now + left),
+  allowed: remaining > 0,
+})
 
 describe('windowOf', () => {
   test('reads what the registry itself sends', () => {
@@ -19,11 +25,16 @@ describe('windowOf', () => {
   test('does not mind clocks that differ', () => {
     const headers = new Headers(limitHeaders(window(0, 12_000), 'write', new Date(now)))
     expect(windowOf(headers, now + 3_600_000)).toEqual({ remaining: 0, resetIn: 12_000 })
-    const customary = new Headers({ 'X-RateLimit-Remaining': '0', 'X-RateLimit-Reset': String(now / 1000 + 12), Date: new Date(now).toUTCString() })
+    const customary = new Headers({
+      'X-RateLimit-Remaining': '0',
+      'X-RateLimit-Reset': String(now / 1000 + 12),
+      Date: new Date(now).toUTCString(),
+    })
     expect(windowOf(customary, now - 3_600_000)).toEqual({ remaining: 0, resetIn: 12_000 })
   })
-  test.each([{}, { RateLimit: 'nonsense' }, { RateLimit: '"write";r=-1;t=x' }, { 'X-RateLimit-Remaining': '0' }])('knows nothing from %j', (given) =>
-    expect(windowOf(new Headers(given), now)).toBeUndefined(),
+  test.each([{}, { RateLimit: 'nonsense' }, { RateLimit: '"write";r=-1;t=x' }, { 'X-RateLimit-Remaining': '0' }])(
+    'knows nothing from %j',
+    (given) => expect(windowOf(new Headers(given), now)).toBeUndefined(),
   )
 })
 

@@ -7,7 +7,14 @@ import { compareKeys, extended, readPin, registryName, writePin } from './pins.t
 
 const folder = mkdtempSync(join(tmpdir(), 'kp-pins-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const key = (kid: string, x = `x of ${kid}`): PublicKey => ({ kty: 'OKP', crv: 'Ed25519', x, kid, alg: 'EdDSA', use: 'sig' })
+const key = (kid: string, x = `x of ${kid}`): PublicKey => ({
+  kty: 'OKP',
+  crv: 'Ed25519',
+  x,
+  kid,
+  alg: 'EdDSA',
+  use: 'sig',
+})
 const [one, two, three] = [key('one'), key('two'), key('three')]
 
 describe('compareKeys', () => {

@@ -1,8 +1,6 @@
-import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { PublicKey } from '#lib/domains/erasure/signing.ts'
-import { errorCode } from '#lib/stores/postgres/fault.ts'
 import { parsedJson, readIfThere, writePrivately } from './config.ts'
 import { Failure } from './failure.ts'
 
@@ -20,9 +18,8 @@ export function registryName(url: string): string {
 }
 export const isLoopback = (url: string): boolean => loopback.test(new URL(url).hostname)
 
-const folderOf = (configFolder: string): string => join(configFolder, 'keys')
 const fileOf = (configFolder: string, url: string): string =>
-  join(folderOf(configFolder), `${registryName(url).replace(/[^A-Za-z0-9.-]/g, '_')}.json`)
+  join(configFolder, 'keys', `${registryName(url).replace(/[^A-Za-z0-9.-]/g, '_')}.json`)
 
 export function readPin(configFolder: string, url: string): Pin | undefined {
   const file = fileOf(configFolder, url)
@@ -39,16 +36,6 @@ export function readPin(configFolder: string, url: string): Pin | undefined {
 
 export const writePin = (configFolder: string, pin: Pin): void =>
   writePrivately(fileOf(configFolder, pin.url), `${JSON.stringify(pin, null, 2)}\n`)
-
-/** How many registries are pinned. */
-export function countPins(configFolder: string): number {
-  try {
-    return readdirSync(folderOf(configFolder)).filter((name) => name.endsWith('.json')).length
-  } catch (error) {
-    if (errorCode(error) === 'ENOENT') return 0
-    throw error
-  }
-}
 
 export interface KeyChange {
   /** altered: a known id has other bytes. vanished: none of the known keys is offered. Either may be somebody else. */

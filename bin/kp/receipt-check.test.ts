@@ -13,8 +13,24 @@ const unsigned: Omit<Receipt, 'jws'> = {
   deleted_at: '2026-03-01T12:00:00.000Z',
   reason: 'user_request',
   stores: [
-    { store: 'postgresql', holder: 'knowledge.units', what: 'knowledge units', found: 1, deleted: 1, residue: 0, verified_at: '2026-03-01T12:00:01.000Z' },
-    { store: 'postgresql', holder: 'idempotency.records', what: 'stored answers', found: 1, deleted: 1, residue: 0, verified_at: '2026-03-01T12:00:01.000Z' },
+    {
+      store: 'postgresql',
+      holder: 'knowledge.units',
+      what: 'knowledge units',
+      found: 1,
+      deleted: 1,
+      residue: 0,
+      verified_at: '2026-03-01T12:00:01.000Z',
+    },
+    {
+      store: 'postgresql',
+      holder: 'idempotency.records',
+      what: 'stored answers',
+      found: 1,
+      deleted: 1,
+      residue: 0,
+      verified_at: '2026-03-01T12:00:01.000Z',
+    },
   ],
   retained: [{ what: 'audit entries', ground: 'accountability', until: '2026-05-30T12:00:00.000Z' }],
   physical: [{ what: 'backups', until: null }],
@@ -33,7 +49,9 @@ async function signer(): Promise<Signer> {
     key,
     sign: async (receipt, header = {}) => ({
       ...receipt,
-      jws: await new CompactSign(signedBytes(receipt)).setProtectedHeader({ alg: 'EdDSA', kid: key.kid, typ: 'deletion-receipt', ...header }).sign(privateKey),
+      jws: await new CompactSign(signedBytes(receipt))
+        .setProtectedHeader({ alg: 'EdDSA', kid: key.kid, typ: 'deletion-receipt', ...header })
+        .sign(privateKey),
     }),
   }
 }
@@ -82,7 +100,9 @@ describe('a receipt', () => {
     const underOurId = await stranger.sign(unsigned, { kid: ours.key.kid, jwk: stranger.key })
     expect(await check(underOurId)).toMatchObject({ ok: false })
     // Beside the receipt's own members nothing is taken at all.
-    expect(asReceipt({ ...forged, keys: [stranger.key] })).toMatchObject({ fault: expect.stringContaining('not a deletion receipt') })
+    expect(asReceipt({ ...forged, keys: [stranger.key] })).toMatchObject({
+      fault: expect.stringContaining('not a deletion receipt'),
+    })
   })
   test('does not hold without a signature, or with "none" for one', async () => {
     const none = `${Buffer.from(JSON.stringify({ alg: 'none', kid: ours.key.kid })).toString('base64url')}.${Buffer.from(signedBytes(unsigned)).toString('base64url')}.`
@@ -95,12 +115,20 @@ describe('a receipt', () => {
     expect(await check(good, [ours.key], 'https://kp.example.org')).toMatchObject({ ok: false })
   })
   test('does not hold when it says itself that something is left, or names no store', async () => {
-    const left = await ours.sign({ ...unsigned, stores: unsigned.stores.map((store, at) => ({ ...store, residue: at })) })
+    const left = await ours.sign({
+      ...unsigned,
+      stores: unsigned.stores.map((store, at) => ({ ...store, residue: at })),
+    })
     const found = await check(left)
     expect(found.ok).toBe(false)
-    expect(found.findings).toContainEqual({ ok: false, text: expect.stringContaining('idempotency.records still held 1') })
+    expect(found.findings).toContainEqual({
+      ok: false,
+      text: expect.stringContaining('idempotency.records still held 1'),
+    })
     expect(await check(await ours.sign({ ...unsigned, stores: [] }))).toMatchObject({ ok: false })
   })
 })
 
-test.each([null, 1, 'text', [], {}, { receipt_id: 'x' }])('%j is no receipt', (value) => expect(asReceipt(value)).toHaveProperty('fault'))
+test.each([null, 1, 'text', [], {}, { receipt_id: 'x' }])('%j is no receipt', (value) =>
+  expect(asReceipt(value)).toHaveProperty('fault'),
+)

@@ -20,6 +20,8 @@ export interface TrustedKeys {
   url?: string
 }
 
+const count = (holders: number): string => (holders === 1 ? 'the one holder was' : `all ${holders} holders were`)
+
 const judged = (findings: Finding[], more: Pick<ReceiptCheck, 'receipt' | 'kid'>): ReceiptCheck => ({
   ok: findings.every(({ ok }) => ok),
   findings,
@@ -62,17 +64,13 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
   const left = receipt.stores.filter(({ residue }) => residue !== 0)
   if (receipt.stores.length === 0)
     findings.push({ ok: false, text: 'It names no store, so it says nothing about what was erased.' })
-  else if (left.length > 0)
-    findings.push(
-      ...left.map(({ holder, residue }) => ({
-        ok: false,
-        text: `${holder} still held ${residue} when it was searched again.`,
-      })),
-    )
-  else
+  for (const { holder, residue } of left)
+    findings.push({ ok: false, text: `${holder} still held ${residue} when it was searched again.` })
+  // What a receipt says is worth something only if it is the registry's.
+  if (findings.every(({ ok }) => ok))
     findings.push({
       ok: true,
-      text: `Nothing is left: ${receipt.stores.length === 1 ? 'the one holder was' : `all ${receipt.stores.length} holders were`} searched again after the erasure, and nothing was found.`,
+      text: `Nothing is left: ${count(receipt.stores.length)} searched again after the erasure, and nothing was found.`,
     })
   return judged(findings, { receipt, ...(kid !== undefined && { kid }) })
 }

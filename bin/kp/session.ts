@@ -119,10 +119,12 @@ export function openSession(options: GlobalOptions) {
     /** How the person calls kp, with these words. */
     command: (words: string): string => `${npmRun ? 'npm run --silent kp --' : 'kp'} ${words}`,
     /** A path as the person meant it: npm runs us in the checkout's root. */
-    pathOf: (path: string): string =>
-      path === '-'
-        ? path
-        : resolve(npmRun && env.INIT_CWD ? env.INIT_CWD : process.cwd(), path.replace(/^~(?=\/|$)/, homedir())),
+    pathOf: (path: string): string => {
+      const named = path.replace(/^~(?=\/|$)/, homedir())
+      return path !== '-' && npmRun && env.INIT_CWD !== undefined && env.INIT_CWD !== process.cwd()
+        ? resolve(env.INIT_CWD, named)
+        : named
+    },
     /** Throws while nothing has been sent yet, where the token could not be kept. */
     checkStorage: (): void => checkWritable(folder),
     remember: (config: Config): void => writeConfig(folder, config),

@@ -9,7 +9,24 @@ const dangerous = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2
 const dangerousButLineEnds = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/
 const anyText = fc.string({ unit: 'binary', maxLength: 200 })
 const hostile = fc
-  .array(fc.oneof(fc.constantFrom('\u001b[2J', '\u001b]0;x\u0007', '\u009b31m', '\u202e', '\u2066', '\r', '\b', '\u007f', '\n', 'a', '漢'), anyText))
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        '\u001b[2J',
+        '\u001b]0;x\u0007',
+        '\u009b31m',
+        '\u202e',
+        '\u2066',
+        '\r',
+        '\b',
+        '\u007f',
+        '\n',
+        'a',
+        '漢',
+      ),
+      anyText,
+    ),
+  )
   .map((parts) => parts.join(''))
 
 describe('visible', () => {
@@ -29,8 +46,12 @@ describe('visible', () => {
   })
 
   test('lets nothing through that acts on a terminal', () => {
-    fc.assert(fc.property(hostile, (text) => expect(visible(text)).not.toMatch(dangerous)))
-    fc.assert(fc.property(hostile, (text) => expect(visibleLines(text)).not.toMatch(dangerousButLineEnds)))
+    fc.assert(
+      fc.property(hostile, (text) => {
+        expect(visible(text)).not.toMatch(dangerous)
+        expect(visibleLines(text)).not.toMatch(dangerousButLineEnds)
+      }),
+    )
   })
 
   test('is the same at every call, and the second pass changes nothing', () => {

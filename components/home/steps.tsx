@@ -8,7 +8,7 @@ export function Steps({ url, isDefault }: { url: string; isDefault: boolean }) {
   const steps = [
     { name: 'register', code: `${kp} register${isDefault ? '' : ` --url ${url}`}` },
     { name: 'contribute', code: `${kp} contribute docs/examples/trace.json` },
-    { name: 'erase', code: `${kp} delete kp:trace:… --output receipt.json\n${kp} receipts verify receipt.json` },
+    { name: 'erase', code: `${kp} delete kp:trace:… \\\n  --output receipt.json\n${kp} receipts verify receipt.json` },
   ] as const
   return (
     <ol className="grid gap-4">

@@ -1,6 +1,7 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CodeBlock } from '#components/ui/code-block.tsx'
+import { Facts } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
@@ -26,12 +27,12 @@ function Table({ columns, rows }: { columns: string[]; rows: { key: string; cell
             {cells.map((cell, index) => (
               <td
                 key={columns[index]}
-                className="py-2 pr-4 align-top [overflow-wrap:anywhere] max-sm:flex max-sm:gap-2 max-sm:py-0"
+                className="py-2 pr-4 align-top [overflow-wrap:break-word] max-sm:flex max-sm:gap-2 max-sm:py-0"
               >
                 <span aria-hidden className="min-w-24 text-quiet sm:hidden print:hidden">
                   {columns[index]}
                 </span>
-                <span>{cell}</span>
+                <span className="min-w-0">{cell}</span>
               </td>
             ))}
           </tr>
@@ -53,14 +54,7 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
   ]
   return (
     <>
-      <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[max-content_1fr] [&_dd]:min-w-0 [&_dd]:[overflow-wrap:anywhere] [&_dt]:text-quiet">
-        {facts.map(([name, value]) => (
-          <div key={name} className="contents">
-            <dt>{name}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
+      <Facts facts={facts} />
       <Section id="stores" title={t('stores')} lead={t('storesLead')}>
         <Table
           columns={[t('store'), t('what'), t('found'), t('deleted'), t('left'), t('checkedAt')]}
@@ -112,7 +106,7 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
       </Section>
       <Section id="verify" title={t('verify')} lead={t('verifyLead')}>
         <CodeBlock
-          code={`npm run kp -- receipts get ${receipt.receipt_id} --output receipt.json\nnpm run kp -- receipts verify receipt.json`}
+          code={`npm run kp -- receipts get ${receipt.receipt_id} \\\n  --output receipt.json\nnpm run kp -- receipts verify receipt.json`}
           what={t('command')}
         />
         <p>

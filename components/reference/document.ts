@@ -118,14 +118,15 @@ export function typeOf(schema: Schema): string {
 
 /** The schema's bounds, as JSON Schema names them. */
 export function boundsOf(schema: Schema): string[] {
-  const range = (least: number | undefined, most: number | undefined, unit: string): string[] => {
-    if (least === undefined && (most === undefined || most >= Number.MAX_SAFE_INTEGER)) return []
-    const upper = most === undefined || most >= Number.MAX_SAFE_INTEGER ? '' : most.toLocaleString('en')
-    const lower = least === undefined || least <= Number.MIN_SAFE_INTEGER ? '' : least.toLocaleString('en')
-    return lower || upper ? [`${lower}…${upper}${unit}`] : []
+  const text = (bound: number) => bound.toLocaleString('en')
+  const range = (least = 0, most = Number.MAX_SAFE_INTEGER, unit = ''): string[] => {
+    const isOpen = most >= Number.MAX_SAFE_INTEGER
+    if (least <= 0 && isOpen) return []
+    if (isOpen) return [`≥ ${text(least)}${unit}`]
+    return [least <= 0 ? `≤ ${text(most)}${unit}` : `${text(least)}–${text(most)}${unit}`]
   }
   return [
-    ...range(schema.minimum, schema.maximum, ''),
+    ...range(schema.minimum, schema.maximum),
     ...range(schema.minLength, schema.maxLength, ' characters'),
     ...range(schema.minItems, schema.maxItems, ' items'),
     ...(schema.format ? [schema.format] : []),

@@ -1,5 +1,6 @@
 import { useTranslations } from 'next-intl'
 import { classNames } from '#components/ui/class-names.ts'
+import { PlainLink } from '#components/ui/text-link.tsx'
 import { type Parameter, type ReferenceOperation, type Schema, typeOf } from './document.ts'
 import { Notes, SchemaView } from './schema-view.tsx'
 
@@ -7,6 +8,8 @@ const methods: Record<string, string> = {
   get: 'text-accent border-accent/50',
   delete: 'text-red border-red/50',
 }
+
+const verbs = ['public', 'read', 'write', 'self', 'person', 'audit', 'admin'] as const
 
 /** Text with `code` in it. */
 const Prose = ({ text }: { text: string }) => {
@@ -54,13 +57,15 @@ export function OperationView({
 }) {
   const t = useTranslations('reference')
   const { method, path, summary, description, operationId, parameters, requestBody, responses } = operation
+  const permission = operation['x-permission']
+  const verb = verbs.find((one) => one === permission.slice(permission.lastIndexOf(':') + 1)) ?? 'admin'
   const answers = Object.entries(responses).sort(([one], [other]) => one.localeCompare(other))
   const refusals = answers.filter(([status]) => status >= '400')
   const codes = refusals.flatMap(([status, { description: text }]) =>
     [...text.matchAll(/`(\w+)`/g)].map(([, code = '']) => ({ status, code })),
   )
   return (
-    <article id={operationId} className="grid gap-3 border-t border-line py-5 first:border-t-0">
+    <article id={operationId} className="grid gap-3 border-t border-line py-5 [h2+&]:border-t-0">
       <header className="grid gap-1">
         <h3 className="font-semibold" lang="en">
           <a href={`#${operationId}`} className="hover:underline">
@@ -85,7 +90,8 @@ export function OperationView({
         </p>
       )}
       <p className="text-sm text-quiet">
-        {t('permission')} <code className="font-mono text-[0.8125rem] text-ink">{operation['x-permission']}</code>
+        {t('permission')} <code className="font-mono text-[0.8125rem] text-ink">{permission}</code> ·{' '}
+        {t(`verbs.${verb}`)}
       </p>
       {parameters.length > 0 && <Parameters parameters={parameters} />}
       {Object.entries(requestBody?.content ?? {}).map(
@@ -102,21 +108,19 @@ export function OperationView({
             <p key={status}>{t('emptyAnswer', { status })}</p>
           )
         })}
-      <p className="text-sm text-quiet">
-        {t('refusals')}{' '}
-        {codes.map(({ status, code }, index) => (
-          <span key={code}>
-            {index > 0 && ', '}
-            {status}{' '}
-            <a
-              href={`#${code}`}
-              className="font-mono text-[0.8125rem] text-ink underline decoration-line underline-offset-3 hover:decoration-accent"
-            >
-              {code}
-            </a>
-          </span>
-        ))}
-      </p>
+      <details className="text-sm">
+        <summary className="cursor-pointer text-quiet">{t('refusals', { count: codes.length })}</summary>
+        <ul className="grid gap-1 pt-2 sm:grid-cols-2 lg:grid-cols-3">
+          {codes.map(({ status, code }) => (
+            <li key={code}>
+              <span className="text-quiet tabular-nums">{status}</span>{' '}
+              <PlainLink href={`/docs/api#${code}`} className="font-mono text-[0.8125rem]">
+                {code}
+              </PlainLink>
+            </li>
+          ))}
+        </ul>
+      </details>
     </article>
   )
 }

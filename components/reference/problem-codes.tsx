@@ -12,7 +12,7 @@ export function ProblemCodes() {
         <div
           key={code}
           id={code}
-          className="grid gap-1 rounded-box px-3 py-2 target:bg-accent-wash sm:grid-cols-[13rem_1fr] sm:gap-4"
+          className="grid gap-1 rounded-box px-3 py-2 target:bg-accent-wash sm:grid-cols-[15.5rem_1fr] sm:gap-4"
         >
           <dt>
             <code className="font-mono text-[0.8125rem] font-medium">{code}</code>

@@ -1,5 +1,14 @@
 import { useFormatter, useNow } from 'next-intl'
 
+const shape = {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+} as const
+
 /** A moment in the reader's zone; UTC on hover. `relative` adds how far away it is. */
 export function Time({ at, relative = false }: { at: string; relative?: boolean }) {
   const format = useFormatter()
@@ -8,7 +17,7 @@ export function Time({ at, relative = false }: { at: string; relative?: boolean 
   const utc = `${at.slice(0, 16).replace('T', ' ')} UTC`
   return (
     <time dateTime={at} title={utc} className="tabular-nums">
-      {format.dateTime(date, { dateStyle: 'medium', timeStyle: 'short' })}
+      <span className="whitespace-nowrap">{format.dateTime(date, shape)}</span>
       {relative && <span className="text-quiet"> ({format.relativeTime(date, now)})</span>}
     </time>
   )

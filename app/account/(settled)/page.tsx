@@ -4,6 +4,7 @@ import { SessionList } from '#components/accounts/session-list.tsx'
 import { AgentList } from '#components/agents/agent-list.tsx'
 import { ClaimForm } from '#components/agents/claim-form.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
+import { Facts } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { app } from '#lib/app.ts'
@@ -24,21 +25,20 @@ export default async function AccountPage() {
       lead={<p>{t('lead', { agents: agents.total, sessions: sessions.total })}</p>}
     >
       <Section id="me" title={t('me')}>
-        <dl className="grid gap-x-6 gap-y-2 sm:grid-cols-[max-content_1fr] [&_dd]:min-w-0 [&_dd]:[overflow-wrap:anywhere] [&_dt]:text-quiet">
-          <dt>{t('email')}</dt>
-          <dd>{person.email}</dd>
-          <dt>{t('role')}</dt>
-          <dd>
-            {t(`roles.${person.role}.name`)}
-            <span className="text-quiet"> · {t(`roles.${person.role}.may`)}</span>
-          </dd>
-          <dt>{t('organisation')}</dt>
-          <dd>{person.organisation.name}</dd>
-          <dt>{t('id')}</dt>
-          <dd>
-            <ShortId id={person.account_id} what={t('id')} />
-          </dd>
-        </dl>
+        <Facts
+          facts={[
+            [t('email'), person.email],
+            [
+              t('role'),
+              <span key="role">
+                {t(`roles.${person.role}.name`)}
+                <span className="text-quiet"> · {t(`roles.${person.role}.may`)}</span>
+              </span>,
+            ],
+            [t('organisation'), person.organisation.name],
+            [t('id'), <ShortId key="id" id={person.account_id} what={t('id')} />],
+          ]}
+        />
         <p>
           <ButtonLink href="/account/password" tone="plain">
             {t('changePassword')}

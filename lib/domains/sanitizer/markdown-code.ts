@@ -61,7 +61,6 @@ export class MarkdownCode {
       const fence = this.#lines.fences.get(start)
       if (fence === 'ambiguous') this.#index = this.#starts.length
       else if (fence === undefined && start >= this.#doubtedTo) this.#found = this.#span(this.#index, start)
-      else if (fence === 'doubtful') this.#doubtedTo = Math.max(this.#doubtedTo, this.#blank.at(start))
       else if (typeof fence === 'object') this.#found = fence
     }
     return this.#found

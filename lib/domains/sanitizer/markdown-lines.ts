@@ -7,21 +7,19 @@ type Fence = {
   lineEnd: number
   mark: string
   length: number
-  /** Leading spaces. */
-  indent: number
-  /** Whether a list may be open here, and whether a fence this deep may then stand here. */
-  inList: boolean
+  /** What stands before the marks, and must before every line of the block: spaces, and `>` in a quotation. */
+  margin: string
+  /** Whether it may stand in a list or quotation, whose end would end it, and whether it surely is a fence then. */
+  isInside: boolean
   mayOpen: boolean
-  bare: boolean
+  /** Whether it may close another: nothing follows the marks, and it begins no list item. */
+  isBare: boolean
   /** With a `|` in its info string some readers take it for the head of a table. */
   isRow: boolean
 }
 
-/**
- * `ambiguous`: readers of Markdown disagree from here on, so nothing after it may be taken for code; `doubtful`: it may
- * be no fence but part of a paragraph.
- */
-export type FencedCode = Range | 'unclosed' | 'doubtful' | 'ambiguous'
+/** `ambiguous`: readers of Markdown disagree from here on, so nothing after it may be taken for code. */
+export type FencedCode = Range | 'unclosed' | 'ambiguous'
 
 export type Lines = {
   /** Offset of a fence's marks → what it opens, in order of appearance. */
@@ -31,12 +29,15 @@ export type Lines = {
   tables: readonly Range[]
 }
 
-const FENCE = /( *)(`{3,}(?=[^`\r\n]*(?:[\r\n]|$))|~{3,})/y
+const FENCE = /((?: *(?:>|(?:[-+*]|\d{1,9}[.)])(?= )))*)( *)(`{3,}(?=[^`\r\n]*(?:[\r\n]|$))|~{3,})/y
 const BARE = /[ \t]*(?=[\r\n]|$)/y
 const MARKER = /[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))/y
 const PREFIX = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*(#{1,6}[ \t])?/y
 const RULER = /[-:| \t]+(?=[\r\n]|$)/y
-const TABBED_FENCE = /^ *\t[ \t]*(?:`{3}|~{3})/
+const TABBED_FENCE = /^[ >]*\t[ \t>]*(?:`{3}|~{3})/
+/** Containers that surely open where they stand: a number other than 1 does not interrupt a paragraph. */
+const CONTAINERS = /^ {0,3}(?:(?:>|[-+*]|0*1[.)]) {0,4})+$/
+const NUMBERED = /^ {0,3}(?:(?:>|[-+*]|\d{1,9}[.)]) {0,4})+$/
 
 function matchAt(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
   pattern.lastIndex = at
@@ -62,19 +63,22 @@ export function readLines(text: string): Lines {
 
     const fence = matchAt(FENCE, text, start)
     if (fence) {
-      const indent = (fence[1] ?? '').length
-      const marks = fence[2] ?? ''
+      const containers = fence[1] ?? ''
+      const margin = containers.replace(/[^>]/g, ' ') + (fence[2] ?? '')
+      const marks = fence[3] ?? ''
+      const indent = margin.length
       const after = start + indent + marks.length
       const fits = previous.content >= 0 && indent >= previous.content && indent <= previous.content + 3
+      const opens = (previous.isBlank ? NUMBERED : CONTAINERS).test(containers + (fence[2] ?? ''))
       found.push({
         start: start + indent,
         lineEnd: end,
         mark: marks[0] ?? '',
         length: marks.length,
-        indent,
-        inList: isListOpen && indent > 0,
-        mayOpen: indent <= 3 || (isListOpen && (previous.isBlank || fits)),
-        bare: matchAt(BARE, text, after) !== null,
+        margin,
+        isInside: containers !== '' || (isListOpen && indent > 0),
+        mayOpen: containers !== '' ? opens : indent <= 3 || (isListOpen && (previous.isBlank || fits)),
+        isBare: !/[^ >]/.test(containers) && matchAt(BARE, text, after) !== null,
         isRow: text.slice(after, end).includes('|'),
       })
     }
@@ -98,31 +102,38 @@ export function readLines(text: string): Lines {
 }
 
 function pair(text: string, found: readonly Fence[]): Map<number, FencedCode> {
-  const closers = { '`': [] as Fence[], '~': [] as Fence[], '`0': [] as Fence[], '~0': [] as Fence[] }
+  const deep: Record<string, Fence[]> = { '`': [], '~': [] }
+  const shallow: Record<string, Fence[]> = { '`': [], '~': [] }
   const paired: [number, FencedCode][] = []
   for (const fence of found.toReversed()) {
-    const deep = fence.mark === '~' ? closers['~'] : closers['`']
-    const shallow = fence.mark === '~' ? closers['~0'] : closers['`0']
-    const closer = nearest(fence.inList ? deep : shallow, fence.length)
-    if (fence.indent <= 3 || fence.inList) paired.push([fence.start, opened(text, fence, closer)])
-    if (!fence.bare) continue
-    push(deep, fence)
-    if (fence.indent <= 3) push(shallow, fence)
+    const isShallow = /^ {0,3}$/.test(fence.margin)
+    const closer = nearest((fence.isInside ? deep : shallow)[fence.mark] ?? [], fence.length)
+    if (isShallow || fence.isInside) paired.push([fence.start, opened(text, fence, closer)])
+    if (!fence.isBare) continue
+    push(deep[fence.mark] ?? [], fence)
+    if (isShallow) push(shallow[fence.mark] ?? [], fence)
   }
   return new Map(paired.reverse())
 }
 
-/** Inside a list a line that is indented less ends the item, and with it the fence: then the text is ambiguous. */
+/**
+ * At the top level an unclosed fence goes to the end of the text. In a list or quotation any line without its margin
+ * ends the block: where that may have happened the text is ambiguous.
+ */
 function opened(text: string, fence: Fence, closer: Fence | undefined): FencedCode {
-  if (!closer) return fence.indent > 3 ? 'doubtful' : 'unclosed'
-  if (fence.isRow) return 'ambiguous'
-  const range = { start: fence.start, end: closer.start + closer.length }
-  if (!fence.inList) return range
-  if (!fence.mayOpen || closer.indent !== fence.indent) return 'ambiguous'
-  const margin = ' '.repeat(fence.indent)
-  const lines = text.slice(fence.lineEnd, closer.start).split(/\r\n?|\n/)
-  const isInside = lines.every((line) => line.trim() === '' || (line.startsWith(margin) && !TABBED_FENCE.test(line)))
-  return isInside ? range : 'ambiguous'
+  if (fence.isRow) return closer || fence.isInside ? 'ambiguous' : 'unclosed'
+  if (!fence.isInside) return closer ? { start: fence.start, end: closer.start + closer.length } : 'unclosed'
+  if (!closer || !fence.mayOpen || closer.margin !== fence.margin) return 'ambiguous'
+  const { margin } = fence
+  const bare = margin.trimEnd()
+  const lines = text
+    .slice(fence.lineEnd, closer.start - margin.length)
+    .split(/\r\n?|\n/)
+    .slice(1, -1)
+  const isWhole = lines.every(
+    (line) => (line.startsWith(margin) || line.trimEnd() === bare) && !TABBED_FENCE.test(line),
+  )
+  return isWhole ? { start: fence.start, end: closer.start + closer.length } : 'ambiguous'
 }
 
 /** Keeps of the closers to the right those that a shorter fence could not reach first: their length falls to the top. */

@@ -37,8 +37,9 @@ function readSkills(): string[] {
   return files.filter((file) => file.endsWith('.md')).map((file) => readFileSync(join(folder, 'skills', file), 'utf8'))
 }
 
-/** A text without anything in angle brackets: the roughest idea of markup, and none of the sanitizer's. */
-const withoutBrackets = (text: string) => text.replace(/<[^>]*>/g, '')
+/** A text without the tags that occur in the samples, by a list of their names. */
+const withoutTags = (text: string) =>
+  text.replace(/<(?:!doctype|\/?(?:html|head|title|meta|body|h1|ul|li|p|a|form|input|br|hr))\b[^>]*>/gi, '')
 
 describe(`real input: ${origin}`, () => {
   it('passes every unit; only comments and tags are gone', () => {
@@ -48,7 +49,7 @@ describe(`real input: ${origin}`, () => {
       const { value, changes } = sanitizeFields(unit)
       for (const change of changes) {
         expect(change.comments + change.tags).toBeGreaterThan(0)
-        expect(withoutBrackets(textAt(value, change.path))).toBe(withoutBrackets(textAt(unit, change.path)))
+        expect(textAt(value, change.path)).toBe(withoutTags(textAt(unit, change.path)))
       }
       expect(sanitizeFields(value)).toEqual({ value, changes: [] })
     }

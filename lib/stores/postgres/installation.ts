@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Env } from '#lib/env.ts'
 import { installationSecret } from '#lib/secret.ts'
 import { madeRoleUrl } from './application-role.ts'
@@ -44,8 +46,13 @@ const notPrepared = (why: string) =>
   new DatabaseFault('NOT_PREPARED', `${why} Run npm start, which prepares it, then repeat this.`)
 
 /** The application's URL of a server that was given: its own role, the one that was made for it, or the owner's where none could be. */
-async function givenAppUrl(ownerUrl: string, appUrl: string | undefined, secret: string): Promise<string> {
+async function givenAppUrl(
+  ownerUrl: string,
+  { DATABASE_URL: appUrl, KP_DATA_DIR, KP_SECRET }: Settings,
+): Promise<string> {
   if (appUrl && new URL(appUrl).username !== new URL(ownerUrl).username) return appUrl
+  if (!KP_SECRET && !existsSync(join(KP_DATA_DIR, 'secret'))) return appUrl ?? ownerUrl
+  const secret = installationSecret(KP_DATA_DIR, KP_SECRET)
   const made = madeRoleUrl(appUrl ?? ownerUrl, secret)
   try {
     await withConnection(made, (client) => client.query('SELECT 1'))
@@ -78,8 +85,7 @@ export async function joinInstallation(settings: Settings): Promise<JoinedInstal
   const givenUrl = DATABASE_MIGRATION_URL ?? DATABASE_URL
   const leave = async () => {}
   if (givenUrl) {
-    const secret = installationSecret(KP_DATA_DIR, settings.KP_SECRET)
-    const appUrl = await givenAppUrl(givenUrl, DATABASE_URL, secret)
+    const appUrl = await givenAppUrl(givenUrl, settings)
     await checkPrepared(appUrl)
     return { appUrl, ownerUrl: givenUrl, leave }
   }

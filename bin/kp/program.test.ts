@@ -1,0 +1,33 @@
+import type { Command } from 'commander'
+import { describe, expect, test } from 'vitest'
+import { buildProgram } from './program.ts'
+
+const program = buildProgram(() => {
+  throw new Error('help opens no session')
+})
+const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)]
+const nameOf = (command: Command): string =>
+  command.parent ? `${nameOf(command.parent)} ${command.name()}` : command.name()
+const commands = all(program).filter((command) => command !== program)
+
+test('the overview names every command by its purpose, each in one line', () => {
+  const overview = program.helpInformation()
+  for (const command of program.commands) expect(overview).toMatch(new RegExp(`^  ${command.name()}\\b.* {2}\\S`, 'm'))
+  expect(overview.match(/^\S.*:$/gm)).toEqual([
+    'Who you are:',
+    'Knowledge:',
+    'Receipts:',
+    'Tokens and the audit log:',
+    'On the installation’s own machine:',
+    'When something is wrong:',
+  ])
+})
+
+describe.each(commands.map((command) => [nameOf(command), command] as const))('%s', (name, command) => {
+  test('has a summary, a description with an example of itself, and every option and argument explained', () => {
+    expect(command.summary()).toMatch(/^[a-z].{5,60}[^.]$/)
+    expect(command.description()).toMatch(new RegExp(`\\n\\nExample:\\n  .*${name.replace(/^kp /, '')}`))
+    for (const option of command.options) expect(option.description, option.flags).not.toBe('')
+    for (const argument of command.registeredArguments) expect(argument.description, argument.name()).not.toBe('')
+  })
+})

@@ -1,0 +1,13 @@
+import type { ReactNode } from 'react'
+
+/** Names and what they are: beside each other, on a phone one above the other. */
+export const Facts = ({ facts }: { facts: readonly (readonly [name: string, value: ReactNode])[] }) => (
+  <dl className="grid gap-x-6 gap-y-2.5 sm:grid-cols-[max-content_1fr] sm:gap-y-2">
+    {facts.map(([name, value]) => (
+      <div key={name} className="sm:contents">
+        <dt className="text-quiet max-sm:text-sm">{name}</dt>
+        <dd className="min-w-0 [overflow-wrap:anywhere]">{value}</dd>
+      </div>
+    ))}
+  </dl>
+)

@@ -1,0 +1,55 @@
+import { type APIRequestContext, expect, type Page } from '@playwright/test'
+import { z } from 'zod'
+
+/** What the browser complained of: violations of the content policy, failed hydration, anything on the console. */
+export function complaintsOf(page: Page): string[] {
+  const said: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') said.push(message.text())
+  })
+  page.on('pageerror', (error) => said.push(error.message))
+  return said
+}
+
+export async function fillSignIn(page: Page, { email, password }: { email: string; password: string }): Promise<void> {
+  await page.getByLabel('E-mail address').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
+}
+
+const Registered = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
+/** A new agent, as any program would register it. */
+export async function registerAgent(request: APIRequestContext, name: string) {
+  const response = await request.post('/v1/auth/register', { data: { name, scopes: ['read', 'write'] } })
+  expect(response.status()).toBe(201)
+  const { data } = Registered.parse(await response.json())
+  return { id: data.agent_id, token: data.api_key }
+}
+
+const unit = {
+  '@context': 'https://openknowledgepulse.org/schema/v1',
+  '@type': 'ReasoningTrace',
+  metadata: {
+    created_at: '2026-01-31T12:00:00Z',
+    task_domain: 'code',
+    success: true,
+    quality_score: 0.5,
+    visibility: 'private',
+    privacy_level: 'private',
+  },
+  task: { objective: 'Find out why the build is slow' },
+  steps: [{ step_id: 1, type: 'thought', content: 'Measure first' }],
+  outcome: { result_summary: 'The cache was off', confidence: 0.9 },
+}
+const Stored = z.object({ data: z.object({ id: z.string() }) })
+
+/** Contributes a unit and erases it; gives the ids of both the unit and its receipt. */
+export async function eraseOne(request: APIRequestContext, token: string): Promise<{ unit: string; receipt: string }> {
+  const headers = { Authorization: `Bearer ${token}` }
+  const stored = await request.post('/v1/knowledge', { data: unit, headers })
+  expect(stored.status()).toBe(201)
+  const { id } = Stored.parse(await stored.json()).data
+  const erased = await request.delete(`/v1/knowledge/${id}`, { headers })
+  expect(erased.status()).toBe(204)
+  return { unit: id, receipt: z.string().parse(erased.headers()['x-deletion-receipt']) }
+}

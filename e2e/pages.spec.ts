@@ -1,0 +1,163 @@
+import { AxeBuilder } from '@axe-core/playwright'
+import { type BrowserContext, expect, test } from '@playwright/test'
+import { readCredentials } from './credentials.ts'
+import { complaintsOf, eraseOne, fillSignIn, registerAgent } from './journey.ts'
+
+const languages = [
+  { locale: 'en-GB', lang: 'en' },
+  { locale: 'zh-CN', lang: 'zh' },
+]
+const themes = ['light', 'dark'] as const
+
+let signedIn: Awaited<ReturnType<BrowserContext['storageState']>>
+let receipt: string
+let unit: string
+test.beforeAll(async ({ browser, playwright, baseURL }) => {
+  const origin = baseURL === undefined ? {} : { baseURL }
+  const request = await playwright.request.newContext(origin)
+  const agent = await registerAgent(request, 'For the receipt')
+  ;({ receipt, unit } = await eraseOne(request, agent.token))
+  await request.dispose()
+  const context = await browser.newContext({ ...origin, locale: 'en-GB' })
+  const page = await context.newPage()
+  await page.goto('/sign-in')
+  await fillSignIn(page, readCredentials().person)
+  await expect(page).toHaveURL('/account')
+  signedIn = await context.storageState()
+  await context.close()
+})
+
+const open = ['/', '/sign-in', '/docs/api', '/docs/api?q=token', '/privacy', '/receipts/:id', '/nothing/here']
+const own = ['/', '/account', '/account/password']
+
+for (const { locale, lang } of languages) {
+  for (const theme of themes) {
+    test(`every page in ${lang}, ${theme}: accessible, complete at 360 px, nothing on the console`, async ({
+      browser,
+      baseURL,
+    }) => {
+      test.setTimeout(180_000)
+      for (const [paths, state] of [
+        [open, undefined],
+        [own, signedIn],
+      ] as const) {
+        const context = await browser.newContext({
+          ...(baseURL !== undefined && { baseURL }),
+          locale,
+          colorScheme: theme,
+          timezoneId: 'Europe/Berlin',
+          ...(state && { storageState: { ...state, cookies: state.cookies.filter(({ name }) => name !== 'locale') } }),
+        })
+        const page = await context.newPage()
+        const complaints = complaintsOf(page)
+        for (const path of paths) {
+          await test.step(`${path} ${state ? 'signed in' : ''}`, async () => {
+            await page.setViewportSize({ width: 1280, height: 800 })
+            const response = await page.goto(path.replace(':id', receipt))
+            const isNowhere = path.startsWith('/nothing')
+            expect(response?.status()).toBe(isNowhere ? 404 : 200)
+            if (isNowhere) complaints.length = 0
+            await expect(page.locator('html')).toHaveAttribute('lang', lang)
+            await expect(page.locator('html')).toHaveClass(theme)
+            await expect(page).toHaveTitle(/KnowledgePulse/)
+            await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
+            for (const fold of await page.locator('details').all())
+              await fold.evaluate((one: HTMLDetailsElement) => one.setAttribute('open', ''))
+            for (const width of [1280, 360]) {
+              await page.setViewportSize({ width, height: 800 })
+              const { violations } = await new AxeBuilder({ page }).analyze()
+              expect(
+                violations.map(({ id, nodes }) => ({
+                  id,
+                  at: nodes.map(({ target }) => target.join(' ')).slice(0, 3),
+                })),
+              ).toEqual([])
+              expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width)
+            }
+          })
+        }
+        expect(complaints).toEqual([])
+        await context.close()
+      }
+    })
+  }
+}
+
+test('pages carry a policy that lets nothing in, and a new nonce each time', async ({ request }) => {
+  const policies = await Promise.all(
+    ['/', '/', '/nothing'].map(async (path) => (await request.get(path)).headers()['content-security-policy'] ?? ''),
+  )
+  expect(new Set(policies).size).toBe(3)
+  for (const policy of policies) {
+    expect(policy).toMatch(/script-src 'self' 'nonce-[\w+/]{24}' 'strict-dynamic';/)
+    expect(policy).not.toMatch(/unsafe|https?:|\*/)
+    expect(policy).toContain("frame-ancestors 'none'")
+  }
+  const headers = (await request.get('/')).headers()
+  expect(headers).toMatchObject({
+    'x-frame-options': 'DENY',
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'same-origin',
+  })
+  expect(headers).not.toHaveProperty('x-powered-by')
+})
+
+test('a receipt is read by whoever has its address, and by nobody else', async ({ page }) => {
+  await page.goto(`/receipts/${receipt}`)
+  await expect(page.getByText('and nothing was left')).toBeVisible()
+  await expect(page.getByText(unit).first()).toBeAttached()
+  await expect(page.locator('meta[name="robots"]')).toHaveAttribute('content', 'noindex, nofollow')
+  await page.emulateMedia({ media: 'print' })
+  await expect(page.getByRole('navigation')).toBeHidden()
+  await expect(page.getByRole('button').first()).toBeHidden()
+  await page.emulateMedia({ media: 'screen' })
+  for (const id of ['rcpt_0000000000000000000000', 'nonsense', '%00'])
+    expect((await page.goto(`/receipts/${id}`))?.status()).toBeGreaterThanOrEqual(400)
+})
+
+test('the reference is filtered by its address, and each code has its place', async ({ page }) => {
+  await page.goto('/docs/api')
+  const all = await page.getByRole('article').count()
+  await page.keyboard.press('/')
+  await page.keyboard.type('receipt')
+  await expect(page).toHaveURL('/docs/api?q=receipt')
+  await expect(page.getByText(/^\d+ of \d+ operations have all these words\.$/)).toBeVisible()
+  expect(await page.getByRole('article').count()).toBeLessThan(all)
+  await page.goBack()
+  await page.goto('/docs/api#not_found')
+  await expect(page.locator('#not_found')).toBeInViewport()
+})
+
+test('the language is kept, also where no script runs', async ({ browser, baseURL }) => {
+  const context = await browser.newContext({
+    ...(baseURL !== undefined && { baseURL }),
+    javaScriptEnabled: false,
+    locale: 'en-GB',
+  })
+  const page = await context.newPage()
+  await page.goto('/docs/api?q=token')
+  await page.getByRole('button', { name: '中文' }).click()
+  await expect(page.locator('html')).toHaveAttribute('lang', 'zh')
+  await page.goto('/')
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('智能体')
+  await context.close()
+})
+
+test('the theme is chosen by hand, and kept', async ({ page }) => {
+  await page.goto('/')
+  const button = page.getByRole('button', { name: /^Colours/ })
+  await button.click()
+  await expect(page.locator('html')).toHaveClass('light')
+  await button.click()
+  await expect(page.locator('html')).toHaveClass('dark')
+  await page.reload()
+  await expect(page.locator('html')).toHaveClass('dark')
+})
+
+test('by keyboard: the first stop leads to the content', async ({ page }) => {
+  await page.goto('/')
+  await page.keyboard.press('Tab')
+  await expect(page.getByRole('link', { name: 'Skip to the content' })).toBeFocused()
+  await page.keyboard.press('Enter')
+  await expect(page.locator('#content')).toBeFocused()
+})

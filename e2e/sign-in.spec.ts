@@ -1,0 +1,155 @@
+import { expect, type Page, test } from '@playwright/test'
+import { readCredentials } from './credentials.ts'
+import { complaintsOf, fillSignIn, registerAgent } from './journey.ts'
+
+const chosen = 'a quiet harbour at noon'
+
+test('the first admin signs in, chooses a password, ends another session and claims an agent', async ({
+  page,
+  browser,
+  request,
+  baseURL,
+}) => {
+  const { admin } = readCredentials()
+  const complaints = complaintsOf(page)
+
+  await test.step('an account is for who is signed in', async () => {
+    await page.goto('/account')
+    await expect(page).toHaveURL('/sign-in?callbackUrl=%2Faccount')
+  })
+
+  await test.step('a wrong password is told in words, and the address stays', async () => {
+    await fillSignIn(page, { email: admin.email, password: 'not this one' })
+    await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
+    await expect(page.getByLabel('E-mail address')).toHaveValue(admin.email)
+    await expect(page.getByLabel('Password')).toBeFocused()
+    complaints.length = 0 // the browser notes the 401
+  })
+
+  await test.step('the one-time password leads to choosing one, from everywhere', async () => {
+    await fillSignIn(page, admin)
+    await expect(page).toHaveURL('/account/password')
+    await expect(page.getByText('You signed in with a one-time password')).toBeVisible()
+    await page.goto('/account')
+    await expect(page).toHaveURL('/account/password')
+    expect((await page.request.get('/api/agents')).status()).toBe(403)
+  })
+
+  const change = async (current: string, next: string, again: string) => {
+    await page.getByLabel('Current password').fill(current)
+    await page.getByLabel('New password', { exact: true }).fill(next)
+    await page.getByLabel('New password, again').fill(again)
+    await page.getByRole('button', { name: 'Change password' }).click()
+  }
+  await test.step('what does not fit is named at its field', async () => {
+    await change(admin.password, chosen, `${chosen}!`)
+    await expect(page.getByText('The two new passwords differ.')).toBeVisible()
+    await change(admin.password, 'aaaaaaaaaaaaaaa', 'aaaaaaaaaaaaaaa')
+    await expect(page.getByText('It repeats the same few characters.')).toBeVisible()
+    await change('wrong', chosen, chosen)
+    await expect(page.getByText('This is not the current password.')).toBeVisible()
+    await expect(page.getByLabel('Current password')).toBeFocused()
+    complaints.length = 0 // the browser notes the 422
+  })
+
+  await test.step('a good one opens the account', async () => {
+    await change(admin.password, chosen, chosen)
+    await expect(page.getByText('Your password is changed')).toBeVisible()
+    await page.getByRole('link', { name: 'To your account' }).click()
+    await expect(page).toHaveURL('/account')
+    await expect(page.getByText('You own 1 agent and have 1 open session.')).toBeVisible()
+  })
+
+  await test.step('another session is seen, ended, and refused at its next request', async () => {
+    const elsewhere = await browser.newContext({ ...(baseURL !== undefined && { baseURL }), locale: 'en-GB' })
+    const other = await elsewhere.newPage()
+    await other.goto('/sign-in')
+    await fillSignIn(other, { email: admin.email, password: chosen })
+    await expect(other).toHaveURL('/account')
+    await page.reload()
+    await expect(page.getByText('have 2 open sessions')).toBeVisible()
+    await page.getByRole('button', { name: /^End the session/ }).click()
+    await expect(page.getByText('have 1 open session.')).toBeVisible()
+    await expect(page.getByRole('button', { name: /^End the session/ })).toHaveCount(0)
+    expect((await other.request.get('/api/account')).status()).toBe(401)
+    await other.goto('/account')
+    await expect(other).toHaveURL('/sign-in?callbackUrl=%2Faccount')
+    await elsewhere.close()
+  })
+
+  await test.step('an agent is claimed by its token, and by no other text', async () => {
+    const agent = await registerAgent(request, 'Build helper')
+    const token = page.getByLabel('Token of the agent')
+    await token.fill('kp_nonsense')
+    await page.getByRole('button', { name: 'Claim agent' }).click()
+    await expect(page.getByText('No agent is known by this token.')).toBeVisible()
+    await expect(token).toHaveValue('kp_nonsense')
+    complaints.length = 0 // the browser notes the 404
+    await token.fill(agent.token)
+    await page.getByRole('button', { name: 'Claim agent' }).click()
+    await expect(page.getByText('Build helper is yours now')).toBeVisible()
+    await expect(page.getByText('You own 2 agents')).toBeVisible()
+    await expect(page.getByRole('list', { name: 'Your agents' })).toContainText('Build helper')
+    await expect(token).toHaveValue('')
+    await page.reload()
+    await expect(page.getByRole('list', { name: 'Your agents' })).toContainText('Build helper')
+  })
+
+  await test.step('after signing out the cookie of before is worth nothing', async () => {
+    const cookies = await page.context().cookies()
+    const session = cookies.find(({ name }) => name.endsWith('next-auth.session-token'))
+    expect(session).toMatchObject({ httpOnly: true, sameSite: 'Lax', secure: false })
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await expect(page).toHaveURL('/')
+    await expect(page.getByRole('navigation').getByRole('link', { name: 'Sign in' })).toBeVisible()
+    await page.context().addCookies(cookies)
+    await page.goto('/account')
+    await expect(page).toHaveURL('/sign-in?callbackUrl=%2Faccount')
+  })
+  expect(complaints).toEqual([])
+})
+
+test('sign-in leads to no other site', async ({ page }) => {
+  await page.goto('/sign-in?callbackUrl=https%3A%2F%2Fevil.example%2F')
+  await fillSignIn(page, readCredentials().person)
+  await expect(page).toHaveURL('/account')
+})
+
+test('without an answer nothing that was typed is lost', async ({ page }) => {
+  await page.goto('/sign-in')
+  await page.route('**/api/auth/**', (route) => route.abort())
+  await fillSignIn(page, { email: 'somebody@example.org', password: 'whatever it is' })
+  await expect(page.getByText('No answer from the server')).toBeVisible()
+  await expect(page.getByLabel('E-mail address')).toHaveValue('somebody@example.org')
+  await expect(page.getByLabel('Password')).toHaveValue('whatever it is')
+})
+
+test('a password never gets into the address, even before the page is alive', async ({ browser, baseURL }) => {
+  const context = await browser.newContext({
+    ...(baseURL !== undefined && { baseURL }),
+    javaScriptEnabled: false,
+    locale: 'en-GB',
+  })
+  const page = await context.newPage()
+  await page.goto('/sign-in')
+  await fillSignIn(page, { email: 'somebody@example.org', password: 'whatever it is' })
+  expect(page.url()).not.toContain('whatever')
+  await context.close()
+})
+
+const refusalTo = async (page: Page, email: string): Promise<string> => {
+  await page.goto('/sign-in')
+  for (let guess = 0; guess < 6; guess++) {
+    const answered = page.waitForResponse('**/api/auth/callback/credentials')
+    await fillSignIn(page, { email, password: 'a wrong password' })
+    await answered
+  }
+  const alert = page.getByRole('status').filter({ hasText: 'Too many tries' })
+  await expect(alert).toBeVisible()
+  return (await alert.innerText()).replace(/\d+ seconds?/, '… seconds')
+}
+test('too many tries wait, and whether the address is known is not told', async ({ page }) => {
+  const known = await refusalTo(page, readCredentials().person.email)
+  expect(known).toContain('wait … seconds')
+  expect(await refusalTo(page, 'nobody@example.org')).toBe(known)
+})
