@@ -146,18 +146,16 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     begin,
     finish,
     finishJob,
-    /** The receipt of an erased id for who owned it, else undefined. */
-    async receiptFor(deletedId: string, owners: readonly string[]): Promise<string | undefined> {
-      const [row] = await db.query<{ receipt_id: string }>(
-        'erasure-of',
-        'SELECT e.receipt_id FROM erased_ids i JOIN erasures e ON e.receipt_id = i.receipt_id WHERE i.id = $1 AND e.former_owner = ANY($2::text[])',
-        [deletedId, owners],
-      )
+    /** The receipt of an erased id for who owned it, else undefined. Inside a transaction it needs no second connection. */
+    async receiptFor(
+      deletedId: string,
+      owners: readonly string[],
+      tx: Transaction = db.prisma,
+    ): Promise<string | undefined> {
+      const [row] = await tx.$queryRaw<{ receipt_id: string }[]>`
+        SELECT e.receipt_id FROM erased_ids i JOIN erasures e ON e.receipt_id = i.receipt_id
+        WHERE i.id = ${deletedId} AND e.former_owner = ANY(${[...owners]}::text[])`
       return row?.receipt_id
-    },
-    /** Whether the id was erased here, whoever asks. */
-    async isErased(id: string): Promise<boolean> {
-      return (await db.query('erased-id', 'SELECT 1 FROM erased_ids WHERE id = $1', [id])).length > 0
     },
     receipts: {
       read: read(readReceipt, async (_ctx, { params }) => ({ body: await finish(params.id), resourceId: params.id })),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyReceipt } from '#lib/domains/erasure/signing.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent } from '#lib/testing/people.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
 
 let test: TestApp
@@ -288,6 +289,14 @@ describe('erasure of one unit', () => {
     )
     expect(told.map(({ status }) => status).sort()).toEqual([204, ...Array(9).fill(410)])
     expect(await test.db.prisma.erasure.count({ where: { deletedId: String(json.data.id) } })).toBe(1)
+  })
+
+  it('a hundred at once of what is not there leave connections for everybody', async () => {
+    const { token } = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
+    const told = await Promise.all(
+      Array.from({ length: 100 }, (_, n) => test.fetch('DELETE', `/v1/knowledge/kp:trace:absent${n}`, { token })),
+    )
+    expect(new Set(told.map(({ status }) => status))).toEqual(new Set([404]))
   })
 
   it('a contribution that waited for the erasure of its id does not bring it back', async () => {

@@ -24,8 +24,7 @@ export interface Erasures {
     },
   ): Promise<string>
   finish(receiptId: string): Promise<Receipt>
-  receiptFor(deletedId: string, owners: readonly string[]): Promise<string | undefined>
-  isErased(id: string): Promise<boolean>
+  receiptFor(deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined>
 }
 export interface KnowledgeParts {
   db: Database
@@ -77,8 +76,8 @@ const hasCode = (error: unknown, code: string): boolean =>
   (('code' in error && error.code === code) || error.message.includes(code) || hasCode(error.cause, code))
 
 export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
-  const goneOrNever = async (ctx: Context, id: string): Promise<Problem> => {
-    const receiptId = await erasures.receiptFor(id, ctx.actor.agents)
+  const goneOrNever = async (ctx: Context, id: string, tx?: Transaction): Promise<Problem> => {
+    const receiptId = await erasures.receiptFor(id, ctx.actor.agents, tx)
     return receiptId === undefined
       ? new Problem('not_found', 'There is no such unit, or it is not visible to you.')
       : new Problem('erased', {
@@ -180,7 +179,7 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
       const { agents, isAdmin } = ctx.actor
       const [row] = await ctx.tx.$queryRaw<{ agent_id: string; version: number }[]>`
         SELECT agent_id, version FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
-      if (!row) throw await goneOrNever(ctx, id)
+      if (!row) throw await goneOrNever(ctx, id, ctx.tx)
       const match = headers['if-match']
       if (match !== undefined && match !== '*' && !match.split(',').some((tag) => tag.trim() === etagOf(row.version)))
         throw new Problem('precondition_failed', 'The unit has changed since you read it; nothing was erased.')
