@@ -86,7 +86,7 @@ module.exports = {
     {
       name: 'components-see-contracts',
       severity: 'error',
-      from: { path: '^components/' },
+      from: { path: '^components/', pathNot: tests },
       to: { path: '^(lib|generated)/', pathNot: '^lib/(client/|kernel/|domains/[^/]+/(contract|rules)\\.ts$)' },
     },
     {

@@ -102,7 +102,7 @@ async function openSide(scope: AsyncDisposableStack, installation: Installation,
   const { url } = await startFront(scope, installation.env)
   const agent = await registerAgent(url, installation)
   if (spread) await fill(installation, spread)
-  await withConnection(installation.ownerUrl, (owner) => owner.query('VACUUM (ANALYZE)'))
+  await withConnection(installation.ownerUrl, (owner) => owner.query('VACUUM (ANALYZE)').then(() => owner.query('CHECKPOINT')))
   const targets = {
     'GET /v1/knowledge/{id}': readTarget(url, agent),
     'POST /v1/knowledge': contributeTarget(url, agent),
@@ -153,7 +153,7 @@ function planRow(spread: Spread, none: Map<string, string>, full: Map<string, st
 export async function run(): Promise<Row[]> {
   await using scope = openScope()
   await buildPages()
-  const open = await startCluster(scope)
+  const { open } = await startCluster(scope)
   const none = await openSide(scope, await open('none'))
   const days = await openSide(scope, await open('days'), 'over 80 days')
   const today = await openSide(scope, await open('today'), 'all of today')

@@ -20,21 +20,25 @@ export interface Installation {
   env: Record<string, string>
 }
 
-/** One cluster with an installation's settings (every commit is on the disk before it is answered), and databases in it. */
-export async function startCluster(scope: AsyncDisposableStack): Promise<(name: string) => Promise<Installation>> {
+export interface Cluster {
+  pid: number
+  /** Makes a database in it. */
+  open(name: string): Promise<Installation>
+}
+
+/** A cluster with an installation's settings: every commit is on the disk before it is answered. */
+export async function startCluster(scope: AsyncDisposableStack): Promise<Cluster> {
   const cluster = await startTemporary({ isDurable: true })
   scope.defer(() => cluster.stop())
-  return async (name) => {
+  const open = async (name: string) => {
     const ownerUrl = cluster.ownerUrl(name)
     const { appUrl } = await prepareDatabase({ ownerUrl, secret: SECRET, mayCreateDatabase: true })
     const dataDir = await mkdtemp(join(tmpdir(), 'kp-bench-'))
     scope.defer(() => rmSync(dataDir, { recursive: true, force: true }))
-    return {
-      ownerUrl,
-      appUrl,
-      env: { DATABASE_URL: appUrl, KP_DATA_DIR: dataDir, KP_SECRET: SECRET, KP_LIMITS: 'memory' },
-    }
+    const env = { DATABASE_URL: appUrl, KP_DATA_DIR: dataDir, KP_SECRET: SECRET, KP_LIMITS: 'memory' }
+    return { ownerUrl, appUrl, env }
   }
+  return { pid: cluster.pid, open }
 }
 
 export interface Agent {

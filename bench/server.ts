@@ -76,13 +76,10 @@ export const startNext = (scope: AsyncDisposableStack, env: Record<string, strin
   startServer(scope, { command: (port) => serve('.', port), env, readyPath: '/ready' })
 
 /** What Next costs when a route does nothing at all. */
-export async function startCeiling(scope: AsyncDisposableStack): Promise<Target> {
-  const { url } = await startServer(scope, {
-    command: (port) => serve('bench/ceiling', port),
-    env: {},
-    readyPath: '/empty',
-  })
-  return { url: `${url}/empty`, method: 'GET', status: 204 }
+export async function startCeiling(scope: AsyncDisposableStack): Promise<{ server: Server; target: Target }> {
+  const command = (port: number) => serve('bench/ceiling', port)
+  const server = await startServer(scope, { command, env: {}, readyPath: '/empty' })
+  return { server, target: { url: `${server.url}/empty`, method: 'GET', status: 204 } }
 }
 const serve = (folder: string, port: number) => [
   next,

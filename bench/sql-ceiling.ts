@@ -50,7 +50,7 @@ async function rate(pool: pg.Pool, query: () => pg.QueryConfig, seconds: number)
 export async function run(): Promise<Row[]> {
   await using scope = openScope()
   await buildPages()
-  const installation = await (await startCluster(scope))('kp')
+  const installation = await (await startCluster(scope)).open('kp')
   const front = await startFront(scope, installation.env)
   const agent = await registerAgent(front.url, installation)
   const pool = new pg.Pool({ connectionString: installation.appUrl, max: POOL })

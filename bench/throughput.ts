@@ -1,9 +1,10 @@
 import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { cpuOf } from './cpu.ts'
 import { contributeTarget, type Installation, readTarget, registerAgent, startCluster } from './installation.ts'
 import { CONNECTIONS, load, type Target } from './load.ts'
-import { type Row, shareRow } from './row.ts'
+import { median, type Row, shareRow } from './row.ts'
 import { openScope } from './scope.ts'
-import { buildCeiling, buildPages, startCeiling, startFront, startNext } from './server.ts'
+import { buildCeiling, buildPages, type Server, startCeiling, startFront, startNext } from './server.ts'
 
 const ROUNDS = 5
 const SECONDS = 4
@@ -14,13 +15,20 @@ interface Contest {
   name: string
   action: Action
   target: Target
+  server: Server
   /** The share of the empty route's rate that it must reach. */
   least: number
-  ours: number[]
-  ceiling: number[]
+  ours: Round[]
+  ceiling: Round[]
 }
-const contest = (name: string, action: Action, target: Target, least: number): Contest => ({
-  ...{ name, action, target, least },
+interface Round {
+  perSecond: number
+  /** Processor time of one request, in microseconds. */
+  server: number | undefined
+  database: number | undefined
+}
+const contest = (name: string, action: Action, target: Target, server: Server, least: number): Contest => ({
+  ...{ name, action, target, server, least },
   ours: [],
   ceiling: [],
 })
@@ -44,6 +52,20 @@ async function auditRow({ ownerUrl }: Installation, agentId: string, action: Act
   }
 }
 
+const rates = (rounds: Round[]) => rounds.map(({ perSecond }) => perSecond)
+const known = (values: (number | undefined)[]) => median(values.filter((value) => value !== undefined))
+
+/** What a request costs its server and the database in processor time, which a busy machine changes less than the rate. */
+function costRow({ name, ours, ceiling }: Contest): Row {
+  const database = known(ours.map((round) => round.database))
+  return {
+    name: `${name}: processor time of the server (and ${Math.round(database)} of the database)`,
+    value: Math.round(known(ours.map((round) => round.server))),
+    unit: 'µs a request',
+    ceiling: { name: 'empty Next route', value: Math.round(known(ceiling.map((round) => round.server))) },
+  }
+}
+
 /**
  * How fast the two hot operations are beside an empty Next route, in turns: the route, one of ours, the route, the next of ours.
  * Any answer but the expected one fails the run, so nothing here counts a refusal.
@@ -52,37 +74,44 @@ export async function run(): Promise<Row[]> {
   await using scope = openScope()
   await buildPages()
   await buildCeiling()
-  const installation = await (await startCluster(scope))('kp')
+  const cluster = await startCluster(scope)
+  const installation = await cluster.open('kp')
   const front = await startFront(scope, installation.env)
   const plain = await startNext(scope, installation.env)
   const empty = await startCeiling(scope)
   const agent = await registerAgent(front.url, installation)
   const contests = [
-    contest('GET /v1/knowledge/{id} through the front', 'read', readTarget(front.url, agent), 1.5),
-    contest('GET /v1/knowledge/{id} through Next', 'read', readTarget(plain.url, agent), 0.45),
-    contest('POST /v1/knowledge through the front', 'create', contributeTarget(front.url, agent), 1.2),
-    contest('POST /v1/knowledge through Next', 'create', contributeTarget(plain.url, agent), 0.35),
+    contest('GET /v1/knowledge/{id} through the front', 'read', readTarget(front.url, agent), front, 1.5),
+    contest('GET /v1/knowledge/{id} through Next', 'read', readTarget(plain.url, agent), plain, 0.45),
+    contest('POST /v1/knowledge through the front', 'create', contributeTarget(front.url, agent), front, 1.2),
+    contest('POST /v1/knowledge through Next', 'create', contributeTarget(plain.url, agent), plain, 0.35),
   ]
   const answered = { read: 0, create: 1 } // one unit was stored to be read
-  const ask = async ({ action, target }: Contest, seconds: number): Promise<number> => {
+  const measure = async (target: Target, server: Server, seconds: number, action?: Action): Promise<Round> => {
+    const before = [cpuOf(server.pid), cpuOf(cluster.pid)]
     const done = await load(target, seconds)
-    answered[action] += done.answered
-    return done.perSecond
+    if (action) answered[action] += done.answered
+    const [ours, database] = [cpuOf(server.pid), cpuOf(cluster.pid)].map((after, index) => {
+      const from = before[index]
+      return after === undefined || from === undefined ? undefined : (after - from) / done.answered
+    })
+    return { perSecond: done.perSecond, server: ours, database }
   }
-  for (const one of contests) {
-    await load(empty, WARM_UP / contests.length)
-    await ask(one, WARM_UP)
+  for (const { target, server, action } of contests) {
+    await measure(empty.target, empty.server, WARM_UP / 2)
+    await measure(target, server, WARM_UP, action)
   }
   for (let round = 0; round < ROUNDS; round++)
-    for (const one of contests) {
-      one.ceiling.push((await load(empty, SECONDS)).perSecond)
-      one.ours.push(await ask(one, SECONDS))
+    for (const { target, server, action, ours, ceiling } of contests) {
+      ceiling.push(await measure(empty.target, empty.server, SECONDS))
+      ours.push(await measure(target, server, SECONDS, action))
     }
   const loads = (ROUNDS + 1) * 2
   return [
     ...contests.map(({ name, ours, ceiling, least }) =>
-      shareRow(name, ours, { name: 'empty Next route', values: ceiling }, least),
+      shareRow(name, rates(ours), { name: 'empty Next route', values: rates(ceiling) }, least),
     ),
+    ...(process.platform === 'linux' ? contests.map(costRow) : []),
     await auditRow(installation, agent.id, 'read', answered.read, loads),
     await auditRow(installation, agent.id, 'create', answered.create, loads),
   ]

@@ -15,7 +15,7 @@ export const checks: readonly Check[] = [
   {
     name: 'walls (dependency-cruiser)',
     args: local(
-      'dependency-cruiser/bin/dependency-cruise.mjs',
+      'dependency-cruiser/bin/dependency-cruiser.mjs',
       'app',
       'bin',
       'components',

@@ -137,6 +137,8 @@ describe('registering and signing in', () => {
     expect(revoked.err).toMatch(/request \S+/)
     expect(revoked.err).not.toContain(token)
     expect(readdirSync(home)).toEqual([])
+    // What everybody may do stays open to who still has a dead token at hand.
+    expect((await kp(['receipts', 'trust'], { env: { KP_TOKEN: token } })).status).toBe(0)
   })
 
   test('a stored token goes to its own registry alone', async () => {
@@ -161,6 +163,13 @@ describe('registering and signing in', () => {
     expect((await app.fetch('GET', '/v1/auth/me', { token })).status).toBe(401)
     expect((await kp(['me'])).status).toBe(4)
     expect((await kp(['logout'])).status).toBe(1)
+  })
+
+  test('a stored token that was revoked does not stand in the way of a new one', async () => {
+    const { token } = await signIn()
+    await app.fetch('POST', '/v1/auth/revoke', { token, body: { key_prefix: token.slice(0, 11) } })
+    expect(await kp(['register', '--consent', '--replace'])).toMatchObject({ status: 0 })
+    expect((await kp(['me'])).status).toBe(0)
   })
 
   test('consent is withdrawn as easily as it is given', async () => {

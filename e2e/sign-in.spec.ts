@@ -115,6 +115,20 @@ test('sign-in leads to no other site', async ({ page }) => {
   await expect(page).toHaveURL('/account')
 })
 
+test('a form survives the end of its session', async ({ page }) => {
+  await page.goto('/sign-in')
+  await fillSignIn(page, readCredentials().person)
+  await expect(page).toHaveURL('/account')
+  await page.getByLabel('Token of the agent').fill('kp_typed before')
+  await page.context().clearCookies({ name: 'next-auth.session-token' })
+  await page.getByRole('button', { name: 'Claim agent' }).click()
+  await expect(page.getByText('You are not signed in, or the session has ended.')).toBeVisible()
+  await expect(page.getByLabel('Token of the agent')).toHaveValue('kp_typed before')
+  const beside = page.waitForEvent('popup')
+  await page.getByRole('link', { name: 'Sign in in a new tab' }).click()
+  await expect(await beside).toHaveURL('/sign-in?callbackUrl=%2Faccount')
+})
+
 test('without an answer nothing that was typed is lost', async ({ page }) => {
   await page.goto('/sign-in')
   await page.route('**/api/auth/**', (route) => route.abort())
@@ -146,7 +160,7 @@ const refusalTo = async (page: Page, email: string): Promise<string> => {
   }
   const alert = page.getByRole('status').filter({ hasText: 'Too many tries' })
   await expect(alert).toBeVisible()
-  return (await alert.innerText()).replace(/\d+ seconds?/, '… seconds')
+  return ((await alert.textContent()) ?? '').replace(/\d+ seconds?/, '… seconds')
 }
 test('too many tries wait, and whether the address is known is not told', async ({ page }) => {
   const known = await refusalTo(page, readCredentials().person.email)

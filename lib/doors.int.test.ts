@@ -55,7 +55,7 @@ describe('the two doors', () => {
       path: string,
       template: string,
       body?: unknown,
-      params: Record<string, string> = {},
+      params?: Record<string, string>,
     ) => {
       const handler = (await door(template))[method]
       if (!handler) throw new Error(`no ${method} ${template}`)

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { z } from 'zod'
 
 /** A setting that cannot be used; the message names the variable and says what it takes. */
@@ -28,6 +29,18 @@ const url = (schemes: readonly string[]) =>
     `takes a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
   )
 
+/** An IP address, or one with the length of a prefix. */
+function isAddressRange(item: string): boolean {
+  const [address = '', length, ...rest] = item.trim().split('/')
+  if (item.trim() === '') return true
+  const bits = isIP(address) === 4 ? 32 : 128
+  return (
+    isIP(address) > 0 &&
+    rest.length === 0 &&
+    (length === undefined || (/^\d{1,3}$/.test(length) && Number(length) <= bits))
+  )
+}
+
 const variables = z.object({
   NODE_ENV: z.string().default('production'),
   PORT: whole(0, 65535).default(3000),
@@ -52,7 +65,13 @@ const variables = z.object({
   KP_REDIS_URL: url(['redis', 'rediss']).optional(),
   KP_SMTP_URL: url(['smtp', 'smtps']).optional(),
   KP_MAIL_FROM: z.string().default('KnowledgePulse <noreply@localhost.localdomain>'),
-  KP_TRUSTED_PROXIES: z.string().default(''),
+  KP_TRUSTED_PROXIES: z
+    .string()
+    .refine(
+      (list) => list.split(',').every(isAddressRange),
+      'takes addresses and ranges such as 10.0.0.0/8, 2001:db8::1, separated by commas',
+    )
+    .default(''),
   KP_SANITIZER_STRICT: flag.default(false),
   KP_ROLE: z.enum(['web', 'worker', 'all'], 'takes web, worker or all').default('all'),
   KP_WEB_PROCESSES: whole(1, 64).default(1),
@@ -68,7 +87,14 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     Object.entries(source).filter(([name, text]) => name in variables.shape && text !== ''),
   )
   const parsed = variables.safeParse(given)
-  if (parsed.success) return parsed.data
+  if (parsed.success) {
+    const { KP_LIMITS, KP_REDIS_URL, KP_WEB_PROCESSES } = parsed.data
+    if (KP_LIMITS === 'redis' && KP_REDIS_URL === undefined)
+      throw new BadVariable('KP_LIMITS', 'redis needs KP_REDIS_URL')
+    if (KP_LIMITS === 'memory' && KP_WEB_PROCESSES > 1)
+      throw new BadVariable('KP_LIMITS', 'memory cannot be shared by several processes; take postgres or redis')
+    return parsed.data
+  }
   const issue = parsed.error.issues[0]
   throw new BadVariable(String(issue?.path[0] ?? 'environment'), issue?.message ?? 'cannot be used')
 }

@@ -1,7 +1,7 @@
 import { createApp } from './app.ts'
 import { oneTimePassword } from './domains/accounts/passwords.ts'
 import { createAccount, createOrganisation } from './domains/accounts/service.ts'
-import { readEnv } from './env.ts'
+import { publicUrl, readEnv } from './env.ts'
 
 /**
  * Makes the first admin with an organisation, an agent and a token, when there is no account at all. Returns the lines that the
@@ -11,6 +11,7 @@ export async function firstRun({ databaseUrl }: { databaseUrl: string }): Promis
   const env = { ...readEnv(), DATABASE_URL: databaseUrl }
   const app = createApp({ env })
   const now = new Date()
+  const elsewhere = publicUrl(env) === 'http://localhost:3000' ? '' : ` --url ${publicUrl(env)}`
   try {
     return await app.db.transaction(async (tx) => {
       // Two replicas that start at once make one admin.
@@ -67,7 +68,8 @@ export async function firstRun({ databaseUrl }: { databaseUrl: string }): Promis
         `  First token  ${token.key}   (${agentId}; read, write; shown this once)`,
         '',
         '  Try it, in a second terminal:',
-        `  KP_TOKEN=${token.key} npm run --silent kp -- contribute docs/examples/trace.json`,
+        `  npm run --silent kp -- login ${token.key}${elsewhere}`,
+        '  npm run --silent kp -- contribute docs/examples/trace.json',
         '',
       ]
     })

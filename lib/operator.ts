@@ -109,12 +109,12 @@ export function operator(app: App) {
      * and so is what was stored after its erasure.
      */
     async replayErasures(): Promise<Replay> {
-      const intents = new Map<string, { unit: string; at: Date }>()
-      const committed: { unit: string; at: Date }[] = []
+      const intents = new Map<string, { receiptId: string; unit: string; at: Date }>()
+      const committed: { receiptId: string; unit: string; at: Date }[] = []
       for await (const row of ledger.read()) {
         if (row.kind === 'intent') {
           const unit = row.scope.unit
-          if (unit !== undefined) intents.set(row.id, { unit, at: new Date(row.at) })
+          if (unit !== undefined) intents.set(row.id, { receiptId: row.id, unit, at: new Date(row.at) })
         } else {
           const intent = intents.get(row.id)
           if (intent) committed.push(intent)
@@ -122,11 +122,15 @@ export function operator(app: App) {
         }
       }
       const receipts: string[] = []
-      for (const { unit, at } of committed) {
+      for (const { receiptId: former, unit, at } of committed) {
         const receiptId = await gate.transaction(async (tx) => {
           const [row] = await tx.$queryRaw<{ agent_id: string }[]>`
             SELECT agent_id FROM units WHERE id = ${unit} AND created_at <= ${at} FOR UPDATE`
-          if (!row) return undefined
+          if (!row) {
+            // The backup knew neither the unit nor that it was erased: the id must not be free again.
+            await tx.$executeRaw`INSERT INTO erased_ids (id, receipt_id, erased_at) VALUES (${unit}, ${former}, ${at}) ON CONFLICT DO NOTHING`
+            return undefined
+          }
           const made = await erasures.begin(tx, {
             scope: { unit },
             deletedId: unit,

@@ -1,66 +1,16 @@
 import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { RequestRefused } from '#lib/client/request.ts'
-import { giveConsent, registerAgent, withdrawConsent } from '#lib/domains/agents/contract.ts'
-import { noticeVersion } from '#lib/domains/agents/rules.ts'
+import { registerAgent } from '#lib/domains/agents/contract.ts'
 import { readSelf, revokeToken } from '#lib/domains/tokens/contract.ts'
-import { isKey, prefixOf, type Scope, scopes, type TierName, tiers } from '#lib/domains/tokens/rules.ts'
+import { isKey, prefixOf } from '#lib/domains/tokens/rules.ts'
 import { errorCode } from '#lib/stores/postgres/fault.ts'
 import type { Config } from './config.ts'
+import { consentTo, explainNotice, policyOption } from './consent.ts'
 import { Failure, usageFailure } from './failure.ts'
+import { scopesOf, tierOf } from './grants.ts'
 import type { Session } from './session.ts'
 import { readStdin } from './terminal.ts'
 import { pinOnFirstUse } from './trust.ts'
-
-const isScope = (text: string): text is Scope => scopes.some((scope) => scope === text)
-const isTier = (text: string): text is TierName => tiers.some((tier) => tier === text)
-
-/** `read,write` as scopes. */
-export function scopesOf(text: string): Scope[] {
-  const named = text.split(',').map((one) => one.trim())
-  const known = named.filter(isScope)
-  if (known.length !== named.length || known.length === 0)
-    throw usageFailure(`--scopes takes ${scopes.join(', ')}, with commas between; "${text}" names something else.`)
-  return known
-}
-function tierOf(text: string): TierName {
-  if (!isTier(text)) throw usageFailure(`--tier takes ${tiers.join(', ')}; "${text}" is none.`)
-  return text
-}
-
-/** Shows where the privacy notice is, and has the person agree; in scripts the option is the agreement. */
-async function consentTo(
-  session: Session,
-  { consent, yes, policyVersion = noticeVersion }: { consent?: boolean; yes?: boolean; policyVersion?: string },
-): Promise<string> {
-  const { terminal, url, command } = session
-  const notice = `${url}/privacy`
-  terminal.note(`What the registry does with your data: ${notice} (version ${policyVersion})`)
-  if (consent || yes) return policyVersion
-  if (!terminal.isInteractive)
-    throw usageFailure(
-      `Consent to the privacy notice (${notice}) is asked for on a terminal, and this is none. Nothing was sent.`,
-      'Read it, then add --consent to agree.',
-    )
-  const answer = await terminal.ask('Do you agree to it? You can withdraw at any time. [y/N]')
-  if (/^y(?:es)?$/i.test(answer)) return policyVersion
-  throw new Failure('no_consent', 'You did not agree, so nothing was sent.', {
-    advice: `Withdrawing later is as easy: ${command('consent withdraw')}`,
-  })
-}
-
-/** A notice that changed since this kp was made is one to be read first. */
-function explainNotice(error: unknown, command: (words: string) => string): unknown {
-  if (!(error instanceof RequestRefused) || !error.problem.issues?.some(({ path }) => path.at(-1) === 'policy_version'))
-    return error
-  return new Failure(
-    'notice_changed',
-    `${error.problem.detail ?? 'The privacy notice has another version now.'} Nothing was changed.`,
-    {
-      advice: `Read it, then: ${command('register --consent --policy-version <version>')} (or consent give, with the same options).`,
-    },
-  )
-}
 
 /** A token is shown once: what cannot be stored is told. */
 function keepToken(session: Session, config: Config): void {
@@ -97,7 +47,7 @@ interface RegisterOptions {
 }
 
 async function register(session: Session, options: RegisterOptions): Promise<void> {
-  const { terminal, url, stored, storedElsewhere, command, token } = session
+  const { terminal, url, stored, storedElsewhere, usesStored, command, token } = session
   const before = stored ?? storedElsewhere
   if (before && !options.replace && options.agentId !== before.agent_id)
     throw new Failure(
@@ -115,17 +65,24 @@ async function register(session: Session, options: RegisterOptions): Promise<voi
       : scopesOf(options.scopes)
   const policy = await consentTo(session, options)
   session.checkStorage()
+  // The stored token speaks for its own agent; one that was given for this run may be an admin's.
+  const speaksForIt = options.agentId !== undefined && options.agentId === before?.agent_id
+  const sent = usesStored && !speaksForIt ? undefined : token
   const { body } = await session
-    .call(registerAgent, {
-      body: {
-        ...(options.agentId !== undefined && { agent_id: options.agentId }),
-        ...(options.name !== undefined && { name: options.name }),
-        ...(wanted && { scopes: wanted }),
-        ...(options.tier !== undefined && { tier: tierOf(options.tier) }),
-        ...(options.invite !== undefined && { invite: options.invite }),
-        consent: { policy_version: policy },
+    .call(
+      registerAgent,
+      {
+        body: {
+          ...(options.agentId !== undefined && { agent_id: options.agentId }),
+          ...(options.name !== undefined && { name: options.name }),
+          ...(wanted && { scopes: wanted }),
+          ...(options.tier !== undefined && { tier: tierOf(options.tier) }),
+          ...(options.invite !== undefined && { invite: options.invite }),
+          consent: { policy_version: policy },
+        },
       },
-    })
+      { token: sent },
+    )
     .catch((error: unknown) => {
       throw explainNotice(error, command)
     })
@@ -137,7 +94,7 @@ async function register(session: Session, options: RegisterOptions): Promise<voi
   terminal.line(
     `  token   ${options.showKey ? key : `${agent.key_prefix}…`}  (${agent.scopes.join(', ')}; tier ${agent.tier}), kept in ${session.folder}`,
   )
-  if (token === undefined) terminal.note('Use it within 24 hours, or the agent is removed again.')
+  if (sent === undefined) terminal.note('Use it within 24 hours, or the agent is removed again.')
   const sample = 'docs/examples/trace.json'
   terminal.note(`Next: ${command(`contribute ${existsSync(sample) ? sample : '<file>'}`)}`)
 }
@@ -238,45 +195,7 @@ async function logout(session: Session, revoke: boolean): Promise<void> {
   if (!revoke) terminal.note('The token itself still works. Pinned keys stay, so that receipts can be checked.')
 }
 
-async function setConsent(
-  session: Session,
-  options: { withdraw: boolean; agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string },
-): Promise<void> {
-  const { terminal, command } = session
-  const whose = options.agent === undefined ? {} : { agent_id: options.agent }
-  if (!options.withdraw) {
-    const policy = await consentTo(session, options)
-    const { body } = await session
-      .call(giveConsent, { body: { policy_version: policy, ...whose } })
-      .catch((error: unknown) => {
-        throw explainNotice(error, command)
-      })
-    terminal.document(body)
-    terminal.line(
-      terminal.good('✓ '),
-      `Consent to notice ${body.data.policy_version} is recorded for ${body.data.agent_id}.`,
-    )
-    if (body.data.restricted_at)
-      terminal.note(`The agent stays restricted since ${body.data.restricted_at}, for another reason.`)
-    return
-  }
-  const { body } = await session.call(withdrawConsent, { query: whose })
-  terminal.document(body)
-  terminal.line(
-    terminal.good('✓ '),
-    `Consent is withdrawn for ${body.data.agent_id}: nothing more is written for it, and nothing of it is found or shared.`,
-  )
-  terminal.line(
-    `  Nothing was erased. Erase a unit: ${command('delete <id>')}. Take part again: ${command('consent give')}.`,
-  )
-}
-
-const policyOption = [
-  '--policy-version <version>',
-  'version of the privacy notice that you read, where it is newer than this kp',
-] as const
-
-/** Who one is: register, login, me, logout, consent. */
+/** Who one is: register, login, me, logout. */
 export function accountCommands(program: Command, begin: () => Session): void {
   program
     .command('register')
@@ -319,31 +238,4 @@ export function accountCommands(program: Command, begin: () => Session): void {
     )
     .option('--revoke', 'revoke it as well: it is refused from then on, everywhere')
     .action((options: { revoke?: boolean }) => logout(begin(), options.revoke ?? false))
-  const consent = program
-    .command('consent')
-    .summary('withdraw or give consent')
-    .description(
-      'Consent to the privacy notice: withdrawing is as easy as giving it.\n\nExample:\n  kp consent withdraw',
-    )
-  consent
-    .command('withdraw')
-    .summary('withdraw it: nothing more is written, found or shared')
-    .description(
-      'Withdraws consent. The agent is restricted at once; nothing is erased by it.\n\nExample:\n  kp consent withdraw',
-    )
-    .option('--agent <id>', 'which agent, where the token speaks for several')
-    .action((options: { agent?: string }) => setConsent(begin(), { ...options, withdraw: true }))
-  consent
-    .command('give')
-    .summary('give it, for the first time or again')
-    .description(
-      'Records consent to the current privacy notice, and lifts the restriction that withdrawing brought.\n\nExample:\n  kp consent give --consent',
-    )
-    .option('--agent <id>', 'which agent, where the token speaks for several')
-    .option('--consent', 'agree without being asked; needed in scripts')
-    .option('--yes', 'the same as --consent')
-    .option(...policyOption)
-    .action((options: { agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string }) =>
-      setConsent(begin(), { ...options, withdraw: false }),
-    )
 }

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { operator } from '#lib/operator.ts'
-import { scopesOf } from './account.ts'
+import { scopesOf } from './grants.ts'
 import { withInstallation } from './installation.ts'
 import type { Session } from './session.ts'
 

@@ -77,7 +77,7 @@ function refusalAdvice(
     return `Sign in with ${command('login <token>')}, or get a token with ${command('register')}.`
   if (code === 'scope_too_small') return 'Nothing was changed. Use a token that has this scope.'
   if (status === 401) return `Nothing was changed. Get another token, then ${command('login <token>')}.`
-  if (status === 503) return 'Nothing was changed. Run it again in a few seconds.'
+  if (status === 503) return `Run it again in ${seconds(retryAfter ?? 5)}.`
   if (status >= 500)
     return 'What was stored before is still there. Give the request id to whoever runs the registry: their log has it.'
   return undefined

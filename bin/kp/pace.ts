@@ -71,3 +71,4 @@ export function openPace(configFolder: string, url: string, token: string | unde
       mark(requestClass, retryAfter * 1000, now),
   }
 }
+export type Pace = ReturnType<typeof openPace>

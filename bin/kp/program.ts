@@ -3,6 +3,7 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { accountCommands } from './account.ts'
 import { adminCommands } from './admin.ts'
 import { auditCommands } from './audit.ts'
+import { consentCommands } from './consent.ts'
 import { doctorCommand } from './doctor.ts'
 import { erasureCommands } from './erasures.ts'
 import { knowledgeCommands } from './knowledge.ts'
@@ -61,6 +62,7 @@ export function buildProgram(opened: (session: Session) => void): Command {
   }
   const groups: [string, (command: Command, begin: (url?: string) => Session) => void][] = [
     ['Who you are:', accountCommands],
+    ['Who you are:', consentCommands],
     ['Knowledge:', knowledgeCommands],
     ['Receipts:', receiptCommands],
     ['Tokens and the audit log:', tokenCommands],

@@ -6,7 +6,7 @@ import { readClientEnv } from '#lib/env.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { type Config, checkWritable, configFolder, readConfig, removeConfig, writeConfig } from './config.ts'
 import { exitCodes, Failure, usageFailure } from './failure.ts'
-import { openPace } from './pace.ts'
+import { openPace, type Pace } from './pace.ts'
 import { isLoopback, registryName } from './pins.ts'
 import { openTerminal } from './terminal.ts'
 
@@ -50,36 +50,40 @@ export function openSession(options: GlobalOptions) {
   const isStoredHere = stored !== undefined && registryName(stored.url) === registryName(url)
   const given = options.token ?? env.KP_TOKEN
   const token = given ?? (isStoredHere ? stored.token : undefined)
-  const pace = openPace(folder, url, token)
   const npmRun = env.npm_lifecycle_event === 'kp'
   let refusals = 0
   let isWarned = false
 
-  const target = () => ({ baseUrl: url, token, signal: AbortSignal.timeout(patience) })
-
-  async function awaitWindow(requestClass: 'read' | 'write'): Promise<void> {
+  async function awaitWindow(pace: Pace, requestClass: 'read' | 'write'): Promise<void> {
     const until = performance.now() + pace.pause(requestClass)
     if (performance.now() >= until) return
     const left = () => Math.ceil((until - performance.now()) / 1000)
-    terminal.note(`The token's ${requestClass}s for this minute are used up; going on in ${left()} s.`)
+    terminal.note(`The ${requestClass}s of this minute are used up; going on in ${left()} s.`)
     while (performance.now() < until) await delay(Math.min(1000, until - performance.now()))
   }
 
   function warnOfPlainText(): void {
-    if (isWarned || token === undefined || !url.startsWith('http:') || isLoopback(url)) return
+    if (isWarned || !url.startsWith('http:') || isLoopback(url)) return
     isWarned = true
     terminal.warning(`The connection to ${url} is not encrypted: whoever listens on the way can read the token.`)
   }
 
   /** Waits where the window is used up, heeds the answer's; waits after one 429 of a run, and stops at the second. */
-  async function paced<R extends { headers: Headers }>(operation: OperationShape, ask: () => Promise<R>): Promise<R> {
-    warnOfPlainText()
+  async function paced<R extends { headers: Headers }>(
+    operation: OperationShape,
+    more: { token?: string | undefined },
+    ask: (token: string | undefined) => Promise<R>,
+  ): Promise<R> {
+    // What everybody may ask is asked without a token: one that was revoked would be refused even there.
+    const sent = 'token' in more ? more.token : operation.permission === 'public' ? undefined : token
+    if (sent !== undefined) warnOfPlainText()
     const { limit } = operation
-    if (limit === 'exempt') return checkedAnswer(await ask())
+    if (limit === 'exempt') return checkedAnswer(await ask(sent))
+    const pace = openPace(folder, url, sent)
     for (;;) {
-      await awaitWindow(limit)
+      await awaitWindow(pace, limit)
       try {
-        const answer = checkedAnswer(await ask())
+        const answer = checkedAnswer(await ask(sent))
         pace.heed(limit, answer.headers)
         return answer
       } catch (error) {
@@ -114,7 +118,7 @@ export function openSession(options: GlobalOptions) {
     stored: isStoredHere ? stored : undefined,
     /** Whom the configuration is for, where it is for another registry. */
     storedElsewhere: stored && !isStoredHere ? stored : undefined,
-    /** Whether the token in use is the stored one. */
+    /** Whether the token in use is the stored one; another was given for this run alone. */
     usesStored: given === undefined && isStoredHere,
     /** How the person calls kp, with these words. */
     command: (words: string): string => `${npmRun ? 'npm run --silent kp --' : 'kp'} ${words}`,
@@ -133,11 +137,14 @@ export function openSession(options: GlobalOptions) {
     call: <O extends OperationShape>(
       operation: O,
       parts: RequestParts<O> = {},
-      more: { idempotencyKey?: string; token?: string } = {},
-    ): Promise<Received<O>> => paced(operation, () => send(operation, parts, { ...target(), ...more })),
+      more: { idempotencyKey?: string; token?: string | undefined } = {},
+    ): Promise<Received<O>> =>
+      paced(operation, more, (sent) =>
+        send(operation, parts, { ...more, baseUrl: url, token: sent, signal: AbortSignal.timeout(patience) }),
+      ),
     /** As lib/client's `open`. */
     stream: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> =>
-      paced(operation, () => open(operation, parts, { baseUrl: url, token })),
+      paced(operation, {}, (sent) => open(operation, parts, { baseUrl: url, token: sent })),
   }
 }
 export type Session = ReturnType<typeof openSession>

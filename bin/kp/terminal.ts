@@ -85,7 +85,7 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
     /** Replaces the line of progress; a terminal alone shows it. */
     progress(text: string): void {
       if (quiet || json || stderr.isTTY !== true) return
-      stderr.write(`\r\u001b[K${visible(text).slice(0, Math.max(20, (stderr.columns ?? 80) - 1))}`)
+      stderr.write(`\r\u001b[K${visible(text).slice(0, Math.max(20, (stderr.columns || 80) - 1))}`)
       hasProgress = true
     },
     /** Whether progress is seen at all. */
@@ -95,9 +95,20 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
     async ask(question: string): Promise<string> {
       clear()
       const reader = createInterface({ input: stdin, output: stderr })
-      const ended = new Promise<string>((done) => reader.once('close', () => done('')))
+      // Ctrl-C and Ctrl-D answer nothing; what follows starts on a line of its own.
+      const left = new Promise<string>((done) =>
+        reader.once('close', () => {
+          if (!isAnswered) stderr.write('\n')
+          done('')
+        }),
+      )
+      let isAnswered = false
+      const answered = reader.question(`${visible(question)} `).then((text) => {
+        isAnswered = true
+        return text
+      })
       try {
-        return (await Promise.race([reader.question(`${visible(question)} `), ended])).trim()
+        return (await Promise.race([answered, left])).trim()
       } finally {
         reader.close()
       }

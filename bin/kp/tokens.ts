@@ -9,8 +9,8 @@ import {
   rotateToken,
 } from '#lib/domains/tokens/contract.ts'
 import { type Overlap, overlaps } from '#lib/domains/tokens/rules.ts'
-import { scopesOf } from './account.ts'
 import { usageFailure } from './failure.ts'
+import { scopesOf } from './grants.ts'
 import type { Session } from './session.ts'
 
 type Issued = Received<typeof createToken>['body']

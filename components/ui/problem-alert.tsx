@@ -1,27 +1,35 @@
 'use client'
 
+import { usePathname } from 'next/navigation'
 import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { Alert } from './alert.tsx'
+import { PlainLink } from './text-link.tsx'
 
 /** A refusal in the reader's words: what happened, what to do, and the request to ask about. */
-export function ProblemAlert({ problem, children }: { problem: ProblemDocument; children?: ReactNode }) {
+export function ProblemAlert({ problem }: { problem: ProblemDocument }) {
   const t = useTranslations('problems')
   const common = useTranslations('common')
+  const path = usePathname()
+  // A server that is newer than this page may have another code.
+  const code = t.has(`${problem.code}.what`) ? problem.code : 'unknown'
+  const isOurs = problem.status > 0 && problem.status < 500
   return (
-    <Alert
-      tone={problem.status >= 500 || problem.status === 0 ? 'warning' : 'danger'}
-      title={t(`${problem.code}.what`)}
-      isLive
-    >
-      <p>{t(`${problem.code}.do`)}</p>
+    <Alert tone={isOurs ? 'danger' : 'warning'} title={t(`${code}.what`)} isLive>
+      <p>{t(`${code}.do`)}</p>
+      {code === 'sign_in_needed' && (
+        // Beside this page, so that what was typed here stays.
+        <p>
+          <PlainLink href={`/sign-in?callbackUrl=${encodeURIComponent(path)}`} target="_blank" rel="noopener">
+            {common('signInBeside')}
+          </PlainLink>
+        </p>
+      )}
       {problem.instance && (
         <p className="text-sm text-quiet">
           {common('requestId')} <code className="font-mono">{problem.instance}</code>
         </p>
       )}
-      {children}
     </Alert>
   )
 }

@@ -52,7 +52,6 @@ export interface SessionParts {
   /** The installation's. */
   secret: string
 }
-export type Sessions = ReturnType<typeof createSessions>
 
 /**
  * Finds the person behind a cookie. Every request asks the database, so that a revoked session is refused on the very next one,

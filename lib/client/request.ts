@@ -91,7 +91,7 @@ async function refusalOf(response: Response): Promise<RequestRefused> {
  * {@link RequestRefused} for every answer that is not a success, and when none came.
  */
 export async function open<O extends OperationShape>(
-  operation: Endpoint<O>,
+  operation: O | Endpoint<O>,
   parts: RequestParts<O> = {},
   { baseUrl = '', token, idempotencyKey, signal, fetch: call = fetch }: Target = {},
 ): Promise<Response> {
@@ -119,7 +119,7 @@ const jsonType = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 
 /** As {@link open}, with the body read: JSON as what it says, everything else as text. */
 export async function send<O extends OperationShape>(
-  operation: Endpoint<O>,
+  operation: O | Endpoint<O>,
   parts: RequestParts<O> = {},
   target: Target = {},
 ): Promise<Received<O>> {
@@ -135,7 +135,7 @@ export async function send<O extends OperationShape>(
 
 /** As {@link send}, for those who want the body alone. */
 export const request = async <O extends OperationShape>(
-  operation: Endpoint<O>,
+  operation: O | Endpoint<O>,
   parts: RequestParts<O> = {},
   target: Target = {},
 ): Promise<Output<O>> => (await send<O>(operation, parts, target)).body

@@ -3,7 +3,8 @@ import type { UseCase } from '#lib/kernel/use-case.ts'
 import type { DoorAnswer } from './door.ts'
 import type { Handle } from './handle.ts'
 
-type RouteContext = { params: Promise<Record<string, string | string[]>> }
+/** Next leaves `params` undefined where the path has none. */
+type RouteContext = { params: Promise<Record<string, string | string[]> | undefined> }
 export type RouteHandler = (request: Request, context: RouteContext) => Promise<Response>
 
 /** The client's address, from the front to Next's door: it knows the socket, Next does not. */
@@ -35,7 +36,7 @@ export const createRoute =
   (handle: Handle) =>
   (useCase: UseCase): RouteHandler =>
   async (request, { params }) => {
-    const named = Object.entries(await params).map(([name, value]) => [
+    const named = Object.entries((await params) ?? {}).map(([name, value]) => [
       name,
       Array.isArray(value) ? value.join('/') : decodeURIComponent(value),
     ])

@@ -1,7 +1,7 @@
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mutation } from '#lib/kernel/use-case.ts'
-import { giveConsent, withdrawConsent } from './contract.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { giveConsent, readNotice, withdrawConsent } from './contract.ts'
 import { type AgentRow, agentOf } from './rows.ts'
 import { givenAgain, type Notice, withdrawn } from './rules.ts'
 
@@ -45,6 +45,8 @@ const shown = (agent: AgentRow) => ({
 
 /** Giving and withdrawing consent (GDPR art. 7). */
 export const agentConsent = (notice: Notice) => ({
+  readNotice: read(readNotice, async () => ({ body: { data: notice }, resourceId: notice.version })),
+
   withdrawConsent: mutation(withdrawConsent, async (ctx, { query }) => {
     const agent = await spokenFor(ctx, query.agent_id)
     const next = await ctx.tx.agent.update({ where: { id: agent.id }, data: withdrawn(agent, ctx.now) })

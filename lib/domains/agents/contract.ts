@@ -79,6 +79,19 @@ const Consent = z.strictObject({
   restricted_at: when.nullable(),
 })
 
+export const readNotice = operation({
+  id: 'readNotice',
+  method: 'get',
+  path: '/v1/auth/notice',
+  summary: 'The privacy notice in force',
+  description: 'Its version is what `consent.policy_version` has to name.',
+  permission: 'public',
+  audit: { none: 'public text; there is nobody to name' },
+  limit: 'exempt',
+  status: 200,
+  output: z.strictObject({ data: z.strictObject({ version: z.string(), url: z.string() }) }),
+})
+
 export const withdrawConsent = operation({
   id: 'withdrawConsent',
   method: 'delete',

@@ -68,7 +68,7 @@ export function fileLedger(location: string): Ledger {
       } catch (error) {
         logFault(error, { store: 'ledger' })
         const problem = new Problem('unavailable', {
-          detail: 'The erasure ledger cannot be written, and without it nothing is erased. Nothing was changed.',
+          detail: 'The erasure ledger cannot be written now; no erasure begins or ends without it.',
           headers: { 'Retry-After': '60' },
           cause: error,
         })
@@ -85,7 +85,11 @@ export function fileLedger(location: string): Ledger {
         writing ??= write()
       }),
     async *read() {
-      const files = await readdir(folder).catch(() => [])
+      // A folder that is not there is an empty ledger; one that cannot be read is not.
+      const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return []
+        throw error
+      })
       for (const name of files.filter((file) => file.endsWith('.ledger')).sort()) {
         for (const line of (await readFile(join(folder, name), 'utf8')).split('\n')) {
           const row = rowOf(line)

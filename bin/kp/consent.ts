@@ -1,0 +1,113 @@
+import type { Command } from 'commander'
+import { RequestRefused } from '#lib/client/request.ts'
+import { giveConsent, readNotice, withdrawConsent } from '#lib/domains/agents/contract.ts'
+import { Failure, usageFailure } from './failure.ts'
+import type { Session } from './session.ts'
+
+export const policyOption = [
+  '--policy-version <version>',
+  'version of the privacy notice that you read; another one in force is refused',
+] as const
+
+/** Shows where the privacy notice is, and has the person agree; in scripts the option is the agreement. */
+export async function consentTo(
+  session: Session,
+  options: { consent?: boolean; yes?: boolean; policyVersion?: string },
+): Promise<string> {
+  const { terminal } = session
+  const { consent, yes } = options
+  const { data } = (await session.call(readNotice)).body
+  const { url: notice } = data
+  const policyVersion = options.policyVersion ?? data.version
+  if (consent || yes) {
+    terminal.note(`You agree to the privacy notice ${notice} (version ${policyVersion}).`)
+    return policyVersion
+  }
+  if (!terminal.isInteractive)
+    throw usageFailure(
+      `Consent to the privacy notice (${notice}, version ${policyVersion}) is asked for on a terminal, and this is none. Nothing was sent.`,
+      'Read it, then add --consent to agree.',
+    )
+  const answer = await terminal.ask(
+    `What the registry does with your data: ${notice} (version ${policyVersion}). Do you agree? You can withdraw at any time. [y/N]`,
+  )
+  if (/^y(?:es)?$/i.test(answer)) return policyVersion
+  throw new Failure('no_consent', 'You did not agree, so nothing was sent.')
+}
+
+/** A notice that changed since this kp was made is one to be read first. */
+export function explainNotice(error: unknown, command: (words: string) => string): unknown {
+  if (!(error instanceof RequestRefused) || !error.problem.issues?.some(({ path }) => path.at(-1) === 'policy_version'))
+    return error
+  return new Failure(
+    'notice_changed',
+    `${error.problem.detail ?? 'The privacy notice has another version now.'} Nothing was changed.`,
+    {
+      advice: `Read it, then: ${command('register --consent --policy-version <version>')} (or consent give, with the same options).`,
+    },
+  )
+}
+
+async function setConsent(
+  session: Session,
+  options: { withdraw: boolean; agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string },
+): Promise<void> {
+  const { terminal, command } = session
+  const whose = options.agent === undefined ? {} : { agent_id: options.agent }
+  if (!options.withdraw) {
+    const policy = await consentTo(session, options)
+    const { body } = await session
+      .call(giveConsent, { body: { policy_version: policy, ...whose } })
+      .catch((error: unknown) => {
+        throw explainNotice(error, command)
+      })
+    terminal.document(body)
+    terminal.line(
+      terminal.good('✓ '),
+      `Consent to notice ${body.data.policy_version} is recorded for ${body.data.agent_id}.`,
+    )
+    if (body.data.restricted_at)
+      terminal.note(`The agent stays restricted since ${body.data.restricted_at}, for another reason.`)
+    return
+  }
+  const { body } = await session.call(withdrawConsent, { query: whose })
+  terminal.document(body)
+  terminal.line(
+    terminal.good('✓ '),
+    `Consent is withdrawn for ${body.data.agent_id}: nothing more is written for it, and nothing of it is found or shared.`,
+  )
+  terminal.line(
+    `  Nothing was erased. Erase a unit: ${command('delete <id>')}. Take part again: ${command('consent give')}.`,
+  )
+}
+
+/** Consent to the privacy notice: withdraw, give. */
+export function consentCommands(program: Command, begin: () => Session): void {
+  const consent = program
+    .command('consent')
+    .summary('withdraw or give consent')
+    .description(
+      'Consent to the privacy notice: withdrawing is as easy as giving it.\n\nExample:\n  kp consent withdraw',
+    )
+  consent
+    .command('withdraw')
+    .summary('withdraw it: nothing more is written, found or shared')
+    .description(
+      'Withdraws consent. The agent is restricted at once; nothing is erased by it.\n\nExample:\n  kp consent withdraw',
+    )
+    .option('--agent <id>', 'which agent, where the token speaks for several')
+    .action((options: { agent?: string }) => setConsent(begin(), { ...options, withdraw: true }))
+  consent
+    .command('give')
+    .summary('give it, for the first time or again')
+    .description(
+      'Records consent to the current privacy notice, and lifts the restriction that withdrawing brought.\n\nExample:\n  kp consent give --consent',
+    )
+    .option('--agent <id>', 'which agent, where the token speaks for several')
+    .option('--consent', 'agree without being asked; needed in scripts')
+    .option('--yes', 'the same as --consent')
+    .option(...policyOption)
+    .action((options: { agent?: string; consent?: boolean; yes?: boolean; policyVersion?: string }) =>
+      setConsent(begin(), { ...options, withdraw: false }),
+    )
+}

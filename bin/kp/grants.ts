@@ -1,0 +1,18 @@
+import { type Scope, scopes, type TierName, tiers } from '#lib/domains/tokens/rules.ts'
+import { usageFailure } from './failure.ts'
+
+const isScope = (text: string): text is Scope => scopes.some((scope) => scope === text)
+const isTier = (text: string): text is TierName => tiers.some((tier) => tier === text)
+
+/** `read,write` as scopes. */
+export function scopesOf(text: string): Scope[] {
+  const named = text.split(',').map((one) => one.trim())
+  const known = named.filter(isScope)
+  if (known.length !== named.length || known.length === 0)
+    throw usageFailure(`--scopes takes ${scopes.join(', ')}, with commas between; "${text}" names something else.`)
+  return known
+}
+export function tierOf(text: string): TierName {
+  if (!isTier(text)) throw usageFailure(`--tier takes ${tiers.join(', ')}; "${text}" is none.`)
+  return text
+}

@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, test } from '@playwright/test'
+
+test('the front page’s commands lead from nothing to a receipt that was checked', async ({ page }) => {
+  const home = mkdtempSync(join(tmpdir(), 'kp-first-steps-'))
+  /** Runs each line of a step as it stands, with `more` words at the end of its first; gives all that was said. */
+  const run = (step: string, more: readonly string[] = []): string => {
+    const lines = step.replaceAll('\\\n', ' ').split('\n')
+    return lines
+      .map((line, index) => {
+        const [npm, script, kp, dashes, ...words] = line.trim().split(/\s+/)
+        expect([npm, script, kp, dashes]).toEqual(['npm', 'run', 'kp', '--'])
+        const made = spawnSync(process.execPath, ['bin/kp.ts', ...words, ...(index === 0 ? more : [])], {
+          encoding: 'utf8',
+          env: { ...process.env, XDG_CONFIG_HOME: home, NO_COLOR: '1' },
+        })
+        expect(made.status, `${line}\n${made.stdout}${made.stderr}`).toBe(0)
+        return made.stdout
+      })
+      .join('\n')
+  }
+  try {
+    await page.goto('/')
+    const [register = '', contribute = '', erase = ''] = await page.locator('ol pre').allTextContents()
+    run(register, ['--consent'])
+    const id = /kp:trace:[\w-]+/.exec(run(contribute))?.[0]
+    if (id === undefined) throw new Error('The answer names no id.')
+    const file = join(home, 'receipt.json')
+    const said = run(erase.replace('kp:trace:…', id).replaceAll('receipt.json', file), ['--yes'])
+    expect(said).toContain(`${id} is erased.`)
+  } finally {
+    rmSync(home, { recursive: true, force: true })
+  }
+})
