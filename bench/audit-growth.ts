@@ -102,7 +102,9 @@ async function openSide(scope: AsyncDisposableStack, installation: Installation,
   const { url } = await startFront(scope, installation.env)
   const agent = await registerAgent(url, installation)
   if (spread) await fill(installation, spread)
-  await withConnection(installation.ownerUrl, (owner) => owner.query('VACUUM (ANALYZE)').then(() => owner.query('CHECKPOINT')))
+  await withConnection(installation.ownerUrl, (owner) =>
+    owner.query('VACUUM (ANALYZE)').then(() => owner.query('CHECKPOINT')),
+  )
   const targets = {
     'GET /v1/knowledge/{id}': readTarget(url, agent),
     'POST /v1/knowledge': contributeTarget(url, agent),

@@ -23,7 +23,7 @@ const isNumber = [false, true, false, false, true, false, false]
 
 /** A Markdown table, aligned so that it is read as it is. */
 export function tableOf(rows: readonly Row[]): string {
-  const lines = [head, ...rows.map(cells)]
+  const lines = [head, ...rows.filter((row) => !row.isDetail || row.met === false).map(cells)]
   const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0), 3))
   const drawn = lines.map((line) =>
     line.map((cell, column) =>

@@ -9,6 +9,8 @@ export type Row = {
   ratio?: number
   bar?: string
   met?: boolean
+  /** Left out of the tables as long as its bar is met; the results file has it. */
+  isDetail?: boolean
 }
 
 export const ratioOf = ({ value, ceiling, ratio }: Row): number | undefined =>

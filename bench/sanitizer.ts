@@ -2,15 +2,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
+import type { Row } from './row.ts'
 
-type Row = {
-  name: string
-  value: number
-  unit: string
-  ceiling?: { name: string; value: number }
-  bar?: string
-  met?: boolean
-}
 type Kind = 'markdown' | 'plain'
 
 const KIB = 1024
