@@ -109,6 +109,8 @@ test('a receipt is read by whoever has its address, and by nobody else', async (
   await page.emulateMedia({ media: 'print' })
   await expect(page.getByRole('navigation')).toBeHidden()
   await expect(page.getByRole('button').first()).toBeHidden()
+  await expect(page.getByText(/\(\d{4}-\d\d-\d\d \d\d:\d\d UTC\)/).first()).toBeVisible()
+  await expect(page.getByText(/^eyJ[\w-]+\.[\w-]+\.[\w-]+$/)).toBeVisible()
   await page.emulateMedia({ media: 'screen' })
   for (const id of ['rcpt_0000000000000000000000', 'nonsense', '%00'])
     expect((await page.goto(`/receipts/${id}`))?.status()).toBeGreaterThanOrEqual(400)

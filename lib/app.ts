@@ -43,7 +43,7 @@ import { newId } from './kernel/ids.ts'
 import type { RunnableJob } from './kernel/job.ts'
 import type { RawInput } from './kernel/operation.ts'
 import { isUseCase, type UseCase } from './kernel/use-case.ts'
-import { installationSecret } from './secret.ts'
+import { deriveKey, installationSecret } from './secret.ts'
 import { fileLedger } from './stores/ledger/ledger.ts'
 import { openMail } from './stores/mail/mail.ts'
 import { openDatabase } from './stores/postgres/database.ts'
@@ -134,7 +134,13 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     anonymousReading: settings.anonymousReading,
     keepRefusal: tokens.keepRefusal,
   })
-  const handle = createHandle({ access, gate, metrics, origin })
+  const handle = createHandle({
+    access,
+    gate,
+    metrics,
+    origin,
+    hashKey: lazily(() => deriveKey(secret(), 'idempotency')),
+  })
   const address = () => clientAddresses.getStore() ?? 'unknown'
 
   return {

@@ -4,7 +4,7 @@ import { getTranslations } from 'next-intl/server'
 import { SignInForm } from '#components/accounts/sign-in-form.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { returnPath } from '#lib/domains/accounts/rules.ts'
-import { currentPerson } from '../reader.ts'
+import { personForFrame } from '../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('signIn'))('title') })
 
@@ -15,7 +15,7 @@ export default async function SignInPage({
 }) {
   const { callbackUrl } = await searchParams
   const next = returnPath(typeof callbackUrl === 'string' ? callbackUrl : undefined)
-  const [t, person] = await Promise.all([getTranslations('signIn'), currentPerson()])
+  const [t, person] = await Promise.all([getTranslations('signIn'), personForFrame()])
   if (person) redirect(next)
   return (
     <Page width="narrow" title={t('title')} lead={<p>{t('lead')}</p>}>

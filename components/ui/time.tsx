@@ -9,7 +9,7 @@ const shape = {
   hourCycle: 'h23',
 } as const
 
-/** A moment in the reader's zone; UTC on hover. `relative` adds how far away it is. */
+/** A moment in the reader's zone; UTC on hover, and beside it on paper. `relative` adds how far away it is. */
 export function Time({ at, relative = false }: { at: string; relative?: boolean }) {
   const format = useFormatter()
   const now = useNow()
@@ -18,7 +18,8 @@ export function Time({ at, relative = false }: { at: string; relative?: boolean 
   return (
     <time dateTime={at} title={utc} className="tabular-nums">
       <span className="whitespace-nowrap">{format.dateTime(date, shape)}</span>
-      {relative && <span className="text-quiet"> ({format.relativeTime(date, now)})</span>}
+      <span className="hidden whitespace-nowrap text-quiet print:inline"> ({utc})</span>
+      {relative && <span className="text-quiet print:hidden"> ({format.relativeTime(date, now)})</span>}
     </time>
   )
 }

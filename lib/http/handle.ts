@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
 import type { Caller } from '#lib/access/actor.ts'
 import { limitHeaders } from '#lib/access/limit-headers.ts'
@@ -19,6 +19,8 @@ export interface HandlerParts {
   metrics: Metrics
   /** Our own origin, against requests that another site makes in a person's browser. */
   origin: string
+  /** Keys the hashes of bodies that idempotency records keep. */
+  hashKey: () => Uint8Array
 }
 export type Handle = (useCase: UseCase, request: DoorRequest, via: Via) => Promise<DoorAnswer>
 
@@ -75,12 +77,14 @@ function idempotencyOf(
   request: DoorRequest,
   caller: Caller,
   body: Uint8Array,
+  hashKey: Uint8Array,
 ): Context['idempotency'] {
   if (operation.method !== 'post') return undefined
   const key = request.headers.get('idempotency-key')
   if (key === null) return undefined
   if (!keyForm.test(key)) throw new Problem('bad_request', 'An Idempotency-Key is 1 to 255 printable ASCII characters.')
-  const requestHash = createHash('sha256')
+  // Keyed: a body may hold what its plain hash would let somebody guess.
+  const requestHash = createHmac('sha256', hashKey)
     .update(`${operation.id}\n${request.url.replace(/^https?:\/\/[^/]+/, '')}\n`)
     .update(body)
     .digest()
@@ -113,7 +117,7 @@ function present(
 }
 
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
-export function createHandle({ access, gate, metrics, origin }: HandlerParts): Handle {
+export function createHandle({ access, gate, metrics, origin, hashKey }: HandlerParts): Handle {
   const answer: Handle = async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
@@ -123,6 +127,7 @@ export function createHandle({ access, gate, metrics, origin }: HandlerParts): H
       'X-Request-Id': requestId,
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
+      ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
     }
     try {
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
@@ -147,7 +152,7 @@ export function createHandle({ access, gate, metrics, origin }: HandlerParts): H
         operation.body && caller.actor.can(operation.permission)
           ? await readJson(request, limit)
           : { value: undefined, bytes: new Uint8Array() }
-      const idempotency = idempotencyOf(operation, request, caller, bytes)
+      const idempotency = idempotencyOf(operation, request, caller, bytes, hashKey())
       const ctx: Context = {
         actor: caller.actor,
         ip: via.address,

@@ -36,6 +36,8 @@ describe('through a server', () => {
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
+    onRcptTo: ({ address }, _session, done) =>
+      done(address.startsWith('unknown@') ? new Error(`no mailbox ${address}`) : null),
     onData(stream, session, done) {
       const pieces: Buffer[] = []
       stream.on('data', (piece: Buffer) => pieces.push(piece))
@@ -79,10 +81,18 @@ describe('through a server', () => {
     expect(received.flatMap(({ to }) => to)).not.toContain('eve@example.net')
   })
 
+  test('a refusal is told by its code, without the address', async () => {
+    const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
+    const error = await mail.send({ ...letter, to: 'unknown@example.org' }).catch((reason: unknown) => reason)
+    mail.close()
+    expect(String(error)).toBe('Error: The mail server did not take the letter (EENVELOPE 550).')
+    expect(error).not.toHaveProperty('cause')
+  })
+
   test('a server that is not there is an error, and soon', async () => {
     const mail = openMail({ smtpUrl: 'smtp://127.0.0.1:1', from, dataDir: '/nowhere' })
     await expect(mail.verify()).rejects.toThrow(/ECONNREFUSED/)
-    await expect(mail.send(letter)).rejects.toThrow(/ECONNREFUSED/)
+    await expect(mail.send(letter)).rejects.toThrow(/ESOCKET|ECONNREFUSED/)
     mail.close()
   })
 })

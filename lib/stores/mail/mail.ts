@@ -11,7 +11,7 @@ export interface Letter {
   html: string
 }
 export interface MailPort {
-  /** Resolves once the server has taken the letter, or the file is written. Rejects when it could not be handed over. */
+  /** Resolves once the server has taken the letter, or the file is written. Rejects, naming no address, when it could not be handed over. */
   send(letter: Letter): Promise<void>
   /** Rejects, with the server's reason, when letters could not be sent now. */
   verify(): Promise<void>
@@ -34,6 +34,13 @@ const ownPartsOnly = { disableFileAccess: true, disableUrlAccess: true }
 export const openMail = ({ smtpUrl, from, dataDir }: MailSettings): MailPort =>
   smtpUrl === undefined ? folderMail(from, join(dataDir, 'mail')) : smtpMail(from, smtpUrl)
 
+/** Codes alone: the server's own words repeat the address, and errors are logged and kept with their job. */
+function reasonOf(error: unknown): string {
+  const field = (name: string) =>
+    typeof error === 'object' && error !== null ? Object.getOwnPropertyDescriptor(error, name)?.value : undefined
+  return [field('code'), field('responseCode')].filter((part) => part !== undefined).join(' ') || 'no reason given'
+}
+
 function smtpMail(from: string, url: string): MailPort {
   const transport = createTransport({
     url,
@@ -45,7 +52,11 @@ function smtpMail(from: string, url: string): MailPort {
   return {
     async send({ to, ...letter }) {
       // As an object, so that the address is one address whatever is in it.
-      await transport.sendMail({ from, to: { name: '', address: to }, ...letter, ...ownPartsOnly })
+      await transport
+        .sendMail({ from, to: { name: '', address: to }, ...letter, ...ownPartsOnly })
+        .catch((error: unknown) => {
+          throw new Error(`The mail server did not take the letter (${reasonOf(error)}).`)
+        })
     },
     async verify() {
       await transport.verify()
