@@ -13,7 +13,7 @@ import {
 } from './installation.ts'
 import { load, type Target } from './load.ts'
 import { median, type Row } from './row.ts'
-import { openScope } from './scope.ts'
+import { withScope } from './scope.ts'
 import { buildPages, startFront } from './server.ts'
 import { trace } from './trace.ts'
 
@@ -152,8 +152,9 @@ function planRow(spread: Spread, none: Map<string, string>, full: Map<string, st
  * Whether a long audit log slows the hot operations: an empty one, one of a million entries over 80 days, one with a million in the
  * day that is written to; a database and a server each, on one cluster, loaded in turns. Ratios are of neighbouring rounds.
  */
-export async function run(): Promise<Row[]> {
-  await using scope = openScope()
+export const run = (): Promise<Row[]> => withScope(measureAll)
+
+async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
   await buildPages()
   const { open } = await startCluster(scope)
   const none = await openSide(scope, await open('none'))

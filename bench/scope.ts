@@ -1,13 +1,15 @@
 const scopes = new Set<AsyncDisposableStack>()
 
-/** Holds what a measurement starts: all of it is ended, last first, when the block ends, however it does, and on Ctrl-C. */
-export function openScope(): AsyncDisposableStack {
+/** Does the work with a stack for what it starts: all of it is ended, last first, however the work ends, and on Ctrl-C. */
+export async function withScope<T>(work: (scope: AsyncDisposableStack) => Promise<T>): Promise<T> {
   const scope = new AsyncDisposableStack()
   scopes.add(scope)
-  scope.defer(() => {
+  try {
+    return await work(scope)
+  } finally {
+    await scope.disposeAsync()
     scopes.delete(scope)
-  })
-  return scope
+  }
 }
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

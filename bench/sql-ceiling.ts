@@ -3,7 +3,7 @@ import pg from 'pg'
 import { contributeTarget, readTarget, registerAgent, startCluster } from './installation.ts'
 import { CONNECTIONS, load } from './load.ts'
 import { type Row, shareRow } from './row.ts'
-import { openScope } from './scope.ts'
+import { withScope } from './scope.ts'
 import { buildPages, startFront } from './server.ts'
 import { trace } from './trace.ts'
 
@@ -47,8 +47,9 @@ async function rate(pool: pg.Pool, query: () => pg.QueryConfig, seconds: number)
  * How near the two hot operations, through the front, come to the bare database: one statement that selects the unit, or inserts it,
  * and inserts the audit entry; without HTTP, token, limit, validation or sanitizer. In turns, on one database.
  */
-export async function run(): Promise<Row[]> {
-  await using scope = openScope()
+export const run = (): Promise<Row[]> => withScope(measureAll)
+
+async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
   await buildPages()
   const installation = await (await startCluster(scope)).open('kp')
   const front = await startFront(scope, installation.env)

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { storeUnit } from './installation.ts'
 import type { Row } from './row.ts'
-import { openScope } from './scope.ts'
+import { withScope } from './scope.ts'
 import { freePort } from './server.ts'
 
 const PATIENCE = 300_000
@@ -84,8 +84,9 @@ const row = (name: string, value: number, least?: number): Row => ({
  * From a clone of the last commit to an answer of GET /ready, and the starts after it. What npm has to download is fetched before, and
  * told apart; so the first start installs from npm's cache.
  */
-export async function run(): Promise<Row[]> {
-  await using scope = openScope()
+export const run = (): Promise<Row[]> => withScope(measureAll)
+
+async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
   const home = mkdtempSync(join(tmpdir(), 'kp-start-'))
   scope.defer(() => rmSync(home, { recursive: true, force: true, maxRetries: 5 }))
   chmodSync(home, 0o755) // the embedded server's account has to pass

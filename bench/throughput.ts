@@ -3,7 +3,7 @@ import { cpuOf } from './cpu.ts'
 import { contributeTarget, type Installation, readTarget, registerAgent, startCluster } from './installation.ts'
 import { CONNECTIONS, load, type Target } from './load.ts'
 import { median, type Row, shareRow } from './row.ts'
-import { openScope } from './scope.ts'
+import { withScope } from './scope.ts'
 import { buildCeiling, buildPages, type Server, startCeiling, startFront, startNext } from './server.ts'
 
 const ROUNDS = 5
@@ -70,8 +70,9 @@ function costRow({ name, ours, ceiling }: Contest): Row {
  * How fast the two hot operations are beside an empty Next route, in turns: the route, one of ours, the route, the next of ours.
  * Any answer but the expected one fails the run, so nothing here counts a refusal.
  */
-export async function run(): Promise<Row[]> {
-  await using scope = openScope()
+export const run = (): Promise<Row[]> => withScope(measureAll)
+
+async function measureAll(scope: AsyncDisposableStack): Promise<Row[]> {
   await buildPages()
   await buildCeiling()
   const cluster = await startCluster(scope)

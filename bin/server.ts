@@ -41,12 +41,24 @@ async function serve(): Promise<void> {
 /** Several processes on one port; one that dies is replaced. */
 async function lead(count: number): Promise<void> {
   let isEnding = false
+  let early = 0
   const start = () =>
     new Promise<void>((ready) => {
       const worker = cluster.fork()
-      worker.once('message', () => ready())
+      let isReady = false
+      worker.once('message', () => {
+        isReady = true
+        early = 0
+        ready()
+      })
       worker.once('exit', () => {
-        if (!isEnding) setTimeout(() => void start(), 500)
+        if (isEnding) return
+        // One that cannot even start will not start the next time either.
+        if (!isReady && ++early === 5) {
+          console.error('The server processes end before they are ready; what they said stands above.')
+          process.exit(1)
+        }
+        setTimeout(() => void start(), 500)
       })
     })
   await Promise.all(Array.from({ length: count }, start))

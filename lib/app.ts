@@ -35,19 +35,27 @@ import { createHandle } from './http/handle.ts'
 import { createMetrics } from './http/metrics.ts'
 import { clientAddresses, createRoute } from './http/route.ts'
 import { serviceUseCases } from './http/service.ts'
+import { queueJobs } from './jobs/upkeep.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Context, GatePorts } from './kernel/context.ts'
 import { logFault, logNotice } from './kernel/fault-log.ts'
 import type { DataHolder } from './kernel/holder.ts'
 import { newId } from './kernel/ids.ts'
 import type { RunnableJob } from './kernel/job.ts'
-import type { RawInput } from './kernel/operation.ts'
+import type { AuditAction, RawInput } from './kernel/operation.ts'
 import { isUseCase, type UseCase } from './kernel/use-case.ts'
 import { deriveKey, installationSecret } from './secret.ts'
 import { fileLedger } from './stores/ledger/ledger.ts'
 import { openMail } from './stores/mail/mail.ts'
 import { openDatabase } from './stores/postgres/database.ts'
 
+/** What code on the server asks the audit log; times inclusive. */
+export interface AuditQuestion {
+  agentId?: string
+  action?: AuditAction
+  from?: Date
+  to?: Date
+}
 export interface AppOptions {
   env: Env
   clock?: Clock
@@ -74,7 +82,11 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
   const lookup = tokenLookup(db, clock)
 
   const settings = settingsService(db)
-  const accounts = accountsService(db, { gate, tries: limiter })
+  const accounts = accountsService(db, {
+    gate,
+    tries: limiter,
+    markKey: lazily(() => deriveKey(secret(), 'known sign-ins')),
+  })
   const tokens = tokensService(db, {
     agentOf,
     profileOf: profileOf(db),
@@ -106,6 +118,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     },
     audit: { offers: auditService(db), jobs: auditJobs(db, log) },
     receipts: { offers: erasures.receipts, jobs: erasureJobs(erasures) },
+    queue: { offers: {}, jobs: queueJobs(db) },
     idempotency: { offers: {}, jobs: idempotencyJobs(db), holders: [idempotencyHolder(db)] },
   } satisfies Record<string, { offers: object; jobs?: RunnableJob[]; holders?: DataHolder[] }>
 
@@ -149,6 +162,13 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     }),
     service,
     useCases,
+    /** Stores by name, for code on the server. */
+    stores: {
+      auditLog: {
+        query: ({ agentId, action, from, to }: AuditQuestion) =>
+          domains.audit.offers.query({ agent_id: agentId, action, from, to }, clock.now()),
+      },
+    },
     jobs: Object.values(domains).flatMap((domain): RunnableJob[] => ('jobs' in domain ? domain.jobs : [])),
     holders,
     db,
@@ -168,6 +188,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
         secret: secret(),
         publicUrl: origin,
         address,
+        refused: metrics.refused,
         reportFault: (error) => logFault(error, { operationId: 'signIn' }),
       }),
     ),
@@ -178,6 +199,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
       const caller = await access.identify(
         { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
         address(),
+        useCase.operation.permission,
       )
       const ctx: Context = { actor: caller.actor, ip: address(), requestId: newId('req'), gate, now: clock.now() }
       return (await useCase.execute(ctx, { params: {}, query: {}, headers: {}, body: undefined, ...input })).body

@@ -21,9 +21,11 @@ const unheld: Record<string, string> = {
   organisations: 'goes with its last agent or account',
   accounts: 'of a person; not about a unit',
   sessions: 'goes with its account, and a day after its end',
+  known_sign_ins: 'a keyed hash of where an account signed in; goes with its account, and after 30 days',
   agents: 'of an agent; not about a unit',
   invites: 'goes a week after its end',
   tokens: 'goes with its agent',
+  content_rejections: 'id of an agent, stage and time of a refusal; goes after an hour',
   rate_limit_refusals: 'goes with its token, and after a week',
 }
 

@@ -3,6 +3,7 @@ import type { Scope } from './domains/tokens/rules.ts'
 import type { Transaction } from './kernel/context.ts'
 import { newId } from './kernel/ids.ts'
 import { Problem } from './kernel/problem.ts'
+import type { LedgerRow } from './stores/ledger/ledger.ts'
 
 export interface OperatorToken {
   agentId: string
@@ -16,6 +17,10 @@ export interface Replay {
   committed: number
   /** Those whose data was there again and was erased once more. */
   erased: number
+  /** Receipts that the restored database did not know, and their erased ids. */
+  reinstated: number
+  /** Lines of the ledger that do not check: cut short by a crash, or changed. */
+  damaged: number
   /** Receipts of the repeated erasures. */
   receipts: string[]
 }
@@ -109,28 +114,25 @@ export function operator(app: App) {
      * and so is what was stored after its erasure.
      */
     async replayErasures(): Promise<Replay> {
-      const intents = new Map<string, { receiptId: string; unit: string; at: Date }>()
-      const committed: { receiptId: string; unit: string; at: Date }[] = []
-      for await (const row of ledger.read()) {
-        if (row.kind === 'intent') {
-          const unit = row.scope.unit
-          if (unit !== undefined) intents.set(row.id, { receiptId: row.id, unit, at: new Date(row.at) })
-        } else {
-          const intent = intents.get(row.id)
-          if (intent) committed.push(intent)
-          intents.delete(row.id)
-        }
+      type Intent = Extract<LedgerRow, { kind: 'intent' }>
+      const intents = new Map<string, Intent>()
+      const committed: Intent[] = []
+      let damaged = 0
+      for await (const row of ledger.read(() => damaged++)) {
+        const intent = row.kind === 'intent' ? intents.set(row.id, row) && undefined : intents.get(row.id)
+        if (intent) committed.push(intent)
+        if (row.kind === 'commit') intents.delete(row.id)
       }
       const receipts: string[] = []
-      for (const { receiptId: former, unit, at } of committed) {
-        const receiptId = await gate.transaction(async (tx) => {
+      let reinstated = 0
+      for (const intent of committed) {
+        const { unit } = intent.scope
+        if (unit === undefined) continue
+        const at = new Date(intent.at)
+        const again = await gate.transaction(async (tx) => {
           const [row] = await tx.$queryRaw<{ agent_id: string }[]>`
             SELECT agent_id FROM units WHERE id = ${unit} AND created_at <= ${at} FOR UPDATE`
-          if (!row) {
-            // The backup knew neither the unit nor that it was erased: the id must not be free again.
-            await tx.$executeRaw`INSERT INTO erased_ids (id, receipt_id, erased_at) VALUES (${unit}, ${former}, ${at}) ON CONFLICT DO NOTHING`
-            return undefined
-          }
+          if (!row) return undefined
           const made = await erasures.begin(tx, {
             scope: { unit },
             deletedId: unit,
@@ -147,11 +149,20 @@ export function operator(app: App) {
           })
           return made
         })
-        if (receiptId === undefined) continue
-        await erasures.finish(receiptId)
-        receipts.push(receiptId)
+        if (again !== undefined) {
+          await erasures.finish(again)
+          receipts.push(again)
+        }
+        // The backup knew nothing of the erasure: its receipt must be found, and its id must not be free again.
+        const isNew = await gate.transaction((tx) =>
+          erasures.reinstate(tx, { receiptId: intent.id, deletedId: unit, deletedAt: at, plan: intent.plan }),
+        )
+        if (isNew) {
+          await erasures.finish(intent.id)
+          reinstated++
+        }
       }
-      return { committed: committed.length, erased: receipts.length, receipts }
+      return { committed: committed.length, erased: receipts.length, reinstated, damaged, receipts }
     },
   }
 }

@@ -43,12 +43,20 @@ async function list(session: Session): Promise<void> {
 
 async function replay(session: Session): Promise<void> {
   const { terminal } = session
-  const { committed, erased, receipts } = await withInstallation((app) => operator(app).replayErasures())
-  terminal.document({ data: { committed, erased, receipts } })
+  const { committed, erased, reinstated, damaged, receipts } = await withInstallation((app) =>
+    operator(app).replayErasures(),
+  )
+  terminal.document({ data: { committed, erased, reinstated, damaged, receipts } })
   terminal.line(
     terminal.good('✓ '),
     `${committed} erasures are in the ledger; ${erased === 0 ? 'none of them had come back' : `${erased} had come back and were erased again`}.`,
   )
+  if (reinstated > 0)
+    terminal.line(
+      `${reinstated} receipts that the restored database did not know are there again, and their ids stay taken.`,
+    )
+  if (damaged > 0)
+    terminal.note(`${damaged} lines of the ledger do not check: a crash cut them short, or they were changed.`)
   for (const receipt of receipts) terminal.line(`  ${receipt}`)
 }
 

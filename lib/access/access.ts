@@ -1,4 +1,5 @@
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
+import type { Permission } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { agentCaller, anonymousCaller, type Caller } from './actor.ts'
 import { limitKeyOf } from './client-address.ts'
@@ -31,7 +32,7 @@ export type Access = ReturnType<typeof createAccess>
 export function createAccess(parts: AccessParts) {
   return {
     /** A token that is given and not good is a 401, never anonymous. */
-    async identify(request: Credentials, address: string): Promise<Caller> {
+    async identify(request: Credentials, address: string, permission: Permission): Promise<Caller> {
       const authorization = request.headers.get('authorization')
       if (authorization !== null) {
         const key = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
@@ -44,7 +45,10 @@ export function createAccess(parts: AccessParts) {
       }
       const cookie = request.headers.get('cookie')
       const person = cookie === null ? undefined : await parts.session(cookie)
-      return person ?? anonymousCaller(limitKeyOf(address), await parts.anonymousReading())
+      if (person) return person
+      // Asked only where it matters: whether the process is alive must not hang on the database.
+      const mayRead = permission.endsWith(':read') && (await parts.anonymousReading())
+      return anonymousCaller(limitKeyOf(address), mayRead)
     },
     count: (caller: Caller, requestClass: RequestClass): Promise<Window> =>
       parts.limiter.consume(

@@ -5,7 +5,7 @@ import { permits, type Standing } from './permissions.ts'
 /** An actor with the windows that its requests count in. */
 export interface Caller {
   actor: Actor
-  /** Whose window it is: a token, a session, an address. */
+  /** Whose window it is: a token and its successors by rotation, an account, an address. */
   limitKey: string
   reads: number
   writes: number
@@ -14,6 +14,7 @@ export interface Caller {
 export interface TokenRow {
   id: string
   agent_id: string
+  limit_key: string
   scopes: string[]
   expires_at: Date | null
   revoked_at: Date | null
@@ -44,7 +45,7 @@ export function agentCaller(row: TokenRow): Caller {
       unitBytes: tier.unitBytes,
       can: (permission) => permits(standings, permission),
     },
-    limitKey: `token:${row.id}`,
+    limitKey: `token:${row.limit_key}`,
     reads: row.reads_per_minute ?? tier.reads,
     writes: row.writes_per_minute ?? tier.writes,
   }

@@ -2,6 +2,7 @@ import type { NextAuthOptions } from 'next-auth'
 import { type Locale, localeOf, sessionLife } from '#lib/domains/accounts/rules.ts'
 import type { OpenSession, Visit } from '#lib/domains/accounts/sign-in.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { limitKeyOf } from './client-address.ts'
 import { sessionSecret } from './sessions.ts'
 
 export interface NextAuthParts {
@@ -14,6 +15,8 @@ export interface NextAuthParts {
   publicUrl: string
   /** The address of the client whose request is being answered. */
   address(): string
+  /** Counts a refusal by its code. */
+  refused(code: string): void
   /** Writes a bug to the log. */
   reportFault(error: unknown): void
 }
@@ -34,7 +37,8 @@ const refusalText = ({ code, headers }: Problem): string => `${code}:${headers['
  * Sign-in with e-mail and password. The cookie carries the account's and the session's id, encrypted, and nothing else; whether
  * the session still stands is asked of the database on every request.
  */
-export function nextAuthOptions({ accounts, secret, publicUrl, address, reportFault }: NextAuthParts): NextAuthOptions {
+export function nextAuthOptions(parts: NextAuthParts): NextAuthOptions {
+  const { accounts, secret, publicUrl, address, refused, reportFault } = parts
   const maxAge = sessionLife / 1000
   return {
     secret: sessionSecret(secret),
@@ -58,13 +62,17 @@ export function nextAuthOptions({ accounts, secret, publicUrl, address, reportFa
           if (typeof given?.email !== 'string' || typeof given.password !== 'string') return null
           const visit = {
             address: address(),
+            limitKey: limitKeyOf(address()),
             userAgent: headerText(request.headers, 'user-agent'),
             locale: localeOfRequest(request.headers),
           }
           try {
             const opened = await accounts.signIn({ email: given.email, password: given.password }, visit)
-            return opened ? { id: opened.accountId, sid: opened.sessionId } : null
+            if (opened) return { id: opened.accountId, sid: opened.sessionId }
+            refused('sign_in_failed')
+            return null
           } catch (error) {
+            refused(Problem.is(error) ? error.code : 'internal')
             if (!Problem.is(error)) reportFault(error)
             // next-auth puts the message into its answer.
             throw new Error(Problem.is(error) ? refusalText(error) : 'internal:', { cause: error })

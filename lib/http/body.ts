@@ -14,20 +14,27 @@ async function readBytes(request: DoorRequest, limit: number): Promise<Uint8Arra
   // Whatever length was promised: stop at the limit instead of holding what comes.
   const pieces: Uint8Array[] = []
   let size = 0
-  for await (const piece of request.body) {
-    size += piece.byteLength
-    if (size > limit) throw tooLarge(limit)
-    pieces.push(piece)
+  try {
+    for await (const piece of request.body) {
+      size += piece.byteLength
+      if (size > limit) throw tooLarge(limit)
+      pieces.push(piece)
+    }
+  } catch (error) {
+    if (Problem.is(error)) throw error
+    throw new Problem('bad_request', { detail: 'The body ended before it was whole.', cause: error })
   }
   return pieces.length === 1 && pieces[0] ? pieces[0] : Buffer.concat(pieces)
 }
 
-/** How deep a JSON body may be nested. */
+/** How deep a JSON body may be nested, and how many members and elements it may have in all. */
 const deepest = 64
+const mostMembers = 10_000
 
-/** The bytes' brackets, counted outside strings: a body nested deeper is refused before anything recurses into it. */
-function refuseDepth(text: string): void {
+/** Brackets and commas, counted outside strings: what is too deep or too many is refused before anything walks through it. */
+function refuseShape(text: string): void {
   let depth = 0
+  let members = 0
   let inString = false
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
@@ -38,6 +45,8 @@ function refuseDepth(text: string): void {
     else if (code === 123 || code === 91) {
       if (++depth > deepest) throw new Problem('malformed_json', `The body is nested deeper than ${deepest} levels.`)
     } else if (code === 125 || code === 93) depth--
+    else if (code === 44 && ++members > mostMembers)
+      throw new Problem('too_large', `The body has more than ${mostMembers.toLocaleString('en')} members and elements.`)
   }
 }
 
@@ -65,7 +74,7 @@ export async function readJson(request: DoorRequest, limit: number): Promise<Par
   } catch {
     throw new Problem('malformed_json', 'The body is not valid UTF-8.')
   }
-  refuseDepth(text)
+  refuseShape(text)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -77,17 +86,17 @@ export async function readJson(request: DoorRequest, limit: number): Promise<Par
       place ? `The JSON breaks at character ${place}.` : 'The JSON ends too early or breaks.',
     )
   }
-  if (/\\u(?:0000|d[89a-f])/i.test(text)) refuseUnstorable(value)
+  if (/\\u(?:0000|d[89a-f])|__proto__|\\u005f/i.test(text)) refuseUnstorable(value)
   return { value, bytes }
 }
 
 /** NUL characters and lone surrogates have no place in PostgreSQL's jsonb; an escaped backslash before "u0000" is harmless. */
 function refuseUnstorable(value: unknown, path: (string | number)[] = []): void {
   const bad = (text: string) => text.includes('\0') || !text.isWellFormed()
-  const refuse = (at: (string | number)[]) =>
+  const refuse = (at: (string | number)[], message = 'holds a NUL character or half a surrogate pair') =>
     new Problem('invalid', {
       detail: 'One field is not valid.',
-      issues: [{ path: at, message: 'holds a NUL character or half a surrogate pair' }],
+      issues: [{ path: at, message }],
     })
   if (typeof value === 'string') {
     if (bad(value)) throw refuse(path)
@@ -95,6 +104,8 @@ function refuseUnstorable(value: unknown, path: (string | number)[] = []): void 
   else if (typeof value === 'object' && value !== null)
     for (const [key, item] of Object.entries(value)) {
       if (bad(key)) throw refuse(path)
+      // A member of this name would vanish on the way into an object.
+      if (key === '__proto__') throw refuse([...path, key], 'cannot have this name')
       refuseUnstorable(item, [...path, key])
     }
 }

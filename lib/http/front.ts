@@ -2,8 +2,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
+import { z } from 'zod'
 import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { operation } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import type { DoorAnswer, DoorRequest } from './door.ts'
@@ -17,6 +19,21 @@ export interface FrontParts {
 }
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 const methods: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Bytes of a form of the console, the largest there is. */
+const largestForm = 64 * 1024
+
+const unknown = operation({
+  id: 'unknown',
+  method: 'get',
+  path: '/',
+  summary: 'Whatever is not part of the API',
+  permission: 'public',
+  audit: { none: 'nothing is done' },
+  limit: 'exempt',
+  status: 200,
+  output: z.unknown(),
+})
 
 const textOf = (header: string | string[] | undefined): string | null =>
   header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
@@ -55,14 +72,29 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
   const isApi = (path: string): boolean =>
     path === '/v1' || path.startsWith('/v1/') || (path.startsWith('/api/') && !path.startsWith('/api/auth/'))
 
-  function nobody(url: string): Problem {
+  /** What no operation answers, through the same door: with its headers, and counted. */
+  function nobody(url: string): UseCase {
     const allowed = methods.filter((method) => router.find(method, url) !== null)
-    if (allowed.length === 0)
-      return new Problem('not_found', 'This address is not part of the API; /docs/api shows what is.')
-    return new Problem('method_not_allowed', {
-      detail: `It takes ${allowed.join(', ')}.`,
-      headers: { Allow: allowed.join(', ') },
-    })
+    const problem =
+      allowed.length === 0
+        ? new Problem('not_found', 'This address is not part of the API; /docs/api shows what is.')
+        : new Problem('method_not_allowed', {
+            detail: `It takes ${allowed.join(', ')}.`,
+            headers: { Allow: allowed.join(', ') },
+          })
+    return { operation: unknown, execute: () => Promise.reject(problem) }
+  }
+
+  /** A page's request has a small body, of a length that is told; whatever else would fill the memory is refused. */
+  function refusedBody({ method, headers }: IncomingMessage): DoorAnswer | undefined {
+    if (method === 'GET' || method === 'HEAD') return undefined
+    const length = headers['content-length']
+    if (headers['transfer-encoding'] === undefined && Number(length ?? 0) <= largestForm) return undefined
+    const problem = new Problem(
+      'too_large',
+      `At most ${largestForm.toLocaleString('en')} bytes are taken here, and their number in Content-Length.`,
+    )
+    return refusal(problem, 'page', newId('req'), { Connection: 'close' })
   }
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -76,7 +108,9 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       return send(response, await handle(useCase, doorRequest(request), { params, address }), isHead)
     }
     if (isApi(url.split('?', 1)[0] ?? '/'))
-      return send(response, refusal(nobody(url), 'none', newId('req'), { 'KP-Schema-Version': 'v1' }), isHead)
+      return send(response, await handle(nobody(url), doorRequest(request), { params: {}, address }), isHead)
+    const tooMuch = refusedBody(request)
+    if (tooMuch) return send(response, tooMuch, isHead)
     return clientAddresses.run(address, () => pages(request, response))
   }
 }

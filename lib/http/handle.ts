@@ -31,7 +31,7 @@ const keyForm = /^[\x20-\x7e]{1,255}$/
 const queryOf = (url: string): Record<string, string> => {
   const at = url.indexOf('?')
   if (at < 0) return {}
-  const query: Record<string, string> = {}
+  const query: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
     if (Object.hasOwn(query, name))
       throw new Problem('invalid', {
@@ -88,10 +88,13 @@ function idempotencyOf(
     .update(`${operation.id}\n${request.url.replace(/^https?:\/\/[^/]+/, '')}\n`)
     .update(body)
     .digest()
-  // Who has no token yet is told apart by address and body.
-  const scope =
-    caller.actor.kind === 'anonymous' ? `${caller.limitKey}:${requestHash.toString('hex')}` : caller.limitKey
-  return { scope, key, requestHash }
+  // The key is the client's own words: what is kept of it is a hash.
+  const keyHash = createHmac('sha256', hashKey).update(key).digest('hex')
+  const { actor, limitKey } = caller
+  // Who has no token yet is told apart by address and body. A successor by rotation shares windows with its token, and no keys.
+  const own = actor.tokenId === undefined ? limitKey : `token:${actor.tokenId}`
+  const scope = actor.kind === 'anonymous' ? `${limitKey}:${requestHash.toString('hex')}` : own
+  return { scope, key: keyHash, requestHash }
 }
 
 function present(
@@ -106,7 +109,7 @@ function present(
   const isText = operation.produces && typeof made.body === 'string'
   const text = isText ? String(made.body) : JSON.stringify(made.body)
   headers['Content-Type'] ??= isText ? (operation.produces?.[0] ?? 'text/plain') : 'application/json'
-  if (operation.method === 'get') {
+  if (operation.method === 'get' && made.status === 200) {
     headers.ETag ??= `"${createHash('sha1').update(text).digest('base64url')}"`
     if (matches(request.headers.get('if-none-match'), headers.ETag)) {
       const { 'Content-Type': _, ...rest } = headers
@@ -133,7 +136,7 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
       Object.assign(common, limitHeaders(access.uncounted(requestClass), requestClass))
-      const caller = await access.identify(request, via.address)
+      const caller = await access.identify(request, via.address, operation.permission)
       refuseCrossSite(request, caller, origin)
       const turnedAway = caller.actor.kind === 'anonymous' && !caller.actor.can(operation.permission)
       if (operation.limit !== 'exempt' && !turnedAway) {
@@ -191,6 +194,7 @@ export function refusal(
     ? error
     : new Problem('internal', `Nothing more is told here; the log has it under ${requestId}.`)
   if (problem !== error) logFault(error, { operationId, requestId })
+  else if (problem.status >= 500 && problem.cause !== undefined) logFault(problem.cause, { operationId, requestId })
   return {
     status: problem.status,
     headers: {

@@ -16,7 +16,7 @@ afterAll(() => test.close())
 /** Bytes as they are, over a socket: what no client library would send. */
 const raw = (text: string): Promise<string> =>
   new Promise((done, failed) => {
-    const socket = connect(Number(new URL(test.url).port), '127.0.0.1', () => socket.end(text))
+    const socket = connect(Number(new URL(test.url).port), '127.0.0.1', () => socket.write(text))
     let answer = ''
     socket.on('data', (piece) => {
       answer += piece
@@ -113,6 +113,29 @@ describe('hostile requests', () => {
     const told = await test.fetch('POST', '/v1/knowledge', { token, body })
     expect(told.status).toBe(422)
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined()
+  })
+})
+
+describe('what is not part of the API', () => {
+  it('is refused with the headers of every answer', async () => {
+    const told = await test.fetch('GET', '/v1/nowhere', { headers: { 'X-Request-Id': 'mine' } })
+    expect([told.status, told.headers.get('x-request-id'), told.headers.get('x-content-type-options')]).toEqual([
+      404,
+      'mine',
+      'nosniff',
+    ])
+    expect(told.headers.get('x-ratelimit-limit')).toBe('60')
+  })
+
+  it('reaches Next with a small body of a told length alone', async () => {
+    const form = (body: Uint8Array) =>
+      fetch(`${test.url}/api/auth/callback/credentials`, { method: 'POST', body: body as BodyInit })
+    expect((await form(new Uint8Array(1_000))).status).toBe(404) // the page behind the front, in this test
+    expect((await form(new Uint8Array(70_000))).status).toBe(413)
+    const endless = await raw(
+      'POST /sign-in HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n0\r\n\r\n',
+    )
+    expect(endless.split(' ')[1]).toBe('413')
   })
 })
 

@@ -1,11 +1,15 @@
 import { z } from 'zod'
 
+/** Within the years that PostgreSQL, ISO 8601 and everybody else write alike. */
+const isUsual = (time: Date): boolean => time.getUTCFullYear() >= 2000 && time.getUTCFullYear() <= 9999
+
 /** Rows of a list: 1–100, 20 unless told. */
 export const PageLimit = z.coerce.number().int().min(1, 'takes 1 at least').max(100, 'takes 100 at most').default(20)
 export const Cursor = z.string().max(500)
 export const Timestamp = z.iso
   .datetime({ offset: true, message: 'takes an ISO 8601 time such as 2026-01-31T12:00:00Z' })
   .transform((text) => new Date(text))
+  .refine(isUsual, 'takes a time from 2000 to 9999')
 
 /** The envelope of many. */
 export const page = <T extends z.ZodType>(item: T) =>
@@ -30,7 +34,7 @@ export function decodeCursor(cursor: string): { at: Date; id: string } | undefin
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
     if (!Array.isArray(parsed) || typeof parsed[0] !== 'number' || typeof parsed[1] !== 'string') return undefined
     const at = new Date(parsed[0])
-    return Number.isNaN(at.getTime()) ? undefined : { at, id: parsed[1] }
+    return isUsual(at) && /^[\w.:-]{1,200}$/.test(parsed[1]) ? { at, id: parsed[1] } : undefined
   } catch {
     return undefined
   }

@@ -8,6 +8,8 @@ export interface Reply<T> {
   /** Undefined where the status is 204. */
   body: T | undefined
   resourceId: string
+  /** Where it was another kind of thing than the operation says. */
+  resourceType?: string
   details?: Record<string, unknown>
   status?: number
   headers?: Record<string, string>
@@ -68,6 +70,12 @@ const parts = ['params', 'query', 'headers', 'body'] as const
 /** Checks every part against the operation; names each fault by its path (`body` faults start at the body's own root). */
 export function parseInput<O extends OperationShape>(operation: O, raw: RawInput): Input<O> {
   const input: Record<string, unknown> = {}
+  const unasked = operation.query || operation.limit === 'exempt' ? [] : Object.keys(raw.query)
+  if (unasked.length > 0)
+    throw new Problem('invalid', {
+      detail: 'This operation takes no query parameters.',
+      issues: unasked.map((name) => ({ path: ['query', name], message: 'This field is not known' })),
+    })
   for (const part of parts) {
     const schema: z.ZodType | undefined = operation[part]
     if (!schema) continue
@@ -90,11 +98,16 @@ export function parseInput<O extends OperationShape>(operation: O, raw: RawInput
   return input as unknown as Input<O>
 }
 
-const auditOf = (operation: OperationShape, ctx: Context, details?: Record<string, unknown>) =>
+const auditOf = (
+  operation: OperationShape,
+  ctx: Context,
+  { details, resourceType }: Pick<Reply<unknown>, 'details' | 'resourceType'>,
+) =>
   'none' in operation.audit
     ? undefined
     : {
         ...operation.audit,
+        ...(resourceType !== undefined && { resourceType }),
         actorId: ctx.actor.id,
         at: ctx.now,
         ip: ctx.ip,
@@ -155,7 +168,7 @@ export function mutation<const O extends OperationShape>(
         return once(inside, operation, async () => {
           const reply = await run(inside, input)
           afterCommit = reply.afterCommit
-          const entry = auditOf(operation, ctx, reply.details)
+          const entry = auditOf(operation, ctx, reply)
           if (entry) await ctx.gate.auditWithin(tx, { ...entry, resourceId: reply.resourceId })
           return { ...answer(operation, reply), resourceId: reply.resourceId }
         })
@@ -175,7 +188,7 @@ export function statement<const O extends OperationShape>(
     async execute(ctx, raw) {
       authorise(operation, ctx)
       const planned = await plan(ctx, parseInput(operation, raw))
-      const entry = auditOf(operation, ctx, planned.details)
+      const entry = auditOf(operation, ctx, planned)
       const run = async (tx?: MutationContext['tx']): Promise<Made> => {
         const row = await ctx.gate.statement(planned.statement, entry, tx).catch((error: unknown) => {
           throw planned.translate?.(error) ?? error
@@ -199,7 +212,7 @@ export function read<const O extends OperationShape>(
       authorise(operation, ctx)
       const reply = await run(ctx, parseInput(operation, raw))
       const made = answer(operation, reply)
-      const entry = auditOf(operation, ctx, reply.details)
+      const entry = auditOf(operation, ctx, reply)
       if (entry) await ctx.gate.auditGrouped({ ...entry, resourceId: reply.resourceId })
       return made
     },
@@ -216,7 +229,7 @@ export function stream<const O extends OperationShape>(
     async execute(ctx, raw) {
       authorise(operation, ctx)
       const reply = await run(ctx, parseInput(operation, raw))
-      const entry = auditOf(operation, ctx, reply.details)
+      const entry = auditOf(operation, ctx, reply)
       if (entry) await ctx.gate.auditGrouped({ ...entry, resourceId: reply.resourceId })
       return {
         status: operation.status,

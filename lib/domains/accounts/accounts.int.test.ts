@@ -1,12 +1,16 @@
+import { createHash } from 'node:crypto'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { encode } from 'next-auth/jwt'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { limitKeyOf } from '#lib/access/client-address.ts'
+import { nextAuthOptions } from '#lib/access/next-auth.ts'
 import { createSessions, sessionSecret } from '#lib/access/sessions.ts'
 import { auditLog } from '#lib/domains/audit/log.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
 import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { openMail } from '#lib/stores/mail/mail.ts'
@@ -24,6 +28,7 @@ const email = 'ada@example.org'
 const url = 'https://registry.example'
 const visit = {
   address: '192.0.2.1',
+  limitKey: '192.0.2.1',
   userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0',
   locale: 'zh',
 } as const
@@ -62,7 +67,7 @@ beforeAll(async () => {
     ...auditLog(db),
     idempotency: { claim: async () => undefined, complete: async () => {} },
   }
-  accounts = accountsService(db, { gate, tries })
+  accounts = accountsService(db, { gate, tries, markKey: () => Buffer.from(secret) })
   sessions = createSessions({ db, clock, secret })
 })
 afterAll(async () => {
@@ -82,6 +87,11 @@ beforeEach(async () => {
   })
 })
 
+const from = (address: string) => ({ ...visit, address, limitKey: limitKeyOf(address) })
+const upkeep = async () => {
+  const mail = openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir })
+  for (const job of accountsJobs(db, mail, url).filter(({ cron }) => cron)) await job.execute(gate, {})
+}
 const open = async (word = password): Promise<OpenSession> => {
   const opened = await accounts.signIn({ email, password: word }, visit)
   if (!opened) throw new Error('not signed in')
@@ -168,13 +178,115 @@ describe('signing in', () => {
     }
     expect(refusals[0]).toMatchObject({ code: 'rate_limited', 'Retry-After': '60' })
     expect(refusals[1]).toEqual(refusals[0])
-    expect(await accounts.signIn({ email, password }, { ...visit, address: '192.0.2.2' })).toBeDefined()
+    expect(await accounts.signIn({ email, password }, from('192.0.2.2'))).toBeDefined()
   })
 
   test('is refused to an address that tries twenty accounts a minute', async () => {
     for (let guess = 0; guess < 20; guess++)
       await accounts.signIn({ email: `${guess}@example.org`, password: 'x' }, visit)
     expect(await refused(accounts.signIn({ email, password }, visit))).toMatchObject({ code: 'rate_limited' })
+  })
+
+  test('cannot be filled for somebody elsewhere by one host, whatever addresses of its subnet it takes', async () => {
+    for (const address of ['2001:db8:0:1::', '192.0.2.66']) {
+      const told = await Promise.all(
+        Array.from({ length: 40 }, (_, host) => {
+          const one = address.includes(':') ? `${address}${host + 1}` : address
+          return accounts.signIn({ email, password: 'a guess' }, from(one)).then(
+            () => 'wrong',
+            () => 'refused',
+          )
+        }),
+      )
+      expect(told.filter((one) => one === 'wrong')).toHaveLength(5)
+    }
+    expect(await accounts.signIn({ email, password }, from('2001:db8:0:2::1'))).toBeDefined()
+    expect(await accounts.signIn({ email, password }, from('198.51.100.7'))).toBeDefined()
+  })
+
+  describe('while guesses from many networks have used up the account’s tries', () => {
+    /** Forty guesses, from ten networks. */
+    const flood = (address: string) =>
+      Promise.all(
+        Array.from({ length: 40 }, (_, guess) =>
+          accounts
+            .signIn({ email: address, password: 'a guess' }, from(`203.0.113.${guess % 10}`))
+            .catch(() => undefined),
+        ),
+      )
+
+    test('works from where the person signed in within 30 days, in any host of it, and from nowhere else', async () => {
+      const home = from('2001:db8:7:7::1')
+      expect(await accounts.signIn({ email, password }, home)).toBeDefined()
+      clock.advance(30 * 86_400_000 - 1)
+      tries.reset()
+      await flood(email)
+      const elsewhere = await refused(accounts.signIn({ email, password }, from('198.51.100.7')))
+      expect(elsewhere).toMatchObject({ code: 'rate_limited', headers: { 'Retry-After': '60' } })
+      expect(await accounts.signIn({ email, password }, from('2001:db8:7:7::2'))).toBeDefined()
+    })
+
+    test('works nowhere once 30 days have passed, and the mark goes', async () => {
+      await open()
+      clock.advance(30 * 86_400_000 + 1)
+      await flood(email)
+      expect(await refused(accounts.signIn({ email, password }, visit))).toMatchObject({ code: 'rate_limited' })
+      await upkeep()
+      expect((await db.pool.query('SELECT * FROM known_sign_ins')).rows).toEqual([])
+    })
+
+    test('tells nobody whether an address is known, nor from where: a wrong password is refused in the same words everywhere', async () => {
+      await open()
+      tries.reset()
+      const told = new Set<string>()
+      for (const address of [email, 'nobody@example.org']) {
+        await flood(address)
+        for (const place of ['192.0.2.1', '198.51.100.7']) {
+          const problem = await refused(accounts.signIn({ email: address, password: 'a guess' }, from(place)))
+          told.add(JSON.stringify({ ...problem.toJSON(), ...problem.headers }))
+        }
+      }
+      expect(told.size).toBe(1)
+    })
+  })
+
+  test('keeps of where it was neither the address nor anything that it follows from without the key', async () => {
+    await open()
+    clock.advance(1_000)
+    await open()
+    const { rows } = await db.pool.query('SELECT mark, account_id, last_at FROM known_sign_ins')
+    expect(rows).toEqual([{ mark: expect.any(Buffer), account_id: accountId, last_at: clock.now() }])
+    const plain = createHash('sha256').update(`${email}\0${visit.limitKey}`).digest()
+    expect([rows[0].mark.length, rows[0].mark.equals(plain)]).toEqual([32, false])
+  })
+
+  test('counts refusals by code, and takes the network of the address for its limits', async () => {
+    const counted: string[] = []
+    let address = ''
+    const { providers } = nextAuthOptions({
+      accounts,
+      secret,
+      publicUrl: url,
+      address: () => address,
+      refused: (code) => counted.push(code),
+      reportFault: (error) => {
+        throw error
+      },
+    })
+    const [provider] = providers
+    if (provider?.type !== 'credentials') throw new Error('no sign-in with a password')
+    const authorize = async (word: string, host: number) => {
+      address = `2001:db8:0:1::${host}`
+      return provider.authorize({ email, password: word }, { headers: {} })
+    }
+    expect(await authorize(password, 1)).toMatchObject({ id: accountId })
+    for (let guess = 2; guess <= 5; guess++) expect(await authorize('a guess', guess)).toBeNull()
+    await expect(authorize(password, 6)).rejects.toThrow('rate_limited:60')
+    expect(counted).toEqual([...Array<string>(4).fill('sign_in_failed'), 'rate_limited'])
+    const { rows } = await db.pool.query(
+      "SELECT ip FROM audit_entries WHERE details->>'operation' = 'signIn' ORDER BY at DESC LIMIT 1",
+    )
+    expect(rows).toEqual([{ ip: '2001:db8:0:1::1' }])
   })
 })
 
@@ -275,6 +387,7 @@ describe('a session', () => {
 
   test('of somebody else can be neither seen nor revoked, and looks like one that is not there', async () => {
     const mine = await open()
+    const strangeId = newId('ses')
     const strange = await db.transaction(async (tx) => {
       const organisationId = await createOrganisation(tx, 'Other', clock.now())
       const id = await createAccount(tx, {
@@ -288,18 +401,18 @@ describe('a session', () => {
       })
       await tx.session.create({
         data: {
-          id: 'ses_strange',
+          id: strangeId,
           accountId: id,
           createdAt: clock.now(),
           lastSeenAt: clock.now(),
           expiresAt: new Date(clock.now().getTime() + 1000),
         },
       })
-      return 'ses_strange'
+      return strangeId
     })
     const told = await refused(run(accounts.revokeSession, mine, { params: { id: strange } }))
     expect(told.toJSON()).toEqual(
-      (await refused(run(accounts.revokeSession, mine, { params: { id: 'ses_none' } }))).toJSON(),
+      (await refused(run(accounts.revokeSession, mine, { params: { id: newId('ses') } }))).toJSON(),
     )
     expect(await run(accounts.sessions, mine)).toMatchObject({ total: 1 })
     expect(await sessions.callerOfSession(strange)).toBeDefined()
@@ -310,8 +423,7 @@ describe('a session', () => {
     await accounts.closeSession(ended.sessionId, visit.address)
     clock.advance(24 * 3_600_000 + 1)
     const young = await open()
-    const mail = openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir })
-    for (const job of accountsJobs(db, mail, url).filter(({ cron }) => cron)) await job.execute(gate, {})
+    await upkeep()
     expect((await db.pool.query('SELECT id FROM sessions')).rows).toEqual([{ id: young.sessionId }])
   })
 })

@@ -24,6 +24,8 @@ export const AccountView = z
   .meta({ id: 'Account' })
 export type AccountView = z.output<typeof AccountView>
 
+const SessionId = z.string().regex(/^ses_[0-9A-Za-z]{22}$/, 'is not the id of a session')
+
 export const SessionView = z
   .object({
     session_id: z.string(),
@@ -87,7 +89,7 @@ export const revokeSession = operation({
   audit: { action: 'delete', resourceType: 'session' },
   limit: 'write',
   status: 204,
-  params: z.object({ id: z.string().max(200) }),
+  params: z.strictObject({ id: SessionId }),
   output: z.undefined(),
   refusals: ['not_found'],
 })

@@ -4,7 +4,7 @@ import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { passwordResetMail, tokenRevokedMail } from './mails.ts'
 import { Notice, noticeJob } from './notices.ts'
-import { endedSessionsKept, localeNamed } from './rules.ts'
+import { endedSessionsKept, knownFor, localeNamed } from './rules.ts'
 
 /** Letters in the folder are kept this long, in milliseconds. */
 const lettersKept = 7 * 86_400_000
@@ -19,7 +19,7 @@ function letterOf(notice: Notice, locale: string, url: string): Omit<Letter, 'to
   }
 }
 
-/** Rows of ended sessions and letters in the mail folder go when their term is over; notices are written and sent. */
+/** Rows of ended sessions, marks of where accounts signed in, and letters in the mail folder go when their term is over; notices are written and sent. */
 export const accountsJobs = (db: Database, mail: MailPort, publicUrl: string) => [
   job({
     name: 'accounts.upkeep',
@@ -28,6 +28,8 @@ export const accountsJobs = (db: Database, mail: MailPort, publicUrl: string) =>
     async run(ctx) {
       const ended = new Date(ctx.now.getTime() - endedSessionsKept)
       await db.query('sessions-purge', 'DELETE FROM sessions WHERE expires_at < $1 OR revoked_at < $1', [ended])
+      const forgotten = new Date(ctx.now.getTime() - knownFor)
+      await db.query('known-sign-ins-purge', 'DELETE FROM known_sign_ins WHERE last_at < $1', [forgotten])
       await mail.prune(new Date(ctx.now.getTime() - lettersKept))
     },
   }),

@@ -16,6 +16,9 @@ export const seenEvery = 60_000
 /** How long rows of ended sessions stay, in milliseconds: long enough for the audit log to be read beside them. */
 export const endedSessionsKept = 24 * 3_600_000
 
+/** How long an account is known where it signed in, in milliseconds. */
+export const knownFor = 30 * 24 * 3_600_000
+
 /** Addresses are compared, stored and looked up in this form. */
 export const normaliseEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase()
 

@@ -2,18 +2,23 @@ import type { GatePorts } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { knownSignIns } from './known-sign-ins.ts'
 import { enqueueNotice } from './notices.ts'
 import { hashPassword, isPassword, oneTimePassword } from './passwords.ts'
 import { browserName, type Locale, longestPassword, normaliseEmail, sessionLife } from './rules.ts'
-import { countTry, signInWindows, type Tries } from './tries.ts'
+import { countTry, refusalOfTry, signInWindows, type Tries } from './tries.ts'
 
 export interface SignInParts {
   gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
   tries: Tries
+  /** Keys the hashes of where accounts signed in. */
+  markKey: () => Uint8Array
 }
 export interface Visit {
   /** The client's address, after trusted proxies. */
   address: string
+  /** The network that the address counts as in limits. */
+  limitKey: string
   userAgent: string
   locale: Locale
 }
@@ -24,7 +29,8 @@ export interface OpenSession {
 }
 
 /** Sessions from the password to their end. Whether an address is known is never told, by words or by time. */
-export function signIn(db: Database, { gate, tries }: SignInParts) {
+export function signIn(db: Database, { gate, tries, markKey }: SignInParts) {
+  const known = knownSignIns(db, markKey)
   const audit = (
     tx: Parameters<GatePorts['auditWithin']>[0],
     entry: { actorId: string; ip: string; resourceType: string; resourceId: string; details: Record<string, unknown> },
@@ -49,11 +55,12 @@ export function signIn(db: Database, { gate, tries }: SignInParts) {
     gate.transaction(async (tx) => {
       const now = gate.clock.now()
       // The row is locked: a change of password either ends this session too, or comes first and prevents it.
-      const { count } = await tx.account.updateMany({
+      const [found] = await tx.account.updateManyAndReturn({
         where: { id: account.id, passwordHash: account.passwordHash },
         data: { locale: visit.locale },
+        select: { id: true, email: true },
       })
-      if (count === 0) return undefined
+      if (!found) return undefined
       const sessionId = newId('ses')
       const expiresAt = new Date(now.getTime() + sessionLife)
       await tx.session.create({
@@ -73,6 +80,7 @@ export function signIn(db: Database, { gate, tries }: SignInParts) {
         resourceId: sessionId,
         details: { operation: 'signIn' },
       })
+      await known.note(tx, found, visit.limitKey, now)
       return { accountId: account.id, sessionId, expiresAt }
     })
 
@@ -80,13 +88,21 @@ export function signIn(db: Database, { gate, tries }: SignInParts) {
     verifyPassword,
     openSession,
 
-    /** Counts the try, checks the password, opens a session. Undefined when address and password do not fit. Throws `rate_limited`. */
+    /**
+     * Counts the try, checks the password, opens a session. Undefined when address and password do not fit. Throws `rate_limited`:
+     * when guesses from everywhere have used up the account's tries, its password is still taken where it signed in before.
+     */
     async signIn(credentials: { email: string; password: string }, visit: Visit): Promise<OpenSession | undefined> {
       const { email, password } = credentials
       // First of all: Unicode normalisation of a long enough text takes minutes.
       if (email.includes('\0') || email.length > 320 || password.length > longestPassword) return undefined
-      await countTry(tries, signInWindows(email, visit.address), gate.clock.now())
+      const now = gate.clock.now()
+      const { near, everywhere } = signInWindows(email, visit.limitKey)
+      await countTry(tries, near, now)
+      const refusal = await refusalOfTry(tries, [everywhere], now)
       const account = await verifyPassword(email, password)
+      // After the same work, and with the same words for every wrong password: nobody learns who signs in from where.
+      if (refusal && !((await known.has(email, visit.limitKey, now)) && account)) throw refusal
       return account && openSession(account, visit)
     },
 

@@ -6,26 +6,42 @@ import { normaliseEmail } from './rules.ts'
 export interface Tries {
   consume(key: string, limit: number): Promise<{ allowed: boolean; resetAt: Date }>
 }
-/**
- * The windows of one minute that a sign-in counts in. The narrow one is the pair's, so that a stranger elsewhere cannot lock
- * somebody out; the account's own is wide, and bounds guesses that come from everywhere. An address is counted by its hash.
- */
-export function signInWindows(email: string, address: string): { key: string; limit: number }[] {
-  const who = createHash('sha256').update(normaliseEmail(email)).digest('base64url').slice(0, 22)
-  return [
-    { key: `sign-in:${address}`, limit: 20 },
-    { key: `sign-in:${who}:${address}`, limit: 5 },
-    { key: `sign-in:${who}`, limit: 30 },
-  ]
+export interface TryWindow {
+  key: string
+  limit: number
 }
-/** Throws `rate_limited` with the time of the next try when any of the windows is full. */
-export async function countTry(tries: Tries, windows: { key: string; limit: number }[], now: Date): Promise<void> {
+/**
+ * The windows of one minute that a sign-in counts in; an e-mail address is counted by its hash. `limitKey` is the network that asks.
+ * `near` are the network's own and the one that it shares with the account. `everywhere` is the account's, and bounds guesses that
+ * come from many networks: only what the near ones let through counts in it, so that no single network can fill it.
+ */
+export function signInWindows(email: string, limitKey: string): { near: TryWindow[]; everywhere: TryWindow } {
+  const who = createHash('sha256').update(normaliseEmail(email)).digest('base64url').slice(0, 22)
+  return {
+    near: [
+      { key: `sign-in:${limitKey}`, limit: 20 },
+      { key: `sign-in:${who}:${limitKey}`, limit: 5 },
+    ],
+    everywhere: { key: `sign-in:${who}`, limit: 30 },
+  }
+}
+/** Counts a try; `rate_limited` with the time of the next one when any of the windows is full. */
+export async function refusalOfTry(
+  tries: Tries,
+  windows: readonly TryWindow[],
+  now: Date,
+): Promise<Problem | undefined> {
   const counted = await Promise.all(windows.map(({ key, limit }) => tries.consume(key, limit)))
   const full = counted.filter(({ allowed }) => !allowed).map(({ resetAt }) => resetAt.getTime())
-  if (full.length === 0) return
+  if (full.length === 0) return undefined
   const seconds = Math.max(1, Math.ceil((Math.max(...full) - now.getTime()) / 1000))
-  throw new Problem('rate_limited', {
+  return new Problem('rate_limited', {
     detail: `Too many tries. Nothing was changed; try again in ${seconds} seconds.`,
     headers: { 'Retry-After': String(seconds) },
   })
+}
+/** As {@link refusalOfTry}, and throws it. */
+export async function countTry(tries: Tries, windows: readonly TryWindow[], now: Date): Promise<void> {
+  const refusal = await refusalOfTry(tries, windows, now)
+  if (refusal) throw refusal
 }

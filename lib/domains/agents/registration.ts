@@ -94,8 +94,9 @@ export function agentRegistration(ports: AgentPorts) {
     const token = await tokens.grant(ctx, { agentId: id, scopes: body.scopes ?? ['read'], name: body.name ?? null })
     return {
       body: answer(agent, token, 'This is one more token of an agent that exists.'),
-      resourceId: id,
-      details: { scopes: token.scopes, is_new: false },
+      resourceType: 'token',
+      resourceId: token.id,
+      details: { agent_id: id, scopes: token.scopes, is_new: false },
     }
   }
 
@@ -130,7 +131,7 @@ export function agentRegistration(ports: AgentPorts) {
           `Use it within 24 hours, or the agent is removed again. What is done with your data: ${notice.url}`,
         ),
         resourceId: id,
-        details: { scopes, tier, is_new: true, ...(inviteId !== undefined && { invite: inviteId }) },
+        details: { token_id: token.id, scopes, tier, is_new: true, ...(inviteId !== undefined && { invite: inviteId }) },
       }
     }),
   }

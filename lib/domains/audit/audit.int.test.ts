@@ -2,6 +2,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 
 let test: TestApp
@@ -237,5 +238,51 @@ describe('query', () => {
     expect(csv.text).toContain('"a,""b""\nc"')
     const entries = await test.app.audit.query({ action: 'export', resource_type: 'audit' }, test.clock.now())
     expect(entries.length).toBe(2)
+  })
+
+  it('readers that stop reading hold neither a connection nor a lock', async () => {
+    const { id, token } = await test.agent()
+    await insert(
+      Array.from({ length: 20_000 }, () => ({ at: new Date(), agentId: id, details: { filler: 'x'.repeat(100) } })),
+    )
+    const stalled = await Promise.all(
+      Array.from({ length: 12 }, () =>
+        fetch(`${test.url}/v1/audit/export`, { headers: { Authorization: `Bearer ${token}` } }),
+      ),
+    )
+    const asked = performance.now()
+    expect((await test.fetch('GET', '/v1/auth/me', { token })).status).toBe(200)
+    expect(performance.now() - asked).toBeLessThan(4_000)
+    const { rows } = await test.db.pool.query(
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE state = 'idle in transaction' AND datname = current_database()",
+    )
+    expect(rows[0].n).toBe(0)
+    await Promise.all(stalled.map((response) => response.body?.cancel()))
+  })
+
+  it('who sees only their own is not told from where others acted as their agent', async () => {
+    const person = await signedIn(test)
+    const owned = await issuedAgent(test, ['read'], { owner: person })
+    await test.fetch('GET', '/v1/auth/me', { token: owned.token })
+    const { json } = await test.fetch('GET', '/v1/audit', { cookie: person.cookie })
+    const theirs = json.data.filter(({ agentId }: { agentId: string }) => agentId === owned.id)
+    expect(theirs.length).toBeGreaterThan(0)
+    expect(new Set(theirs.map(({ ip }: { ip: string }) => ip))).toEqual(new Set(['']))
+    const own = await test.fetch('GET', '/v1/audit', { token: owned.token })
+    expect(own.json.data[0].ip).toBe('127.0.0.1')
+  })
+
+  it('refuses cursors that nobody was given', async () => {
+    const forged = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+    for (const path of ['/v1/audit', '/v1/auth/tokens'])
+      for (const value of [
+        [0, 'x'],
+        [Date.now(), 'a\u0000b'],
+        [-8.64e15, 'x'],
+        [Date.now(), "x' OR 1=1"],
+      ]) {
+        const told = await test.fetch('GET', `${path}?cursor=${forged(value)}`, { token: (await test.agent()).token })
+        expect([path, value, told.status]).toEqual([path, value, 422])
+      }
   })
 })

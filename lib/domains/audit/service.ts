@@ -1,4 +1,4 @@
-import type { Context } from '#lib/kernel/context.ts'
+import type { Actor, Context } from '#lib/kernel/context.ts'
 import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
@@ -17,7 +17,8 @@ interface EntryRow {
   details: Record<string, unknown>
 }
 
-const entryOf = (row: EntryRow): AuditLogEntry =>
+/** `reader` is who sees its own alone: the address of others, earlier users of an agent among them, is not theirs to know. */
+const entryOf = (row: EntryRow, reader?: string): AuditLogEntry =>
   AuditLogEntry.parse({
     id: row.id,
     action: row.action,
@@ -25,12 +26,14 @@ const entryOf = (row: EntryRow): AuditLogEntry =>
     resourceType: row.resource_type,
     resourceId: row.resource_id,
     timestamp: row.at.toISOString(),
-    ip: row.ip,
+    ip: reader === undefined || reader === row.agent_id ? row.ip : '',
     details: row.details,
   })
 
 /** How far a total is counted. */
 const countedTo = 1_001
+/** Entries that an export asks for at once. */
+const exportPage = 500
 
 interface Where {
   sql: string
@@ -63,7 +66,7 @@ export function whereOf(
     )
   if (filters.cursor) {
     const after = decodeCursor(filters.cursor)
-    if (!after)
+    if (!after || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(after.id))
       throw new Problem('invalid', {
         detail: 'One field is not valid.',
         issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
@@ -77,29 +80,35 @@ export function whereOf(
 
 /** Reads the log. */
 export function auditService(db: Database) {
-  const ownOnly = (ctx: Context): readonly string[] | undefined =>
-    ctx.actor.can('audit:audit') ? undefined : [ctx.actor.id, ...ctx.actor.agents]
-  const rows = async (where: Where, limit: number): Promise<EntryRow[]> =>
-    (
-      await db.pool.query<EntryRow>(
-        `SELECT * FROM audit_entries WHERE ${where.sql} ORDER BY at DESC, id DESC LIMIT ${limit}`,
-        where.values,
-      )
-    ).rows
+  const ownOnly = (actor: Actor): readonly string[] | undefined =>
+    actor.can('audit:audit') ? undefined : [actor.id, ...actor.agents]
+  const rows = (where: Where, limit: number): Promise<EntryRow[]> =>
+    db.query(
+      undefined,
+      `SELECT * FROM audit_entries WHERE ${where.sql} ORDER BY at DESC, id DESC LIMIT ${limit}`,
+      where.values,
+    )
 
   /** Entries in code, newest first, at most `limit`. */
   const query = async (filters: AuditFilters, now: Date, limit = 100): Promise<AuditLogEntry[]> =>
-    (await rows(whereOf(filters, undefined, now), limit)).map(entryOf)
+    (await rows(whereOf(filters, undefined, now), limit)).map((row) => entryOf(row))
 
-  async function* exported(where: Where, format: 'csv' | 'jsonl'): AsyncIterable<string> {
+  async function* exported(
+    { actor, now }: Context,
+    filters: AuditFilters,
+    format: 'csv' | 'jsonl',
+  ): AsyncIterable<string> {
+    const own = ownOnly(actor)
+    const shown = (row: EntryRow) => entryOf(row, own && actor.id)
     if (format === 'csv') yield 'id,timestamp,action,agentId,resourceType,resourceId,ip,details\r\n'
-    for await (const group of db.cursor<EntryRow>(
-      `SELECT * FROM audit_entries WHERE ${where.sql} ORDER BY at DESC, id DESC`,
-      where.values,
-      500,
-    )) {
-      yield group
-        .map(entryOf)
+    // Page by page, so that a reader who stops reading holds no connection and no lock.
+    for (let cursor: string | undefined; ; ) {
+      const page = await rows(whereOf({ ...filters, cursor }, own, now), exportPage)
+      const last = page.at(-1)
+      if (!last) return
+      cursor = encodeCursor(last.at, last.id)
+      yield page
+        .map(shown)
         .map((entry) =>
           format === 'jsonl'
             ? `${JSON.stringify(entry)}\n`
@@ -112,23 +121,22 @@ export function auditService(db: Database) {
   return {
     query,
     list: read(queryAudit, async (ctx, { query: { limit, ...filters } }) => {
-      const own = ownOnly(ctx)
+      const own = ownOnly(ctx.actor)
       const { cursor: _, ...uncut } = filters
       const counted = whereOf(uncut, own, ctx.now)
       const [found, [count]] = await Promise.all([
         rows(whereOf(filters, own, ctx.now), limit + 1),
-        db.pool
-          .query<{ n: number }>(
-            `SELECT count(*)::int AS n FROM (SELECT 1 FROM audit_entries WHERE ${counted.sql} LIMIT ${countedTo}) AS c`,
-            counted.values,
-          )
-          .then((result) => result.rows),
+        db.query<{ n: number }>(
+          undefined,
+          `SELECT count(*)::int AS n FROM (SELECT 1 FROM audit_entries WHERE ${counted.sql} LIMIT ${countedTo}) AS c`,
+          counted.values,
+        ),
       ])
       const shown = found.slice(0, limit)
       const last = found.length > limit ? shown.at(-1) : undefined
       return {
         body: {
-          data: shown.map(entryOf),
+          data: shown.map((row) => entryOf(row, own && ctx.actor.id)),
           total: count?.n ?? 0,
           offset: 0,
           limit,
@@ -139,7 +147,7 @@ export function auditService(db: Database) {
       }
     }),
     export: stream(exportAudit, async (ctx, { query: { format, ...filters } }) => ({
-      body: exported(whereOf(filters, ownOnly(ctx), ctx.now), format),
+      body: exported(ctx, filters, format),
       resourceId: 'query',
       details: { filters: Object.keys(filters), format },
       headers: {

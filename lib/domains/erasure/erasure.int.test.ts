@@ -1,6 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { operator } from '#lib/operator.ts'
 import type { LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { trace } from '#lib/testing/units.ts'
@@ -116,6 +117,63 @@ describe('after a crash', () => {
     expect((await test.fetch('GET', `/v1/knowledge/${id}`, { token: agent.token })).status).toBe(200)
     expect((await ledgerOf(receiptId)).map(({ kind }) => kind)).toEqual(['intent'])
     expect((await test.fetch('GET', `/v1/receipts/${receiptId}`)).status).toBe(404)
+  })
+})
+
+describe('a restored backup', () => {
+  const forget = async (receiptId: string, id: string) => {
+    await test.db.prisma.erasure.deleteMany({ where: { receiptId } })
+    await test.db.prisma.erasedId.deleteMany({ where: { id } })
+  }
+
+  it('that knew neither the unit nor its erasure: the id stays taken, and the receipt is found again', async () => {
+    const { id, agent } = await contributed()
+    const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
+    const receiptId = told.headers.get('x-deletion-receipt') ?? ''
+    await forget(receiptId, id)
+    const replay = await operator(test.app).replayErasures()
+    expect(replay).toMatchObject({ erased: 0, reinstated: 1, damaged: 0 })
+    const again = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace({ id }) })
+    expect([again.status, again.json.code]).toEqual([410, 'erased'])
+    expect((await test.fetch('GET', `/v1/receipts/${receiptId}`)).json).toMatchObject({
+      deleted_id: id,
+      reason: 'replay',
+    })
+    expect((await operator(test.app).replayErasures()).reinstated).toBe(0)
+  })
+
+  it('that brought the unit back: it is erased again; what was stored since stays', async () => {
+    const { id, agent } = await contributed()
+    const told = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: agent.token })
+    const receiptId = told.headers.get('x-deletion-receipt') ?? ''
+    await forget(receiptId, id)
+    const { organisationId } = await test.db.prisma.agent.findUniqueOrThrow({ where: { id: agent.id } })
+    const row = {
+      type: 'ReasoningTrace',
+      agentId: agent.id,
+      organisationId,
+      visibility: 'private',
+      qualityScore: 0,
+      updatedAt: new Date(),
+    } as const
+    await test.db.prisma.unit.create({
+      data: { ...row, id, document: { id }, createdAt: new Date(test.clock.now().getTime() - 60_000) },
+    })
+    const fresh = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
+    expect(await operator(test.app).replayErasures()).toMatchObject({ erased: 1, reinstated: 1 })
+    expect(await test.db.prisma.unit.count({ where: { id } })).toBe(0)
+    expect((await test.fetch('GET', `/v1/knowledge/${fresh.json.data.id}`, { token: agent.token })).status).toBe(200)
+  })
+})
+
+describe('the worker', () => {
+  it('takes up what stayed unfinished, whatever became of its own job', async () => {
+    const { id, agent } = await contributed()
+    const receiptId = await halfErased(id, agent.id)
+    await test.db.pool.query('SELECT graphile_worker.remove_job($1)', [`erasure.finish:${receiptId}`])
+    test.clock.advance(11 * 60_000)
+    await job('erasure.resume').execute(test.app.gate, {})
+    expect((await test.db.prisma.erasure.findUniqueOrThrow({ where: { receiptId } })).state).toBe('signed')
   })
 })
 

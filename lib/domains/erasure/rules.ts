@@ -18,12 +18,12 @@ export function plusYears(from: Date, years: number): Date {
 /** What stays after an erasure on purpose, why, and how long. */
 export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
   {
-    what: 'audit entries: ids and counts, no content',
+    what: 'audit entries: who acted, when and from which network address; ids and counts, no content',
     ground: 'accountability (GDPR art. 5(2)), legal obligation (art. 17(3)(b))',
     until: plusDays(deletedAt, 90),
   },
   {
-    what: 'deletion audit entry, this receipt and the erasure ledger: ids and counts, no content',
+    what: 'deletion audit entry, this receipt and the erasure ledger: the id of who asked, ids and counts, no content',
     ground: 'proof of the erasure (GDPR art. 5(2), 17(3)(e))',
     until: plusYears(deletedAt, 7).toISOString(),
   },
@@ -39,6 +39,12 @@ export const lingeringAfter = (deletedAt: Date, { backupDays }: RetentionFacts):
   { what: 'dead rows in table files, unreadable through the database, until the next vacuum', until: null },
   { what: 'write-ahead log, until it is recycled', until: null },
   backupDays === undefined
-    ? { what: 'backups: the operator states no term; a restored one is erased again from the ledger', until: null }
-    : { what: 'backups; a restored one is erased again from the ledger', until: plusDays(deletedAt, backupDays) },
+    ? {
+        what: 'backups, for a term that the operator does not state; after one is restored, the operator erases again from the ledger',
+        until: null,
+      }
+    : {
+        what: 'backups; after one is restored, the operator erases again from the ledger',
+        until: plusDays(deletedAt, backupDays),
+      },
 ]

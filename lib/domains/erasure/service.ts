@@ -11,7 +11,7 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { readReceipt, readSigningKeys } from './contract.ts'
 import { recordDeletion } from './deletion-log.ts'
-import { lingeringAfter, type RetentionFacts, retainedAfter } from './rules.ts'
+import { lingeringAfter, plusYears, type RetentionFacts, retainedAfter } from './rules.ts'
 import type { Signer } from './signing.ts'
 
 export interface ErasureParts {
@@ -146,6 +146,48 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     begin,
     finish,
     finishJob,
+    /**
+     * Writes an erasure that the ledger has and the database lost with a restore: its receipt's id, its erased id, its deletion audit
+     * entry. `finish` then verifies and signs it. False when the database has it.
+     */
+    async reinstate(
+      tx: Transaction,
+      lost: { receiptId: string; deletedId: string; deletedAt: Date; plan: Record<string, readonly string[]> },
+    ): Promise<boolean> {
+      const { receiptId, deletedId, deletedAt } = lost
+      if ((await tx.erasure.count({ where: { receiptId } })) > 0) return false
+      const plan = Object.fromEntries(
+        Object.entries(lost.plan).map(([holder, items]) => [holder, { items: [...items], deleted: items.length }]),
+      )
+      const results = Object.fromEntries(Object.entries(plan).map(([holder, { deleted }]) => [holder, deleted]))
+      const auditId = await recordDeletion(tx, {
+        requestedBy: 'system:admin.replay',
+        reason: 'replay',
+        scope: { unit: deletedId },
+        results,
+        now: deletedAt,
+      })
+      await tx.erasure.create({ data: { receiptId, auditId, deletedId, deletedAt, plan: Plan.parse(plan) } })
+      await tx.erasedId.createMany({ data: [{ id: deletedId, receiptId, erasedAt: deletedAt }], skipDuplicates: true })
+      return true
+    },
+    /** Erasures that were committed before `time` and are not signed yet, oldest first. */
+    async unfinished(time: Date): Promise<string[]> {
+      const rows = await db.prisma.erasure.findMany({
+        where: { state: 'committed', deletedAt: { lt: time } },
+        select: { receiptId: true },
+        orderBy: { deletedAt: 'asc' },
+        take: 100,
+      })
+      return rows.map(({ receiptId }) => receiptId)
+    },
+    /** Receipts, deletion audit entries and ledger rows go when their seven years are over. */
+    async expire(now: Date): Promise<void> {
+      const before = plusYears(now, -7)
+      await db.prisma.erasure.deleteMany({ where: { state: 'signed', deletedAt: { lt: before } } })
+      await db.query('deletion-log-purge', 'SELECT deletion_log_purge()')
+      await ledger.prune(before)
+    },
     /** The receipt of an erased id for who owned it, else undefined. Inside a transaction it needs no second connection. */
     async receiptFor(
       deletedId: string,

@@ -9,6 +9,7 @@ import {
   type JWK,
 } from 'jose'
 import { z } from 'zod'
+import { logNotice } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { deriveKey, seal, unseal } from '#lib/secret.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -105,6 +106,23 @@ export function createSigner(db: Database, secret: () => string): Signer {
     )[0]
   }
 
+  /** The private half; undefined when it was sealed with another secret. */
+  function opened(row: KeyRow | undefined): (JWK & { kid: string }) | undefined {
+    if (!row) return undefined
+    try {
+      return { ...JSON.parse(unseal(sealing(), row.sealed_private, row.kid).toString('utf8')), kid: row.kid }
+    } catch {
+      return undefined
+    }
+  }
+  async function remade(): Promise<KeyRow | undefined> {
+    logNotice(
+      'the signing key was sealed with another KP_SECRET: a new one signs from now on, the old one still verifies',
+    )
+    await make(new Date())
+    return newest()
+  }
+
   async function signingKey() {
     // Another process may have rotated: a key is used for a minute before it is looked at again.
     if (current && current.until > Date.now()) return current
@@ -114,8 +132,9 @@ export function createSigner(db: Database, secret: () => string): Signer {
       row = await newest()
     }
     if (!row) throw new Error('no signing key could be made')
-    const jwk: JWK = JSON.parse(unseal(sealing(), row.sealed_private, row.kid).toString('utf8'))
-    current = { kid: row.kid, key: await importJWK(jwk, 'EdDSA'), until: Date.now() + 60_000 }
+    const jwk = opened(row) ?? opened(await remade())
+    if (!jwk) throw new Error('the new signing key cannot be opened')
+    current = { kid: jwk.kid, key: await importJWK(jwk, 'EdDSA'), until: Date.now() + 60_000 }
     return current
   }
 

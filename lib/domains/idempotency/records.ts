@@ -5,6 +5,9 @@ import { type Prisma, Prisma as PrismaValues } from '../../../generated/prisma/c
 /** How long an answer is kept, in milliseconds. */
 export const keptFor = 24 * 3_600_000
 
+/** The status of an answer whose resource was erased. */
+export const erasedStatus = 410
+
 const json = (value: unknown): Prisma.InputJsonValue => JSON.parse(JSON.stringify(value))
 
 /** The answers to POSTs that carried an Idempotency-Key. They commit with the work that they answer for. */
@@ -21,6 +24,11 @@ export const idempotencyRecords: GatePorts['idempotency'] = {
       throw new Problem(
         'idempotency_mismatch',
         'This Idempotency-Key already belongs to another request. Use a new key for a new request.',
+      )
+    if (record.status === erasedStatus)
+      throw new Problem(
+        'erased',
+        'What this request made was erased since; it is not made again. Use a new key for a new request.',
       )
     const headers = Object.fromEntries(
       Object.entries(record.headers ?? {}).map(([name, value]) => [name, String(value)]),

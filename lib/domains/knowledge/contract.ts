@@ -61,7 +61,7 @@ export const eraseUnit = operation({
   limit: 'write',
   status: 204,
   params,
-  headers: z.object({ prefer: z.string().max(200).optional(), 'if-match': z.string().max(200).optional() }),
+  headers: z.object({ prefer: z.string().optional(), 'if-match': z.string().optional() }),
   output: Receipt,
   refusals: ['not_found', 'erased', 'precondition_failed'],
 })

@@ -7,7 +7,7 @@ export const unitHolder = (db: Database): DataHolder => ({
   name: 'knowledge.units',
   store: 'postgresql',
   what: 'knowledge units',
-  tables: ['units', 'content_rejections'],
+  tables: ['units'],
   async plan(scope, tx) {
     const id = unitOf(scope)
     return id !== undefined && (await tx.unit.count({ where: { id } })) > 0 ? [id] : []

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { verifyReceipt } from '#lib/domains/erasure/signing.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
@@ -164,7 +165,66 @@ describe('what is refused', () => {
   })
 })
 
+describe('odd but well-formed', () => {
+  it.each([
+    ['a domain named like an object’s own member', trace({}, { task_domain: 'constructor' }), 201],
+    ['another', trace({}, { task_domain: '__proto__' }), 201],
+    [
+      'an expert’s id too long for an index',
+      sop({ source: { type: 'human_expert', expert_id: 'x'.repeat(12_000), credentials: [] } }),
+      422,
+    ],
+    ['more steps than anybody reads', trace({ steps: Array(1_001).fill({ step_id: 1, type: 'thought' }) }), 422],
+    ['more members than anybody writes', trace({ steps: Array(100_000).fill(0) }), 413],
+  ])('%s', async (_name, body, status) => {
+    const { token } = await test.agent()
+    const asked = performance.now()
+    expect((await contribute(body, token)).status).toBe(status)
+    expect(performance.now() - asked).toBeLessThan(2_000)
+  })
+
+  it('a member called __proto__ is refused by name, however it is written', async () => {
+    const { token } = await test.agent()
+    for (const name of ['__proto__', '\\u005f_proto__']) {
+      const told = await contribute(JSON.stringify(trace()).replace('"input":{', `"input":{"${name}":{},`), token)
+      expect([told.status, told.json.issues[0].path.at(-1)]).toEqual([422, '__proto__'])
+    }
+  })
+
+  it('an upload that is broken off stores nothing, and is no fault of ours', async () => {
+    const { id, token } = await test.agent()
+    const { port } = new URL(test.url)
+    await new Promise<void>((done) => {
+      const socket = connect(Number(port), '127.0.0.1', () => {
+        socket.write(
+          `POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"a":`,
+        )
+        socket.resetAndDestroy()
+      })
+      socket.on('close', () => done()).on('error', () => {})
+    })
+    expect((await test.fetch('GET', '/v1/auth/me', { token })).status).toBe(200)
+    expect(await unitsOf(id)).toBe(0)
+  })
+
+  it('query parameters that an operation does not know are named', async () => {
+    const told = await test.fetch('GET', '/v1/knowledge/kp:trace:none?nonsense=1', { token: author.token })
+    expect([told.status, told.json.issues[0].path]).toEqual([422, ['query', 'nonsense']])
+  })
+})
+
 describe('visibility', () => {
+  it('units of an agent whose processing is restricted are seen by nobody else (GDPR art. 18)', async () => {
+    const restricted = await test.agent()
+    const { json } = await contribute(trace(), restricted.token)
+    const path = `/v1/knowledge/${json.data.id}`
+    expect((await test.fetch('GET', path, { token: stranger.token })).status).toBe(200)
+    expect((await test.fetch('DELETE', '/v1/auth/consent', { token: restricted.token })).status).toBe(200)
+    expect((await test.fetch('GET', path, { token: stranger.token })).status).toBe(404)
+    expect((await test.fetch('GET', path, { token: restricted.token })).status).toBe(200)
+    expect((await contribute(trace(), restricted.token)).json.code).toBe('restricted')
+  })
+
   it('private is the author’s, org the organisation’s, network everybody’s', async () => {
     const seen: Record<string, number[]> = {}
     for (const visibility of ['private', 'org', 'network']) {
@@ -263,6 +323,30 @@ describe('erasure of one unit', () => {
       )
       expect([name, hits.rows[0].n]).toEqual([name, 0])
     }
+  })
+
+  it('a repetition that comes after the erasure does not bring it back', async () => {
+    const { id, token } = await test.agent()
+    const headers = { 'Idempotency-Key': 'late' }
+    const { json } = await contribute(trace(), token, headers)
+    await test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, { token })
+    const late = await contribute(trace(), token, headers)
+    expect([late.status, late.json.code]).toEqual([410, 'erased'])
+    expect(await unitsOf(id)).toBe(0)
+    // A day later the key is free again.
+    test.clock.advance(25 * 3_600_000)
+    expect((await contribute(trace(), token, headers)).status).toBe(201)
+  })
+
+  it('by an admin says so, and is no request of the user’s', async () => {
+    const admin = await issuedAgent(test, ['admin'])
+    const { json } = await contribute(trace({}, { visibility: 'private' }))
+    expect((await test.fetch('GET', `/v1/knowledge/${json.data.id}`, { token: admin.token })).status).toBe(404)
+    const told = await test.fetch('DELETE', `/v1/knowledge/${json.data.id}`, {
+      token: admin.token,
+      headers: { Prefer: 'return=representation' },
+    })
+    expect([told.status, told.json.reason]).toEqual([200, 'admin_request'])
   })
 
   it('another’s unit is a 404 and stays', async () => {

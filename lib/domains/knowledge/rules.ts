@@ -7,12 +7,14 @@ interface Parts {
   outcome: number
 }
 type Weights = readonly [completeness: number, novelty: number, diversity: number, outcome: number]
-const weights: Record<string, Weights> = {
-  finance: [0.2, 0.25, 0.1, 0.45],
-  code: [0.2, 0.3, 0.3, 0.2],
-  medical: [0.15, 0.2, 0.1, 0.55],
-  customer_service: [0.2, 0.3, 0.2, 0.3],
-}
+const weights = new Map<string, Weights>(
+  Object.entries({
+    finance: [0.2, 0.25, 0.1, 0.45],
+    code: [0.2, 0.3, 0.3, 0.2],
+    medical: [0.15, 0.2, 0.1, 0.55],
+    customer_service: [0.2, 0.3, 0.2, 0.3],
+  }),
+)
 const usual: Weights = [0.25, 0.35, 0.15, 0.25]
 /** Until a job has compared the unit with its domain. */
 export const noveltyAtFirst = 0.5
@@ -54,7 +56,7 @@ function partsOf(unit: Unit): Omit<Parts, 'novelty'> {
 
 /** The registry's own quality of a unit, 0–1, rounded to four places; weighed by what counts in its domain. */
 export function qualityOf(unit: Unit, novelty: number = noveltyAtFirst): number {
-  const [c, n, d, o] = weights[unit.metadata.task_domain] ?? usual
+  const [c, n, d, o] = weights.get(unit.metadata.task_domain) ?? usual
   const { completeness, diversity, outcome } = partsOf(unit)
   return Math.round((c * completeness + n * novelty + d * diversity + o * outcome) * 10_000) / 10_000
 }

@@ -1,6 +1,5 @@
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import { logFault } from '#lib/kernel/fault-log.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
@@ -189,7 +188,7 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
         deletedId: id,
         formerOwner: row.agent_id,
         requestedBy: ctx.actor.id,
-        reason: 'user_request',
+        reason: agents.includes(row.agent_id) ? 'user_request' : 'admin_request',
         now: ctx.now,
       })
       const headersOut = {
@@ -204,7 +203,6 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
         headers: headersOut,
         afterCommit: async () => {
           const receipt = await erasures.finish(receiptId).catch((cause: unknown) => {
-            logFault(cause, { operationId: 'eraseUnit', receiptId })
             throw new Problem('unavailable', {
               detail:
                 'The unit is erased, but that could not be verified yet; it is tried again without you. Ask for the receipt later.',

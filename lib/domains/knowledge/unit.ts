@@ -4,7 +4,12 @@ export const schemaContext = 'https://openknowledgepulse.org/schema/v1'
 export const visibilities = ['private', 'org', 'network'] as const
 
 const Text = z.string()
-const Name = z.string().min(1, 'must not be empty')
+const Words = z.string().min(1, 'must not be empty')
+/** A name or an id: short enough for an index. */
+const Name = Words.max(300, 'takes 300 characters at most')
+/** Steps of a unit. */
+const most = 1_000
+const tooMany = `takes ${most} at most`
 const Share = z.number().min(0, 'takes 0 to 1').max(1, 'takes 0 to 1')
 const Payload = z.json().meta({ id: 'Json' })
 const idOf = (kind: 'trace' | 'pattern' | 'sop') =>
@@ -32,7 +37,7 @@ export const ReasoningTrace = z
     '@type': z.literal('ReasoningTrace'),
     id: idOf('trace').optional(),
     source_skill: Text.optional(),
-    task: z.strictObject({ objective: Name, input_schema: Payload.optional() }),
+    task: z.strictObject({ objective: Words, input_schema: Payload.optional() }),
     steps: z
       .array(
         z.strictObject({
@@ -45,7 +50,8 @@ export const ReasoningTrace = z
           latency_ms: z.number().min(0).optional(),
         }),
       )
-      .min(1, 'takes one step at least'),
+      .min(1, 'takes one step at least')
+      .max(most, tooMany),
     outcome: z.strictObject({ result_summary: Text, confidence: Share }),
     knowledge_graph_delta: z.strictObject({ entities: z.array(Payload), relationships: z.array(Payload) }).optional(),
   })
@@ -73,7 +79,8 @@ export const ToolCallPattern = z
           condition: Text.optional(),
         }),
       )
-      .min(1, 'takes one step at least'),
+      .min(1, 'takes one step at least')
+      .max(most, tooMany),
     performance: z.strictObject({ avg_ms: z.number().min(0), success_rate: Share, uses: z.int().min(0) }),
   })
   .meta({ id: 'ToolCallPattern' })
@@ -90,15 +97,16 @@ export const ExpertSOP = z
       .array(
         z.strictObject({
           step: z.union([z.int(), Name]),
-          instruction: Name,
+          instruction: Words,
           criteria: Payload.optional(),
           conditions: z
-            .record(z.string(), z.strictObject({ action: Name, sla_min: z.number().min(0).optional() }))
+            .record(z.string(), z.strictObject({ action: Words, sla_min: z.number().min(0).optional() }))
             .optional(),
           tool_suggestions: z.array(z.strictObject({ name: Name, when: Text })).optional(),
         }),
       )
-      .min(1, 'takes one step at least'),
+      .min(1, 'takes one step at least')
+      .max(most, tooMany),
     validation: z.strictObject({ test_cases: z.array(Payload) }).optional(),
   })
   .meta({ id: 'ExpertSOP' })

@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { IssuedToken, IssueToken, TokenPorts } from './ports.ts'
-import { hashKey, inOrder, makeKey, prefixOf, tierLimits } from './rules.ts'
+import { counted, hashKey, inOrder, makeKey, prefixOf, tierLimits } from './rules.ts'
 
 /** How many of an agent's tokens work now. Exact only while the agent's row is locked. */
 export const countInUse = (tx: Transaction, agentId: string, now: Date): Promise<number> =>
@@ -10,10 +10,24 @@ export const countInUse = (tx: Transaction, agentId: string, now: Date): Promise
     where: { agentId, revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
   })
 
-/** Stores a new token, and counts nothing. */
+/**
+ * How many of its tier's tokens an agent has used up: those that work, and one for each limit key of which none does though one was
+ * made within the last minute. Without these, making and revoking would open windows without end. Exact as {@link countInUse} is.
+ */
+async function countTaken(tx: Transaction, agentId: string, now: Date): Promise<number> {
+  const [taken] = await tx.$queryRaw<{ n: number }[]>`
+    SELECT coalesce(sum(greatest(working, 1)), 0)::int AS n FROM (
+      SELECT count(*) FILTER (WHERE works) AS working FROM (
+        SELECT limit_key, created_at, revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now}) AS works
+          FROM tokens WHERE agent_id = ${agentId}) own
+      WHERE works OR created_at > ${new Date(now.getTime() - counted)} GROUP BY limit_key) keys`
+  return taken?.n ?? 0
+}
+
+/** Stores a new token, and counts nothing. Its limit key is its own id unless it succeeds another token. */
 export async function storeToken(
   tx: Transaction,
-  { agentId, name, now, expiresAt, ...spec }: Parameters<IssueToken>[1],
+  { agentId, name, now, expiresAt, limitKey, ...spec }: Parameters<IssueToken>[1] & { limitKey?: string },
 ): Promise<IssuedToken> {
   const scopes = inOrder(spec.scopes)
   // Prefixes have 47 random bits and are unique: one that is taken is drawn again.
@@ -21,7 +35,7 @@ export async function storeToken(
     const key = makeKey()
     const made = { id: newId('tok'), prefix: prefixOf(key), createdAt: now, expiresAt, scopes }
     const { count } = await tx.token.createMany({
-      data: [{ ...made, agentId, name, hash: hashKey(key) }],
+      data: [{ ...made, agentId, limitKey: limitKey ?? made.id, name, hash: hashKey(key) }],
       skipDuplicates: true,
     })
     if (count === 1) return { ...made, key }
@@ -42,10 +56,10 @@ export const tokenIssue =
     const agent = await agentOf(tx, spec.agentId, { lock: true })
     if (!agent) throw new Problem('not_found', 'There is no such agent.')
     const most = tierLimits[agent.tier].tokens
-    if ((await countInUse(tx, agent.id, spec.now)) >= most)
+    if ((await countTaken(tx, agent.id, spec.now)) >= most)
       throw new Problem(
         'conflict',
-        `An agent of the tier ${agent.tier} has ${most} active tokens at most. Revoke or rotate one.`,
+        `An agent of the tier ${agent.tier} has ${most} active tokens at most, and one that was made within the last minute counts even if it ended. Rotate one, or revoke one and try again in a minute.`,
       )
     return storeToken(tx, spec)
   }

@@ -32,7 +32,7 @@ export function tokenManagement({ agentOf, grant }: Pick<TokenPorts, 'agentOf'> 
   async function held(ctx: MutationContext, where: { id: string } | { prefix: string }) {
     const found = await ctx.tx.token.findUnique({ where, select: { id: true, agentId: true } })
     const agent = found && (await managed(ctx, found.agentId))
-    // Read again: only now do other rotations wait for this one.
+    // Read again: only now does whatever else changes the agent's tokens wait for this.
     const token = agent && (await ctx.tx.token.findUnique({ where: { id: found.id } }))
     if (!token) throw notFound()
     return { agent, token }
@@ -92,20 +92,19 @@ export function tokenManagement({ agentOf, grant }: Pick<TokenPorts, 'agentOf'> 
           'conflict',
           `More than ${tierLimits[agent.tier].tokens} tokens of this agent are active already. Rotate without overlap, or revoke one.`,
         )
-      // A 429 may have revoked it since it was read; that does not wait for the agent's row.
-      const { count } = await ctx.tx.token.updateMany({
-        where: { id: old.id, revokedAt: null, revokedReason: null },
+      await ctx.tx.token.update({
+        where: { id: old.id },
         data:
           overlap === 0
             ? { revokedAt: ctx.now, revokedReason: 'rotation' }
             : { expiresAt: overlapEnd(old.expiresAt, overlap, ctx.now), revokedReason: 'rotation' },
       })
-      if (count !== 1) throw new Problem('conflict', 'This token was revoked in the meantime.')
       const made = await storeToken(ctx.tx, {
         agentId: agent.id,
         scopes,
         name: old.name,
         expiresAt: old.expiresAt,
+        limitKey: old.limitKey,
         now: ctx.now,
       })
       return {

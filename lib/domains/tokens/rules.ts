@@ -68,9 +68,12 @@ export const overlaps = {
 } as const
 export type Overlap = keyof typeof overlaps
 
-/** The third 429 within this window revokes the token. */
+/** The third 429 within this window, by one limit key, revokes the tokens that have it. */
 export const refusalWindow = 3_600_000
 export const refusalsToRevoke = 3
+
+/** Milliseconds after it was made for which a token counts against its agent's number though it ended: the limiter's window. */
+export const counted = 60_000
 
 /** Whether a refusal at that time still counts towards the revocation: the window is half open, an hour ago is out. */
 export const countsSince = (now: Date): Date => new Date(now.getTime() - refusalWindow)

@@ -47,7 +47,7 @@ it('leaves out a line that a crash cut short or a hand changed, and nothing else
   await ledger.close()
   const [name = ''] = readdirSync(folder)
   const file = join(folder, name)
-  const lines = readFileSync(file, 'utf8').split('\n')
+  const lines = readFileSync(file, 'utf8').split('\n').filter(Boolean)
   writeFileSync(file, [lines[0], lines[1]?.replace('kp:trace:b', 'kp:trace:x'), lines[2]].join('\n'))
   appendFileSync(file, '\n0123456789abcdef {"kind":"intent","id":"torn')
   const after = fileLedger(folder)
@@ -68,4 +68,31 @@ it('is readable by its owner alone', async () => {
 it('refuses to say that a row is kept when it cannot be', async () => {
   writeFileSync(join(folder, 'file'), '')
   await expect(fileLedger(join(folder, 'file', 'below')).append(intent('a'))).rejects.toThrow()
+})
+
+it('keeps a row that follows somebody else’s half line, and tells of the half', async () => {
+  const ledger = fileLedger(folder)
+  await ledger.append(intent('one'))
+  const [name = ''] = readdirSync(folder)
+  appendFileSync(join(folder, name), '0123456789abcdef {"kind":"int')
+  await ledger.append(intent('two'))
+  await ledger.close()
+  const damaged: string[] = []
+  const rows = await Array.fromAsync(fileLedger(folder).read((file) => damaged.push(file)))
+  expect([rows.map(({ id }) => id), damaged]).toEqual([['one', 'two'], [name]])
+})
+
+it('that cannot be read is not an empty one', async () => {
+  writeFileSync(join(folder, 'file'), '')
+  await expect(Array.fromAsync(fileLedger(join(folder, 'file')).read())).rejects.toThrow()
+  expect(await all(join(folder, 'absent'))).toEqual([])
+})
+
+it('loses whole months when their term is over', async () => {
+  writeFileSync(join(folder, '2019-02.ledger'), '')
+  const ledger = fileLedger(folder)
+  await ledger.append(intent('a'))
+  expect(await ledger.prune(new Date('2019-03-01T00:00:00Z'))).toBe(1)
+  await ledger.close()
+  expect(readdirSync(folder)).toHaveLength(1)
 })

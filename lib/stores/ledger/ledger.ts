@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, readFile } from 'node:fs/promises'
+import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { logFault } from '#lib/kernel/fault-log.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 /** What an erasure is about to do, and that it was done. Ids alone. */
@@ -14,8 +13,10 @@ export type LedgerRow =
 export interface Ledger {
   /** Throws `unavailable` when the row could not be kept. */
   append(row: LedgerRow): Promise<void>
-  /** Every whole row, oldest first. */
-  read(): AsyncIterable<LedgerRow>
+  /** Every whole row, oldest first; `onDamaged` hears of each line that does not check. */
+  read(onDamaged?: (file: string) => void): AsyncIterable<LedgerRow>
+  /** Removes the files of months that ended before `time`; returns how many. */
+  prune(time: Date): Promise<number>
   close(): Promise<void>
 }
 
@@ -46,13 +47,20 @@ export function fileLedger(location: string): Ledger {
     handle = undefined
     await mkdir(folder, { recursive: true, mode: 0o700 })
     const file = await open(join(folder, `${month}.ledger`), 'a', 0o600)
-    // A crash may have left half a line: what follows starts on one of its own.
-    if ((await file.stat()).size > 0) await file.appendFile('\n')
     const parent = await open(folder, 'r')
     await parent.sync()
     await parent.close()
     handle = { month, file }
     return file
+  }
+
+  /** A folder that is not there is an empty ledger; one that cannot be read is not. */
+  async function monthly(): Promise<string[]> {
+    const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return []
+      throw error
+    })
+    return files.filter((file) => file.endsWith('.ledger')).sort()
   }
 
   /** Rows that arrive while others are on their way to the disk share the next write and its fsync. */
@@ -62,11 +70,13 @@ export function fileLedger(location: string): Ledger {
       waiting = []
       try {
         const file = await fileOf(new Date().toISOString().slice(0, 7))
-        await file.appendFile(group.map(({ text }) => text).join(''))
+        // Somebody's crash, or a disk that was full for a moment, may have left half a line: ours starts on one of its own.
+        await file.appendFile(`\n${group.map(({ text }) => text).join('')}`)
         await file.datasync()
         for (const { done } of group) done()
       } catch (error) {
-        logFault(error, { store: 'ledger' })
+        await handle?.file.close().catch(() => {})
+        handle = undefined
         const problem = new Problem('unavailable', {
           detail: 'The erasure ledger cannot be written now; no erasure begins or ends without it.',
           headers: { 'Retry-After': '60' },
@@ -84,18 +94,21 @@ export function fileLedger(location: string): Ledger {
         waiting.push({ text: lineOf(row), done, failed })
         writing ??= write()
       }),
-    async *read() {
-      // A folder that is not there is an empty ledger; one that cannot be read is not.
-      const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return []
-        throw error
-      })
-      for (const name of files.filter((file) => file.endsWith('.ledger')).sort()) {
+    async *read(onDamaged) {
+      for (const name of await monthly()) {
         for (const line of (await readFile(join(folder, name), 'utf8')).split('\n')) {
+          if (line === '') continue
           const row = rowOf(line)
           if (row) yield row
+          else onDamaged?.(name)
         }
       }
+    },
+    async prune(time) {
+      const month = time.toISOString().slice(0, 7)
+      const old = (await monthly()).filter((name) => name < `${month}.ledger`)
+      for (const name of old) await rm(join(folder, name))
+      return old.length
     },
     async close() {
       await writing

@@ -10,7 +10,7 @@ declare module '#lib/kernel/context.ts' {
 }
 
 /** SQLSTATE classes and codes that mean the database is not there or cannot take work now. */
-const unavailable = /^(08...|57P0[1-3]|53[0-9A-Z]{3}|25006)$/
+const unavailable = /^(08...|57P0[1-3]|57014|53[0-9A-Z]{3}|25006)$/
 const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'])
 const prismaDown = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028'])
 
@@ -20,7 +20,7 @@ export function isDatabaseDown(error: unknown): boolean {
     const code = 'code' in cause ? String(cause.code) : ''
     if (unavailable.test(code) || network.has(code) || prismaDown.has(code)) return true
     if (
-      /Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error|server closed the connection|Can't reach database server|not queryable/i.test(
+      /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|server closed the connection|Can't reach database server|not queryable/i.test(
         cause.message,
       )
     )
@@ -40,7 +40,8 @@ export function isDatabaseDown(error: unknown): boolean {
 const asProblem = (error: unknown): unknown =>
   isDatabaseDown(error)
     ? new Problem('unavailable', {
-        detail: 'The database does not answer. Nothing was changed; try again in a few seconds.',
+        detail:
+          'The database does not answer. Whether this was carried out is not known: look before you repeat it, or repeat it with the same Idempotency-Key.',
         headers: { 'Retry-After': '5' },
         cause: error,
       })
@@ -50,11 +51,9 @@ const asProblem = (error: unknown): unknown =>
 export interface Database {
   prisma: PrismaClient
   pool: pg.Pool
-  /** One prepared statement. Throws `unavailable` when the database is down. */
-  query<R extends pg.QueryResultRow>(name: string, text: string, values?: readonly unknown[]): Promise<R[]>
+  /** One statement; with a name it is prepared once per connection. Throws `unavailable` when the database is down. */
+  query<R extends pg.QueryResultRow>(name: string | undefined, text: string, values?: readonly unknown[]): Promise<R[]>
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
-  /** Rows by a server-side cursor, `size` at a time, on a connection of its own. */
-  cursor<R extends pg.QueryResultRow>(text: string, values: readonly unknown[], size: number): AsyncIterable<R[]>
   close(): Promise<void>
 }
 
@@ -64,6 +63,10 @@ export function openDatabase(url: string, { max = 10 }: { max?: number } = {}): 
     connectionString: url,
     max,
     connectionTimeoutMillis: 5_000,
+    // A server that froze, or a network that swallows, is noticed: nobody waits longer.
+    query_timeout: 20_000,
+    statement_timeout: 15_000,
+    keepAlive: true,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: false,
   })
@@ -80,7 +83,7 @@ export function openDatabase(url: string, { max = 10 }: { max?: number } = {}): 
     pool,
     async query(name, text, values = []) {
       try {
-        return (await pool.query({ name, text, values: [...values] })).rows
+        return (await pool.query({ ...(name !== undefined && { name }), text, values: [...values] })).rows
       } catch (error) {
         throw asProblem(error)
       }
@@ -90,27 +93,6 @@ export function openDatabase(url: string, { max = 10 }: { max?: number } = {}): 
         return await prisma.$transaction(run)
       } catch (error) {
         throw asProblem(error)
-      }
-    },
-    async *cursor(text, values, size) {
-      const client = await pool.connect().catch((error) => {
-        throw asProblem(error)
-      })
-      let broken: Error | undefined
-      try {
-        await client.query('BEGIN READ ONLY')
-        await client.query(`DECLARE rows NO SCROLL CURSOR FOR ${text}`, [...values])
-        for (;;) {
-          const { rows } = await client.query(`FETCH ${size} FROM rows`)
-          if (rows.length === 0) break
-          yield rows
-        }
-      } catch (error) {
-        broken = error instanceof Error ? error : new Error(String(error))
-        throw asProblem(error)
-      } finally {
-        if (!broken) await client.query('ROLLBACK')
-        client.release(broken)
       }
     },
     async close() {

@@ -52,6 +52,15 @@ CREATE TABLE "sessions" (
 );
 
 -- CreateTable
+CREATE TABLE "known_sign_ins" (
+    "mark" BYTEA NOT NULL,
+    "account_id" TEXT NOT NULL,
+    "last_at" TIMESTAMPTZ(3) NOT NULL,
+
+    CONSTRAINT "known_sign_ins_pkey" PRIMARY KEY ("mark")
+);
+
+-- CreateTable
 CREATE TABLE "agents" (
     "id" TEXT NOT NULL,
     "organisation_id" TEXT NOT NULL,
@@ -203,6 +212,7 @@ CREATE TABLE "content_rejections" (
 CREATE TABLE "tokens" (
     "id" TEXT NOT NULL,
     "agent_id" TEXT NOT NULL,
+    "limit_key" TEXT NOT NULL,
     "hash" BYTEA NOT NULL,
     "prefix" TEXT NOT NULL,
     "name" TEXT,
@@ -220,6 +230,7 @@ CREATE TABLE "tokens" (
 CREATE TABLE "rate_limit_refusals" (
     "id" TEXT NOT NULL,
     "token_id" TEXT NOT NULL,
+    "limit_key" TEXT NOT NULL,
     "at" TIMESTAMPTZ(3) NOT NULL,
     "request_class" TEXT NOT NULL,
     "limit" INTEGER NOT NULL,
@@ -249,6 +260,12 @@ CREATE INDEX "sessions_account_id_idx" ON "sessions"("account_id");
 
 -- CreateIndex
 CREATE INDEX "sessions_expires_at_idx" ON "sessions"("expires_at");
+
+-- CreateIndex
+CREATE INDEX "known_sign_ins_account_id_idx" ON "known_sign_ins"("account_id");
+
+-- CreateIndex
+CREATE INDEX "known_sign_ins_last_at_idx" ON "known_sign_ins"("last_at");
 
 -- CreateIndex
 CREATE INDEX "agents_organisation_id_idx" ON "agents"("organisation_id");
@@ -311,7 +328,10 @@ CREATE UNIQUE INDEX "tokens_prefix_key" ON "tokens"("prefix");
 CREATE INDEX "tokens_agent_id_created_at_id_idx" ON "tokens"("agent_id", "created_at", "id");
 
 -- CreateIndex
-CREATE INDEX "rate_limit_refusals_token_id_at_idx" ON "rate_limit_refusals"("token_id", "at");
+CREATE INDEX "rate_limit_refusals_limit_key_at_idx" ON "rate_limit_refusals"("limit_key", "at");
+
+-- CreateIndex
+CREATE INDEX "rate_limit_refusals_token_id_idx" ON "rate_limit_refusals"("token_id");
 
 -- CreateIndex
 CREATE INDEX "rate_limit_refusals_at_idx" ON "rate_limit_refusals"("at");
@@ -324,6 +344,9 @@ ALTER TABLE "accounts" ADD CONSTRAINT "accounts_organisation_id_fkey" FOREIGN KE
 
 -- AddForeignKey
 ALTER TABLE "sessions" ADD CONSTRAINT "sessions_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
+
+-- AddForeignKey
+ALTER TABLE "known_sign_ins" ADD CONSTRAINT "known_sign_ins_account_id_fkey" FOREIGN KEY ("account_id") REFERENCES "accounts"("id") ON DELETE CASCADE ON UPDATE CASCADE;
 
 -- AddForeignKey
 ALTER TABLE "agents" ADD CONSTRAINT "agents_organisation_id_fkey" FOREIGN KEY ("organisation_id") REFERENCES "organisations"("id") ON DELETE RESTRICT ON UPDATE CASCADE;
@@ -357,6 +380,7 @@ DECLARE
   made int := 0;
 BEGIN
   PERFORM pg_advisory_xact_lock(hashtext('audit_partitions'));
+  PERFORM set_config('lock_timeout', '200ms', true);
   FOR i IN 0..least(greatest(ahead, 0), 31) LOOP
     day := today + i;
     name := 'audit_entries_' || to_char(day, 'YYYYMMDD');
@@ -385,7 +409,8 @@ BEGIN
   IF NOT pg_try_advisory_xact_lock(hashtext('audit_partitions')) THEN
     RETURN 0;
   END IF;
-  PERFORM set_config('lock_timeout', '2s', true);
+  -- The drop waits for whoever reads; nobody who writes waits long behind it. It is tried again.
+  PERFORM set_config('lock_timeout', '200ms', true);
   FOR part IN
     SELECT c.relname AS name, c.oid::regclass AS id
       FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -431,3 +456,17 @@ ALTER TABLE rate_limit_windows SET UNLOGGED;
 CREATE INDEX agents_never_used_idx ON agents (created_at) WHERE first_used_at IS NULL AND owner_id IS NULL;
 CREATE INDEX tokens_revoked_at_idx ON tokens (revoked_at) WHERE revoked_at IS NOT NULL;
 CREATE INDEX tokens_expires_at_idx ON tokens (expires_at) WHERE expires_at IS NOT NULL;
+
+-- The tokens that a revocation by refusals takes, however often they were rotated before.
+CREATE INDEX tokens_limit_key_idx ON tokens (limit_key) WHERE revoked_at IS NULL;
+
+-- Removes deletion audit entries after their seven years, and nothing younger by the database's own clock.
+CREATE FUNCTION deletion_log_purge() RETURNS int LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+  gone int;
+BEGIN
+  DELETE FROM deletion_audit_log WHERE "timestamp" < now() - interval '7 years';
+  GET DIAGNOSTICS gone = ROW_COUNT;
+  RETURN gone;
+END $$;
+COMMENT ON FUNCTION deletion_log_purge() IS 'app';

@@ -1,0 +1,31 @@
+import { createHmac } from 'node:crypto'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { knownFor, normaliseEmail } from './rules.ts'
+
+/** From which networks accounts have signed in lately, kept as keyed hashes: from the table alone no network can be told. */
+export function knownSignIns(db: Database, markKey: () => Uint8Array) {
+  const markOf = (email: string, limitKey: string) =>
+    createHmac('sha256', markKey())
+      .update(`${normaliseEmail(email)}\0${limitKey}`)
+      .digest()
+
+  return {
+    /** Whether the account of this address signed in from there within 30 days. Takes one look, whether it exists or not. */
+    async has(email: string, limitKey: string, now: Date): Promise<boolean> {
+      const found = await db.query('known-sign-in', 'SELECT 1 FROM known_sign_ins WHERE mark = $1 AND last_at > $2', [
+        markOf(email, limitKey),
+        new Date(now.getTime() - knownFor),
+      ])
+      return found.length > 0
+    },
+    async note(tx: Transaction, account: { id: string; email: string }, limitKey: string, now: Date): Promise<void> {
+      const mark = markOf(account.email, limitKey)
+      await tx.knownSignIn.upsert({
+        where: { mark },
+        create: { mark, accountId: account.id, lastAt: now },
+        update: { accountId: account.id, lastAt: now },
+      })
+    },
+  }
+}
