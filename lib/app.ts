@@ -63,7 +63,9 @@ export interface AppOptions {
 
 /** Connects stores, builds the services, lists operations, jobs and holders. Opens no connection before the first request. */
 export function createApp({ env, clock = systemClock }: AppOptions) {
-  const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse')
+  const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse', {
+    isGuarded: env.NODE_ENV !== 'production',
+  })
   const secret = lazily(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))
   const origin = publicUrl(env)
   const ledger = fileLedger(env.KP_LEDGER_URL ?? `${env.KP_DATA_DIR}/erasures`)

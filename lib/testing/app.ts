@@ -31,6 +31,7 @@ export async function testApp(settings: Record<string, string> = {}, given?: Tes
   const database = given ?? (await testDatabase())
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-test-'))
   const env = readEnv({
+    NODE_ENV: 'test',
     DATABASE_URL: database.appUrl,
     KP_DATA_DIR: dataDir,
     KP_LIMITS: 'memory',

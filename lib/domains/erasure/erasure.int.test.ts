@@ -204,6 +204,39 @@ describe('verification', () => {
   })
 })
 
+describe('finishing', () => {
+  it('twice at once gives one receipt', async () => {
+    const { id, agent } = await contributed()
+    const receiptId = await halfErased(id, agent.id)
+    const finished = await Promise.all(Array.from({ length: 5 }, () => test.app.erasures.finish(receiptId)))
+    expect(new Set(finished.map(({ jws }) => jws)).size).toBe(1)
+  })
+
+  it('erases once more what came back under the plan’s own id, and only then says that nothing is left', async () => {
+    const { id, agent } = await contributed()
+    const receiptId = await halfErased(id, agent.id)
+    const { organisationId } = await test.db.prisma.agent.findUniqueOrThrow({ where: { id: agent.id } })
+    const tombstone = await test.db.prisma.erasedId.delete({ where: { id } })
+    await test.db.prisma.unit.create({
+      data: {
+        id,
+        type: 'ReasoningTrace',
+        agentId: agent.id,
+        organisationId,
+        visibility: 'network',
+        document: { id },
+        qualityScore: 0,
+        createdAt: new Date(),
+        updatedAt: new Date(),
+      },
+    })
+    await test.db.prisma.erasedId.create({ data: tombstone })
+    const receipt = await test.app.erasures.finish(receiptId)
+    expect(receipt.stores.map(({ residue }) => residue)).toEqual([0, 0])
+    expect(await test.db.prisma.unit.count({ where: { id } })).toBe(0)
+  })
+})
+
 describe('receipts', () => {
   it('name what is kept and what lingers, with dates', async () => {
     const { id, agent } = await contributed()

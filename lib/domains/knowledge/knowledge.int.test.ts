@@ -162,6 +162,12 @@ describe('what is refused', () => {
     expect((await test.fetch('GET', `/v1/knowledge/${unit}`, { token })).status).toBe(200)
     expect((await test.fetch('GET', `/v1/knowledge/${unit}`, { token: stranger.token })).status).toBe(404)
     expect(await unitsOf(id)).toBe(1)
+    // An hour later the refusals are forgotten, by the count and by the job.
+    test.clock.advance(61 * 60_000)
+    expect((await contribute(trace(), token)).json.warnings).toBeUndefined()
+    for (const job of test.app.jobs.filter(({ name }) => name === 'knowledge.forget-rejections'))
+      await job.execute(test.app.gate, {})
+    expect(await test.db.prisma.contentRejection.count({ where: { agentId: id } })).toBe(0)
   })
 })
 

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -57,8 +58,18 @@ export interface Database {
   close(): Promise<void>
 }
 
-/** Opens nothing until the first query. `max` bounds the connections of this process. */
-export function openDatabase(url: string, { max = 10 }: { max?: number } = {}): Database {
+export interface DatabaseOptions {
+  /** Connections of this process at most. */
+  max?: number
+  /**
+   * Throws where code inside a transaction asks for a second connection: as many such requests as there are connections would wait for
+   * each other. For development and tests.
+   */
+  isGuarded?: boolean
+}
+
+/** Opens nothing until the first query. */
+export function openDatabase(url: string, { max = 10, isGuarded = false }: DatabaseOptions = {}): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -73,6 +84,7 @@ export function openDatabase(url: string, { max = 10 }: { max?: number } = {}): 
   // An idle connection that the server ends is no error of ours: the pool opens another.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
+  const inTransaction = new AsyncLocalStorage<boolean>()
   const prisma = new PrismaClient({
     adapter: new PrismaPg(pool),
     transactionOptions: { maxWait: 5_000, timeout: 15_000 },
@@ -82,6 +94,8 @@ export function openDatabase(url: string, { max = 10 }: { max?: number } = {}): 
     prisma,
     pool,
     async query(name, text, values = []) {
+      if (isGuarded && inTransaction.getStore())
+        throw new Error(`"${name ?? text}" asks for a second connection inside a transaction`)
       try {
         return (await pool.query({ ...(name !== undefined && { name }), text, values: [...values] })).rows
       } catch (error) {
@@ -90,7 +104,7 @@ export function openDatabase(url: string, { max = 10 }: { max?: number } = {}): 
     },
     async transaction(run) {
       try {
-        return await prisma.$transaction(run)
+        return await prisma.$transaction((tx) => (isGuarded ? inTransaction.run(true, () => run(tx)) : run(tx)))
       } catch (error) {
         throw asProblem(error)
       }
