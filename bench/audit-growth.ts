@@ -101,15 +101,21 @@ interface Side {
 async function openSide(scope: AsyncDisposableStack, installation: Installation, spread?: Spread): Promise<Side> {
   const { url } = await startFront(scope, installation.env)
   const agent = await registerAgent(url, installation)
-  if (spread) await fill(installation, spread)
-  await withConnection(installation.ownerUrl, (owner) =>
-    owner.query('VACUUM (ANALYZE)').then(() => owner.query('CHECKPOINT')),
-  )
   const targets = {
     'GET /v1/knowledge/{id}': readTarget(url, agent),
     'POST /v1/knowledge': contributeTarget(url, agent),
   }
-  for (const operation of operations) await load(targets[operation], WARM_UP)
+  const warmUp = async () => {
+    for (const operation of operations) await load(targets[operation], WARM_UP)
+  }
+  // First, so that ANALYZE sees thousands of units: plans made for a table of one row would read all of it.
+  await warmUp()
+  if (spread) await fill(installation, spread)
+  await withConnection(installation.ownerUrl, async (owner) => {
+    await owner.query('VACUUM (ANALYZE)')
+    await owner.query('CHECKPOINT')
+  })
+  await warmUp()
   return { installation, agent, targets }
 }
 

@@ -11,8 +11,8 @@ test('the front page’s commands lead from nothing to a receipt that was checke
     const lines = step.replaceAll('\\\n', ' ').split('\n')
     return lines
       .map((line, index) => {
-        const [npm, script, kp, dashes, ...words] = line.trim().split(/\s+/)
-        expect([npm, script, kp, dashes]).toEqual(['npm', 'run', 'kp', '--'])
+        const [npm, script, silent, kp, dashes, ...words] = line.trim().split(/\s+/)
+        expect([npm, script, silent, kp, dashes]).toEqual(['npm', 'run', '--silent', 'kp', '--'])
         const made = spawnSync(process.execPath, ['bin/kp.ts', ...words, ...(index === 0 ? more : [])], {
           encoding: 'utf8',
           env: { ...process.env, XDG_CONFIG_HOME: home, NO_COLOR: '1' },

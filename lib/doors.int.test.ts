@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import type { RouteHandler } from '#lib/http/route.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -86,6 +87,72 @@ describe('the two doors', () => {
     expect((await test.fetch('GET', `/v1/knowledge/${id}`, { token })).status).toBe(410)
     const log = await ask('GET', '/v1/audit/export?format=csv', '/v1/audit/export')
     expect((await log.text()).split('\r\n')[0]).toBe('id,timestamp,action,agentId,resourceType,resourceId,ip,details')
+  })
+})
+
+/** Ids that somebody makes up: as they stand in a path, and decoded by the front or by Next. */
+const madeUp = [
+  '%00',
+  'a%00b',
+  '%FF',
+  '%ED%A0%80',
+  '%',
+  'x'.repeat(5_000),
+  '..%2f..',
+  "'",
+  '%27%3B--',
+  '%F0%9F%8C%8A',
+  '%20',
+]
+
+const refusals = [400, 403, 404, 422]
+
+describe('an id that nobody gave', () => {
+  it('is refused by every operation with a path of its own, through both doors, and is no fault of ours', async () => {
+    const { token } = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise' })
+    const { cookie } = await signedIn(test, 'admin')
+    const withParams = test.app.useCases.filter(({ operation }) => operation.params)
+    expect(withParams.length).toBeGreaterThan(5)
+    for (const { operation } of withParams)
+      for (const id of madeUp) {
+        const method = operation.method.toUpperCase()
+        const path = operation.path.replaceAll(/\{\w+\}/g, id)
+        const body = operation.body ? '{}' : undefined
+        for (const who of [{ token }, { cookie }]) {
+          const { status } = await test.fetch(method, path, { ...who, body })
+          expect(refusals, `${operation.id} of ${id.slice(0, 20)}`).toContain(status)
+        }
+        const handler = (await door(operation.path))[method]
+        const headers = { Cookie: cookie, Origin: 'http://localhost:3000', 'Content-Type': 'application/json' }
+        const request = new Request('http://localhost/', { method, headers, ...(body !== undefined && { body }) })
+        const viaNext = await handler?.(request, { params: Promise.resolve({ id }) })
+        expect(refusals, `${operation.id} of ${id.slice(0, 20)}, by Next`).toContain(viaNext?.status)
+      }
+  })
+
+  it('is refused by its form, where it has one', async () => {
+    const { cookie } = await signedIn(test, 'person')
+    const told = await test.fetch('DELETE', '/api/sessions/%00', { cookie })
+    expect([told.status, told.json.code, told.json.issues[0].path]).toEqual([422, 'invalid', ['params', 'id']])
+  })
+
+  it('is refused in every query, and so is a text that no column takes', async () => {
+    const { token } = await issuedAgent(test, ['read', 'write', 'admin'], { tier: 'enterprise' })
+    for (const { operation } of test.app.useCases)
+      for (const name of Object.keys(operation.query?.shape ?? {}))
+        for (const value of madeUp) {
+          const path = `${operation.path.replaceAll(/\{\w+\}/g, 'x')}?${name}=${value}`
+          const { status } = await test.fetch(operation.method.toUpperCase(), path, { token })
+          expect([200, ...refusals], `${operation.id}?${name}=${value.slice(0, 20)}`).toContain(status)
+        }
+  })
+})
+
+describe('the address of a page', () => {
+  it('is refused when its escapes are no UTF-8, before Next sees it', async () => {
+    const [bad, good] = [await test.fetch('GET', '/receipts/%FF'), await test.fetch('GET', '/receipts/%E2%9C%93?q=%FF')]
+    expect([bad.status, bad.json.code]).toEqual([400, 'bad_request'])
+    expect([good.status, good.text]).toEqual([404, 'a page'])
   })
 })
 

@@ -4,7 +4,7 @@ import { CodeBlock } from '#components/ui/code-block.tsx'
 /** The three commands that take a newcomer from nothing to a receipt that was checked. */
 export function Steps({ url, isDefault }: { url: string; isDefault: boolean }) {
   const t = useTranslations('home.steps')
-  const kp = 'npm run kp --'
+  const kp = 'npm run --silent kp --'
   const steps = [
     { name: 'register', code: `${kp} register${isDefault ? '' : ` --url ${url}`}` },
     { name: 'contribute', code: `${kp} contribute docs/examples/trace.json` },

@@ -106,7 +106,7 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
       </Section>
       <Section id="verify" title={t('verify')} lead={t('verifyLead')}>
         <CodeBlock
-          code={`npm run kp -- receipts get ${receipt.receipt_id} \\\n  --output receipt.json\nnpm run kp -- receipts verify receipt.json`}
+          code={`npm run --silent kp -- receipts get ${receipt.receipt_id} \\\n  --output receipt.json\nnpm run --silent kp -- receipts verify receipt.json`}
           what={t('command')}
         />
         <p>

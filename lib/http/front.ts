@@ -23,6 +23,16 @@ const methods: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 /** Bytes of a form of the console, the largest there is. */
 const largestForm = 64 * 1024
 
+/** Whether the escapes of a path are UTF-8; Next takes one where they are not for a fault of its own. */
+function isDecodable(path: string): boolean {
+  try {
+    decodeURIComponent(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
 const unknown = operation({
   id: 'unknown',
   method: 'get',
@@ -107,10 +117,13 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
       return send(response, await handle(useCase, doorRequest(request), { params, address }), isHead)
     }
-    if (isApi(url.split('?', 1)[0] ?? '/'))
+    const [path = '/'] = url.split('?', 1)
+    if (isApi(path))
       return send(response, await handle(nobody(url), doorRequest(request), { params: {}, address }), isHead)
-    const tooMuch = refusedBody(request)
-    if (tooMuch) return send(response, tooMuch, isHead)
+    const refused = isDecodable(path)
+      ? refusedBody(request)
+      : refusal(new Problem('bad_request', 'The escapes in the address are not UTF-8.'), 'page', newId('req'), {})
+    if (refused) return send(response, refused, isHead)
     return clientAddresses.run(address, () => pages(request, response))
   }
 }

@@ -31,6 +31,15 @@ export function toResponse({ status, headers, body }: DoorAnswer): Response {
   return new Response(content, { status, headers })
 }
 
+/** Text whose escapes are no UTF-8 stays as it came: the operation's own form refuses it. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
 /** Next's door. Behind plain Next the socket is not known, so every client without a token shares one window. */
 export const createRoute =
   (handle: Handle) =>
@@ -38,7 +47,7 @@ export const createRoute =
   async (request, { params }) => {
     const named = Object.entries((await params) ?? {}).map(([name, value]) => [
       name,
-      Array.isArray(value) ? value.join('/') : decodeURIComponent(value),
+      Array.isArray(value) ? value.join('/') : decoded(value),
     ])
     return toResponse(
       await handle(useCase, request, {

@@ -51,7 +51,10 @@ describe('registering', () => {
   test('is exempt from limits, and is audited without the key', async () => {
     const made = await registered({ agent_id: 'careful-one', name: 'Careful' })
     const entries = await rows(`SELECT * FROM audit_entries WHERE resource_id = 'careful-one'`)
-    expect(entries).toMatchObject([{ action: 'create', agent_id: 'anonymous', resource_type: 'agent' }])
+    const [token] = await rows(`SELECT id FROM tokens WHERE agent_id = 'careful-one'`)
+    expect(entries).toMatchObject([
+      { action: 'create', agent_id: 'anonymous', resource_type: 'agent', details: { token_id: token?.id } },
+    ])
     expect(JSON.stringify(entries)).not.toContain(made.api_key.slice(11))
   })
 
@@ -165,6 +168,11 @@ describe('an agent_id in use', () => {
       { name: null },
     ])
     expect(await agentRow(owner.id)).toEqual({ ...before, first_used_at: app.clock.now() })
+    // No agent was made, and the log does not say so.
+    const [token] = await rows(`SELECT id FROM tokens WHERE agent_id = $1 AND name = 'second'`, owner.id)
+    expect(await rows(`SELECT * FROM audit_entries WHERE agent_id = $1 AND action = 'create'`, owner.id)).toMatchObject(
+      [{ resource_type: 'token', resource_id: token?.id, details: { agent_id: owner.id, is_new: false } }],
+    )
     expect((await app.fetch('GET', '/v1/auth/me', { token: more.api_key })).status).toBe(200)
   })
 

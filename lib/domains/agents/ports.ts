@@ -3,6 +3,7 @@ import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { LawfulBasis, Notice, RegistrationMode } from './rules.ts'
 
 export interface IssuedToken {
+  id: string
   key: string
   prefix: string
   createdAt: Date

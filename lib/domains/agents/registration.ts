@@ -131,7 +131,13 @@ export function agentRegistration(ports: AgentPorts) {
           `Use it within 24 hours, or the agent is removed again. What is done with your data: ${notice.url}`,
         ),
         resourceId: id,
-        details: { token_id: token.id, scopes, tier, is_new: true, ...(inviteId !== undefined && { invite: inviteId }) },
+        details: {
+          token_id: token.id,
+          scopes,
+          tier,
+          is_new: true,
+          ...(inviteId !== undefined && { invite: inviteId }),
+        },
       }
     }),
   }

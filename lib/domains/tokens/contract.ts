@@ -131,7 +131,7 @@ export const createToken = operation({
   path: '/v1/auth/tokens',
   summary: 'Create a token',
   description:
-    'The key is shown once. A token gives no scope that it lacks and no longer life than its own; a person gives `read` and `write`. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise).',
+    'The key is shown once. A token gives no scope that it lacks and no longer life than its own; a person gives `read` and `write`. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise); one made within the last minute counts even if it ended.',
   permission: 'tokens:self',
   audit: { action: 'create', ...resource },
   limit: 'write',
@@ -175,7 +175,7 @@ export const rotateToken = operation({
   path: '/v1/auth/tokens/{id}/rotate',
   summary: 'Replace a token by a new key',
   description:
-    'The new token has the name, the scopes and the expiry of the old one, which works until the overlap ends: not at all any more with `0s`. A token is rotated once.',
+    'The new token has the name, the scopes and the expiry of the old one, which works until the overlap ends: not at all any more with `0s`. Both count in the same limits. A token is rotated once.',
   permission: 'tokens:self',
   audit: { action: 'update', ...resource },
   limit: 'write',

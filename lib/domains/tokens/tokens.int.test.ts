@@ -98,6 +98,8 @@ describe('a token', () => {
   test.each([
     [{ expires_at: '2020-01-01T00:00:00Z' }, 'expires_at'],
     [{ expires_at: 'tomorrow' }, 'expires_at'],
+    // The year 10000 in UTC, which no answer could show.
+    [{ expires_at: '9999-12-31T23:59:59-23:00' }, 'expires_at'],
     [{ expires_at: '2999-01-01T00:00:00Z', expires_in_days: 1 }, 'expires_in_days'],
     [{ expires_in_days: 0 }, 'expires_in_days'],
     [{ expires_in_days: 1e9 }, 'expires_in_days'],
@@ -343,26 +345,46 @@ describe('rotation', () => {
     }
   })
 
-  test('does not save a token that a 429 revokes at the same moment', async () => {
-    const agent = await issuedAgent(app, ['read'])
-    const victim = await created({ token: agent.token })
-    const other = await app.db.pool.connect()
-    try {
-      await other.query('BEGIN')
-      await other.query(`UPDATE tokens SET revoked_at = $2, revoked_reason = 'rate_limit' WHERE id = $1`, [
-        victim.id,
-        app.clock.now(),
-      ])
-      const asked = rotate(victim.id, { token: agent.token })
-      const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-      await expect.poll(async () => (await rows(waiting)).length, { timeout: 10_000 }).toBe(1)
-      await other.query('COMMIT')
-      expect((await asked).status).toBe(409)
-    } finally {
-      other.release()
+  test('waits for a 429 that revokes, and a 429 for it: no new token slips past', async () => {
+    for (const isRotationFirst of [true, false]) {
+      const agent = await issuedAgent(app, ['read'])
+      const victim = await created({ token: agent.token })
+      await refuse(victim.id)
+      await refuse(victim.id)
+      const holding = await app.db.pool.connect()
+      const steps = [
+        () => rotate(victim.id, { token: agent.token, body: { overlap: '1h' } }),
+        () => refuse(victim.id),
+      ] as const
+      const begun: Promise<unknown>[] = []
+      try {
+        await holding.query('BEGIN')
+        await holding.query('SELECT 1 FROM agents WHERE id = $1 FOR NO KEY UPDATE', [agent.id])
+        for (const step of isRotationFirst ? steps : steps.toReversed()) {
+          begun.push(step())
+          const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+          await expect.poll(async () => (await rows(waiting)).length, { timeout: 10_000 }).toBe(begun.length)
+        }
+        await holding.query('COMMIT')
+      } finally {
+        holding.release()
+      }
+      expect(await Promise.all(begun)).toMatchObject(
+        isRotationFirst ? [{ status: 201 }, true] : [true, { status: 409 }],
+      )
+      expect(await rows('SELECT 1 FROM tokens WHERE limit_key = $1', victim.id)).toHaveLength(isRotationFirst ? 2 : 1)
+      expect(await active(agent.id)).toBe(1)
+      expect((await me(agent.token)).status).toBe(200)
     }
-    expect(await tokenRow(victim.id)).toMatchObject({ revoked_reason: 'rate_limit' })
-    expect(await active(agent.id)).toBe(1)
+  })
+
+  test('has no part in the Idempotency-Keys of the token before', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const headers = { 'Idempotency-Key': 'one' }
+    const first = await created({ token: agent.token, body: { name: 'first' }, headers })
+    const next = await rotated(agent.tokenId, { token: agent.token })
+    const second = await created({ token: next.api_key, body: { name: 'second' }, headers })
+    expect(second.id).not.toBe(first.id)
   })
 
   test('is refused for a revoked and an expired token', async () => {
@@ -391,8 +413,8 @@ describe('how many tokens an agent may have', () => {
     const agent = await issuedAgent(app, ['read'], { tier })
     // All but the last few are put there by hand: making a hundred would end at the writes per minute.
     await rows(
-      `INSERT INTO tokens (id, agent_id, hash, prefix, scopes, created_at)
-       SELECT $1 || '_' || n, $1, sha256(($1 || n)::bytea), 'x' || substr(md5($1 || n), 1, 10), '{read}', $2 FROM generate_series(1, $3::int - 4) n`,
+      `INSERT INTO tokens (id, agent_id, limit_key, hash, prefix, scopes, created_at)
+       SELECT $1 || '_' || n, $1, $1 || '_' || n, sha256(($1 || n)::bytea), 'x' || substr(md5($1 || n), 1, 10), '{read}', $2 FROM generate_series(1, $3::int - 4) n`,
       agent.id,
       app.clock.now(),
       most,
@@ -426,6 +448,77 @@ describe('how many tokens an agent may have', () => {
   })
 })
 
+describe('windows', () => {
+  const write = async (token: string, times: number) =>
+    Promise.all(Array.from({ length: times }, () => app.fetch('DELETE', '/v1/auth/tokens/tok_none', { token })))
+  const letThrough = (told: { status: number }[]) => told.filter(({ status }) => status === 404).length
+
+  test.each(['0s', '1h'] as const)('are not multiplied by rotating, with an overlap of %s', async (overlap) => {
+    const agent = await issuedAgent(app, ['read', 'write'])
+    let { tokenId: id, token } = agent
+    const keys = [token]
+    let allowed = 0
+    for (let round = 0; round < 3; round++) {
+      allowed += letThrough(await write(token, 5))
+      const made = await rotated(id, { token, body: { overlap } })
+      id = made.id
+      token = made.api_key
+      keys.push(token)
+    }
+    allowed += letThrough(await write(token, 13))
+    // Thirty writes for the four tokens together; each of the three rotations was one.
+    expect(allowed).toBe(27)
+    expect((await rotate(id, { token, body: { overlap } })).status).toBe(429)
+    expect(await rows('SELECT 1 FROM tokens WHERE agent_id = $1', agent.id)).toHaveLength(4)
+    const left = []
+    for (const key of overlap === '0s' ? [token] : keys) left.push((await me(key)).headers.get('x-ratelimit-remaining'))
+    expect(left).toEqual(overlap === '0s' ? ['299'] : ['299', '298', '297', '296'])
+  })
+
+  test('are not multiplied by creating and revoking: within a minute as many as the tier has tokens', async () => {
+    const agent = await issuedAgent(app, ['read', 'write'])
+    const keys = [agent.tokenId]
+    const again = async () => {
+      const told = await create({ token: agent.token, body: { scopes: ['read', 'write'] } })
+      if (told.status !== 201) return told.status
+      const made = createToken.output.parse(told.json).data
+      keys.push(made.id)
+      expect(letThrough(await write(made.api_key, 1))).toBe(1)
+      expect((await revoke(made.id, { token: agent.token })).status).toBe(204)
+      return told.status
+    }
+    for (let n = 0; n < 4; n++) expect(await again()).toBe(201)
+    expect(await active(agent.id)).toBe(1)
+    const told = await create({ token: agent.token })
+    expect([told.status, told.json.code]).toEqual([409, 'conflict'])
+    expect(told.json.detail).toContain('within the last minute')
+    // By registering once more, and for the operator's own hand, it is the same.
+    const register = { token: agent.token, body: { agent_id: agent.id } }
+    expect((await app.fetch('POST', '/v1/auth/register', register)).status).toBe(409)
+    // A rotation opens no window, so it is not held up.
+    const next = await rotated(agent.tokenId, { token: agent.token })
+    expect(await create({ token: next.api_key })).toMatchObject({ status: 409 })
+
+    app.clock.advance(minute - 1)
+    expect((await create({ token: next.api_key })).status).toBe(409)
+    app.clock.advance(1)
+    expect((await create({ token: next.api_key })).status).toBe(201)
+    expect(new Set(keys).size).toBe(5)
+  })
+
+  test('are counted once for a token and its successors, so that rotating costs no place', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    let { tokenId: id, token } = agent
+    for (let n = 0; n < 6; n++) {
+      const made = await rotated(id, { token })
+      id = made.id
+      token = made.api_key
+    }
+    for (let n = 0; n < 4; n++) await created({ token })
+    expect((await create({ token })).status).toBe(409)
+  })
+})
+
 describe('429s', () => {
   test('the third within an hour revokes, with evidence, an audit entry and a mail to the owner', async () => {
     const owner = await signedIn(app)
@@ -447,6 +540,66 @@ describe('429s', () => {
     expect(mails).toMatchObject([{ payload: { kind: 'token-revoked', keyPrefix: agent.token.slice(0, 11) } }])
     expect(await refuse(agent.tokenId)).toBe(false)
     expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE token_id = $1', agent.tokenId)).toHaveLength(3)
+  })
+
+  test('of a token and its successors by rotation add up, and revoke whichever of them still work', async () => {
+    const owner = await signedIn(app)
+    const agent = await issuedAgent(app, ['read'], { owner })
+    const sibling = await created({ token: agent.token })
+    const first = await created({ token: agent.token })
+    expect(await refuse(first.id)).toBe(false)
+    const second = await rotated(first.id, { token: agent.token })
+    expect(await refuse(second.id)).toBe(false)
+    const third = await rotated(second.id, { token: agent.token, body: { overlap: '24h' } })
+    expect((await me(second.api_key)).status).toBe(200)
+    app.clock.advance(1)
+    expect(await refuse(third.id)).toBe(true)
+    for (const { api_key } of [first, second, third])
+      expect((await me(api_key)).json.code, 'of one limit key').toBe('token_revoked')
+    for (const token of [agent.token, sibling.api_key]) expect((await me(token)).status).toBe(200)
+
+    const reasons = await rows(
+      'SELECT id, revoked_reason FROM tokens WHERE limit_key = $1 ORDER BY created_at, revoked_at',
+      first.id,
+    )
+    expect(Object.fromEntries(reasons.map((row) => [row.id, row.revoked_reason]))).toEqual({
+      [first.id]: 'rotation',
+      [second.id]: 'rate_limit',
+      [third.id]: 'rate_limit',
+    })
+    const evidence = await rows('SELECT token_id FROM rate_limit_refusals WHERE limit_key = $1', first.id)
+    expect(new Set(evidence.map((row) => row.token_id))).toEqual(new Set([first.id, second.id, third.id]))
+    const entries = await rows(
+      `SELECT resource_id, details FROM audit_entries WHERE agent_id = 'system:rate-limit' AND details ->> 'received_by' = $1`,
+      third.id,
+    )
+    expect(new Set(entries.map((entry) => entry.resource_id))).toEqual(new Set([second.id, third.id]))
+    for (const { details } of entries) expect(details).toMatchObject({ agent_id: agent.id, refusals: 3 })
+    const mails = await rows(
+      `SELECT payload ->> 'keyPrefix' AS prefix FROM graphile_worker._private_jobs WHERE payload ->> 'accountId' = $1`,
+      owner.accountId,
+    )
+    expect(new Set(mails.map(({ prefix }) => prefix))).toEqual(new Set([second.key_prefix, third.key_prefix]))
+  })
+
+  test('that a token received just before it was rotated away still count', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const next = await rotated(agent.tokenId, { token: agent.token })
+    expect([await refuse(agent.tokenId), await refuse(agent.tokenId)]).toEqual([false, false])
+    expect(await refuse(agent.tokenId)).toBe(true)
+    expect((await me(next.api_key)).json.code).toBe('token_revoked')
+    expect(await tokenRow(agent.tokenId)).toMatchObject({ revoked_reason: 'rotation' })
+  })
+
+  test('over rotations at once are counted exactly', async () => {
+    const agent = await issuedAgent(app, ['read'])
+    const next = await rotated(agent.tokenId, { token: agent.token, body: { overlap: '1h' } })
+    const last = await rotated(next.id, { token: next.api_key, body: { overlap: '1h' } })
+    const ids = [agent.tokenId, next.id, last.id]
+    const kept = await Promise.all(Array.from({ length: 12 }, (_, n) => refuse(ids[n % 3] ?? '')))
+    expect(kept.filter(Boolean)).toHaveLength(1)
+    expect(await rows('SELECT 1 FROM rate_limit_refusals WHERE limit_key = $1', agent.tokenId)).toHaveLength(3)
+    expect(await active(agent.id)).toBe(0)
   })
 
   test('that lie an hour apart do not add up', async () => {
