@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import type { DoorRequest } from '#lib/http/door.ts'
@@ -71,7 +72,9 @@ async function plansOf(installation: Installation, agent: Agent): Promise<Map<st
     await ask(app.knowledge.read, { id: agent.unitId })
     await ask(app.knowledge.contribute, {}, trace)
     const plans = new Map<string, string>()
-    const clients = await Promise.all(Array.from({ length: app.db.pool.totalCount }, () => app.db.pool.connect()))
+    const { pool } = app.db
+    while (pool.idleCount < pool.totalCount) await delay(10) // what still works would be passed over for a new connection
+    const clients = await Promise.all(Array.from({ length: pool.totalCount }, () => pool.connect()))
     for (const client of clients) {
       const { rows } = await client.query<{ name: string; statement: string }>(
         `SELECT name, statement FROM pg_prepared_statements WHERE statement NOT LIKE 'UPDATE tokens%'`,

@@ -119,7 +119,12 @@ test('a receipt is read by whoever has its address, and by nobody else', async (
 test('the reference is filtered by its address, and each code has its place', async ({ page }) => {
   await page.goto('/docs/api')
   const all = await page.getByRole('article').count()
-  await page.keyboard.press('/')
+  const filter = page.getByRole('searchbox').or(page.getByRole('textbox'))
+  // The key works once the page is alive.
+  await expect(async () => {
+    await page.keyboard.press('/')
+    await expect(filter).toBeFocused({ timeout: 500 })
+  }).toPass()
   await page.keyboard.type('receipt')
   await expect(page).toHaveURL('/docs/api?q=receipt')
   await expect(page.getByText(/^\d+ of \d+ operations have all these words\.$/)).toBeVisible()

@@ -44,8 +44,7 @@ export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents): Limiter 
     points: UNREACHABLE,
     duration: WINDOW_SECONDS,
   })
-  const ignore = () => {} // an idle connection that breaks would end the process; the next statement tells
-  pool.on('error', ignore)
+  pool.on('error', () => {}) // an idle connection that breaks would end the process; the next statement tells
   return withFallback(
     {
       store: 'postgres',
@@ -55,9 +54,8 @@ export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents): Limiter 
         return found ? standingOf(found) : undefined
       },
       reset() {},
-      async close() {
-        pool.off('error', ignore)
-      },
+      // The pool is the caller's, and so is its end; until then its connections may still break.
+      async close() {},
     },
     events,
   )

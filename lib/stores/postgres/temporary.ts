@@ -41,7 +41,7 @@ export async function startTemporary({ isDurable = false } = {}): Promise<Embedd
   chmodSync(home, 0o755) // the server's account has to pass; what is inside is closed to others
   const remove = () => rmSync(home, { recursive: true, force: true })
   try {
-    const tune = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+    const tune = isDurable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
     const database = await startEmbedded(home, { tune })
     return { ...database, stop: () => database.stop().finally(remove) }
   } catch (error) {
