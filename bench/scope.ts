@@ -1,6 +1,6 @@
 const scopes = new Set<AsyncDisposableStack>()
 
-/** Does the work with a stack for what it starts: all of it is ended, last first, however the work ends, and on Ctrl-C. */
+/** Does the work with a stack for what it starts: all of it is ended, last first, however the work or the process ends. */
 export async function withScope<T>(work: (scope: AsyncDisposableStack) => Promise<T>): Promise<T> {
   const scope = new AsyncDisposableStack()
   scopes.add(scope)
@@ -12,8 +12,12 @@ export async function withScope<T>(work: (scope: AsyncDisposableStack) => Promis
   }
 }
 
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(signal, async () => {
-    for (const scope of scopes) await scope.disposeAsync()
-    process.exit(130)
-  })
+async function endEarly(status: number): Promise<void> {
+  for (const scope of scopes) await scope.disposeAsync()
+  process.exit(status)
+}
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => endEarly(130))
+process.once('uncaughtException', (error) => {
+  console.error(error)
+  return endEarly(1)
+})

@@ -1,6 +1,7 @@
 import { hashKey, isKey } from '#lib/domains/tokens/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { sharedQuestion } from '#lib/kernel/shared-question.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { TokenRow } from './actor.ts'
 
@@ -24,28 +25,13 @@ export interface TokenLookup {
  * requests that arrive while a question is under way share the next.
  */
 export function tokenLookup(db: Database, clock: Clock): TokenLookup {
-  type Waiting = { hash: Buffer; found: (row: TokenRow | undefined) => void; failed: (error: unknown) => void }
-  const waiting: Waiting[] = []
-  let asking = 0
+  const lookUp = sharedQuestion<Buffer, TokenRow | undefined>(async (hashes) => {
+    const rows = await db.query<TokenRow & { hash: Buffer }>('token-lookup', selectTokens, [hashes])
+    const byHash = new Map(rows.map((row) => [row.hash.toString('latin1'), row]))
+    return hashes.map((hash) => byHash.get(hash.toString('latin1')))
+  })
   let uses = new Map<string, Date>()
   const timer = setInterval(() => void flushUses().catch(() => {}), usesEvery).unref()
-
-  async function ask(): Promise<void> {
-    asking++
-    while (waiting.length > 0) {
-      const group = waiting.splice(0, 500)
-      try {
-        const rows = await db.query<TokenRow & { hash: Buffer }>('token-lookup', selectTokens, [
-          group.map(({ hash }) => hash),
-        ])
-        const byHash = new Map(rows.map((row) => [row.hash.toString('base64'), row]))
-        for (const { hash, found } of group) found(byHash.get(hash.toString('base64')))
-      } catch (error) {
-        for (const { failed } of group) failed(error)
-      }
-    }
-    asking--
-  }
 
   async function flushUses(): Promise<void> {
     if (uses.size === 0) return
@@ -81,11 +67,7 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
           detail: 'This is not a KnowledgePulse token (a character is missing or wrong).',
           headers: challenge('invalid_token'),
         })
-      const row = await new Promise<TokenRow | undefined>((found, failed) => {
-        waiting.push({ hash: hashKey(key), found, failed })
-        // Two questions at once at most; the rest gather.
-        if (asking < 2) void ask()
-      })
+      const row = await lookUp(hashKey(key))
       const now = clock.now()
       if (!row) throw unknown()
       if (row.revoked_at)

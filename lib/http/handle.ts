@@ -1,11 +1,10 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash, createHmac, randomUUID } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
 import type { Caller } from '#lib/access/actor.ts'
 import { limitHeaders } from '#lib/access/limit-headers.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
 import type { Context, GatePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import { newId } from '#lib/kernel/ids.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
@@ -124,7 +123,7 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
   const answer: Handle = async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
-    const requestId = sent !== null && requestIdForm.test(sent) ? sent : newId('req')
+    const requestId = sent !== null && requestIdForm.test(sent) ? sent : `req_${randomUUID()}`
     const common: Record<string, string> = {
       'KP-Schema-Version': 'v1',
       'X-Request-Id': requestId,

@@ -3,10 +3,15 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
 
+/** A unit as it is stored: it was checked against {@link Unit} on its way in, so it is not walked through again on its way out. */
+const StoredDocument = z
+  .custom<Unit>((value) => typeof value === 'object' && value !== null)
+  .meta({ $ref: '#/components/schemas/UnitInput' })
+
 export const StoredUnit = z
   .strictObject({
     id: UnitId,
-    unit: Unit,
+    unit: StoredDocument,
     visibility: z.enum(visibilities),
     quality_score: z.number().meta({ description: 'The registry’s own, 0–1' }),
     created_at: z.iso.datetime(),

@@ -3,6 +3,7 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
+import { sharedQuestion } from '#lib/kernel/shared-question.ts'
 import { mutation, read, statement } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { contributeUnit, eraseUnit, readUnit } from './contract.ts'
@@ -45,11 +46,20 @@ const columns = 'u.id, u.document, u.visibility, u.quality_score, u.version, u.c
 
 /**
  * Who sees a unit: its author and the author's owner always; others what is org or network, neither held for review nor its author's
- * processing restricted. $2: the reader's agents, $3: organisation, $4: admin (who sees nothing private of others).
+ * processing restricted; an admin nothing private of others. Many readers' questions at once, each with its own rights.
  */
-const selectVisible = `SELECT ${columns} FROM units u WHERE u.id = $1 AND (u.agent_id = ANY($2::text[]) OR (
-  (u.visibility = 'network' OR (u.visibility = 'org' AND (u.organisation_id = $3 OR $4)))
-  AND u.quarantined_at IS NULL AND NOT EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id)))`
+const selectVisible = `SELECT q.n, ${columns}
+  FROM json_to_recordset($1::json) AS q(n int, id text, agents text[], organisation text, admin boolean)
+  JOIN units u ON u.id = q.id AND (u.agent_id = ANY(q.agents) OR (
+    (u.visibility = 'network' OR (u.visibility = 'org' AND (u.organisation_id = q.organisation OR q.admin)))
+    AND u.quarantined_at IS NULL AND NOT EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id)))`
+
+interface Reading {
+  id: string
+  agents: readonly string[]
+  organisation: string | undefined
+  admin: boolean
+}
 
 /** The author's agent and organisation are the token's; the count of refused contributions decides on quarantine. */
 const insertUnit = `done AS (
@@ -86,6 +96,14 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
           headers: { Link: `</v1/receipts/${receiptId}>; rel="related"` },
         })
   }
+
+  const visible = sharedQuestion<Reading, UnitRow | undefined>(async (readings) => {
+    const asked = JSON.stringify(readings.map((reading, n) => ({ n, ...reading })))
+    const byNumber = new Map(
+      (await db.query<UnitRow & { n: number }>('read-unit', selectVisible, [asked])).map((row) => [row.n, row]),
+    )
+    return readings.map((_, n) => byNumber.get(n))
+  })
 
   return {
     contribute: statement(contributeUnit, async (ctx, { body }) => {
@@ -170,7 +188,7 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
 
     read: read(readUnit, async (ctx, { params: { id } }) => {
       const { agents, organisationId, isAdmin } = ctx.actor
-      const [row] = await db.query<UnitRow>('read-unit', selectVisible, [id, agents, organisationId ?? null, isAdmin])
+      const row = await visible({ id, agents, organisation: organisationId, admin: isAdmin })
       if (!row) throw await goneOrNever(ctx, id)
       return { body: { data: stored(row) }, resourceId: id, headers: { ETag: etagOf(row.version) } }
     }),

@@ -39,12 +39,17 @@ const RULES: readonly { rule: string; pattern: RegExp }[] = [
   },
 ]
 
+/** Some piece of every rule: what has none of these needs no closer look, and ordinary text has none. */
+const SUSPECT =
+  /ignore|forget|disregard|overr(?:ide|ule)|bypass|neglect|follow|obey|are[\s*`"'>]+now|system[^\S\n\r]*:|\[\s{0,8}(?:\/\s{0,8})?inst|<<|<\|/
+
 /**
  * Stage 5: the first sign of prompt injection, or undefined. Reads a folded copy (case, look-alikes, full-width and
  * mathematical letters, marks); all repetitions are bounded or separated by what cannot repeat, so the time is linear.
  */
 export function findInjection(text: string): Finding | undefined {
   const copy = fold(text)
+  if (!SUSPECT.test(copy)) return undefined
   const found = RULES.flatMap(({ rule, pattern }) => {
     const offset = copy.search(pattern)
     return offset < 0 ? [] : [{ offset, rule }]

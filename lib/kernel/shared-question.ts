@@ -1,0 +1,34 @@
+/**
+ * Joins questions that come together: whoever asks while others are under way shares the next one, so that many requests cost one
+ * round trip. An answer is never older than its question. `ask` answers in the order in which it was asked.
+ */
+export function sharedQuestion<A, B>(
+  ask: (asked: A[]) => Promise<B[]>,
+  { atOnce = 2, most = 500 } = {},
+): (asked: A) => Promise<B> {
+  type Waiting = { asked: A; answered: (answer: B) => void; failed: (error: unknown) => void }
+  const waiting: Waiting[] = []
+  let underWay = 0
+
+  async function work(): Promise<void> {
+    while (waiting.length > 0) {
+      const group = waiting.splice(0, most)
+      try {
+        const answers = await ask(group.map(({ asked }) => asked))
+        for (const [index, { answered }] of group.entries()) answered(answers[index] as B)
+      } catch (error) {
+        for (const { failed } of group) failed(error)
+      }
+    }
+    underWay--
+  }
+
+  return (asked) =>
+    new Promise<B>((answered, failed) => {
+      waiting.push({ asked, answered, failed })
+      if (underWay >= atOnce) return
+      underWay++
+      // What arrives in the same turn comes along.
+      setImmediate(() => void work())
+    })
+}
