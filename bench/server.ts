@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { buildChanged } from '../bin/build.ts'
 import type { Target } from './load.ts'
@@ -75,9 +77,9 @@ const next = 'node_modules/next/dist/bin/next'
 export const startNext = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
   startServer(scope, { command: (port) => serve('.', port), env, readyPath: '/ready' })
 
-/** What Next costs when a route does nothing at all. */
+/** What Next costs here when a route does nothing at all. */
 export async function startCeiling(scope: AsyncDisposableStack): Promise<{ server: Server; target: Target }> {
-  const command = (port: number) => serve('bench/ceiling', port)
+  const command = (port: number) => serve(ceiling, port)
   const server = await startServer(scope, { command, env: {}, readyPath: '/empty' })
   return { server, target: { url: `${server.url}/empty`, method: 'GET', status: 204 } }
 }
@@ -99,9 +101,33 @@ export const buildPages = (): Promise<void> =>
     console.log('Building the pages …'),
   )
 
+/** A copy of this application, below the folder that git ignores, with one more route, which does nothing. */
+const ceiling = 'bench/results/ceiling'
+const parts = [
+  'app',
+  'components',
+  'generated',
+  'i18n',
+  'lib',
+  'messages',
+  'next.config.mjs',
+  'package.json',
+  'postcss.config.mjs',
+  'proxy.ts',
+  'tsconfig.json',
+]
+
 export async function buildCeiling(): Promise<void> {
-  const child = spawn(process.execPath, [next, 'build', 'bench/ceiling'], {
+  rmSync(ceiling, { recursive: true, force: true })
+  for (const part of parts) cpSync(part, join(ceiling, part), { recursive: true })
+  mkdirSync(join(ceiling, 'app/empty'))
+  writeFileSync(
+    join(ceiling, 'app/empty/route.ts'),
+    "export const dynamic = 'force-dynamic'\nexport const GET = () => new Response(null, { status: 204 })\n",
+  )
+  const child = spawn(process.execPath, [resolve(next), 'build'], {
     stdio: ['ignore', 'ignore', 'inherit'],
+    cwd: ceiling,
     env: { ...process.env, ...production },
   })
   const [status] = await once(child, 'exit')

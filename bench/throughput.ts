@@ -6,7 +6,7 @@ import { median, type Row, shareRow } from './row.ts'
 import { withScope } from './scope.ts'
 import { buildCeiling, buildPages, type Server, startCeiling, startFront, startNext } from './server.ts'
 
-const ROUNDS = 5
+const ROUNDS = 4
 const SECONDS = 4
 const WARM_UP = 4
 

@@ -63,7 +63,7 @@ export async function firstRun({ databaseUrl }: { databaseUrl: string }): Promis
         '',
         `  Sign in      ${env.KP_ADMIN_EMAIL}`,
         env.KP_ADMIN_PASSWORD === undefined
-          ? `  Password     ${password}   (works once; you choose your own then)`
+          ? `  Password     ${password}   (until you choose your own, at the first sign-in)`
           : '  Password     the one in KP_ADMIN_PASSWORD',
         `  First token  ${token.key}   (${agentId}; read, write; shown this once)`,
         '',

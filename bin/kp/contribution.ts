@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { RequestRefused } from '#lib/client/request.ts'
 import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
@@ -48,14 +48,11 @@ const ends = (error: unknown): boolean => {
 /** How often a registry that is briefly unavailable is asked again. */
 const mostTries = 4
 
-async function store(session: Session, source: string, unit: Unit): Promise<Outcome> {
+async function store(session: Session, source: string, unit: Unit, isAnew: boolean): Promise<Outcome> {
+  const idempotencyKey = isAnew ? randomUUID() : idempotencyKeyOf(unit)
   for (let attempt = 1; ; attempt++) {
     try {
-      const { body, headers } = await session.call(
-        contributeUnit,
-        { body: unit },
-        { idempotencyKey: idempotencyKeyOf(unit) },
-      )
+      const { body, headers } = await session.call(contributeUnit, { body: unit }, { idempotencyKey })
       return {
         source,
         state: headers.get('idempotency-replayed') === 'true' ? 'known' : 'stored',
@@ -96,6 +93,7 @@ export async function contribute(
   session: Session,
   paths: readonly string[],
   report: (outcome: Outcome) => void,
+  { anew = false }: { anew?: boolean } = {},
 ): Promise<Contribution> {
   const { terminal, command } = session
   const made: Contribution = { stored: 0, known: 0, failed: 0, outcomes: [] }
@@ -117,11 +115,12 @@ export async function contribute(
         issues: judged.issues,
       }
     try {
-      return await store(session, found.source, judged.unit)
+      return await store(session, found.source, judged.unit, anew)
     } catch (error) {
       if (ends(error)) throw error
       const { exitCode: _, status: __, advice: ___, ...told } = tell(error, session.url, command)
-      return { source: found.source, state: 'failed', ...told }
+      const more = told.code === 'erased' && !anew ? ' Contribute it anew, under a new id, with --anew.' : ''
+      return { source: found.source, state: 'failed', ...told, message: told.message + more }
     }
   }
   try {

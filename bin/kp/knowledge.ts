@@ -41,7 +41,7 @@ async function get(session: Session, id: string): Promise<void> {
   for (const line of jsonText(unit).split('\n')) terminal.line(line)
 }
 
-async function contributeAll(session: Session, paths: readonly string[]): Promise<void> {
+async function contributeAll(session: Session, paths: readonly string[], options: { anew?: boolean }): Promise<void> {
   const { terminal } = session
   const report = (outcome: Outcome) => {
     if (outcome.state === 'failed') {
@@ -56,7 +56,7 @@ async function contributeAll(session: Session, paths: readonly string[]): Promis
     )
     for (const warning of outcome.warnings ?? []) terminal.line(terminal.warn('  ! '), warning)
   }
-  const made = await contribute(session, paths.map(session.pathOf), report)
+  const made = await contribute(session, paths.map(session.pathOf), report, options)
   const { stored, known, failed, outcomes, stopped } = made
   terminal.document({ data: { stored, known, failed, complete: stopped === undefined, items: outcomes } })
   if (outcomes.length > 1)
@@ -155,7 +155,8 @@ export function knowledgeCommands(program: Command, begin: () => Session): void 
       'Contributes units: a file with one JSON unit, an array of them, or JSON Lines; a folder of such files; or - for standard input. Each is checked here first, and sent at the pace that the token’s limits allow. A run that was interrupted is repeated by the same command: within 24 hours nothing is stored twice.\n\nExample:\n  kp contribute docs/examples/trace.json\n  kp contribute units.jsonl --json > result.json',
     )
     .argument('<paths...>', 'files or folders, or - for standard input')
-    .action((paths: string[]) => contributeAll(begin(), paths))
+    .option('--anew', 'also what was contributed within 24 hours, or contributed and erased')
+    .action((paths: string[], options: { anew?: boolean }) => contributeAll(begin(), paths, options))
   program
     .command('delete')
     .summary('erase one unit, with a signed receipt')

@@ -28,7 +28,7 @@ export const idempotencyRecords: GatePorts['idempotency'] = {
     if (record.status === erasedStatus)
       throw new Problem(
         'erased',
-        'What this request made was erased since; it is not made again. Use a new key for a new request.',
+        'What this request made was erased since, so a late repetition does not make it again.',
       )
     const headers = Object.fromEntries(
       Object.entries(record.headers ?? {}).map(([name, value]) => [name, String(value)]),
