@@ -22,8 +22,8 @@ const readUnit = {
 const insertUnit = {
   name: 'ceiling-insert',
   text: `WITH unit AS (
-      INSERT INTO units (id, type, agent_id, organisation_id, visibility, document, quality_score, created_at, updated_at)
-      SELECT $1, 'ReasoningTrace', id, organisation_id, 'network', $5::jsonb, 0.5, $3, $3 FROM agents WHERE id = $4 RETURNING id)
+      INSERT INTO units (id, type, agent_id, organisation_id, visibility, document, domain, quality_score, created_at, updated_at)
+      SELECT $1, 'ReasoningTrace', id, organisation_id, 'network', $5::jsonb, 'code', 0.5, $3, $3 FROM agents WHERE id = $4 RETURNING id)
     ${entry} SELECT $2, $3, 'create', $4, 'knowledge', id, '127.0.0.1', '{"operation":"contributeUnit"}' FROM unit`,
 }
 

@@ -39,7 +39,7 @@ import { queueJobs } from './jobs/upkeep.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { Context, GatePorts } from './kernel/context.ts'
 import { logFault, logNotice } from './kernel/fault-log.ts'
-import type { DataHolder } from './kernel/holder.ts'
+import type { DataHolder, Expiring, Exporter } from './kernel/holder.ts'
 import { newId } from './kernel/ids.ts'
 import type { RunnableJob } from './kernel/job.ts'
 import type { AuditAction, RawInput } from './kernel/operation.ts'
@@ -61,6 +61,15 @@ export interface AppOptions {
   clock?: Clock
 }
 
+/** What a domain is to the rest: what it offers, what it does by the clock, and what it answers for. */
+interface Domain {
+  offers: object
+  jobs?: RunnableJob[]
+  holders?: DataHolder[]
+  exporters?: Exporter[]
+  expiring?: Expiring[]
+}
+
 /** Connects stores, builds the services, lists operations, jobs and holders. Opens no connection before the first request. */
 export function createApp({ env, clock = systemClock }: AppOptions) {
   const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse', {
@@ -78,7 +87,10 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
   const log = auditLog(db)
   const gate: GatePorts = { clock, transaction: db.transaction, ...log, idempotency: idempotencyRecords }
   const signer = createSigner(db, secret)
+  // Filled below from all domains; who is handed them asks once everything is connected.
   const holders: DataHolder[] = []
+  const exporters: Exporter[] = []
+  const expiring: Expiring[] = []
   const facts = { backupDays: env.KP_BACKUP_DAYS }
   const erasures = erasureService({ db, ledger, signer, holders, clock, issuer: origin, facts })
   const lookup = tokenLookup(db, clock)
@@ -122,7 +134,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     receipts: { offers: erasures.receipts, jobs: erasureJobs(erasures) },
     queue: { offers: {}, jobs: queueJobs(db) },
     idempotency: { offers: {}, jobs: idempotencyJobs(db), holders: [idempotencyHolder(db)] },
-  } satisfies Record<string, { offers: object; jobs?: RunnableJob[]; holders?: DataHolder[] }>
+  } satisfies Record<string, Domain>
 
   const service = serviceUseCases(
     metrics,
@@ -137,7 +149,11 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     () => useCases.map(({ operation }) => operation),
     packageJson.version,
   )
-  for (const domain of Object.values(domains)) if ('holders' in domain) holders.push(...domain.holders)
+  for (const domain of Object.values<Domain>(domains)) {
+    holders.push(...(domain.holders ?? []))
+    exporters.push(...(domain.exporters ?? []))
+    expiring.push(...(domain.expiring ?? []))
+  }
   const offered = [...Object.values(domains).map(({ offers }) => offers), service]
   const useCases: UseCase[] = offered.flatMap((offers) => Object.values(offers).filter(isUseCase))
 
@@ -171,8 +187,10 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
           domains.audit.offers.query({ agent_id: agentId, action, from, to }, clock.now()),
       },
     },
-    jobs: Object.values(domains).flatMap((domain): RunnableJob[] => ('jobs' in domain ? domain.jobs : [])),
+    jobs: Object.values<Domain>(domains).flatMap(({ jobs = [] }) => jobs),
     holders,
+    exporters,
+    expiring,
     db,
     gate,
     env,

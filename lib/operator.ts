@@ -130,8 +130,8 @@ export function operator(app: App) {
         if (unit === undefined) continue
         const at = new Date(intent.at)
         const again = await gate.transaction(async (tx) => {
-          const [row] = await tx.$queryRaw<{ agent_id: string }[]>`
-            SELECT agent_id FROM units WHERE id = ${unit} AND created_at <= ${at} FOR UPDATE`
+          const [row] = await tx.$queryRaw<{ agent_id: string; visibility: string }[]>`
+            SELECT agent_id, visibility::text FROM units WHERE id = ${unit} AND created_at <= ${at} FOR UPDATE`
           if (!row) return undefined
           const made = await erasures.begin(tx, {
             scope: { unit },
@@ -139,6 +139,7 @@ export function operator(app: App) {
             formerOwner: row.agent_id,
             requestedBy: 'system:admin.replay',
             reason: 'replay',
+            wasPublic: row.visibility === 'network',
             now: gate.clock.now(),
           })
           await audit(tx, 'replay', {

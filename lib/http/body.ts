@@ -1,3 +1,4 @@
+import type { Upload } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { DoorRequest } from './door.ts'
 
@@ -29,10 +30,10 @@ async function readBytes(request: DoorRequest, limit: number): Promise<Uint8Arra
 
 /** How deep a JSON body may be nested, and how many members and elements it may have in all. */
 const deepest = 64
-const mostMembers = 10_000
+export const mostMembers = 10_000
 
 /** Brackets and commas, counted outside strings: what is too deep or too many is refused before anything walks through it. */
-function refuseShape(text: string): void {
+function refuseShape(text: string, most: number): void {
   let depth = 0
   let members = 0
   let inString = false
@@ -45,22 +46,45 @@ function refuseShape(text: string): void {
     else if (code === 123 || code === 91) {
       if (++depth > deepest) throw new Problem('malformed_json', `The body is nested deeper than ${deepest} levels.`)
     } else if (code === 125 || code === 93) depth--
-    else if (code === 44 && ++members > mostMembers)
-      throw new Problem('too_large', `The body has more than ${mostMembers.toLocaleString('en')} members and elements.`)
+    else if (code === 44 && ++members > most)
+      throw new Problem('too_large', `The body has more than ${most.toLocaleString('en')} members and elements.`)
   }
 }
 
+export interface BodyBounds {
+  bytes: number
+  /** Members and elements in all; 10,000 unless told. */
+  members?: number
+}
 export interface ParsedBody {
   value: unknown
   bytes: Uint8Array
 }
 
+const mediaTypeOf = (request: DoorRequest): string | undefined =>
+  request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+
+/** A body to be read while it arrives. Throws 415. */
+export function uploaded(request: DoorRequest, mediaTypes: readonly string[]): Upload {
+  const mediaType = mediaTypeOf(request)
+  if (mediaType === undefined || !mediaTypes.includes(mediaType))
+    throw new Problem('unsupported_media_type', {
+      detail: `Send ${mediaTypes.join(' or ')}.`,
+      headers: { 'Accept-Post': mediaTypes.join(', ') },
+    })
+  return { mediaType, bytes: request.body ?? none() }
+}
+async function* none(): AsyncGenerator<Uint8Array> {}
+
 /**
- * The request's JSON, at most `limit` bytes of it. Throws 413, 415 (another media type), 400 (not UTF-8, not JSON, too deep) and
+ * The request's JSON, within its bounds. Throws 413, 415 (another media type), 400 (not UTF-8, not JSON, too deep) and
  * 422 (a NUL character, which the database cannot hold). An absent body is undefined.
  */
-export async function readJson(request: DoorRequest, limit: number): Promise<ParsedBody> {
-  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+export async function readJson(
+  request: DoorRequest,
+  { bytes: limit, members = mostMembers }: BodyBounds,
+): Promise<ParsedBody> {
+  const type = mediaTypeOf(request)
   const bytes = await readBytes(request, limit)
   if (bytes.byteLength === 0) return { value: undefined, bytes }
   if (type !== 'application/json' && !type?.endsWith('+json'))
@@ -74,7 +98,7 @@ export async function readJson(request: DoorRequest, limit: number): Promise<Par
   } catch {
     throw new Problem('malformed_json', 'The body is not valid UTF-8.')
   }
-  refuseShape(text)
+  refuseShape(text, members)
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -11,7 +11,7 @@ export interface DoorRequest {
 export interface DoorAnswer {
   status: number
   headers: Record<string, string>
-  body: string | AsyncIterable<string> | null
+  body: string | AsyncIterable<string | Uint8Array> | null
 }
 
 /** What the door itself knows of the request. */

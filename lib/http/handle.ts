@@ -8,7 +8,7 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
-import { readJson } from './body.ts'
+import { type BodyBounds, mostMembers, readJson, uploaded } from './body.ts'
 import type { DoorAnswer, DoorRequest, Via } from './door.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -26,6 +26,19 @@ export type Handle = (useCase: UseCase, request: DoorRequest, via: Via) => Promi
 const defaultBodyLimit = 64 * 1024
 const requestIdForm = /^[\w.:-]{1,128}$/
 const keyForm = /^[\x20-\x7e]{1,255}$/
+
+/** A batch may be as large as so many units, within what one request may ask of the memory. */
+const largestBatch = 64 * 1024 * 1024
+
+function bodyBounds({ bodyLimit = defaultBodyLimit }: OperationShape, { actor: { quota } }: Caller): BodyBounds {
+  if (bodyLimit === 'unit') return { bytes: quota.unitBytes }
+  if (bodyLimit === 'batch')
+    return {
+      bytes: Math.min(quota.unitBytes * quota.batch, largestBatch),
+      members: mostMembers * Math.min(quota.batch, 100),
+    }
+  return { bytes: bodyLimit }
+}
 
 const queryOf = (url: string): Record<string, string> => {
   const at = url.indexOf('?')
@@ -148,11 +161,10 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
           })
         }
       }
-      const limit = operation.bodyLimit === 'unit' ? caller.actor.unitBytes : (operation.bodyLimit ?? defaultBodyLimit)
       // Whoever may not do it at all is refused by the gate, before anything of a body is read.
       const { value, bytes } =
         operation.body && caller.actor.can(operation.permission)
-          ? await readJson(request, limit)
+          ? await readJson(request, bodyBounds(operation, caller))
           : { value: undefined, bytes: new Uint8Array() }
       const idempotency = idempotencyOf(operation, request, caller, bytes, hashKey())
       const ctx: Context = {
@@ -168,6 +180,7 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
         query: queryOf(request.url),
         headers: headersOf(operation, request),
         body: value,
+        ...(operation.upload && { upload: uploaded(request, operation.upload) }),
       })
       return present(operation, request, made, common)
     } catch (error) {

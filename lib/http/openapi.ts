@@ -19,7 +19,11 @@ const refusalsOf = (operation: OperationShape): ProblemCode[] => [
   ...new Set([
     ...always,
     ...(operation.permission === 'public' ? [] : withToken),
-    ...(operation.body ? withBody : operation.params || operation.query ? (['invalid'] as const) : []),
+    ...(operation.body || operation.upload
+      ? withBody
+      : operation.params || operation.query
+        ? (['invalid'] as const)
+        : []),
     ...(operation.method === 'post' ? (['idempotency_mismatch'] as const) : []),
     ...(operation.refusals ?? []),
   ]),
@@ -103,6 +107,12 @@ function described(operation: OperationShape, components: Record<string, Schema>
           ]
         : []),
     ],
+    ...(operation.upload && {
+      requestBody: {
+        required: true,
+        content: Object.fromEntries(operation.upload.map((type) => [type, { schema: {} }])),
+      },
+    }),
     ...(operation.body && {
       requestBody: {
         required: true,

@@ -11,14 +11,14 @@ export type RouteHandler = (request: Request, context: RouteContext) => Promise<
 export const clientAddresses = new AsyncLocalStorage<string>()
 
 /** Pulled piece by piece, as fast as the client reads. */
-function encoded(pieces: AsyncIterable<string>): ReadableStream<Uint8Array> {
+function encoded(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder()
   const iterator = pieces[Symbol.asyncIterator]()
   return new ReadableStream({
     async pull(controller) {
       const { done, value } = await iterator.next()
       if (done) controller.close()
-      else controller.enqueue(encoder.encode(value))
+      else controller.enqueue(typeof value === 'string' ? encoder.encode(value) : value)
     },
     async cancel() {
       await iterator.return?.()

@@ -1,6 +1,13 @@
 import type { Clock } from './clock.ts'
 import type { AuditAction, Permission } from './operation.ts'
 
+/** What its tier allows in one request or day: bytes of a unit, units of a batch, exports (null: no limit). */
+export interface Quota {
+  unitBytes: number
+  batch: number
+  exportsPerDay: number | null
+}
+
 /** Who acts. Built by lib/access; a job is `system:<job>`. */
 export interface Actor {
   kind: 'anonymous' | 'agent' | 'person' | 'system'
@@ -16,8 +23,7 @@ export interface Actor {
   sessionId?: string
   tokenId?: string
   scopes: readonly string[]
-  /** The largest unit in bytes that its tier allows. */
-  unitBytes: number
+  quota: Quota
   /** Whether the permission is given; a refusal comes with the right problem. */
   can(permission: Permission): boolean
 }

@@ -25,7 +25,7 @@ const systemActor = (job: string): Actor => ({
   isAdmin: true,
   isRestricted: false,
   scopes: [],
-  unitBytes: 0,
+  quota: { unitBytes: 0, batch: 0, exportsPerDay: null },
   can: () => true,
 })
 

@@ -31,8 +31,10 @@ export interface OperationShape {
   query?: z.ZodObject
   headers?: z.ZodObject
   body?: z.ZodType
-  /** The body's limit in bytes; `unit` is the size that the caller's tier allows. */
-  bodyLimit?: number | 'unit'
+  /** The body's limit in bytes; `unit`, `batch` are the sizes that the caller's tier allows. */
+  bodyLimit?: number | 'unit' | 'batch'
+  /** Media types of a body that is read while it arrives, in place of `body`: what is in it is the operation's to check, piece by piece. */
+  upload?: readonly string[]
   output: z.ZodType
   /** The media types of the answer, where it is not JSON. */
   produces?: readonly string[]
@@ -46,11 +48,17 @@ export interface OperationShape {
 export const operation = <const O extends OperationShape>(shape: O): O => shape
 
 type Part<O, K extends string> = O extends Record<K, infer S extends z.ZodType> ? z.output<S> : undefined
+export interface Upload {
+  /** One of the operation's, without parameters. */
+  mediaType: string
+  bytes: AsyncIterable<Uint8Array>
+}
 export interface Input<O> {
   params: Part<O, 'params'>
   query: Part<O, 'query'>
   headers: Part<O, 'headers'>
   body: Part<O, 'body'>
+  upload: O extends { upload: readonly string[] } ? Upload : undefined
 }
 export type Output<O extends OperationShape> = z.input<O['output']>
 
@@ -60,4 +68,5 @@ export interface RawInput {
   query: Record<string, string>
   headers: Record<string, string>
   body: unknown
+  upload?: Upload
 }

@@ -16,6 +16,7 @@ export const problems = {
   method_not_allowed: [405, 'This resource does not know that method'],
   conflict: [409, 'Conflict with what is there'],
   id_in_use: [409, 'The id is in use'],
+  held: [409, 'A legal hold covers it'],
   idempotency_in_progress: [409, 'The same request is still being carried out'],
   erased: [410, 'Erased'],
   precondition_failed: [412, 'It has changed since you read it'],
@@ -23,8 +24,10 @@ export const problems = {
   unsupported_media_type: [415, 'This media type is not understood'],
   invalid: [422, 'The request does not validate'],
   content_rejected: [422, 'The content was rejected'],
+  batch_rejected: [422, 'One item at least was refused, so none was stored'],
   idempotency_mismatch: [422, 'The idempotency key was used for another request'],
   rate_limited: [429, 'Too many requests'],
+  quota_exceeded: [429, 'The quota of the day is used up'],
   internal: [500, 'Something went wrong on our side'],
   unavailable: [503, 'A service we depend on does not answer'],
 } as const satisfies Record<string, readonly [number, string]>

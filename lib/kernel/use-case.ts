@@ -20,7 +20,7 @@ export interface Answer {
   status: number
   body: unknown
   headers: Record<string, string>
-  stream?: AsyncIterable<string>
+  stream?: AsyncIterable<string | Uint8Array>
 }
 export interface UseCase<O extends OperationShape = OperationShape> {
   operation: O
@@ -95,6 +95,7 @@ export function parseInput<O extends OperationShape>(operation: O, raw: RawInput
     }
     input[part] = parsed.data
   }
+  input.upload = raw.upload
   return input as unknown as Input<O>
 }
 
@@ -219,10 +220,16 @@ export function read<const O extends OperationShape>(
   }
 }
 
+/**
+ * What is too much for one transaction: it works in batches, each a transaction of its own that stores and audits its rows together;
+ * the entry of the whole follows the last. What was stored before a fault stays, and the fault says how much that is.
+ */
+export const batched = read
+
 /** Authorised and audited before the first byte; then pieces, from a cursor, outside any transaction of the ORM. */
 export function stream<const O extends OperationShape>(
   operation: O,
-  run: (ctx: Context, input: Input<O>) => Promise<Reply<AsyncIterable<string>>>,
+  run: (ctx: Context, input: Input<O>) => Promise<Reply<AsyncIterable<string | Uint8Array>>>,
 ): UseCase<O> {
   return {
     operation,

@@ -34,6 +34,7 @@ const halfErased = async (id: string, owner: string): Promise<string> =>
       formerOwner: owner,
       requestedBy: owner,
       reason: 'user_request',
+      wasPublic: false,
       now: test.clock.now(),
     }),
   )
@@ -109,6 +110,7 @@ describe('after a crash', () => {
           formerOwner: agent.id,
           requestedBy: agent.id,
           reason: 'user_request',
+          wasPublic: false,
           now: test.clock.now(),
         })
         throw new Error('crash')
@@ -154,6 +156,7 @@ describe('a restored backup', () => {
       organisationId,
       visibility: 'private',
       qualityScore: 0,
+      domain: 'code',
       updatedAt: new Date(),
     } as const
     await test.db.prisma.unit.create({
@@ -193,6 +196,7 @@ describe('verification', () => {
         visibility: 'private',
         document: { id },
         qualityScore: 0,
+        domain: 'code',
         createdAt: new Date(),
         updatedAt: new Date(),
       },
@@ -226,6 +230,7 @@ describe('finishing', () => {
         visibility: 'network',
         document: { id },
         qualityScore: 0,
+        domain: 'code',
         createdAt: new Date(),
         updatedAt: new Date(),
       },

@@ -29,6 +29,8 @@ export interface Begin {
   formerOwner: string
   requestedBy: string
   reason: string
+  /** Whether others could have copied it: they are told that it is gone. */
+  wasPublic: boolean
   now: Date
 }
 
@@ -36,16 +38,17 @@ const Plan = z.record(z.string(), z.strictObject({ items: z.array(z.string()), d
 /** How long the request itself has to verify and sign before the worker takes over, in milliseconds. */
 const handOver = 30_000
 const finishJob = 'erasure.finish'
-const scopeOf = (deletedId: string): Scope => ({ unit: deletedId })
+const scopeOf = (deletedId: string): Scope =>
+  deletedId.startsWith('kp:skill:') ? { skill: deletedId } : { unit: deletedId }
 
 /**
- * Erases one unit in every holder. `begin` runs in the caller's transaction: intent to the ledger, deletion, audit row, receipt's id.
+ * Erases one unit or skill in every holder. `begin` runs in the caller's transaction: intent to the ledger, deletion, audit row, receipt's id.
  * `finish` follows the commit: commit row to the ledger, verification, signature; the worker calls it after a crash.
  */
 export function erasureService({ db, ledger, signer, holders, clock, issuer, facts }: ErasureParts) {
   async function begin(
     tx: Transaction,
-    { scope, deletedId, formerOwner, requestedBy, reason, now }: Begin,
+    { scope, deletedId, formerOwner, requestedBy, reason, wasPublic, now }: Begin,
   ): Promise<string> {
     const receiptId = newId('rcpt')
     const planned = new Map<DataHolder, string[]>()
@@ -67,7 +70,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     await tx.erasure.create({
       data: { receiptId, auditId, deletedId, deletedAt: now, formerOwner, plan: Plan.parse(plan) },
     })
-    await tx.erasedId.create({ data: { id: deletedId, receiptId, erasedAt: now } })
+    await tx.erasedId.create({ data: { id: deletedId, receiptId, erasedAt: now, wasPublic } })
     await enqueue(
       tx,
       finishJob,

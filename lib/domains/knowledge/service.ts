@@ -1,15 +1,14 @@
-import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { sharedQuestion } from '#lib/kernel/shared-question.ts'
 import { mutation, read, statement } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { contributeUnit, eraseUnit, readUnit } from './contract.ts'
+import { prepareUnit } from './preparation.ts'
 import { recordRejection } from './rejections.ts'
-import { attributedTo, qualityOf, rejectionsToQuarantine, rejectionWindow, warningsOf } from './rules.ts'
-import { idPrefix, Unit } from './unit.ts'
+import { rejectionsToQuarantine, rejectionWindow } from './rules.ts'
+import type { Unit } from './unit.ts'
 
 /** What knowledge asks of erasure, which it does not know. */
 export interface Erasures {
@@ -21,6 +20,7 @@ export interface Erasures {
       formerOwner: string
       requestedBy: string
       reason: string
+      wasPublic: boolean
       now: Date
     },
   ): Promise<string>
@@ -66,13 +66,15 @@ interface Reading {
 
 /** The author's agent and organisation are the token's; the count of refused contributions decides on quarantine. */
 const insertUnit = `done AS (
-  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, quarantined_at, created_at, updated_at)
+  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, quarantined_at, created_at, updated_at, domain, search)
   SELECT $1, $2::unit_type, $3, $4, $5, $6::visibility, $7::jsonb, $8::float8,
     CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = $3 AND c.at > $10::timestamptz) >= $11::int THEN $9::timestamptz END,
-    $9::timestamptz, $9::timestamptz
+    $9::timestamptz, $9::timestamptz, $12, $13::tsvector
   ON CONFLICT (id) DO NOTHING
   RETURNING id AS resource_id, quarantined_at IS NOT NULL AS quarantined)`
 
+const heldForReview =
+  'It is held for review, because several contributions were refused within the last hour; only you see it until then.'
 const etagOf = (version: number): string => `"v${version}"`
 const stored = (row: UnitRow) => ({
   id: row.id,
@@ -118,63 +120,45 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
           detail: 'A unit’s author is the token’s agent.',
           issues: [{ path: ['metadata', 'agent_id'], message: 'is another agent' }],
         })
-      const clean = await recordRejection(db, author, ctx.now, () => sanitizeFields(body, { strict }))
-      // What the sanitizer took away may have been all that a required field held.
-      const unit = clean.changes.length === 0 ? body : revalidated(clean.value)
-      const id = unit.id ?? `${idPrefix(unit['@type'])}${newUuid().replaceAll('-', '')}`
-      const document = { ...unit, id, metadata: { ...unit.metadata, agent_id: author } }
-      const quality = qualityOf(unit)
+      const unit = await recordRejection(db, author, ctx.now, () => prepareUnit(body, { author, strict }))
       const now = ctx.now
       return {
         statement: {
           name: 'contribute-unit',
           ctes: insertUnit,
           values: [
-            id,
-            unit['@type'],
+            unit.id,
+            unit.type,
             author,
             ctx.actor.organisationId,
-            attributedTo(unit),
-            unit.metadata.visibility,
-            JSON.stringify(document),
-            quality,
+            unit.attributedTo,
+            unit.visibility,
+            JSON.stringify(unit.document),
+            unit.quality,
             now,
             new Date(now.getTime() - rejectionWindow),
             rejectionsToQuarantine,
+            unit.domain,
+            unit.search,
           ],
         },
-        details: { type: unit['@type'], visibility: unit.metadata.visibility, sanitized: clean.changes.length },
+        details: { type: unit.type, visibility: unit.visibility, sanitized: unit.sanitized },
         reply: ({ quarantined }) => {
-          const warnings = [
-            ...warningsOf(unit),
-            ...(clean.changes.length > 0
-              ? [
-                  `Markup was removed or characters normalised in ${clean.changes.length} field(s): ${clean.changes
-                    .slice(0, 10)
-                    .map((change) => change.path.join('.'))
-                    .join(', ')}.`,
-                ]
-              : []),
-            ...(quarantined === true
-              ? [
-                  'It is held for review, because several contributions were refused within the last hour; only you see it until then.',
-                ]
-              : []),
-          ]
+          const warnings = quarantined === true ? [...unit.warnings, heldForReview] : unit.warnings
           return {
             body: {
               data: {
-                id,
-                unit: document,
-                visibility: unit.metadata.visibility,
-                quality_score: quality,
+                id: unit.id,
+                unit: unit.document,
+                visibility: unit.visibility,
+                quality_score: unit.quality,
                 created_at: now.toISOString(),
                 updated_at: now.toISOString(),
               },
-              quality_score: quality,
+              quality_score: unit.quality,
               ...(warnings.length > 0 && { warnings }),
             },
-            headers: { Location: `/v1/knowledge/${id}`, ETag: etagOf(1) },
+            headers: { Location: `/v1/knowledge/${unit.id}`, ETag: etagOf(1) },
           }
         },
         nothing: async () =>
@@ -198,8 +182,8 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
 
     erase: mutation(eraseUnit, async (ctx, { params: { id }, headers }) => {
       const { agents, isAdmin } = ctx.actor
-      const [row] = await ctx.tx.$queryRaw<{ agent_id: string; version: number }[]>`
-        SELECT agent_id, version FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
+      const [row] = await ctx.tx.$queryRaw<{ agent_id: string; version: number; visibility: string }[]>`
+        SELECT agent_id, version, visibility::text FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
       if (!row) throw await goneOrNever(ctx, id, ctx.tx)
       const match = headers['if-match']
       if (match !== undefined && match !== '*' && !match.split(',').some((tag) => tag.trim() === etagOf(row.version)))
@@ -210,6 +194,7 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
         formerOwner: row.agent_id,
         requestedBy: ctx.actor.id,
         reason: agents.includes(row.agent_id) ? 'user_request' : 'admin_request',
+        wasPublic: row.visibility === 'network',
         now: ctx.now,
       })
       const headersOut = {
@@ -239,14 +224,4 @@ export function knowledgeService({ db, erasures, strict }: KnowledgeParts) {
       }
     }),
   }
-}
-
-function revalidated(value: unknown): Unit {
-  const parsed = Unit.safeParse(value)
-  if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.map((issue) => ({
-    path: issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step)),
-    message: `${issue.message} (after markup was removed)`,
-  }))
-  throw new Problem('invalid', { detail: 'Nothing is left of a required field once markup is removed.', issues })
 }

@@ -1,0 +1,65 @@
+import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
+import { newUuid } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { attributedTo, qualityOf, warningsOf } from './rules.ts'
+import { searchVector, textsOf } from './search-text.ts'
+import { idPrefix, Unit } from './unit.ts'
+
+/** A unit as its row will be: sanitized, judged, its words taken. Pure; nothing is stored yet. */
+export interface PreparedUnit {
+  id: string
+  type: Unit['@type']
+  author: string
+  attributedTo: string | null
+  visibility: Unit['metadata']['visibility']
+  domain: string
+  document: Unit
+  /** The registry's own, 0–1. */
+  quality: number
+  /** A `tsvector` in its text form. */
+  search: string
+  warnings: string[]
+  /** How many fields the sanitizer changed. */
+  sanitized: number
+}
+
+/**
+ * From what was sent to what is stored. The author is the given agent; the id is the sender's or a new one.
+ * Throws `SanitizationError`, and `invalid` where nothing is left of a required field once markup is removed.
+ */
+export function prepareUnit(sent: Unit, { author, strict }: { author: string; strict: boolean }): PreparedUnit {
+  const { value, changes } = sanitizeFields(sent, { strict })
+  // What the sanitizer took away may have been all that a required field held.
+  const unit = changes.length === 0 ? sent : revalidated(value)
+  const id = unit.id ?? `${idPrefix(unit['@type'])}${newUuid().replaceAll('-', '')}`
+  const document = { ...unit, id, metadata: { ...unit.metadata, agent_id: author } }
+  const named = changes.slice(0, 10).map(({ path }) => path.join('.'))
+  return {
+    id,
+    type: unit['@type'],
+    author,
+    attributedTo: attributedTo(unit),
+    visibility: unit.metadata.visibility,
+    domain: unit.metadata.task_domain,
+    document,
+    quality: qualityOf(unit),
+    search: searchVector(textsOf(document)),
+    warnings: [
+      ...warningsOf(unit),
+      ...(changes.length > 0
+        ? [`Markup was removed or characters normalised in ${changes.length} field(s): ${named.join(', ')}.`]
+        : []),
+    ],
+    sanitized: changes.length,
+  }
+}
+
+function revalidated(value: unknown): Unit {
+  const parsed = Unit.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.map((issue) => ({
+    path: issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step)),
+    message: `${issue.message} (after markup was removed)`,
+  }))
+  throw new Problem('invalid', { detail: 'Nothing is left of a required field once markup is removed.', issues })
+}
