@@ -18,7 +18,8 @@ async function serve(): Promise<void> {
   const handlePage = pages.getRequestHandler()
   const front = createFront(app, (request, response) => handlePage(request, response))
   const server = createServer(
-    { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 60_000 },
+    // The front bounds bodies itself: an import that moves may take longer than any one time for all.
+    { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 0 },
     (request, response) => {
       front(request, response).catch((error: unknown) => {
         logFault(error, { operationId: 'front' })

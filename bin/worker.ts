@@ -5,6 +5,7 @@ import { supervised } from './supervised.ts'
 
 const runner = await runJobs(app.db, app.gate, app.jobs)
 supervised(async () => {
+  await app.retention.stop() // after the batch under way; a job that may take minutes would outlast our patience
   await runner.stop()
   await app.close()
 })

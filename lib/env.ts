@@ -29,6 +29,15 @@ const url = (schemes: readonly string[]) =>
     `takes a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
   )
 
+const period = 'takes -1 (for ever) or a whole number of days from 1 to 36500'
+/** Days that something is kept; null: for ever. */
+const keptDays = z
+  .string()
+  .regex(/^(-1|[1-9]\d{0,4})$/, period)
+  .transform(Number)
+  .pipe(z.number().max(36500, period))
+  .transform((days) => (days === -1 ? null : days))
+
 /** An IP address, or one with the length of a prefix. */
 function isAddressRange(item: string): boolean {
   const [address = '', length, ...rest] = item.trim().split('/')
@@ -62,6 +71,9 @@ const variables = z.object({
     .refine((text) => !/^[a-z][a-z0-9+.-]+:/i.test(text) || text.startsWith('file:'), 'takes a folder or a file: URL')
     .optional(),
   KP_BACKUP_DAYS: whole(0, 36500).optional(),
+  KP_RETENTION_NETWORK_DAYS: keptDays.default(null),
+  KP_RETENTION_ORG_DAYS: keptDays.default(730),
+  KP_RETENTION_PRIVATE_DAYS: keptDays.default(365),
   KP_REDIS_URL: url(['redis', 'rediss']).optional(),
   KP_SMTP_URL: url(['smtp', 'smtps']).optional(),
   KP_MAIL_FROM: z.string().default('KnowledgePulse <noreply@localhost.localdomain>'),

@@ -4,10 +4,12 @@ import { pipeline } from 'node:stream/promises'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { z } from 'zod'
 import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
+import { arriving, boundBody, patience } from './arrival.ts'
 import type { DoorAnswer, DoorRequest } from './door.ts'
 import { type Handle, refusal } from './handle.ts'
 import { clientAddresses } from './route.ts'
@@ -48,31 +50,50 @@ const unknown = operation({
 const textOf = (header: string | string[] | undefined): string | null =>
   header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
 
-const doorRequest = (request: IncomingMessage): DoorRequest => ({
+const doorRequest = (request: IncomingMessage, most: number): DoorRequest => ({
   method: request.method ?? 'GET',
   url: request.url ?? '/',
   headers: { get: (name) => textOf(request.headers[name.toLowerCase()]) },
-  // Who stops reading still wants to answer: the connection stays.
-  body: request.iterator({ destroyOnReturn: false }),
+  body: arriving(request, most),
 })
 
-async function send(response: ServerResponse, { status, headers, body }: DoorAnswer, isHead: boolean): Promise<void> {
+async function send(
+  response: ServerResponse,
+  { status, headers, body }: DoorAnswer,
+  isHead: boolean,
+  most: number,
+): Promise<void> {
   if (body === null || typeof body === 'string') {
     response.writeHead(status, body === null ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) })
     response.end(isHead ? undefined : body)
-  } else {
-    response.writeHead(status, headers)
-    if (isHead) response.end()
-    // A reader that leaves ends the cursor; there is nobody left to tell.
-    else
-      await pipeline(Readable.from(body), response).catch((error: unknown) =>
-        response.destroy(error instanceof Error ? error : undefined),
-      )
+    return
   }
+  response.writeHead(status, headers)
+  if (isHead) {
+    response.end()
+    return
+  }
+  // Nobody reads for whom nothing moves; what fills the cursor's page waits no longer.
+  response.setTimeout(most, () => response.destroy())
+  let isOurs = false
+  async function* watched(pieces: AsyncIterable<string | Uint8Array>) {
+    try {
+      yield* pieces
+    } catch (error) {
+      // Readable hands the reader's leaving in, too.
+      isOurs = !response.destroyed
+      throw error
+    }
+  }
+  // A reader that leaves ends the cursor; there is nobody left to tell. A fault of ours breaks the transfer off, so that it is seen.
+  await pipeline(Readable.from(watched(body)), response).catch((error: unknown) => {
+    if (isOurs) logFault(error, { operationId: 'stream', requestId: headers['X-Request-Id'] ?? '' })
+    response.destroy()
+  })
 }
 
-/** Answers the operations before Next sees the request, and hands everything else to Next. */
-export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pages) {
+/** Answers the operations before Next sees the request, and hands everything else to Next. `most`: see {@link patience}. */
+export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pages, most = patience) {
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 300 })
   for (const useCase of useCases) {
     const { method, path } = useCase.operation
@@ -115,15 +136,22 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
     if (found) {
       const useCase: UseCase = found.store
       const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
-      return send(response, await handle(useCase, doorRequest(request), { params, address }), isHead)
+      boundBody(request, response, useCase.operation.upload !== undefined, most)
+      return send(response, await handle(useCase, doorRequest(request, most), { params, address }), isHead, most)
     }
+    boundBody(request, response, false, most)
     const [path = '/'] = url.split('?', 1)
     if (isApi(path))
-      return send(response, await handle(nobody(url), doorRequest(request), { params: {}, address }), isHead)
+      return send(
+        response,
+        await handle(nobody(url), doorRequest(request, most), { params: {}, address }),
+        isHead,
+        most,
+      )
     const refused = isDecodable(path)
       ? refusedBody(request)
       : refusal(new Problem('bad_request', 'The escapes in the address are not UTF-8.'), 'page', newId('req'), {})
-    if (refused) return send(response, refused, isHead)
+    if (refused) return send(response, refused, isHead, most)
     return clientAddresses.run(address, () => pages(request, response))
   }
 }

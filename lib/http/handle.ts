@@ -7,8 +7,9 @@ import type { Context, GatePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { mostMembers } from '#lib/kernel/storable.ts'
 import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
-import { type BodyBounds, mostMembers, readJson, uploaded } from './body.ts'
+import { type BodyBounds, readJson, uploaded } from './body.ts'
 import type { DoorAnswer, DoorRequest, Via } from './door.ts'
 import type { Metrics } from './metrics.ts'
 
@@ -36,6 +37,7 @@ function bodyBounds({ bodyLimit = defaultBodyLimit }: OperationShape, { actor: {
     return {
       bytes: Math.min(quota.unitBytes * quota.batch, largestBatch),
       members: mostMembers * Math.min(quota.batch, 100),
+      isCheckedLater: true,
     }
   return { bytes: bodyLimit }
 }
@@ -59,6 +61,9 @@ const queryOf = (url: string): Record<string, string> => {
   }
   return query
 }
+
+const declaredOf = ({ headers }: DoorRequest): string =>
+  `${headers.get('content-type') ?? ''}\n${headers.get('content-length') ?? ''}`
 
 const headersOf = (operation: OperationShape, request: DoorRequest): Record<string, string> => {
   const named: Record<string, string> = {}
@@ -165,7 +170,8 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
       const { value, bytes } =
         operation.body && caller.actor.can(operation.permission)
           ? await readJson(request, bodyBounds(operation, caller))
-          : { value: undefined, bytes: new Uint8Array() }
+          : // What is read while it arrives is told apart by what is said of it.
+            { value: undefined, bytes: Buffer.from(operation.upload ? declaredOf(request) : '') }
       const idempotency = idempotencyOf(operation, request, caller, bytes, hashKey())
       const ctx: Context = {
         actor: caller.actor,
@@ -180,7 +186,9 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
         query: queryOf(request.url),
         headers: headersOf(operation, request),
         body: value,
-        ...(operation.upload && { upload: uploaded(request, operation.upload) }),
+        // As with a body: whoever may not do it at all is refused by the gate.
+        ...(operation.upload &&
+          caller.actor.can(operation.permission) && { upload: uploaded(request, operation.upload) }),
       })
       return present(operation, request, made, common)
     } catch (error) {

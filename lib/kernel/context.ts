@@ -75,13 +75,19 @@ export interface GatePorts {
     entry: Omit<AuditRecord, 'resourceId'> | undefined,
     tx?: Transaction,
   ): Promise<Row | undefined>
-  auditWithin(tx: Transaction, record: AuditRecord): Promise<void>
+  /** However many there are: one insert, with the rest of the transaction. */
+  auditWithin(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /** Resolves once the entry is stored; entries of concurrent reads share one insert. */
   auditGrouped(record: AuditRecord): Promise<void>
   idempotency: {
-    /** Takes the key, or gives the answer that it already has. Waits for a request with the same key that is under way. */
+    /**
+     * Takes the key, or gives the answer that it already has. Waits for a transaction with the same key that is under way; work in several
+     * transactions is refused meanwhile (`idempotency_in_progress`).
+     */
     claim(tx: Transaction, claim: IdempotencyClaim, now: Date): Promise<StoredReply | undefined>
     complete(tx: Transaction, claim: IdempotencyClaim, reply: StoredReply & { resourceId: string }): Promise<void>
+    /** Gives a key back that has no answer. */
+    release(tx: Transaction, claim: IdempotencyClaim): Promise<void>
   }
 }
 

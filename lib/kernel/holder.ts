@@ -6,19 +6,33 @@ export type Scope = { unit: string } | { skill: string } | { agent: string }
 /** provided: what the subject provided (portability, GDPR art. 20); all: derived data too (access, art. 15). */
 export type Basis = 'provided' | 'all'
 
-/** What exports some of what is held on an agent, streamed, oldest first; a part of the document has one name. */
+/** Who reads an export, until when its records were stored, and on which basis. */
+export interface ExportReader {
+  basis: Basis
+  /** As the audit log names it. */
+  id: string
+  /** The agents whose private rows it may see: itself, or those that a person owns. */
+  agents: readonly string[]
+  organisationId: string | undefined
+  isAdmin: boolean
+  /** What was stored later is left out. */
+  until: Date
+}
+/** Some records, each as JSON text in a line of its own (RFC 8259 escapes line breaks in strings); no line break at the end. */
+export interface ExportPage {
+  lines: string
+  count: number
+}
+/** What exports some of what is held on an agent: one part of the document. */
 export interface Exporter {
-  /** Its part of the document: `knowledge_units`, `skills`, `votes`, … */
+  /** Its name in the document: `knowledge_units`, `skills`, `votes` … */
   part: string
   /** The bases on which it is given out. */
   bases: readonly Basis[]
-  export(agentId: string, reader: ExportReader): AsyncIterable<Record<string, unknown>>
-}
-/** Who reads an export: the subject itself or its owner; an admin, who answers a request, also finds what is attributed to it elsewhere. */
-export interface ExportReader {
-  basis: Basis
-  organisationId: string | undefined
-  isAdmin: boolean
+  /** The tables whose rows it gives out; a test finds a table that nobody does. */
+  tables: readonly string[]
+  /** Oldest first. Between two pages it holds no connection; who stops reading calls `return`. */
+  pages(agentId: string, reader: ExportReader): AsyncIterable<ExportPage>
 }
 
 /** How much of what a domain holds is kept how long, in days from when it was stored; null: for ever. */
@@ -27,14 +41,24 @@ export interface Periods {
   org: number | null
   private: number | null
 }
-/** What retention removes by the clock. Works in batches, each a transaction of its own with its audit and deletion rows. */
+/** What a domain lets go by the clock: rows with a visibility, an author, and the time when they were stored. */
 export interface Expiring {
-  /** `knowledge.units`, … */
+  /** `knowledge.units`, …: under this name the deletion log counts it. */
   name: string
-  /** How many by visibility expired at that time, those that a hold covers left out. */
+  /** What the audit log calls one of them: `knowledge`, … */
+  resourceType: string
+  /** What one of them is to the deletion log. */
+  scope: 'unit' | 'skill'
+  /** How many by visibility expired at that time, those that a hold covers apart. */
   due(periods: Periods, now: Date): Promise<Counts>
-  /** Removes some of them; zeros when none is left. */
-  expire(periods: Periods, now: Date, sweep: { id: string; requestedBy: string }): Promise<Counts>
+  /** How many expired at that time and stay because a hold covers them. Reads what is held alone, however much expired. */
+  held(periods: Periods, now: Date): Promise<number>
+  /**
+   * Removes some, oldest first, and never what a hold covers: two members of a WITH list, to which the sweep joins the audit and
+   * deletion rows. `due (stored_at)` is what it chose, `gone (id)` what went. $1 is the visibility, $2 and $3 the times between which,
+   * both inclusive, it was stored, $4 the present, $5 how many at most.
+   */
+  removal: string
 }
 export interface Counts {
   network: number

@@ -19,3 +19,12 @@ export const newId = (prefix: string): string => `${prefix}_${base62(randomBytes
 
 /** A time-ordered UUID (RFC 9562, version 7). */
 export const newUuid = (): string => v7()
+
+/**
+ * Time-ordered UUIDs (RFC 9562, version 7), one for each row of a statement: the SQL that makes the text of one, and the value that
+ * stands at its placeholder. Rows of one statement lie together in an index.
+ */
+export const uuidsInSql = {
+  text: (placeholder: string): string => `(${placeholder}::text || substr(gen_random_uuid()::text, 16))`,
+  value: (): string => v7().slice(0, 15),
+}

@@ -44,6 +44,8 @@ export interface ProblemOptions {
   /** Further members of the problem document (RFC 9457 §3.2). */
   extensions?: Record<string, unknown>
   cause?: unknown
+  /** What is kept although the mutation that threw is rolled back; runs after it, outside its transaction. */
+  afterRollback?: () => Promise<unknown>
 }
 
 const brand = Symbol.for('knowledgepulse.problem')
@@ -60,10 +62,11 @@ export class Problem extends Error {
   readonly issues: Issue[] | undefined
   readonly headers: Record<string, string>
   readonly extensions: Record<string, unknown>
+  readonly afterRollback: (() => Promise<unknown>) | undefined
   readonly [brand] = true
 
   constructor(code: ProblemCode, options: ProblemOptions | string = {}) {
-    const { detail, issues, headers, extensions, cause } =
+    const { detail, issues, headers, extensions, cause, afterRollback } =
       typeof options === 'string' ? ({ detail: options } as ProblemOptions) : options
     const [status, title] = problems[code]
     super(detail ?? title, cause === undefined ? {} : { cause })
@@ -75,6 +78,7 @@ export class Problem extends Error {
     this.issues = issues
     this.headers = headers ?? {}
     this.extensions = extensions ?? {}
+    this.afterRollback = afterRollback
   }
 
   static is(error: unknown): error is Problem {

@@ -1,7 +1,17 @@
 import type { z } from 'zod'
-import type { Context, MutationContext, Row, Statement, StoredReply } from './context.ts'
-import type { Input, OperationShape, Output, RawInput } from './operation.ts'
+import type { AuditRecord, Context, MutationContext, Row, Statement, StoredReply } from './context.ts'
+import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
+
+/** One of the things that a mutation touched; what is not said is as the operation says it. */
+export interface Entry {
+  resourceId: string
+  resourceType?: string
+  action?: AuditAction
+  /** `system:<what>`, where a rule of ours did it because of what was asked; such an entry has no address. */
+  actorId?: `system:${string}`
+  details?: Record<string, unknown>
+}
 
 /** What an operation answers, and what its audit entry says of it. */
 export interface Reply<T> {
@@ -11,6 +21,8 @@ export interface Reply<T> {
   /** Where it was another kind of thing than the operation says. */
   resourceType?: string
   details?: Record<string, unknown>
+  /** Where it touched many things, or things of several kinds: one audit entry for each, and none of its own. */
+  entries?: readonly Entry[]
   status?: number
   headers?: Record<string, string>
   /** What follows the commit and precedes the answer; its reply takes the place of this one. A crash before it loses no work of the transaction's. */
@@ -115,6 +127,19 @@ const auditOf = (
         details: { operation: operation.id, ...details },
       }
 
+/** One record for each entry that a reply lists, or the operation's own. */
+function recordsOf(operation: OperationShape, ctx: Context, reply: Reply<unknown>): AuditRecord[] {
+  const entry = auditOf(operation, ctx, reply)
+  if (!entry) return []
+  if (!reply.entries) return [{ ...entry, resourceId: reply.resourceId }]
+  return reply.entries.map(({ details, actorId, ...touched }) => ({
+    ...entry,
+    ...touched,
+    ...(actorId !== undefined && { actorId, ip: '' }),
+    details: { operation: operation.id, ...details },
+  }))
+}
+
 const answer = <O extends OperationShape>(operation: O, reply: Omit<Reply<unknown>, 'resourceId'>): Answer => ({
   status: reply.status ?? operation.status,
   body: (reply.status ?? operation.status) === 204 ? undefined : operation.output.parse(reply.body),
@@ -164,16 +189,20 @@ export function mutation<const O extends OperationShape>(
       authorise(operation, ctx)
       const input = parseInput(operation, raw)
       let afterCommit: Reply<Output<O>>['afterCommit']
-      const made = await ctx.gate.transaction((tx) => {
-        const inside = { ...ctx, tx }
-        return once(inside, operation, async () => {
-          const reply = await run(inside, input)
-          afterCommit = reply.afterCommit
-          const entry = auditOf(operation, ctx, reply)
-          if (entry) await ctx.gate.auditWithin(tx, { ...entry, resourceId: reply.resourceId })
-          return { ...answer(operation, reply), resourceId: reply.resourceId }
+      const made = await ctx.gate
+        .transaction((tx) => {
+          const inside = { ...ctx, tx }
+          return once(inside, operation, async () => {
+            const reply = await run(inside, input)
+            afterCommit = reply.afterCommit
+            await ctx.gate.auditWithin(tx, ...recordsOf(operation, ctx, reply))
+            return { ...answer(operation, reply), resourceId: reply.resourceId }
+          })
         })
-      })
+        .catch(async (error: unknown) => {
+          if (Problem.is(error)) await error.afterRollback?.()
+          throw error
+        })
       return afterCommit ? answer(operation, await afterCommit()) : made
     },
   }
@@ -222,9 +251,43 @@ export function read<const O extends OperationShape>(
 
 /**
  * What is too much for one transaction: it works in batches, each a transaction of its own that stores and audits its rows together;
- * the entry of the whole follows the last. What was stored before a fault stays, and the fault says how much that is.
+ * the entry of the whole follows the last. What was stored before a fault stays, and the fault says how much that is. An Idempotency-Key
+ * is taken before the work begins and answered after it; a refused request gives it back. `kept` is what a repetition is answered.
  */
-export const batched = read
+export function batched<const O extends OperationShape>(
+  operation: O,
+  run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
+  kept: (body: NonNullable<Reply<Output<O>>['body']>) => unknown = (body) => body,
+): UseCase<O> {
+  const work = read(operation, run)
+  return {
+    operation,
+    async execute(ctx, raw) {
+      const { idempotency: claim, gate } = ctx
+      if (!claim) return work.execute(ctx, raw)
+      authorise(operation, ctx)
+      const stored = await gate.transaction((tx) => gate.idempotency.claim(tx, claim, ctx.now))
+      if (stored) return replay(stored)
+      let resourceId: string | undefined
+      const noting = read(operation, async (...given: Parameters<typeof run>) => {
+        const reply = await run(...given)
+        resourceId = reply.resourceId
+        return reply
+      })
+      try {
+        const made = await noting.execute(ctx, raw)
+        const body = kept(made.body as NonNullable<Reply<Output<O>>['body']>)
+        await gate.transaction((tx) =>
+          gate.idempotency.complete(tx, claim, { ...made, body, resourceId: resourceId ?? '' }),
+        )
+        return made
+      } catch (error) {
+        await gate.transaction((tx) => gate.idempotency.release(tx, claim))
+        throw error
+      }
+    },
+  }
+}
 
 /** Authorised and audited before the first byte; then pieces, from a cursor, outside any transaction of the ORM. */
 export function stream<const O extends OperationShape>(

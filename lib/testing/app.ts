@@ -1,5 +1,5 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '#lib/app.ts'
@@ -25,9 +25,13 @@ export interface Told {
 
 /**
  * The production application on a database of its own, behind the front on a free port of 127.0.0.1, with a clock that the test moves.
- * Settings as in the environment; limits are in memory unless told. `afterAll(app.close)`.
+ * Settings as in the environment; limits are in memory unless told. `patience`: how long the front waits for who stands still, in milliseconds. `afterAll(app.close)`.
  */
-export async function testApp(settings: Record<string, string> = {}, given?: TestDatabase) {
+export async function testApp(
+  settings: Record<string, string> = {},
+  given?: TestDatabase,
+  { patience }: { patience?: number } = {},
+) {
   const database = given ?? (await testDatabase())
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-test-'))
   const env = readEnv({
@@ -40,9 +44,10 @@ export async function testApp(settings: Record<string, string> = {}, given?: Tes
   })
   const clock = movableClock(new Date())
   const app = createApp({ env, clock })
-  const front = createFront(app, async (_request, response) => {
+  const pages = async (_request: unknown, response: ServerResponse) => {
     response.writeHead(404).end('a page')
-  })
+  }
+  const front = createFront(app, pages, patience)
   const server = createServer((request, response) => void front(request, response))
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const address = server.address()
@@ -55,6 +60,11 @@ export async function testApp(settings: Record<string, string> = {}, given?: Tes
     dataDir,
     ownerUrl: database.ownerUrl,
     url,
+    /** How many clients are connected. */
+    connections: () =>
+      new Promise<number>((told, failed) =>
+        server.getConnections((error, count) => (error ? failed(error) : told(count))),
+      ),
     async fetch(method: string, path: string, { token, cookie, body, headers }: Ask = {}): Promise<Told> {
       const sent =
         body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
@@ -71,7 +81,7 @@ export async function testApp(settings: Record<string, string> = {}, given?: Tes
       const text = await response.text()
       const isJson =
         /json/.test(response.headers.get('content-type') ?? '') &&
-        !/jsonl/.test(response.headers.get('content-type') ?? '')
+        !/jsonl|ndjson/.test(response.headers.get('content-type') ?? '')
       return {
         status: response.status,
         headers: response.headers,

@@ -1,5 +1,5 @@
 import type { AuditRecord, GatePorts, Row, Statement } from '#lib/kernel/context.ts'
-import { newUuid } from '#lib/kernel/ids.ts'
+import { newUuid, uuidsInSql } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { oldestRead } from './rules.ts'
@@ -8,6 +8,22 @@ const columns = 'id, at, action, agent_id, resource_type, resource_id, ip, detai
 const insertGroup = `INSERT INTO audit_entries (${columns})
   SELECT ${columns} FROM json_to_recordset($1::json)
   AS e(id uuid, at timestamptz, action text, agent_id text, resource_type text, resource_id text, ip text, details jsonb)`
+
+/** Where the values stand in a statement that {@link auditRows} is joined to. */
+export interface AuditPlaces {
+  /** `uuidsInSql.value()`. */
+  uuids: string
+  at: string
+  action: string
+  actorId: string
+  resourceType: string
+  ip: string
+  details: string
+}
+/** A member of a WITH list that writes one entry for each row of another member; that one has the column `id`. */
+export const auditRows = (of: string, at: AuditPlaces): string => `audited AS (INSERT INTO audit_entries (${columns})
+  SELECT ${uuidsInSql.text(at.uuids)}::uuid, ${at.at}::timestamptz, ${at.action}, ${at.actorId}, ${at.resourceType}, ${of}.id, ${at.ip}, ${at.details}::jsonb
+  FROM ${of})`
 
 /** How often a process passes its writes' call on to the purge, in milliseconds. */
 const purgeEvery = 60_000
@@ -105,10 +121,9 @@ export function auditLog(db: Database): AuditLog {
       callPurge()
       return rows[0]
     },
-    async auditWithin(tx, record) {
-      const { at, agent_id, resource_type, resource_id, details, ...rest } = entryOf(record)
-      await tx.$executeRaw`INSERT INTO audit_entries (id, at, action, agent_id, resource_type, resource_id, ip, details)
-        VALUES (${rest.id}::uuid, ${at}, ${rest.action}, ${agent_id}, ${resource_type}, ${resource_id}, ${rest.ip}, ${JSON.stringify(details)}::jsonb)`
+    async auditWithin(tx, ...records) {
+      if (records.length === 0) return
+      await tx.$executeRawUnsafe(insertGroup, JSON.stringify(records.map(entryOf)))
       callPurge()
     },
     auditGrouped(record) {

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { PublicKey } from './signing.ts'
 
@@ -33,4 +34,19 @@ export const readSigningKeys = operation({
   status: 200,
   output: z.object({ keys: z.array(PublicKey) }),
   produces: ['application/jwk-set+json'],
+})
+
+export const listTombstones = operation({
+  id: 'listTombstones',
+  method: 'get',
+  path: '/v1/tombstones',
+  summary: 'Network units and skills that were erased since, oldest first',
+  description:
+    'For whoever keeps copies (GDPR art. 19): delete what is named here. `next_cursor` always says where to go on, at the end of the list too; an erasure appears 30 seconds after it began, so that none is ever passed over. `total` counts what is at the cursor and after it, and stops at 1,001.',
+  permission: 'tombstones:read',
+  audit: { none: 'ids alone, which everybody may know' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(z.strictObject({ id: z.string(), erased_at: z.iso.datetime() })),
 })

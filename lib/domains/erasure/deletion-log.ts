@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { newUuid } from '#lib/kernel/ids.ts'
+import { newUuid, uuidsInSql } from '#lib/kernel/ids.ts'
 
 export interface Deletion {
   requestedBy: string
@@ -18,3 +18,20 @@ export async function recordDeletion(
   await tx.deletionAuditEntry.create({ data: { auditId, timestamp: now, requestedBy, reason, scope, results } })
   return auditId
 }
+
+/** Where the values stand in a statement that {@link deletionRows} is joined to. */
+export interface DeletionPlaces {
+  /** `uuidsInSql.value()`. */
+  uuids: string
+  at: string
+  requestedBy: string
+  reason: string
+  /** What a row is: the key of its scope. */
+  scope: string
+  results: string
+}
+/** A member of a WITH list that writes one entry for each row of another member; that one has the column `id`. */
+export const deletionRows = (of: string, at: DeletionPlaces): string => `logged AS (
+  INSERT INTO deletion_audit_log (audit_id, "timestamp", requested_by, reason, scope, results)
+  SELECT ${uuidsInSql.text(at.uuids)}, ${at.at}::timestamptz, ${at.requestedBy}, ${at.reason}, jsonb_build_object(${at.scope}::text, ${of}.id), ${at.results}::jsonb
+  FROM ${of})`

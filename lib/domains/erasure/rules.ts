@@ -5,6 +5,12 @@ export interface RetentionFacts {
   backupDays: number | undefined
 }
 
+/**
+ * How long an erased id waits before it is told, in milliseconds: longer than a transaction can wait and run (5 + 15 s), so that one
+ * which began earlier and commits later is never behind a cursor that was already given out.
+ */
+export const settlingTime = 30_000
+
 const plusDays = (from: Date, days: number): string => new Date(from.getTime() + days * 86_400_000).toISOString()
 
 /** Years by calendar; 29 February becomes 28 February where there is none. */

@@ -13,6 +13,7 @@ import { readReceipt, readSigningKeys } from './contract.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { lingeringAfter, plusYears, type RetentionFacts, retainedAfter } from './rules.ts'
 import type { Signer } from './signing.ts'
+import { tombstones } from './tombstones.ts'
 
 export interface ErasureParts {
   db: Database
@@ -61,6 +62,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       plan: Object.fromEntries(
         [...planned].filter(([, items]) => items.length > 0).map(([holder, items]) => [holder.name, items]),
       ),
+      wasPublic,
     })
     const plan: z.output<typeof Plan> = {}
     for (const [holder, items] of planned)
@@ -155,9 +157,16 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
      */
     async reinstate(
       tx: Transaction,
-      lost: { receiptId: string; deletedId: string; deletedAt: Date; plan: Record<string, readonly string[]> },
+      lost: {
+        receiptId: string
+        deletedId: string
+        deletedAt: Date
+        plan: Record<string, readonly string[]>
+        wasPublic?: boolean | undefined
+      },
     ): Promise<boolean> {
-      const { receiptId, deletedId, deletedAt } = lost
+      // Where nobody noted it, copies are told: an id says little, and a copy that nobody is told about stays for ever (GDPR art. 19).
+      const { receiptId, deletedId, deletedAt, wasPublic = true } = lost
       if ((await tx.erasure.count({ where: { receiptId } })) > 0) return false
       const plan = Object.fromEntries(
         Object.entries(lost.plan).map(([holder, items]) => [holder, { items: [...items], deleted: items.length }]),
@@ -166,12 +175,15 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       const auditId = await recordDeletion(tx, {
         requestedBy: 'system:admin.replay',
         reason: 'replay',
-        scope: { unit: deletedId },
+        scope: { ...scopeOf(deletedId) },
         results,
         now: deletedAt,
       })
       await tx.erasure.create({ data: { receiptId, auditId, deletedId, deletedAt, plan: Plan.parse(plan) } })
-      await tx.erasedId.createMany({ data: [{ id: deletedId, receiptId, erasedAt: deletedAt }], skipDuplicates: true })
+      await tx.erasedId.createMany({
+        data: [{ id: deletedId, receiptId, erasedAt: deletedAt, wasPublic }],
+        skipDuplicates: true,
+      })
       return true
     },
     /** Erasures that were committed before `time` and are not signed yet, oldest first. */
@@ -203,6 +215,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       return row?.receipt_id
     },
     receipts: {
+      tombstones: tombstones(db),
       read: read(readReceipt, async (_ctx, { params }) => ({ body: await finish(params.id), resourceId: params.id })),
       keys: read(readSigningKeys, async () => ({
         body: { keys: await signer.keys() },

@@ -3,9 +3,10 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { Prisma } from '../../../generated/prisma/client.ts'
 import { erasedStatus } from './records.ts'
 
-const resourceOf = (scope: Scope): string | undefined => ('unit' in scope ? scope.unit : undefined)
+const resourceOf = (scope: Scope): string | undefined =>
+  'unit' in scope ? scope.unit : 'skill' in scope ? scope.skill : undefined
 
-/** Stored answers hold what was answered: a contributed unit stands in the answer to its POST. */
+/** Stored answers hold what was answered: a contributed unit or skill stands in the answer to its POST. */
 export const idempotencyHolder = (db: Database): DataHolder => ({
   name: 'idempotency.answers',
   store: 'postgresql',

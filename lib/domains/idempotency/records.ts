@@ -1,12 +1,17 @@
-import type { GatePorts, StoredReply } from '#lib/kernel/context.ts'
+import type { GatePorts, StoredReply, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Prisma, Prisma as PrismaValues } from '../../../generated/prisma/client.ts'
 
 /** How long an answer is kept, in milliseconds. */
 export const keptFor = 24 * 3_600_000
 
+/** How long work in several transactions keeps its key without an answer: its process ended in the middle, milliseconds. */
+const abandonedAfter = 3_600_000
+
 /** The status of an answer whose resource was erased. */
 export const erasedStatus = 410
+/** The status of an answer that held what was corrected since. */
+const correctedStatus = 409
 
 const json = (value: unknown): Prisma.InputJsonValue => JSON.parse(JSON.stringify(value))
 
@@ -17,7 +22,8 @@ export const idempotencyRecords: GatePorts['idempotency'] = {
     const inserted = await tx.$executeRaw`INSERT INTO idempotency_records (scope, key, request_hash, created_at)
       VALUES (${scope}, ${key}, ${requestHash}, ${now})
       ON CONFLICT (scope, key) DO UPDATE SET request_hash = excluded.request_hash, created_at = excluded.created_at, status = 0, body = NULL, headers = '{}', resource_id = NULL
-      WHERE idempotency_records.created_at < ${new Date(now.getTime() - keptFor)}`
+      WHERE idempotency_records.created_at < ${new Date(now.getTime() - keptFor)}
+        OR (idempotency_records.status = 0 AND idempotency_records.created_at < ${new Date(now.getTime() - abandonedAfter)})`
     if (inserted === 1) return undefined
     const record = await tx.idempotencyRecord.findUniqueOrThrow({ where: { scope_key: { scope, key } } })
     if (!Buffer.from(record.requestHash).equals(Buffer.from(requestHash)))
@@ -30,6 +36,17 @@ export const idempotencyRecords: GatePorts['idempotency'] = {
         'erased',
         'What this request made was erased since, so a late repetition does not make it again.',
       )
+    if (record.status === correctedStatus)
+      throw new Problem(
+        'conflict',
+        'This was carried out, and what it made was corrected since: read it as it is now. Nothing was made twice.',
+      )
+    // Committed without an answer: work in several transactions, and it is not done.
+    if (record.status === 0)
+      throw new Problem('idempotency_in_progress', {
+        detail: 'A request with this Idempotency-Key is being carried out; ask again when it is done.',
+        headers: { 'Retry-After': '10' },
+      })
     const headers = Object.fromEntries(
       Object.entries(record.headers ?? {}).map(([name, value]) => [name, String(value)]),
     )
@@ -41,4 +58,15 @@ export const idempotencyRecords: GatePorts['idempotency'] = {
       data: { status, body: body === undefined ? PrismaValues.DbNull : json(body), headers: json(headers), resourceId },
     })
   },
+  async release(tx, { scope, key }) {
+    await tx.idempotencyRecord.deleteMany({ where: { scope, key, status: 0 } })
+  },
 }
+
+/**
+ * Takes the answers that show a resource out of use once its content was corrected (GDPR art. 16): their text goes, and that there was
+ * one stays, so that a late repetition makes nothing twice. Answers about it that do not show it stay.
+ */
+export const withdrawAnswers = (tx: Transaction, resourceId: string): Promise<number> =>
+  tx.$executeRaw`UPDATE idempotency_records SET status = ${correctedStatus}, body = NULL, headers = '{}'
+    WHERE resource_id = ${resourceId} AND status <> ${erasedStatus} AND (body->'data'->'unit' IS NOT NULL OR body->'data'->'skill_md' IS NOT NULL)`

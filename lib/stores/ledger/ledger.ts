@@ -6,7 +6,15 @@ import { Problem } from '#lib/kernel/problem.ts'
 
 /** What an erasure is about to do, and that it was done. Ids alone. */
 export type LedgerRow =
-  | { kind: 'intent'; id: string; at: string; scope: Record<string, string>; plan: Record<string, readonly string[]> }
+  | {
+      kind: 'intent'
+      id: string
+      at: string
+      scope: Record<string, string>
+      plan: Record<string, readonly string[]>
+      /** Whether others could have copied it; lines from before this was noted lack it. */
+      wasPublic?: boolean
+    }
   | { kind: 'commit'; id: string; at: string }
 
 /** The erasure ledger: outside the database, so that a restored backup cannot forget an erasure. Append-only; a row is on the disk when append returns. */

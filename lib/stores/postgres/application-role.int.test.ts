@@ -22,7 +22,7 @@ beforeAll(async () => {
       COMMENT ON FUNCTION for_the_app() IS 'app: anyone may ask';
       CREATE FUNCTION for_the_owner() RETURNS int LANGUAGE sql AS 'SELECT 2';
       COMMENT ON FUNCTION for_the_owner() IS 'applies nothing';
-      CREATE EXTENSION pg_trgm;`),
+      CREATE EXTENSION IF NOT EXISTS pg_trgm;`),
   )
   // The clone's role is the template's; another preparation has to give it the rights to the new tables.
   await prepareDatabase({ ownerUrl: database.ownerUrl, appUrl: database.appUrl })

@@ -38,7 +38,8 @@ export function isDatabaseDown(error: unknown): boolean {
   return false
 }
 
-const asProblem = (error: unknown): unknown =>
+/** What the error means to whoever asked: `unavailable` when the database went away, else itself. */
+export const asProblem = (error: unknown): unknown =>
   isDatabaseDown(error)
     ? new Problem('unavailable', {
         detail:
@@ -47,6 +48,23 @@ const asProblem = (error: unknown): unknown =>
         cause: error,
       })
     : error
+
+const connections = new WeakMap<Transaction, pg.PoolClient>()
+
+/**
+ * One statement of an open transaction, on its connection and past Prisma, which spends more on a parameter of megabytes than the
+ * database does. Prepared once per connection under its name. Never beside another statement of the same transaction.
+ */
+export async function queryWithin<R extends pg.QueryResultRow>(
+  tx: Transaction,
+  name: string,
+  text: string,
+  values: readonly unknown[],
+): Promise<R[]> {
+  const connection = connections.get(tx)
+  if (!connection) throw new Error(`"${name}" was asked for outside a transaction of ours`)
+  return (await connection.query({ name, text, values: [...values] })).rows
+}
 
 /** Our tables through two hands on one pool: Prisma, and plain SQL where a round trip counts. */
 export interface Database {
@@ -85,8 +103,23 @@ export function openDatabase(url: string, { max = 10, isGuarded = false }: Datab
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const inTransaction = new AsyncLocalStorage<boolean>()
+  const opening = new AsyncLocalStorage<{ connection?: pg.PoolClient }>()
+  // Prisma takes a transaction's connection from here, where it is noted for those who need it themselves.
+  const lend = async (): Promise<pg.PoolClient> => {
+    const connection = await pool.connect()
+    const asked = opening.getStore()
+    if (asked) asked.connection ??= connection
+    return connection
+  }
+  const lender = new Proxy(pool, {
+    get(_, name) {
+      if (name === 'connect') return lend
+      const member: unknown = Reflect.get(pool, name)
+      return typeof member === 'function' ? member.bind(pool) : member
+    },
+  })
   const prisma = new PrismaClient({
-    adapter: new PrismaPg(pool),
+    adapter: new PrismaPg(lender),
     transactionOptions: { maxWait: 5_000, timeout: 15_000 },
   })
 
@@ -104,7 +137,13 @@ export function openDatabase(url: string, { max = 10, isGuarded = false }: Datab
     },
     async transaction(run) {
       try {
-        return await prisma.$transaction((tx) => (isGuarded ? inTransaction.run(true, () => run(tx)) : run(tx)))
+        const asked: { connection?: pg.PoolClient } = {}
+        return await opening.run(asked, () =>
+          prisma.$transaction((tx) => {
+            if (asked.connection) connections.set(tx, asked.connection)
+            return isGuarded ? inTransaction.run(true, () => run(tx)) : run(tx)
+          }),
+        )
       } catch (error) {
         throw asProblem(error)
       }

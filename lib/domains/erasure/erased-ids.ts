@@ -1,0 +1,7 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+
+/** Those of the ids that were erased here and are never taken again. */
+export const erasedAmong = async (tx: Pick<Transaction, 'erasedId'>, ids: readonly string[]): Promise<string[]> =>
+  ids.length === 0
+    ? []
+    : (await tx.erasedId.findMany({ where: { id: { in: [...ids] } }, select: { id: true } })).map(({ id }) => id)

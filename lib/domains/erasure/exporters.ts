@@ -1,0 +1,27 @@
+import type { Exporter } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+
+/** What of the agent's was erased. The receipt itself is read by its id. */
+export const erasureExporters = (db: Database): Exporter[] => [
+  {
+    part: 'erasures',
+    bases: ['all'],
+    tables: ['erasures'],
+    pages: (agentId, { until }) =>
+      recordPages(db, {
+        from: 'erasures e',
+        where: 'e.former_owner = $1 AND e.deleted_at <= $2',
+        values: [agentId, until],
+        at: 'e.deleted_at',
+        id: 'e.receipt_id',
+        columns: 'e.receipt_id, e.deleted_id, e.deleted_at, e.signed_at',
+        record: jsonObject({
+          receipt_id: 'c.receipt_id',
+          deleted_id: 'c.deleted_id',
+          deleted_at: utc('c.deleted_at'),
+          signed_at: utc('c.signed_at'),
+        }),
+      }),
+  },
+]

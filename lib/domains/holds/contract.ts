@@ -1,0 +1,93 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+import { holdKinds } from './rules.ts'
+
+const when = z.iso.datetime()
+export const HoldId = z.string().regex(/^hold_[0-9A-Za-z]{22}$/, 'is not the id of a hold')
+const TargetId = z
+  .string()
+  .regex(/^[\w.:-]{1,200}$/, 'takes the id of a unit, a skill or an agent')
+  .meta({ description: 'The id of what is held; all units and skills of an agent where the kind is `agent`' })
+
+export const Hold = z
+  .strictObject({
+    id: HoldId,
+    kind: z.enum(holdKinds),
+    target_id: z.string(),
+    reason: z.string(),
+    active: z.boolean(),
+    created_by: z.string(),
+    created_at: when,
+    expires_at: when.nullable(),
+    released_at: when.nullable(),
+    released_by: z.string().nullable(),
+  })
+  .meta({ id: 'LegalHold' })
+
+const hold = { resourceType: 'hold' }
+const output = z.strictObject({ data: Hold })
+
+export const createHold = operation({
+  id: 'createHold',
+  method: 'post',
+  path: '/v1/holds',
+  summary: 'Hold a unit, a skill, or all of an agent’s',
+  description:
+    'What a legal hold covers is neither erased nor swept until the hold is released or ends. Its owner is told that it is held, not why.',
+  permission: 'holds:admin',
+  audit: { action: 'create', ...hold },
+  limit: 'write',
+  status: 201,
+  body: z.strictObject({
+    kind: z.enum(holdKinds),
+    target_id: TargetId,
+    reason: z
+      .string()
+      .trim()
+      .min(1, 'has one character at least')
+      .max(1000, 'has 1,000 characters at most')
+      .meta({ description: 'Plain text; for admins alone' }),
+    expires_at: Timestamp.optional().meta({ description: 'When it ends by itself; until it is released unless given' }),
+  }),
+  output,
+  refusals: ['not_found', 'content_rejected'],
+})
+
+export const listHolds = operation({
+  id: 'listHolds',
+  method: 'get',
+  path: '/v1/holds',
+  summary: 'Legal holds, newest first',
+  description: '`total` stops counting at 1,001.',
+  permission: 'holds:admin',
+  audit: { action: 'read', ...hold },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({
+    active: z
+      .enum(['true', 'false'])
+      .transform((text) => text === 'true')
+      .optional()
+      .meta({ description: 'Those in force, or those that ended; all unless given' }),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
+  output: page(Hold),
+})
+
+export const releaseHold = operation({
+  id: 'releaseHold',
+  method: 'post',
+  path: '/v1/holds/{id}/release',
+  summary: 'Release a hold',
+  description:
+    'What it covered can be erased again, and the next sweep takes what expired. Releasing twice changes nothing.',
+  permission: 'holds:admin',
+  audit: { action: 'update', ...hold },
+  limit: 'write',
+  status: 200,
+  params: z.strictObject({ id: HoldId }),
+  output,
+  refusals: ['not_found'],
+})

@@ -1,0 +1,140 @@
+import { z } from 'zod'
+import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { createHold, listHolds, releaseHold } from './contract.ts'
+import { type HoldKind, holdKinds, isInForce } from './rules.ts'
+
+export interface HoldsParts {
+  db: Database
+  /** Whether there is such a thing, asked of whoever keeps it. */
+  exists(tx: Transaction, kind: HoldKind, id: string): Promise<boolean>
+  strict: boolean
+}
+
+interface HoldRow {
+  id: string
+  kind: string
+  targetId: string
+  reason: string
+  createdBy: string
+  createdAt: Date
+  expiresAt: Date | null
+  releasedAt: Date | null
+  releasedBy: string | null
+}
+const countedTo = 1_001
+const Kind = z.enum(holdKinds)
+
+const presented = (row: HoldRow, now: Date) => ({
+  id: row.id,
+  kind: Kind.parse(row.kind),
+  target_id: row.targetId,
+  reason: row.reason,
+  active: isInForce(row, now),
+  created_by: row.createdBy,
+  created_at: row.createdAt.toISOString(),
+  expires_at: row.expiresAt?.toISOString() ?? null,
+  released_at: row.releasedAt?.toISOString() ?? null,
+  released_by: row.releasedBy,
+})
+
+const invalid = (path: string[], message: string): Problem =>
+  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path, message }] })
+
+function sanitized(reason: string, strict: boolean): string {
+  try {
+    const text = sanitize(reason, 'plain', { strict }).text.trim()
+    if (text === '') throw invalid(['reason'], 'nothing is left of it once markup is removed')
+    return text
+  } catch (error) {
+    if (!SanitizationError.is(error)) throw error
+    const { stage, rule, place } = error
+    throw new Problem('content_rejected', {
+      detail: `The reason was refused at the stage "${stage}" (${rule}). Nothing is held by this request.`,
+      issues: [{ path: ['reason'], message: `${rule} at character ${place}` }],
+      extensions: { stage, field: 'reason', place },
+    })
+  }
+}
+
+/** Legal holds. Others read them through the view `holds_in_force`, under a shared lock of the name `legal_holds`. */
+export function holdsService({ db, exists, strict }: HoldsParts) {
+  return {
+    create: mutation(createHold, async ({ tx, now, actor }, { body }) => {
+      if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'lies in the past')
+      const reason = sanitized(body.reason, strict)
+      // Whoever is erasing or sweeping right now is waited for: what is there after this is held.
+      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('legal_holds'))`
+      if (!(await exists(tx, body.kind, body.target_id)))
+        throw new Problem('not_found', `There is no ${body.kind} with this id, so nothing is held.`)
+      const row = await tx.legalHold.create({
+        data: {
+          id: newId('hold'),
+          kind: body.kind,
+          targetId: body.target_id,
+          reason,
+          createdBy: actor.id,
+          createdAt: now,
+          expiresAt: body.expires_at ?? null,
+        },
+      })
+      return {
+        body: { data: presented(row, now) },
+        resourceId: row.id,
+        details: { kind: row.kind, target: row.targetId },
+        headers: { Location: '/v1/holds' },
+      }
+    }),
+
+    list: read(listHolds, async ({ now }, { query: { active, cursor, limit } }) => {
+      const after = cursor === undefined ? undefined : decodeCursor(cursor)
+      if (cursor !== undefined && !after) throw invalid(['query', 'cursor'], 'is not a cursor of this list')
+      const inForce = { releasedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
+      const which = active === undefined ? {} : active ? inForce : { NOT: inForce }
+      const older = after
+        ? { OR: [{ createdAt: { lt: after.at } }, { createdAt: after.at, id: { lt: after.id } }] }
+        : {}
+      const [found, total] = await Promise.all([
+        db.prisma.legalHold.findMany({
+          where: { AND: [which, older] },
+          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+          take: limit + 1,
+        }),
+        db.prisma.legalHold.count({ where: which, take: countedTo }),
+      ])
+      const shown = found.slice(0, limit)
+      const last = found.length > limit ? shown.at(-1) : undefined
+      return {
+        body: {
+          data: shown.map((row) => presented(row, now)),
+          total,
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.createdAt, last.id) : null,
+        },
+        resourceId: 'list',
+        details: { count: shown.length },
+      }
+    }),
+
+    release: mutation(releaseHold, async ({ tx, now, actor }, { params: { id } }) => {
+      const { count } = await tx.legalHold.updateMany({
+        where: { id, releasedAt: null },
+        data: { releasedAt: now, releasedBy: actor.id },
+      })
+      const row = await tx.legalHold.findUnique({ where: { id } })
+      if (!row) throw new Problem('not_found', 'There is no such hold.')
+      return {
+        body: { data: presented(row, now) },
+        resourceId: id,
+        details: { kind: row.kind, target: row.targetId, changed: count > 0 },
+      }
+    }),
+  }
+}

@@ -1,0 +1,178 @@
+import type pg from 'pg'
+import type { Clock } from '#lib/kernel/clock.ts'
+import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Expiring, Periods } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { type DeletionRows, removeAll, type Sweeping } from './batches.ts'
+import { checkedPeriods, dueBefore, startGrace, visibilities } from './rules.ts'
+import { deletedOf, type SweepRow, sweepColumns, totalOf } from './sweeps.ts'
+
+/** What a sweep works on: `app.stores`. */
+export interface RetentionStores {
+  db: Database
+  clock: Clock
+  /** What has a period, of every domain. */
+  expiring: readonly Expiring[]
+  deletionRows: DeletionRows
+  audit: GatePorts['auditWithin']
+}
+/** Days from when we stored it; null: for ever. */
+export interface RetentionPeriods {
+  networkDays: number | null
+  orgDays: number | null
+  privateDays: number | null
+}
+export interface SweepOrder {
+  trigger: SweepRow['trigger']
+  /** As the audit log names who asks. */
+  requestedBy: string
+  now: Date
+}
+
+const lock = "hashtext('retention_sweep')"
+const startLock = "hashtext('retention_sweep_start')"
+
+const underWay = (id: string | undefined): Problem =>
+  new Problem('conflict', {
+    detail:
+      'A sweep is under way, and one runs at a time. Nothing was started; look at it, and ask again when it is done.',
+    ...(id !== undefined && {
+      extensions: { sweep_id: id },
+      headers: { Link: `</v1/retention/sweeps/${id}>; rel="related"` },
+    }),
+  })
+
+/**
+ * Removes what expired. `new RetentionManager(app.stores, { networkDays: null, orgDays: 730, privateDays: 365 }).runSweep()` returns
+ * how many units and skills it deleted: all that expired when it began and that no legal hold covers, in batches, each one transaction
+ * with its audit entries, its deletion audit entries (reason `retention`) and the sweep's count. One sweep runs at a time, on however
+ * many machines. Throws RangeError for a period that is none.
+ */
+export class RetentionManager {
+  readonly #stores: RetentionStores
+  readonly #periods: Periods
+
+  constructor(stores: RetentionStores, { networkDays, orgDays, privateDays }: RetentionPeriods) {
+    this.#stores = stores
+    this.#periods = checkedPeriods({ network: networkDays, org: orgDays, private: privateDays })
+  }
+
+  /** Throws `conflict`, with the sweep's id, while another runs. */
+  async runSweep(
+    order: Omit<SweepOrder, 'now'> = { trigger: 'code', requestedBy: 'system:retention.sweep' },
+    signal?: AbortSignal,
+  ): Promise<number> {
+    const { db, clock, audit } = this.#stores
+    const now = clock.now()
+    const id = await db.transaction(async (tx) => {
+      const begun = await this.begin(tx, { ...order, now })
+      await audit(tx, {
+        action: 'create',
+        actorId: order.requestedBy,
+        resourceType: 'retention-sweep',
+        resourceId: begun,
+        at: now,
+        ip: '',
+        details: { trigger: order.trigger },
+      })
+      return begun
+    })
+    const swept = await this.carryOut(id, signal && { signal })
+    return swept ? totalOf(deletedOf(swept)) : 0
+  }
+
+  /** Writes a sweep down as begun, and closes one whose process is gone. Throws `conflict` while another runs. */
+  async begin(tx: Transaction, { trigger, requestedBy, now }: SweepOrder): Promise<string> {
+    await tx.$executeRawUnsafe(`SELECT pg_advisory_xact_lock(${startLock})`)
+    const [open] = await tx.$queryRaw<{ id: string; started_at: Date }[]>`
+      SELECT id, started_at FROM retention_sweeps WHERE finished_at IS NULL ORDER BY started_at DESC LIMIT 1`
+    // Just begun: whoever began it is about to lock it, and must find the lock free.
+    if (open && open.started_at.getTime() > now.getTime() - startGrace) throw underWay(open.id)
+    const [lockedNow] = await tx.$queryRawUnsafe<{ free: boolean }[]>(
+      `SELECT pg_try_advisory_xact_lock(${lock}) AS free`,
+    )
+    if (lockedNow?.free !== true) throw underWay(open?.id)
+    // What is still open has no process any more.
+    await tx.$executeRaw`UPDATE retention_sweeps SET finished_at = ${now}, interrupted = true WHERE finished_at IS NULL`
+    const id = newId('swp')
+    await tx.$executeRaw`INSERT INTO retention_sweeps (id, trigger, requested_by, policy, started_at)
+      VALUES (${id}, ${trigger}, ${requestedBy}, ${JSON.stringify(this.#periods)}::jsonb, ${now})`
+    return id
+  }
+
+  /**
+   * Does the work of a sweep that was begun, or what a process that is gone left of it; undefined when another process is at it, or it is
+   * finished. Asked to end by the signal, it ends after the batch under way, and is open for another process to go on.
+   */
+  async carryOut(
+    id: string,
+    { ip = '', signal }: { ip?: string; signal?: AbortSignal } = {},
+  ): Promise<SweepRow | undefined> {
+    const client = await this.#stores.db.pool.connect()
+    // The lock is the session's: it is gone when the connection is, and so is the batch under way.
+    let isIntact = false
+    try {
+      const { rows } = await client.query<{ free: boolean }>(`SELECT pg_try_advisory_lock(${lock}) AS free`)
+      if (rows[0]?.free !== true) {
+        isIntact = true
+        return undefined
+      }
+      const swept = await this.#sweep(client, id, ip, signal)
+      await client.query(`SELECT pg_advisory_unlock(${lock})`)
+      isIntact = true
+      return swept
+    } catch (error) {
+      await this.#close(id)
+      throw error
+    } finally {
+      client.release(!isIntact)
+    }
+  }
+
+  async #sweep(client: pg.ClientBase, id: string, ip: string, signal?: AbortSignal): Promise<SweepRow | undefined> {
+    const { db, clock, expiring, deletionRows } = this.#stores
+    const found = await client.query<SweepRow>(
+      `SELECT ${sweepColumns} FROM retention_sweeps WHERE id = $1 AND finished_at IS NULL`,
+      [id],
+    )
+    const begun = found.rows[0]
+    if (!begun) return undefined
+    const sweeping: Sweeping = {
+      id,
+      requestedBy: begun.requested_by,
+      ip,
+      now: () => clock.now(),
+      deletionRows,
+      signal,
+      deleted: deletedOf(begun),
+    }
+    for (const one of expiring)
+      for (const visibility of visibilities) {
+        const before = dueBefore(this.#periods[visibility], begun.started_at)
+        if (before && !(await removeAll(client, one, { visibility, before }, sweeping)))
+          return { ...begun, deleted: sweeping.deleted }
+      }
+    let held = 0
+    for (const one of expiring) held += await one.held(this.#periods, begun.started_at)
+    const [row] = await db.query<SweepRow>(
+      'sweep-finish',
+      `UPDATE retention_sweeps SET finished_at = $2, held = $3 WHERE id = $1 RETURNING ${sweepColumns}`,
+      [id, clock.now(), held],
+    )
+    return row
+  }
+
+  /** A sweep that failed is over; when the database cannot be told, the next sweep closes it. */
+  async #close(id: string): Promise<void> {
+    const { db, clock } = this.#stores
+    await db
+      .query(
+        'sweep-interrupt',
+        'UPDATE retention_sweeps SET finished_at = $2, interrupted = true WHERE id = $1 AND finished_at IS NULL',
+        [id, clock.now()],
+      )
+      .catch(() => undefined)
+  }
+}

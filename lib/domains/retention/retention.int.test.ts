@@ -1,0 +1,652 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { trace } from '#lib/testing/units.ts'
+import { RetentionManager, type RetentionPeriods } from './retention-manager.ts'
+
+const day = 86_400_000
+const asDocumented: RetentionPeriods = { networkDays: null, orgDays: 730, privateDays: 365 }
+type Visibility = 'network' | 'org' | 'private'
+
+let test: TestApp
+let admin: Issued
+/** What the ids of {@link keepMany} begin with, in this test. */
+let name: string
+beforeAll(async () => {
+  test = await testApp()
+  admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
+})
+afterAll(() => test?.close())
+beforeEach(async () => {
+  test.clock.advance(1_000) // so that sweeps have an order
+  await test.db.pool.query('DELETE FROM units')
+  await test.db.pool.query('DELETE FROM skills')
+  await test.db.pool.query('DELETE FROM retention_overrides')
+  await test.db.pool.query('DELETE FROM legal_holds')
+  await test.db.pool.query('DELETE FROM retention_sweeps')
+  name = `kp:trace:${newId('t').slice(2, 8)}`
+})
+
+const ask = (method: string, path: string, body?: unknown, token = admin.token) =>
+  test.fetch(method, `/v1${path}`, { token, body })
+const sweepNow = (periods = asDocumented) => new RetentionManager(test.app.stores, periods).runSweep()
+
+interface Kept {
+  visibility: Visibility
+  /** Milliseconds. */
+  age: number
+  agent?: string
+  attributedTo?: string
+}
+/** A unit as old as it says, by our clock. */
+async function keep({ visibility, age, agent = admin.id, attributedTo }: Kept): Promise<string> {
+  const id = `kp:trace:${newId('t').slice(2)}`
+  await test.db.pool.query(
+    `INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, created_at, updated_at, domain)
+     SELECT $1, 'ReasoningTrace', a.id, a.organisation_id, $5, $3::visibility, '{}', 0.5, $4, $4, 'code' FROM agents a WHERE a.id = $2`,
+    [id, agent, visibility, new Date(test.clock.now().getTime() - age), attributedTo ?? null],
+  )
+  return id
+}
+/** So many expired private units, a second apart. */
+const keepMany = (n: number) =>
+  test.db.pool.query(
+    `INSERT INTO units (id, type, agent_id, organisation_id, visibility, document, quality_score, created_at, updated_at, domain)
+     SELECT $4 || lpad(n::text, 8, '0'), 'ReasoningTrace', a.id, a.organisation_id, 'private', '{}', 0.5,
+       $2::timestamptz + n * interval '1 second', $2, 'code'
+     FROM agents a, generate_series(1, $3) AS n WHERE a.id = $1`,
+    [admin.id, new Date(test.clock.now().getTime() - 400 * day), n, name],
+  )
+async function keepSkill(visibility: Visibility, age: number): Promise<string> {
+  const id = `kp:skill:${newId('s').slice(2)}`
+  const at = new Date(test.clock.now().getTime() - age)
+  await test.db.pool.query(
+    `INSERT INTO skills (id, agent_id, organisation_id, name, description, visibility, front_matter, document, undeclared_tools, quality_score, created_at, updated_at)
+     SELECT $1, a.id, a.organisation_id, $1, 'd', $3::visibility, '{}', 'text', '{}', 0.5, $4, $4 FROM agents a WHERE a.id = $2`,
+    [id, admin.id, visibility, at],
+  )
+  await test.db.pool.query(`INSERT INTO skill_files VALUES ($1, 'a.md', 'x', 1, 'y')`, [id])
+  return id
+}
+const left = async (): Promise<string[]> =>
+  (
+    await test.db.pool.query<{ id: string }>('SELECT id FROM units UNION ALL SELECT id FROM skills ORDER BY id')
+  ).rows.map(({ id }) => id)
+const rowsAbout = async (ids: string[]) => {
+  const audit = await test.db.pool.query(
+    "SELECT resource_id, action, agent_id, resource_type, ip, details, id::text AS id FROM audit_entries WHERE resource_id = ANY($1) AND action = 'delete'",
+    [ids],
+  )
+  const deletions = await test.db.pool.query(
+    "SELECT audit_id, requested_by, reason, scope, results, timestamp FROM deletion_audit_log WHERE coalesce(scope->>'unit', scope->>'skill') = ANY($1)",
+    [ids],
+  )
+  return { audit: audit.rows, deletions: deletions.rows }
+}
+const lastSweep = async () => (await ask('GET', '/retention/sweeps?limit=1')).json.data[0]
+
+/** Stops whoever deletes this unit, until it is let go: a sweep stands before it. */
+async function standBefore(unitId: string) {
+  const owner = new pg.Client({ connectionString: test.ownerUrl })
+  await owner.connect()
+  let isHere = true
+  const letGo = async () => {
+    if (!isHere) return
+    isHere = false
+    await owner.end()
+  }
+  onTestFinished(letGo)
+  await owner.query('BEGIN')
+  await owner.query('SELECT 1 FROM units WHERE id = $1 FOR UPDATE', [unitId])
+  const backend = async (): Promise<number> => {
+    for (const deadline = performance.now() + 10_000; performance.now() < deadline; await delay(20)) {
+      const { rows } = await owner.query<{ pid: number }>(
+        'SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+      )
+      if (rows[0]) return rows[0].pid
+    }
+    throw new Error('no sweep came')
+  }
+  return {
+    arrived: backend,
+    kill: async () => {
+      await owner.query('SELECT pg_terminate_backend($1)', [await backend()])
+    },
+    letGo,
+  }
+}
+
+describe('a sweep', () => {
+  it('deletes exactly what expired, to the millisecond, and returns how many', async () => {
+    const kept = [
+      await keep({ visibility: 'network', age: 36_500 * day }),
+      await keep({ visibility: 'org', age: 730 * day - 1 }),
+      await keep({ visibility: 'private', age: 365 * day - 1 }),
+      await keep({ visibility: 'org', age: 366 * day }),
+    ]
+    await keep({ visibility: 'org', age: 730 * day })
+    await keep({ visibility: 'private', age: 365 * day })
+    await keep({ visibility: 'private', age: 5_000 * day })
+    expect(await sweepNow()).toBe(3)
+    expect(await left()).toEqual(kept.sort())
+    expect(await sweepNow()).toBe(0)
+  })
+
+  it('takes skills with their files as it takes units', async () => {
+    const old = await keepSkill('private', 365 * day)
+    const young = await keepSkill('private', 364 * day)
+    const everybodys = await keepSkill('network', 9_000 * day)
+    expect(await sweepNow()).toBe(1)
+    expect(await left()).toEqual([young, everybodys].sort())
+    expect((await test.db.pool.query('SELECT FROM skill_files WHERE skill_id = $1', [old])).rowCount).toBe(0)
+    const { audit, deletions } = await rowsAbout([old])
+    expect(audit.map(({ resource_type }) => resource_type)).toEqual(['skill'])
+    expect(deletions).toMatchObject([
+      { reason: 'retention', scope: { skill: old }, results: { 'knowledge.skills': 1 } },
+    ])
+  })
+
+  it('takes what hangs on a unit with it: votes, reports, versions', async () => {
+    const id = await keep({ visibility: 'private', age: 400 * day })
+    await test.db.pool.query("INSERT INTO unit_votes VALUES ($1, 'v', 'o', true, 1, null, now())", [id])
+    await test.db.pool.query("INSERT INTO unit_reports VALUES ($1, 'r', 'o', 'x', null, now())", [id])
+    await test.db.pool.query("INSERT INTO sop_versions VALUES ($1, 1, '{}', 'a', now())", [id])
+    expect(await sweepNow()).toBe(1)
+    for (const table of ['unit_votes', 'unit_reports', 'sop_versions'])
+      expect((await test.db.pool.query(`SELECT FROM ${table} WHERE unit_id = $1`, [id])).rowCount, table).toBe(0)
+  })
+
+  it('counts the age from when we stored it, whatever its contributor states, and by our clock, not the database’s', async () => {
+    const { id, token } = await issuedAgent(test, ['read', 'write'])
+    const sent = trace({}, { visibility: 'private', created_at: '2001-01-01T00:00:00Z' })
+    const stored = await test.fetch('POST', '/v1/knowledge', { token, body: sent })
+    expect([stored.status, stored.json.data.id]).toEqual([201, expect.any(String)])
+    expect(await sweepNow()).toBe(0)
+    const ahead = { ...test.app.stores, clock: { now: () => new Date(test.clock.now().getTime() + 365 * day) } }
+    expect(await new RetentionManager(ahead, asDocumented).runSweep()).toBe(1)
+    const { audit } = await rowsAbout([stored.json.data.id])
+    expect(audit).toHaveLength(1)
+    expect(id).not.toBe('')
+  })
+
+  it.each([
+    [{ networkDays: null, orgDays: null, privateDays: null }, 0],
+    [{ networkDays: 1, orgDays: null, privateDays: null }, 1],
+    [{ networkDays: 1, orgDays: 1, privateDays: 1 }, 3],
+    [{ networkDays: 11, orgDays: 10, privateDays: 9 }, 2],
+  ])('with the periods %j it deletes %i of three units of ten days', async (periods, n) => {
+    for (const visibility of ['network', 'org', 'private'] as const) await keep({ visibility, age: 10 * day })
+    expect(await sweepNow(periods)).toBe(n)
+  })
+
+  it('takes what a restricted agent stored as it takes others’: restriction keeps nothing longer', async () => {
+    const restricted = await issuedAgent(test, ['read', 'write'])
+    await keep({ visibility: 'private', age: 400 * day, agent: restricted.id })
+    expect((await test.fetch('DELETE', '/v1/auth/consent', { token: restricted.token })).status).toBe(200)
+    expect(await sweepNow()).toBe(1)
+  })
+
+  it.each([0, -1, 1e9, 1.5])('refuses %d days by name', (days) => {
+    expect(() => new RetentionManager(test.app.stores, { ...asDocumented, orgDays: days })).toThrow(/^orgDays takes/)
+  })
+
+  it('writes one audit entry and one deletion entry for each, with its id, and nothing of its content', async () => {
+    const ids = [
+      await keep({ visibility: 'private', age: 400 * day }),
+      await keep({ visibility: 'org', age: 800 * day }),
+    ]
+    await sweepNow()
+    const { id: sweep } = await lastSweep()
+    const { audit, deletions } = await rowsAbout(ids)
+    expect(audit.map(({ resource_id }) => resource_id).sort()).toEqual([...ids].sort())
+    for (const entry of audit)
+      expect(entry).toMatchObject({
+        action: 'delete',
+        agent_id: 'system:retention.sweep',
+        resource_type: 'knowledge',
+        ip: '',
+        details: { sweep },
+      })
+    expect(deletions.map(({ scope }) => scope.unit).sort()).toEqual([...ids].sort())
+    for (const entry of deletions)
+      expect(entry).toMatchObject({
+        requested_by: 'system:retention.sweep',
+        reason: 'retention',
+        results: { 'knowledge.units': 1 },
+        timestamp: test.clock.now(),
+      })
+    const uuid7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
+    const entryIds = [...audit.map(({ id }) => id), ...deletions.map(({ audit_id }) => audit_id)]
+    for (const id of entryIds) expect(id).toMatch(uuid7)
+    expect(new Set(entryIds).size).toBe(4)
+  })
+
+  it('works in bounded batches, each whole, until 25,000 are gone', async () => {
+    await keepMany(25_000)
+    expect(await sweepNow()).toBe(25_000)
+    expect(await left()).toEqual([])
+    const { rows } = await test.db.pool.query<{ n: number; batches: number; largest: number }>(
+      `SELECT sum(n)::int AS n, count(*)::int AS batches, max(n)::int AS largest FROM
+        (SELECT count(*) AS n FROM deletion_audit_log WHERE starts_with(scope->>'unit', $1) GROUP BY xmin) AS b`,
+      [name],
+    )
+    expect(rows[0]?.n).toBe(25_000)
+    expect(rows[0]?.largest).toBeLessThanOrEqual(5_000)
+    expect(rows[0]?.batches).toBeGreaterThanOrEqual(5)
+    const { rows: audited } = await test.db.pool.query(
+      "SELECT count(DISTINCT resource_id)::int AS n FROM audit_entries WHERE starts_with(resource_id, $1) AND action = 'delete'",
+      [name],
+    )
+    expect(audited).toEqual([{ n: 25_000 }])
+    expect(await lastSweep()).toMatchObject({ state: 'finished', deleted: { private: 25_000, total: 25_000 }, held: 0 })
+  })
+})
+
+describe('what a legal hold covers', () => {
+  const hold = async (kind: string, target: string, more: Record<string, unknown> = {}): Promise<string> => {
+    const told = await ask('POST', '/holds', { kind, target_id: target, reason: 'a court asked', ...more })
+    expect(told.status, told.text).toBe(201)
+    return told.json.data.id
+  }
+
+  it('stays: a unit, a skill, all of an agent’s, what is attributed to it; the rest goes, and the sweep counts both', async () => {
+    const held = await issuedAgent(test, ['read', 'write'])
+    const stays = [
+      await keep({ visibility: 'private', age: 400 * day }),
+      await keep({ visibility: 'private', age: 401 * day, agent: held.id }),
+      await keep({ visibility: 'org', age: 900 * day, agent: held.id }),
+      await keep({ visibility: 'private', age: 402 * day, attributedTo: held.id }),
+    ]
+    const skill = await keepSkill('private', 500 * day)
+    await hold('unit', stays[0] ?? '')
+    await hold('skill', skill)
+    await hold('agent', held.id)
+    for (let n = 0; n < 3; n++) await keep({ visibility: 'private', age: 403 * day })
+    await keepSkill('private', 500 * day)
+    const dry = await ask('POST', '/retention/dry-run')
+    expect(dry.json.data.would_delete).toEqual({ network: 0, org: 0, private: 4, total: 4, held: 5 })
+    expect(await sweepNow()).toBe(4)
+    expect(await left()).toEqual([...stays, skill].sort())
+    expect(await lastSweep()).toMatchObject({ deleted: { network: 0, org: 0, private: 4, total: 4 }, held: 5 })
+  })
+
+  it('goes with the next sweep once the hold is released, or ended by itself', async () => {
+    const ids = [
+      await keep({ visibility: 'private', age: 400 * day }),
+      await keep({ visibility: 'private', age: 400 * day }),
+    ]
+    const released = await hold('unit', ids[0] ?? '')
+    const soon = new Date(test.clock.now().getTime() + 3_600_000)
+    await hold('unit', ids[1] ?? '', { expires_at: soon.toISOString() })
+    expect(await sweepNow()).toBe(0)
+    expect((await ask('POST', `/holds/${released}/release`)).status).toBe(200)
+    expect(await sweepNow()).toBe(1)
+    const at = (time: Date) => new RetentionManager({ ...test.app.stores, clock: { now: () => time } }, asDocumented)
+    expect(await at(new Date(soon.getTime() - 1)).runSweep()).toBe(0)
+    expect(await at(soon).runSweep()).toBe(1)
+  })
+
+  it('many held rows keep a sweep neither from its end nor from what lies behind them', async () => {
+    const held = await issuedAgent(test, ['read', 'write'])
+    await keepMany(6_000)
+    await test.db.pool.query(
+      'UPDATE units SET agent_id = $1, organisation_id = (SELECT organisation_id FROM agents WHERE id = $1) WHERE id <= $2',
+      [held.id, `${name}00005500`],
+    )
+    await hold('agent', held.id)
+    expect(await sweepNow()).toBe(500)
+    expect((await left()).length).toBe(5_500)
+    expect(await lastSweep()).toMatchObject({ held: 5_500 })
+  })
+
+  it('is covered from the moment the hold is answered, a sweep under way notwithstanding', async () => {
+    await keepMany(20)
+    const guard = await standBefore(`${name}00000010`)
+    const swept = sweepNow()
+    await guard.arrived()
+    let isHeld = false
+    const holding = hold('unit', `${name}00000020`).then(
+      () => true,
+      () => false,
+    )
+    holding.then((value) => {
+      isHeld = value
+    })
+    await guard.letGo()
+    expect(await swept).toBe(20)
+    // The batch that was under way had it: the hold was refused, not granted over nothing.
+    expect(await holding).toBe(false)
+    expect(isHeld).toBe(false)
+  })
+})
+
+describe('one at a time', () => {
+  it('a second one on another replica is refused with the first one’s id, and starts once that is done', async () => {
+    await keepMany(10)
+    const other = await testApp(
+      { DATABASE_URL: test.app.env.DATABASE_URL ?? '' },
+      {
+        ownerUrl: test.ownerUrl,
+        appUrl: test.app.env.DATABASE_URL ?? '',
+        drop: async () => undefined,
+      },
+    )
+    try {
+      const guard = await standBefore(`${name}00000005`)
+      const first = ask('POST', '/retention/sweep')
+      await guard.arrived()
+      const running = await lastSweep()
+      expect(running).toMatchObject({ state: 'running', finished_at: null, requested_by: admin.id })
+      for (const app of [other, test]) {
+        const second = await app.fetch('POST', '/v1/retention/sweep', { token: admin.token })
+        expect([second.status, second.json.code, second.json.sweep_id]).toEqual([409, 'conflict', running.id])
+      }
+      await expect(new RetentionManager(other.app.stores, asDocumented).runSweep()).rejects.toMatchObject({
+        code: 'conflict',
+      })
+      // The hourly job finds it under way and has nothing to say.
+      await other.app.retention.sweepByClock()
+      await guard.letGo()
+      expect(await first).toMatchObject({ status: 200, json: { data: { state: 'finished', deleted: { total: 10 } } } })
+      const next = await other.fetch('POST', '/v1/retention/sweep', { token: admin.token })
+      expect([next.status, next.json.data.deleted.total]).toEqual([200, 0])
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('of ten asked for at once nine are refused, and nothing is counted twice', async () => {
+    await keepMany(200)
+    const told = await Promise.all(Array.from({ length: 10 }, () => ask('POST', '/retention/sweep')))
+    const done = told.filter(({ status }) => status === 200)
+    expect(done.length + told.filter(({ status }) => status === 409).length).toBe(10)
+    expect(done.reduce((sum, { json }) => sum + json.data.deleted.total, 0)).toBe(200)
+    expect((await rowsAbout([`${name}00000007`])).deletions).toHaveLength(1)
+  })
+})
+
+describe('a crash', () => {
+  it('in a batch leaves whole batches alone, is closed as interrupted, and the next sweep takes the rest', async () => {
+    await keepMany(7_000)
+    const guard = await standBefore(`${name}00006000`)
+    const crashed = sweepNow()
+    crashed.catch(() => undefined)
+    await guard.kill()
+    await expect(crashed).rejects.toThrow()
+    await guard.letGo()
+    const remaining = await left()
+    const { rows } = await test.db.pool.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM deletion_audit_log d JOIN audit_entries a ON a.resource_id = d.scope->>'unit'
+       WHERE a.action = 'delete' AND a.details->>'sweep' = $1`,
+      [(await lastSweep()).id],
+    )
+    const interrupted = await lastSweep()
+    expect(interrupted).toMatchObject({ state: 'interrupted', deleted: { total: 7_000 - remaining.length } })
+    expect(rows[0]?.n).toBe(interrupted.deleted.total)
+    expect(interrupted.deleted.total).toBe(5_000)
+    expect(await sweepNow()).toBe(remaining.length)
+    expect(await left()).toEqual([])
+  })
+
+  it('of the whole process leaves a row that the next sweep closes', async () => {
+    const now = test.clock.now()
+    const begun = await test.db.transaction((tx) =>
+      new RetentionManager(test.app.stores, asDocumented).begin(tx, { trigger: 'cron', requestedBy: 'x', now }),
+    )
+    expect((await ask('POST', '/retention/sweep')).json).toMatchObject({ code: 'conflict', sweep_id: begun })
+    test.clock.advance(61_000)
+    expect((await ask('POST', '/retention/sweep')).status).toBe(200)
+    expect((await ask('GET', `/retention/sweeps/${begun}`)).json.data).toMatchObject({ state: 'interrupted' })
+  })
+
+  it('of the process that answered: the worker goes on with the same sweep', async () => {
+    await keepMany(30)
+    const now = test.clock.now()
+    const begun = await test.db.transaction((tx) =>
+      new RetentionManager(test.app.stores, asDocumented).begin(tx, { trigger: 'demand', requestedBy: admin.id, now }),
+    )
+    const resume = test.app.jobs.find(({ name }) => name === 'retention.resume')
+    await resume?.execute(test.app.gate, { sweepId: begun })
+    expect((await ask('GET', `/retention/sweeps/${begun}`)).json.data).toMatchObject({
+      state: 'finished',
+      trigger: 'demand',
+      requested_by: admin.id,
+      deleted: { total: 30 },
+    })
+    // Once more changes nothing.
+    await resume?.execute(test.app.gate, { sweepId: begun })
+    expect((await rowsAbout([`${name}00000030`])).deletions[0]).toMatchObject({ requested_by: admin.id })
+  })
+
+  it('while it is told to end, it ends between batches and is open to go on', async () => {
+    await keepMany(12_000)
+    const guard = await standBefore(`${name}00000001`)
+    const ending = new AbortController()
+    const manager = new RetentionManager(test.app.stores, asDocumented)
+    const begun = await test.db.transaction((tx) =>
+      manager.begin(tx, { trigger: 'demand', requestedBy: admin.id, now: test.clock.now() }),
+    )
+    const carried = manager.carryOut(begun, { signal: ending.signal })
+    await guard.arrived()
+    ending.abort()
+    await guard.letGo()
+    await carried
+    const stopped = (await ask('GET', `/retention/sweeps/${begun}`)).json.data
+    expect(stopped).toMatchObject({ state: 'running', deleted: { total: 5_000 } })
+    await manager.carryOut(begun)
+    expect((await ask('GET', `/retention/sweeps/${begun}`)).json.data).toMatchObject({
+      state: 'finished',
+      deleted: { total: 12_000 },
+    })
+  })
+})
+
+describe('the policy', () => {
+  it('is the environment’s until an admin sets another, which says who and when, and goes back', async () => {
+    const fresh = await ask('GET', '/retention')
+    expect(fresh.json.data).toEqual({
+      policy: {
+        network: { days: null, source: 'environment' },
+        org: { days: 730, source: 'environment' },
+        private: { days: 365, source: 'environment' },
+      },
+      presets: {
+        default: { network: null, org: 730, private: 365 },
+        strict: { network: null, org: 365, private: 180 },
+      },
+    })
+    const set = await ask('PATCH', '/retention', { private_days: 30 })
+    expect(set.json.data.policy).toMatchObject({
+      org: { days: 730, source: 'environment' },
+      private: { days: 30, source: 'override', set_by: admin.id, set_at: test.clock.now().toISOString() },
+    })
+    const strict = await ask('PATCH', '/retention', { preset: 'strict' })
+    expect(strict.json.data.policy).toMatchObject({
+      network: { days: null },
+      org: { days: 365 },
+      private: { days: 180 },
+    })
+    expect((await ask('DELETE', '/retention')).json).toEqual(fresh.json)
+    const changes = await test.app.audit.query({ resource_type: 'retention', action: 'update' }, test.clock.now())
+    expect(changes.length).toBeGreaterThanOrEqual(3)
+    expect(changes[1]?.details).toMatchObject({ set: { network: null, org: 365, private: 180 } })
+  })
+
+  it('comes from the environment', async () => {
+    const other = await testApp({
+      KP_RETENTION_NETWORK_DAYS: '10',
+      KP_RETENTION_ORG_DAYS: '-1',
+      KP_RETENTION_PRIVATE_DAYS: '36500',
+    })
+    try {
+      const { token } = await issuedAgent(other, ['admin'])
+      const { json } = await other.fetch('GET', '/v1/retention', { token })
+      expect(json.data.policy).toMatchObject({ network: { days: 10 }, org: { days: null }, private: { days: 36_500 } })
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('that was changed is the next sweep’s, on demand and by the clock', async () => {
+    await keep({ visibility: 'network', age: 10 * day })
+    await keep({ visibility: 'private', age: 10 * day })
+    const sweep = async () => (await ask('POST', '/retention/sweep')).json.data.deleted.total
+    expect(await sweep()).toBe(0)
+    await ask('PATCH', '/retention', { private_days: 10 })
+    expect(await sweep()).toBe(1)
+    await ask('PATCH', '/retention', { network_days: 9, private_days: null })
+    test.clock.advance(1_000)
+    await test.app.jobs.find(({ name }) => name === 'retention.sweep')?.execute(test.app.gate, {})
+    expect(await lastSweep()).toMatchObject({
+      trigger: 'cron',
+      requested_by: 'system:retention.sweep',
+      policy: { network: 9, org: 730, private: null },
+      deleted: { network: 1, org: 0, private: 0, total: 1 },
+    })
+  })
+
+  it.each([[0], [-1], [1e9], [36_501], [1.5], ['soon'], ['30'], [true], [[30]], [{}]])(
+    'a period of %j is a 422 that names it, set or tried',
+    async (days) => {
+      for (const field of ['network_days', 'org_days', 'private_days'])
+        for (const [method, path] of [
+          ['PATCH', '/retention'],
+          ['POST', '/retention/dry-run'],
+        ] as const) {
+          const told = await ask(method, path, { [field]: days })
+          expect([told.status, told.json.code]).toEqual([422, 'invalid'])
+          expect(told.json.issues).toEqual([
+            { path: [field], message: 'takes a whole number of days from 1 to 36500, or null for ever' },
+          ])
+        }
+      expect((await ask('GET', '/retention')).json.data.policy.org.source).toBe('environment')
+    },
+  )
+  it.each([[{ preset: 'lax' }], [{ preset: 'strict', org_days: 3 }], [{ surprise: 1 }], [[]], [7]])(
+    '%j is a 422',
+    async (body) => expect((await ask('PATCH', '/retention', body)).status).toBe(422),
+  )
+})
+
+describe('a dry run', () => {
+  it('says what would go now and by when, saves and deletes nothing, and the sweep then takes just that', async () => {
+    await keep({ visibility: 'private', age: 31 * day })
+    await keep({ visibility: 'private', age: 24 * day })
+    await keep({ visibility: 'private', age: 2 * day })
+    await keep({ visibility: 'org', age: 800 * day })
+    await keep({ visibility: 'network', age: 800 * day })
+    const dry = await ask('POST', '/retention/dry-run', { private_days: 30 })
+    expect(dry.json.data).toEqual({
+      policy: { network: null, org: 730, private: 30 },
+      at: test.clock.now().toISOString(),
+      would_delete: { network: 0, org: 1, private: 1, total: 2, held: 0 },
+      upcoming: [
+        { within_days: 7, network: 0, org: 1, private: 2, total: 3, held: 0 },
+        { within_days: 30, network: 0, org: 1, private: 3, total: 4, held: 0 },
+      ],
+    })
+    expect(await left()).toHaveLength(5)
+    expect((await ask('GET', '/retention')).json.data.policy.private).toEqual({ days: 365, source: 'environment' })
+    expect((await ask('POST', '/retention/dry-run')).json.data.would_delete.total).toBe(1)
+    await ask('PATCH', '/retention', { private_days: 30 })
+    expect((await ask('POST', '/retention/sweep')).json.data.deleted).toEqual({
+      network: 0,
+      org: 1,
+      private: 1,
+      total: 2,
+    })
+    expect(await left()).toHaveLength(3)
+  })
+})
+
+describe('sweeps through the API', () => {
+  it('answer with what went, in whose name, are audited, and are found again', async () => {
+    const id = await keep({ visibility: 'private', age: 400 * day })
+    const { cookie, accountId } = await signedIn(test, 'admin')
+    const told = await test.fetch('POST', '/v1/retention/sweep', { cookie })
+    expect(told.status).toBe(200)
+    expect(told.headers.get('location')).toBe(`/v1/retention/sweeps/${told.json.data.id}`)
+    expect(told.json.data).toMatchObject({
+      state: 'finished',
+      trigger: 'demand',
+      requested_by: `user:${accountId}`,
+      policy: { network: null, org: 730, private: 365 },
+      deleted: { total: 1 },
+    })
+    const { audit, deletions } = await rowsAbout([id])
+    expect(audit).toMatchObject([{ agent_id: `user:${accountId}`, ip: '127.0.0.1' }])
+    expect(deletions).toMatchObject([{ requested_by: `user:${accountId}` }])
+    expect((await ask('GET', `/retention/sweeps/${told.json.data.id}`)).json.data).toEqual(told.json.data)
+    const [created] = await test.app.audit.query(
+      { resource_type: 'retention-sweep', action: 'create', resource_id: told.json.data.id },
+      test.clock.now(),
+    )
+    expect(created).toMatchObject({ agentId: `user:${accountId}` })
+    expect((await ask('GET', `/retention/sweeps/${newId('swp')}`)).status).toBe(404)
+  })
+
+  it('that take longer than ten seconds are answered with where to look, and go on', async () => {
+    await keepMany(10)
+    const guard = await standBefore(`${name}00000005`)
+    const told = await ask('POST', '/retention/sweep')
+    expect([told.status, told.json.data.state, told.json.data.deleted.total]).toEqual([202, 'running', 0])
+    const address = told.headers.get('location') ?? ''
+    await guard.letGo()
+    await expect
+      .poll(async () => (await test.fetch('GET', address, { token: admin.token })).json.data, { timeout: 10_000 })
+      .toMatchObject({ state: 'finished', deleted: { total: 10 } })
+  })
+
+  it('under the same Idempotency-Key are one', async () => {
+    const headers = { 'Idempotency-Key': newId('key') }
+    const asked = () => test.fetch('POST', '/v1/retention/sweep', { token: admin.token, headers })
+    const first = await asked()
+    const again = await asked()
+    expect(again.json.data.id).toBe(first.json.data.id)
+    expect(again.headers.get('idempotency-replayed')).toBe('true')
+  })
+
+  it('are listed newest first, page by page, each once', async () => {
+    for (let n = 0; n < 5; n++) {
+      await ask('POST', '/retention/sweep')
+      test.clock.advance(1_000)
+    }
+    const ids: string[] = []
+    let total = 0
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { json } = await ask('GET', `/retention/sweeps?limit=3${cursor && `&cursor=${cursor}`}`)
+      ids.push(...json.data.map(({ id }: { id: string }) => id))
+      total = json.total
+      cursor = json.next_cursor
+    }
+    expect([ids.length, new Set(ids).size]).toEqual([total, total])
+    expect((await ask('GET', '/retention/sweeps?cursor=altered')).status).toBe(422)
+  })
+
+  it('are an admin’s to start; an auditor reads policy and history', async () => {
+    const agent = await issuedAgent(test, ['read', 'write'])
+    const auditor = await signedIn(test, 'auditor')
+    const person = await signedIn(test)
+    const everything = [
+      ['GET', ''],
+      ['PATCH', ''],
+      ['DELETE', ''],
+      ['POST', '/dry-run'],
+      ['POST', '/sweep'],
+      ['GET', '/sweeps'],
+    ] as const
+    for (const [method, path] of everything) {
+      const url = `/v1/retention${path}`
+      const body = method === 'PATCH' ? {} : undefined
+      expect((await test.fetch(method, url, { body })).status).toBe(401)
+      expect((await test.fetch(method, url, { body, token: agent.token })).status).toBe(403)
+      expect((await test.fetch(method, url, { body, cookie: person.cookie })).status).toBe(403)
+      expect((await test.fetch(method, url, { body, cookie: auditor.cookie })).status).toBe(
+        method === 'GET' ? 200 : 403,
+      )
+    }
+  })
+})

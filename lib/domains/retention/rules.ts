@@ -1,0 +1,90 @@
+import type { Periods } from '#lib/kernel/holder.ts'
+
+/** A day is 86,400 seconds: neither clocks that are put forward nor leap years move what is due. */
+export const dayMs = 86_400_000
+/** In days; a hundred years. */
+export const longestPeriod = 36_500
+export const visibilities = ['network', 'org', 'private'] as const
+export type Visibility = (typeof visibilities)[number]
+
+export const presetNames = ['default', 'strict'] as const
+export const presets: Record<(typeof presetNames)[number], Periods> = {
+  default: { network: null, org: 730, private: 365 },
+  strict: { network: null, org: 365, private: 180 },
+}
+
+/** What an admin set in place of the environment's. */
+export interface Override {
+  visibility: Visibility
+  /** null: for ever. */
+  days: number | null
+  setBy: string
+  setAt: Date
+}
+export interface PeriodInForce {
+  days: number | null
+  source: 'environment' | 'override'
+  set_by?: string
+  set_at?: string
+}
+export interface Change {
+  preset?: keyof typeof presets | undefined
+  network_days?: number | null | undefined
+  org_days?: number | null | undefined
+  private_days?: number | null | undefined
+}
+
+/** The periods in force, each with where it comes from: an override, else the environment. */
+export function policyOf(environment: Periods, overrides: readonly Override[]): Record<Visibility, PeriodInForce> {
+  const inForce = (visibility: Visibility): PeriodInForce => {
+    const override = overrides.find((one) => one.visibility === visibility)
+    return override
+      ? { days: override.days, source: 'override', set_by: override.setBy, set_at: override.setAt.toISOString() }
+      : { days: environment[visibility], source: 'environment' }
+  }
+  return { network: inForce('network'), org: inForce('org'), private: inForce('private') }
+}
+
+export const periodsOf = (policy: Record<Visibility, PeriodInForce>): Periods => ({
+  network: policy.network.days,
+  org: policy.org.days,
+  private: policy.private.days,
+})
+
+/** What a change sets, by visibility; what it does not name is not in it. */
+export const changesOf = (change: Change): Partial<Periods> =>
+  change.preset !== undefined
+    ? presets[change.preset]
+    : {
+        ...(change.network_days !== undefined && { network: change.network_days }),
+        ...(change.org_days !== undefined && { org: change.org_days }),
+        ...(change.private_days !== undefined && { private: change.private_days }),
+      }
+
+/** What was stored at this time or before is due; null: nothing ever is. */
+export const dueBefore = (days: number | null, now: Date): Date | null =>
+  days === null ? null : new Date(now.getTime() - days * dayMs)
+
+/** Whether something that was stored then is due to go. */
+export function isDue(storedAt: Date, days: number | null, now: Date): boolean {
+  const before = dueBefore(days, now)
+  return before !== null && storedAt.getTime() <= before.getTime()
+}
+
+/** Throws RangeError for a period that is none: `null`, or whole days from 1 to {@link longestPeriod}. */
+export function checkedPeriods(periods: Periods): Periods {
+  for (const visibility of visibilities) {
+    const days = periods[visibility]
+    if (days !== null && !(Number.isInteger(days) && days >= 1 && days <= longestPeriod))
+      throw new RangeError(`${visibility}Days takes a whole number from 1 to ${longestPeriod}, or null for ever`)
+  }
+  return periods
+}
+
+export const sweepStates = ['running', 'finished', 'interrupted'] as const
+export type SweepState = (typeof sweepStates)[number]
+export const stateOf = (sweep: { finishedAt: Date | null; interrupted: boolean }): SweepState =>
+  sweep.finishedAt === null ? 'running' : sweep.interrupted ? 'interrupted' : 'finished'
+
+/** For how long after its start a sweep counts as running whether or not a process is seen at it, in milliseconds. */
+export const startGrace = 60_000

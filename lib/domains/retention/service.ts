@@ -1,0 +1,226 @@
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { Counts, Periods } from '#lib/kernel/holder.ts'
+import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import {
+  dryRunRetention,
+  editRetention,
+  listSweeps,
+  readRetention,
+  readSweep,
+  resetRetention,
+  sweepRetention,
+} from './contract.ts'
+import { RetentionManager, type RetentionStores, type SweepOrder } from './retention-manager.ts'
+import { changesOf, dayMs, periodsOf, policyOf, presets, visibilities } from './rules.ts'
+import { policyIn, presented, type SweepRow, sweepColumns } from './sweeps.ts'
+
+export interface RetentionParts {
+  stores: RetentionStores
+  /** The periods that the environment gives. */
+  environment: Periods
+}
+
+/** How long an answer waits for its sweep, in milliseconds. */
+const patience = 10_000
+/** When the worker looks after a sweep that was asked for, and again while it runs, in milliseconds. */
+const handOver = 30_000
+export const resumeJob = 'retention.resume'
+const resourceId = 'installation'
+const upcomingDays = [7, 30]
+const countedTo = 1_001
+
+export function retentionService({ stores, environment }: RetentionParts) {
+  const { db } = stores
+  const ending = new AbortController()
+  const underWay = new Set<Promise<unknown>>()
+
+  const policyNow = async (tx: Transaction = db.prisma) => policyOf(environment, await tx.retentionOverride.findMany())
+  const managerOf = ({ network, org, private: own }: Periods) =>
+    new RetentionManager(stores, { networkDays: network, orgDays: org, privateDays: own })
+
+  const sweepOf = async (id: string): Promise<SweepRow | undefined> =>
+    (await db.query<SweepRow>('sweep-read', `SELECT ${sweepColumns} FROM retention_sweeps WHERE id = $1`, [id]))[0]
+
+  const policyBody = async (tx?: Transaction) => ({ data: { policy: await policyNow(tx), presets } })
+
+  async function dueAt(periods: Periods, at: Date) {
+    const sum: Counts = { network: 0, org: 0, private: 0, held: 0 }
+    for (const one of stores.expiring) {
+      const due = await one.due(periods, at)
+      for (const key of [...visibilities, 'held'] as const) sum[key] += due[key]
+    }
+    return { ...sum, total: sum.network + sum.org + sum.private }
+  }
+
+  /** Carries a begun sweep out in this process; whoever closes the application waits for the batch under way. */
+  function carryOut(manager: RetentionManager, id: string, ip: string): Promise<unknown> {
+    const carried = manager.carryOut(id, { ip, signal: ending.signal })
+    underWay.add(carried)
+    const done = () => underWay.delete(carried)
+    carried.then(done, done)
+    return carried
+  }
+
+  return {
+    /** The periods in force, each with where it comes from. */
+    policyNow,
+    read: read(readRetention, async () => ({ body: await policyBody(), resourceId })),
+
+    edit: mutation(editRetention, async ({ tx, now, actor }, { body }) => {
+      const changes = changesOf(body)
+      for (const visibility of visibilities) {
+        const days = changes[visibility]
+        if (days === undefined) continue
+        const row = { days, setBy: actor.id, setAt: now }
+        await tx.retentionOverride.upsert({ where: { visibility }, create: { visibility, ...row }, update: row })
+      }
+      return { body: await policyBody(tx), resourceId, details: { set: changes } }
+    }),
+
+    reset: mutation(resetRetention, async ({ tx }) => {
+      const { count } = await tx.retentionOverride.deleteMany()
+      return { body: await policyBody(tx), resourceId, details: { removed: count } }
+    }),
+
+    dryRun: read(dryRunRetention, async ({ now }, { body }) => {
+      const periods = { ...periodsOf(await policyNow()), ...changesOf(body) }
+      const due = await dueAt(periods, now)
+      const upcoming = []
+      for (const days of upcomingDays)
+        upcoming.push({ within_days: days, ...(await dueAt(periods, new Date(now.getTime() + days * dayMs))) })
+      return {
+        body: { data: { policy: periods, at: now.toISOString(), would_delete: due, upcoming } },
+        resourceId,
+        details: { dryRun: true, count: due.total },
+      }
+    }),
+
+    sweep: mutation(sweepRetention, async ({ tx, now, actor, ip }) => {
+      const manager = managerOf(periodsOf(await policyNow(tx)))
+      const order: SweepOrder = { trigger: 'demand', requestedBy: actor.id, now }
+      const id = await manager.begin(tx, order)
+      const Location = `/v1/retention/sweeps/${id}`
+      // Should this process end before the sweep does, the worker goes on with it.
+      await enqueue(
+        tx,
+        resumeJob,
+        { sweepId: id },
+        { runAt: new Date(Date.now() + handOver), key: `${resumeJob}:${id}` },
+      )
+      const [row] = await tx.$queryRawUnsafe<SweepRow[]>(
+        `SELECT ${sweepColumns} FROM retention_sweeps WHERE id = $1`,
+        id,
+      )
+      if (!row) throw new Error('a sweep that was begun is not there')
+      return {
+        body: { data: presented(row) },
+        status: 202,
+        headers: { Location },
+        resourceId: id,
+        details: { trigger: order.trigger },
+        afterCommit: async () => {
+          const carried = carryOut(manager, id, ip)
+          if (await isDoneWithin(carried, patience)) await carried
+          else carried.catch((error: unknown) => logFault(error, { operationId: 'sweepRetention', sweepId: id }))
+          const reached = (await sweepOf(id)) ?? row
+          return {
+            body: { data: presented(reached) },
+            status: reached.finished_at === null ? 202 : 200,
+            headers: { Location },
+          }
+        },
+      }
+    }),
+
+    sweeps: read(listSweeps, async (_ctx, { query: { cursor, limit } }) => {
+      const after = cursor === undefined ? undefined : decodeCursor(cursor)
+      if (cursor !== undefined && !after)
+        throw new Problem('invalid', {
+          detail: 'One field is not valid.',
+          issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
+        })
+      const [found, [count]] = await Promise.all([
+        db.query<SweepRow>(
+          'sweeps-page',
+          `SELECT ${sweepColumns} FROM retention_sweeps WHERE $1::timestamptz IS NULL OR (started_at, id) < ($1::timestamptz, $2)
+           ORDER BY started_at DESC, id DESC LIMIT $3`,
+          [after?.at ?? null, after?.id ?? null, limit + 1],
+        ),
+        db.query<{ n: number }>(
+          'sweeps-count',
+          'SELECT count(*)::int AS n FROM (SELECT FROM retention_sweeps LIMIT $1) AS counted',
+          [countedTo],
+        ),
+      ])
+      const shown = found.slice(0, limit)
+      const last = found.length > limit ? shown.at(-1) : undefined
+      return {
+        body: {
+          data: shown.map(presented),
+          total: count?.n ?? 0,
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.started_at, last.id) : null,
+        },
+        resourceId: 'list',
+        details: { count: shown.length },
+      }
+    }),
+
+    readSweep: read(readSweep, async (_ctx, { params: { id } }) => {
+      const row = await sweepOf(id)
+      if (!row) throw new Problem('not_found', 'There is no such sweep.')
+      return { body: { data: presented(row) }, resourceId: id }
+    }),
+
+    /** The hourly sweep; nothing while another runs. */
+    async sweepByClock(): Promise<void> {
+      const manager = managerOf(periodsOf(await policyNow()))
+      await manager
+        .runSweep({ trigger: 'cron', requestedBy: 'system:retention.sweep' }, ending.signal)
+        .catch((error: unknown) => {
+          if (!(Problem.is(error) && error.code === 'conflict')) throw error
+        })
+    },
+    /** Goes on with a sweep whose process is gone, and looks again later while that one lives. */
+    async resume(id: string): Promise<void> {
+      const row = await sweepOf(id)
+      if (!row || row.finished_at !== null) return
+      await carryOut(managerOf(policyIn(row)), id, '')
+      if ((await sweepOf(id))?.finished_at === null)
+        await db.transaction((tx) =>
+          enqueue(
+            tx,
+            resumeJob,
+            { sweepId: id },
+            { runAt: new Date(Date.now() + handOver), key: `${resumeJob}:${id}` },
+          ),
+        )
+    },
+    /** Ends what is under way in this process after its batch; another process, or the next sweep, goes on. */
+    async stop(): Promise<void> {
+      ending.abort()
+      await Promise.allSettled(underWay)
+    },
+  }
+}
+export type RetentionService = ReturnType<typeof retentionService>
+
+/** Whether it settles within so many milliseconds. */
+async function isDoneWithin(work: Promise<unknown>, milliseconds: number): Promise<boolean> {
+  let timer: NodeJS.Timeout | undefined
+  const settled = work.then(
+    () => true,
+    () => true,
+  )
+  const late = new Promise<boolean>((tell) => {
+    timer = setTimeout(tell, milliseconds, false)
+  })
+  const isDone = await Promise.race([settled, late])
+  clearTimeout(timer)
+  return isDone
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod'
+import type { Periods } from '#lib/kernel/holder.ts'
+import type { Sweep } from './contract.ts'
+import { stateOf } from './rules.ts'
+
+const Deleted = z.object({
+  network: z.number().default(0),
+  org: z.number().default(0),
+  private: z.number().default(0),
+})
+export type Deleted = z.output<typeof Deleted>
+const Policy = z.object({
+  network: z.number().nullable(),
+  org: z.number().nullable(),
+  private: z.number().nullable(),
+})
+
+/** A row of retention_sweeps. */
+export interface SweepRow {
+  id: string
+  trigger: 'cron' | 'demand' | 'code'
+  requested_by: string
+  policy: unknown
+  started_at: Date
+  finished_at: Date | null
+  deleted: unknown
+  held: number
+  interrupted: boolean
+}
+export const sweepColumns = 'id, trigger, requested_by, policy, started_at, finished_at, deleted, held, interrupted'
+
+export const deletedOf = (row: SweepRow): Deleted => Deleted.parse(row.deleted)
+export const policyIn = (row: SweepRow): Periods => Policy.parse(row.policy)
+export const totalOf = ({ network, org, private: own }: Deleted): number => network + org + own
+
+export function presented(row: SweepRow): z.input<typeof Sweep> {
+  const deleted = deletedOf(row)
+  return {
+    id: row.id,
+    state: stateOf({ finishedAt: row.finished_at, interrupted: row.interrupted }),
+    trigger: row.trigger,
+    requested_by: row.requested_by,
+    policy: policyIn(row),
+    started_at: row.started_at.toISOString(),
+    finished_at: row.finished_at?.toISOString() ?? null,
+    deleted: { ...deleted, total: totalOf(deleted) },
+    held: row.held,
+  }
+}

@@ -1,0 +1,67 @@
+import type { ExportPage } from '#lib/kernel/holder.ts'
+import type { Database } from './database.ts'
+
+/** Which rows become records, and how. All of it is SQL of ours; values come as parameters. */
+export interface RecordQuery {
+  /** The table and its alias, joins included. */
+  from: string
+  /** The condition; its values are `$1` … */
+  where: string
+  values: readonly unknown[]
+  /** What orders the rows, oldest first: a time and what tells rows of one time apart. */
+  at: string
+  id: string
+  /** The columns that the record is made of. */
+  columns: string
+  /** A JSON expression over these columns, in the row `c`. */
+  record: string
+  /** How many bytes of a row lie compressed in the store, without unpacking them. */
+  weight?: string
+}
+
+/** Rows of one page at most, … */
+const pageRows = 128
+/** … and bytes of them as they lie in the store: compressed text is three times as much, and never a hundred times. */
+const pageBytes = 256 * 1024
+
+/** SQL: a time as the API writes it. */
+export const utc = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+
+interface PageRow {
+  lines: string | null
+  count: number
+  is_last: boolean
+  at: string
+  id: string
+}
+
+/**
+ * Records as JSON text, made by PostgreSQL, page by page from a key on: no cursor, no transaction, and no connection between two pages.
+ * The next page is only asked for when the last was taken.
+ */
+export async function* recordPages(db: Database, query: RecordQuery): AsyncGenerator<ExportPage> {
+  const { from, where, values, at, id, columns, record, weight = '0' } = query
+  const key = (offset: number): string => `$${values.length + offset}`
+  // What a page is made of is decided by sizes, before a document is unpacked.
+  const text = `WITH candidate AS MATERIALIZED (
+      SELECT ${columns}, ${at} AS key_at, ${id} AS key_id, ${weight} AS key_weight FROM ${from}
+      WHERE (${where}) AND (${at}, ${id}) > (${key(1)}::timestamptz, ${key(2)}) ORDER BY ${at}, ${id} LIMIT ${pageRows}),
+    weighed AS (SELECT *, row_number() OVER ordered AS key_n, sum(key_weight) OVER ordered AS key_bytes FROM candidate
+      WINDOW ordered AS (ORDER BY key_at, key_id ROWS UNBOUNDED PRECEDING)),
+    page AS (SELECT key_n, key_at, key_id, ${record}::text AS line FROM weighed AS c WHERE key_n = 1 OR key_bytes <= ${pageBytes})
+    SELECT string_agg(line, E'\\n' ORDER BY key_n) AS lines, count(*)::int AS count, count(*) = (SELECT count(*) FROM candidate) AND count(*) < ${pageRows} AS is_last,
+      (array_agg(key_at ORDER BY key_n DESC))[1]::text AS at, (array_agg(key_id ORDER BY key_n DESC))[1] AS id FROM page`
+  for (let after = { at: '-infinity', id: '' }; ; ) {
+    const [page] = await db.query<PageRow>(undefined, text, [...values, after.at, after.id])
+    if (!page || page.lines === null) return
+    yield { lines: page.lines, count: page.count }
+    if (page.is_last) return
+    after = page
+  }
+}
+
+/** SQL: a JSON object of expressions, in this order. Names are ours. */
+export const jsonObject = (members: Record<string, string>): string =>
+  `json_build_object(${Object.entries(members)
+    .map(([name, expression]) => `'${name}', ${expression}`)
+    .join(', ')})`

@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { type Database, openDatabase, queryWithin } from './database.ts'
+
+let database: TestDatabase
+let db: Database
+beforeAll(async () => {
+  database = await testDatabase()
+  db = openDatabase(database.appUrl, { max: 4, isGuarded: true })
+})
+afterAll(async () => {
+  await db.close()
+  await database.drop()
+})
+
+describe('a statement on the connection of a transaction', () => {
+  it('is part of it: both see each other’s rows, and both are gone when it is rolled back', async () => {
+    const ids = await db
+      .transaction(async (tx) => {
+        const [prisma] = await tx.$queryRaw<{ id: bigint }[]>`SELECT pg_current_xact_id()::text::bigint AS id`
+        const [own] = await queryWithin<{ id: string }>(tx, 'own-id', 'SELECT pg_current_xact_id()::text AS id', [])
+        await tx.$executeRaw`CREATE TEMPORARY TABLE noted (id int) ON COMMIT DROP`
+        await queryWithin(tx, 'note', 'INSERT INTO noted VALUES ($1)', [7])
+        expect(await tx.$queryRaw`SELECT id FROM noted`).toEqual([{ id: 7 }])
+        throw Object.assign(new Error('back'), { ids: [String(prisma?.id), own?.id] })
+      })
+      .catch((error: Error & { ids?: string[] }) => error.ids ?? [])
+    expect(ids[0]).toMatch(/^\d+$/)
+    expect(ids[0]).toBe(ids[1])
+  })
+
+  it('never strays into another transaction, however many are open at once', async () => {
+    const pairs = await Promise.all(
+      Array.from({ length: 12 }, () =>
+        db.transaction(async (tx) => {
+          const [prisma] = await tx.$queryRaw<{ pid: number }[]>`SELECT pg_backend_pid() AS pid, pg_sleep(0.01)::text`
+          const [own] = await queryWithin<{ pid: number }>(tx, 'own-pid', 'SELECT pg_backend_pid() AS pid', [])
+          return [prisma?.pid, own?.pid]
+        }),
+      ),
+    )
+    for (const [prisma, own] of pairs) expect(own).toBe(prisma)
+  })
+
+  it('is refused outside one', async () => {
+    await expect(queryWithin(db.prisma, 'outside', 'SELECT 1', [])).rejects.toThrow('outside a transaction')
+  })
+})
