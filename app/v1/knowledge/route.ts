@@ -1,3 +1,4 @@
 import { app, route } from '#lib/app.ts'
 
+export const GET = route(app.search.list)
 export const POST = route(app.knowledge.contribute)

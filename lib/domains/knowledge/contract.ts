@@ -19,7 +19,7 @@ export const StoredUnit = z
   })
   .meta({ id: 'StoredUnit' })
 
-const params = z.strictObject({ id: UnitId })
+export const params = z.strictObject({ id: UnitId })
 const resource = { resourceType: 'knowledge' }
 
 export const contributeUnit = operation({
@@ -39,6 +39,45 @@ export const contributeUnit = operation({
   refusals: ['content_rejected', 'id_in_use', 'erased', 'restricted'],
 })
 
+/** What was wrong with one item of many. */
+const ItemProblem = z.strictObject({
+  code: z.string(),
+  detail: z.string(),
+  issues: z
+    .array(z.strictObject({ path: z.array(z.union([z.string(), z.number()])), message: z.string() }))
+    .optional()
+    .meta({ description: 'The first 20; paths start at the unit' }),
+})
+export const BatchResult = z.strictObject({
+  index: z.int().meta({ description: 'Its place in what was sent, from 0' }),
+  status: z.int().meta({ description: '201, or the status that it would have been refused with alone' }),
+  id: z.string().optional(),
+  quality_score: z.number().optional(),
+  warnings: z.array(z.string()).optional(),
+  problem: ItemProblem.optional(),
+})
+export type BatchResult = z.output<typeof BatchResult>
+
+export const contributeBatch = operation({
+  id: 'contributeBatch',
+  method: 'post',
+  path: '/v1/knowledge/batch',
+  summary: 'Contribute many units at once',
+  description:
+    'As many as the tier’s batch, each as large as the tier’s unit; one write of the limit. Each is judged as if it came alone, in the order given: what is refused is named, the rest is stored, in one transaction. With `atomic=true` one refused unit keeps all from being stored: 422 `batch_rejected`, with the same results.',
+  permission: 'knowledge:write',
+  audit: { action: 'create', ...resource },
+  limit: 'write',
+  status: 200,
+  query: z.strictObject({ atomic: z.enum(['true', 'false']).default('false') }),
+  body: z.strictObject({
+    units: z.array(z.unknown().meta({ $ref: '#/components/schemas/UnitInput' })).min(1, 'takes one unit at least'),
+  }),
+  bodyLimit: 'batch',
+  output: z.strictObject({ data: z.array(BatchResult), stored: z.int(), failed: z.int() }),
+  refusals: ['batch_rejected', 'restricted', 'forbidden'],
+})
+
 export const readUnit = operation({
   id: 'readUnit',
   method: 'get',
@@ -52,6 +91,28 @@ export const readUnit = operation({
   params,
   output: z.strictObject({ data: StoredUnit }),
   refusals: ['not_found', 'erased'],
+})
+
+export const rectifyUnit = operation({
+  id: 'rectifyUnit',
+  method: 'patch',
+  path: '/v1/knowledge/{id}',
+  summary: 'Correct a unit of your own',
+  description:
+    'Rectification (GDPR art. 16): `unit` is a merge patch (RFC 7396) of the unit, so that null removes a member; `visibility` is short for `unit.metadata.visibility`. What was wrong is overwritten everywhere, the present wording of an SOP and stored answers included; an SOP’s approval is taken back. The type, the id and the author stay. What changes nothing makes no new version.',
+  permission: 'knowledge:write',
+  audit: { action: 'update', ...resource },
+  limit: 'write',
+  status: 200,
+  params,
+  headers: z.object({ 'if-match': z.string().optional() }),
+  body: z.strictObject({
+    unit: z.record(z.string(), z.unknown()).optional().meta({ description: 'A merge patch (RFC 7396)' }),
+    visibility: z.enum(visibilities).optional(),
+  }),
+  bodyLimit: 'unit',
+  output: z.strictObject({ data: StoredUnit, quality_score: z.number(), warnings: z.array(z.string()).optional() }),
+  refusals: ['not_found', 'erased', 'precondition_failed', 'content_rejected', 'restricted'],
 })
 
 export const eraseUnit = operation({
@@ -68,5 +129,5 @@ export const eraseUnit = operation({
   params,
   headers: z.object({ prefer: z.string().optional(), 'if-match': z.string().optional() }),
   output: Receipt,
-  refusals: ['not_found', 'erased', 'precondition_failed'],
+  refusals: ['not_found', 'erased', 'precondition_failed', 'held'],
 })

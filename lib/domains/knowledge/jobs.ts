@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { quarantineEntry, quarantineReported } from './reports.ts'
 import { rejectionWindow } from './rules.ts'
 
 export const knowledgeJobs = (db: Database) => [
@@ -13,5 +14,17 @@ export const knowledgeJobs = (db: Database) => [
         new Date(ctx.now.getTime() - rejectionWindow),
       ])
     },
+  }),
+  job({
+    // A reporter whom nobody claimed counts from its second day: nobody may come by again to notice.
+    name: 'knowledge.weigh-reports',
+    payload: z.unknown(),
+    cron: '7 * * * *',
+    run: (ctx) =>
+      ctx.gate.transaction(async (tx) => {
+        const held = await quarantineReported(tx, null, ctx.now)
+        const entries = held.map((unit) => ({ ...quarantineEntry(unit), at: ctx.now, ip: '' }))
+        await ctx.gate.auditWithin(tx, ...entries)
+      }),
   }),
 ]

@@ -2,7 +2,8 @@ import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { attributedTo, qualityOf, warningsOf } from './rules.ts'
-import { searchVector, textsOf } from './search-text.ts'
+import { textsOf } from './search/unit-texts.ts'
+import { searchVector } from './search/vector.ts'
 import { idPrefix, Unit } from './unit.ts'
 
 /** A unit as its row will be: sanitized, judged, its words taken. Pure; nothing is stored yet. */

@@ -1,24 +1,59 @@
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** Sanitizes, and counts a refusal against the agent: stage and time, never the content. */
+const insert = (db: Database, agentId: string, now: Date, stage: string) =>
+  db.query('content-rejection', 'INSERT INTO content_rejections (id, agent_id, at, stage) VALUES ($1, $2, $3, $4)', [
+    newId('rej'),
+    agentId,
+    now,
+    stage,
+  ])
+
+/** The refusal that a {@link SanitizationError} means: stage, field and place, never the content. */
+export const rejectionOf = (
+  { stage, path, place, rule }: SanitizationError,
+  afterRollback?: () => Promise<unknown>,
+): Problem =>
+  new Problem('content_rejected', {
+    detail: `The text was refused at the stage "${stage}" (${rule}). Nothing was stored.`,
+    issues: [{ path: [...path], message: `${rule} at character ${place}` }],
+    extensions: { stage, field: path.join('.'), place },
+    ...(afterRollback && { afterRollback }),
+  })
+
+/** Sanitizes outside a transaction, and counts a refusal against the agent: stage and time, never the content. */
 export async function recordRejection<T>(db: Database, agentId: string, now: Date, sanitize: () => T): Promise<T> {
   try {
     return sanitize()
   } catch (error) {
     if (!SanitizationError.is(error)) throw error
-    const { stage, path, place, rule } = error
-    await db.query(
-      'content-rejection',
-      'INSERT INTO content_rejections (id, agent_id, at, stage) VALUES ($1, $2, $3, $4)',
-      [newId('rej'), agentId, now, stage],
-    )
-    throw new Problem('content_rejected', {
-      detail: `The text was refused at the stage "${stage}" (${rule}). Nothing was stored.`,
-      issues: [{ path: [...path], message: `${rule} at character ${place}` }],
-      extensions: { stage, field: path.join('.'), place },
-    })
+    await insert(db, agentId, now, error.stage)
+    throw rejectionOf(error)
   }
+}
+
+/** Sanitizes within a mutation: the refusal is counted although the transaction is rolled back. */
+export function recordingRejection<T>(db: Database, agentId: string, now: Date, sanitize: () => T): T {
+  try {
+    return sanitize()
+  } catch (error) {
+    if (!SanitizationError.is(error)) throw error
+    throw rejectionOf(error, () => insert(db, agentId, now, error.stage))
+  }
+}
+
+/** Counts refusals at those stages, with the rest of the transaction. */
+export async function countRejections(
+  tx: Transaction,
+  agentId: string,
+  now: Date,
+  stages: readonly string[],
+): Promise<void> {
+  if (stages.length === 0) return
+  await tx.contentRejection.createMany({
+    data: stages.map((stage) => ({ id: newId('rej'), agentId, at: now, stage })),
+  })
 }

@@ -20,6 +20,7 @@ const usual: Weights = [0.25, 0.35, 0.15, 0.25]
 export const noveltyAtFirst = 0.5
 
 const distinct = <T>(items: Iterable<T>): number => new Set(items).size
+const rounded = (share: number): number => Math.round(share * 10_000) / 10_000
 const capped = (share: number): number => Math.min(1, share)
 
 function partsOf(unit: Unit): Omit<Parts, 'novelty'> {
@@ -54,12 +55,35 @@ function partsOf(unit: Unit): Omit<Parts, 'novelty'> {
   }
 }
 
-/** The registry's own quality of a unit, 0–1, rounded to four places; weighed by what counts in its domain. */
+/** The registry's own quality of a unit before anybody voted, 0–1, rounded to four places; weighed by what counts in its domain. */
 export function qualityOf(unit: Unit, novelty: number = noveltyAtFirst): number {
   const [c, n, d, o] = weights.get(unit.metadata.task_domain) ?? usual
   const { completeness, diversity, outcome } = partsOf(unit)
-  return Math.round((c * completeness + n * novelty + d * diversity + o * outcome) * 10_000) / 10_000
+  return rounded(c * completeness + n * novelty + d * diversity + o * outcome)
 }
+
+/** What was found by those who used a unit: sums of the weights of their votes. */
+export interface Votes {
+  for: number
+  against: number
+}
+/** The formula's own say, as a sum of weights: so many votes of weight 1 outweigh it by half. */
+const formulaWeight = 5
+
+/**
+ * A unit's quality with its votes counted in, 0–1, rounded to four places: the weighted mean of the formula's value
+ * ({@link qualityOf}, novelty included) and of the votes, each 1 or 0.
+ */
+export const scoreOf = (base: number, votes: Votes): number =>
+  rounded((formulaWeight * base + votes.for) / (formulaWeight + votes.for + votes.against))
+
+/** What a vote weighs by its voter's reputation: 0.5 without any, 1 from a score of 5, 2 from 15 on; never more, never less. */
+export const voteWeight = (reputation: number): number => rounded(Math.min(2, 0.5 + Math.max(0, reputation) / 10))
+
+/** So many reporters with distinct owners put a unit into quarantine. */
+export const reportsToQuarantine = 3
+/** How old an agent must be to count as a reporter while nobody claimed it, in milliseconds. */
+export const reporterAge = 24 * 3_600_000
 
 /** Rejections within this window, in milliseconds, … */
 export const rejectionWindow = 3_600_000

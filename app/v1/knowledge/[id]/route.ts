@@ -1,4 +1,5 @@
 import { app, route } from '#lib/app.ts'
 
 export const GET = route(app.knowledge.read)
+export const PATCH = route(app.knowledge.rectify)
 export const DELETE = route(app.knowledge.erase)

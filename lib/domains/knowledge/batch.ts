@@ -1,0 +1,183 @@
+import { setImmediate } from 'node:timers/promises'
+import type { z } from 'zod'
+import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mostMembers, refuseUnstorable } from '#lib/kernel/storable.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { type BatchResult, contributeBatch } from './contract.ts'
+import { contributorOf, heldForReview, idErased, idInUse, refuseOthers } from './contribution.ts'
+import { prepareUnit } from './preparation.ts'
+import { countRejections, rejectionOf } from './rejections.ts'
+import { awardStored, type StorableUnit, type Storage, type StorageOptions, storeUnits } from './storage.ts'
+import type { KnowledgeParts } from './stored-unit.ts'
+import { Unit } from './unit.ts'
+
+/** Issues that one refused item names at most. */
+const mostIssues = 20
+
+interface Bounds {
+  author: string
+  strict: boolean
+  unitBytes: number
+}
+
+const tooLarge = (limit: number) =>
+  new Problem('too_large', `A unit takes ${limit.toLocaleString('en')} bytes at most.`)
+
+/** One item as if it had come alone. Throws what it would have been refused with, and `SanitizationError`. */
+function prepared(item: unknown, { author, strict, unitBytes }: Bounds) {
+  const mostBytes = refuseUnstorable(item, mostMembers)
+  if (mostBytes > unitBytes && Buffer.byteLength(JSON.stringify(item)) > unitBytes) throw tooLarge(unitBytes)
+  const parsed = Unit.safeParse(item)
+  if (!parsed.success) throw notValid(parsed.error)
+  refuseOthers(parsed.data, author)
+  return prepareUnit(parsed.data, { author, strict })
+}
+
+function notValid(error: z.ZodError): Problem {
+  const issues = error.issues.flatMap((issue) => {
+    const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({ path: [...path, key], message: 'This field is not known' }))
+    return [{ path, message: issue.message }]
+  })
+  return new Problem('invalid', {
+    detail: `${issues.length === 1 ? 'One field is' : `${issues.length} fields are`} not valid.`,
+    issues,
+  })
+}
+
+const refused = (index: number, { status, code, title, detail, issues }: Problem, id?: string): BatchResult => ({
+  index,
+  status,
+  ...(id !== undefined && { id }),
+  problem: { code, detail: detail ?? title, ...(issues && { issues: issues.slice(0, mostIssues) }) },
+})
+
+interface Judged {
+  /** What may be stored, with its place in the batch. */
+  units: (StorableUnit & { index: number })[]
+  refusals: BatchResult[]
+  /** Stages at which content was refused. */
+  stages: string[]
+}
+interface Item {
+  index: number
+  item: unknown
+  /** The id that it brought. */
+  id: string
+}
+
+/** So many are judged while those before them are stored. */
+const partSize = 25
+/** So many are judged before others get their turn. */
+const turn = 5
+
+/** In the order of the ids that they bring, so that two batches with the same ids wait for each other and never in a circle. */
+function partsOf(items: readonly unknown[]): Item[][] {
+  const ordered = items
+    .map((item, index) => ({ index, item, id: idOf(item) }))
+    .sort((one, other) => (one.id < other.id ? -1 : one.id > other.id ? 1 : one.index - other.index))
+  return Array.from({ length: Math.ceil(items.length / partSize) }, (_, part) =>
+    ordered.slice(part * partSize, (part + 1) * partSize),
+  )
+}
+const idOf = (item: unknown): string =>
+  typeof item === 'object' && item !== null && 'id' in item && typeof item.id === 'string' ? item.id : ''
+
+/** Judges some items. Of an id that comes twice, the first is taken; `places` remembers who came with what. */
+async function judge(items: readonly Item[], bounds: Bounds, places: Map<string, number>): Promise<Judged> {
+  const judged: Judged = { units: [], refusals: [], stages: [] }
+  for (const [at, { index, item, id }] of items.entries()) {
+    if (at % turn === 0) await setImmediate()
+    try {
+      const first = id === '' ? undefined : places.get(id)
+      if (first !== undefined)
+        throw new Problem('id_in_use', {
+          detail: `The unit at ${first} of this batch has the same id.`,
+          issues: [{ path: ['id'], message: 'comes twice' }],
+        })
+      const unit = prepared(item, bounds)
+      places.set(unit.id, index)
+      judged.units.push({ ...unit, index })
+    } catch (error) {
+      if (SanitizationError.is(error)) judged.stages.push(error.stage)
+      const problem = SanitizationError.is(error) ? rejectionOf(error) : error
+      if (!Problem.is(problem)) throw error
+      judged.refusals.push(refused(index, problem))
+    }
+  }
+  return judged
+}
+
+/** Judges all, and stores what may be; a part is stored while the next one is judged. */
+async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, options: StorageOptions) {
+  const places = new Map<string, number>()
+  const all: Judged = { units: [], refusals: [], stages: [] }
+  const fates: Storage[] = []
+  let before: Judged | undefined
+  for (const part of [...partsOf(items), []]) {
+    const [fate, judged] = await Promise.all([
+      before && storeUnits(tx, before.units, options),
+      judge(part, bounds, places),
+    ])
+    if (fate) fates.push(fate)
+    all.units.push(...judged.units)
+    all.refusals.push(...judged.refusals)
+    all.stages.push(...judged.stages)
+    before = judged
+  }
+  const union = (name: keyof Storage) => new Set(fates.flatMap((fate) => [...fate[name]]))
+  return { ...all, stored: union('stored'), quarantined: union('quarantined'), erased: union('erased') }
+}
+
+/** Many units in one transaction: what each is refused with is named, the rest is stored; with `atomic`, all or none. */
+export function batch({ db, strict }: Pick<KnowledgeParts, 'db' | 'strict'>) {
+  const keepCount = (author: string, now: Date, stages: readonly string[]) => () =>
+    db.transaction((tx) => countRejections(tx, author, now, stages))
+
+  return mutation(contributeBatch, async ({ tx, now, actor }, { body: { units: items }, query }) => {
+    const { author, organisationId } = contributorOf({ actor })
+    const { unitBytes, batch: most } = actor.quota
+    if (items.length > most)
+      throw new Problem('too_large', {
+        detail: `Your tier takes ${most.toLocaleString('en')} units at once; these are ${items.length.toLocaleString('en')}. Nothing was stored: send them in several batches.`,
+        extensions: { limit: most },
+      })
+    const bounds = { author, strict, unitBytes }
+    const made = await judgeAndStore(tx, items, bounds, { organisationId, now })
+    const { units, refusals, stages, stored, quarantined, erased } = made
+    const kept = units.filter(({ id }) => stored.has(id))
+    for (const { index, id } of units)
+      if (!stored.has(id))
+        refusals.push(
+          refused(index, erased.has(id) ? new Problem('erased', idErased) : new Problem('id_in_use', idInUse), id),
+        )
+    const isAtomic = query.atomic === 'true'
+    const notAlone = new Problem('batch_rejected', 'Nothing is wrong with it; another unit of the batch was refused.')
+    const accepted = kept.map(({ index, id, quality, warnings }): BatchResult => {
+      if (isAtomic && refusals.length > 0) return refused(index, notAlone)
+      const all = quarantined.has(id) ? [...warnings, heldForReview] : warnings
+      return { index, status: 201, id, quality_score: quality, ...(all.length > 0 && { warnings: all }) }
+    })
+    const results = [...accepted, ...refusals].sort((one, other) => one.index - other.index)
+    if (isAtomic && refusals.length > 0)
+      throw new Problem('batch_rejected', {
+        detail: `${refusals.length} of ${items.length} were refused, so none was stored.`,
+        extensions: { results },
+        afterRollback: keepCount(author, now, stages),
+      })
+    await countRejections(tx, author, now, stages)
+    await awardStored(tx, author, kept, { stored, quarantined }, now)
+    return {
+      body: { data: results, stored: kept.length, failed: refusals.length },
+      resourceId: newId('batch'),
+      entries: kept.map(({ id, type, visibility, sanitized }) => ({
+        resourceId: id,
+        details: { type, visibility, sanitized },
+      })),
+    }
+  })
+}

@@ -1,0 +1,115 @@
+import type { Context } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type StatementPlan, statement } from '#lib/kernel/use-case.ts'
+import { contributeUnit } from './contract.ts'
+import { type PreparedUnit, prepareUnit } from './preparation.ts'
+import { recordRejection } from './rejections.ts'
+import { awardOne, awardValues } from './reputation/award.ts'
+import { rejectionsToQuarantine, rejectionWindow } from './rules.ts'
+import { hasCode, type KnowledgeParts } from './stored-unit.ts'
+import type { Unit } from './unit.ts'
+import { etagOf } from './visibility.ts'
+
+/** The author's agent and organisation are the token's; the count of refused contributions decides on quarantine. */
+const insertUnit = `stored AS (
+  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, visibility, document, quality_score, quarantined_at, created_at, updated_at, domain, search)
+  SELECT $1, $2::unit_type, $3, $4, $5, $6::visibility, $7::jsonb, $8::float8,
+    CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = $3 AND c.at > $10::timestamptz) >= $11::int THEN $9::timestamptz END,
+    $9::timestamptz, $9::timestamptz, $12, $13::tsvector
+  ON CONFLICT (id) DO NOTHING
+  RETURNING id AS resource_id, quarantined_at IS NOT NULL AS quarantined),
+wording AS (
+  INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
+  SELECT resource_id, 1, $7::jsonb, $3, $9::timestamptz FROM stored WHERE $2::unit_type = 'ExpertSOP'),
+${awardOne({ agent: '$3', at: '$9', subject: '$1', gain: '$14', reason: '$15', entry: '$16', full: '$17' })},
+done AS (SELECT * FROM stored)`
+
+export const heldForReview =
+  'It is held for review, because several contributions were refused within the last hour; only you see it until then.'
+
+/** Who contributes: an agent, with a token. Throws `forbidden` for people. */
+export function contributorOf({ actor }: Pick<Context, 'actor'>): { author: string; organisationId: string } {
+  const [author] = actor.agents
+  if (actor.kind !== 'agent' || author === undefined || actor.organisationId === undefined)
+    throw new Problem('forbidden', 'Units and skills are contributed by agents, with a token.')
+  return { author, organisationId: actor.organisationId }
+}
+/** Throws `forbidden` where a unit names another author. */
+export function refuseOthers(unit: Unit, author: string): void {
+  if (unit.metadata.agent_id !== undefined && unit.metadata.agent_id !== author)
+    throw new Problem('forbidden', {
+      detail: 'A unit’s author is the token’s agent.',
+      issues: [{ path: ['metadata', 'agent_id'], message: 'is another agent' }],
+    })
+}
+
+export const idInUse = 'A unit with this id is already here; nothing was changed. Leave the id out to get a new one.'
+export const idErased = 'A unit with this id was erased here; the id is not taken again.'
+
+/** What is answered for a unit that was stored at `now`. */
+const contributed = (unit: PreparedUnit, quarantined: boolean, now: Date) => {
+  const warnings = quarantined ? [...unit.warnings, heldForReview] : unit.warnings
+  return {
+    data: {
+      id: unit.id,
+      unit: unit.document,
+      visibility: unit.visibility,
+      quality_score: unit.quality,
+      created_at: now.toISOString(),
+      updated_at: now.toISOString(),
+    },
+    quality_score: unit.quality,
+    ...(warnings.length > 0 && { warnings }),
+  }
+}
+export type Contributed = ReturnType<typeof contributed>
+
+/**
+ * One unit in one statement, with its SOP's first wording and its author's reputation. Refusals: `forbidden`, `content_rejected` (counted),
+ * `invalid`, `id_in_use`, `erased`.
+ */
+export async function planContribution(
+  { db, strict }: Pick<KnowledgeParts, 'db' | 'strict'>,
+  ctx: Context,
+  sent: Unit,
+): Promise<StatementPlan<Contributed>> {
+  const { author, organisationId } = contributorOf(ctx)
+  refuseOthers(sent, author)
+  const { now } = ctx
+  const unit = await recordRejection(db, author, now, () => prepareUnit(sent, { author, strict }))
+  return {
+    statement: {
+      name: 'contribute-unit',
+      ctes: insertUnit,
+      values: [
+        unit.id,
+        unit.type,
+        author,
+        organisationId,
+        unit.attributedTo,
+        unit.visibility,
+        JSON.stringify(unit.document),
+        unit.quality,
+        now,
+        new Date(now.getTime() - rejectionWindow),
+        rejectionsToQuarantine,
+        unit.domain,
+        unit.search,
+        ...awardValues(unit.type === 'ExpertSOP' ? 'sop' : 'unit'),
+      ],
+    },
+    details: { type: unit.type, visibility: unit.visibility, sanitized: unit.sanitized },
+    reply: ({ quarantined }) => ({
+      body: contributed(unit, quarantined === true, now),
+      headers: {
+        Location: `/v1/knowledge/${unit.id}`,
+        ETag: etagOf({ version: 1, quality: unit.quality }),
+      },
+    }),
+    nothing: async () => new Problem('id_in_use', idInUse),
+    translate: (error) => (hasCode(error, 'KP410') ? new Problem('erased', idErased) : error),
+  }
+}
+
+export const contribution = (parts: Pick<KnowledgeParts, 'db' | 'strict'>) =>
+  statement(contributeUnit, (ctx, { body }) => planContribution(parts, ctx, body))

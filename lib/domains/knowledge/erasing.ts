@@ -1,0 +1,70 @@
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { Reply } from '#lib/kernel/use-case.ts'
+import { refuseHeld } from './held.ts'
+import type { Erasures } from './stored-unit.ts'
+import { passes } from './visibility.ts'
+
+/** A unit or skill that is to be erased, its row locked. */
+export interface Erasable {
+  kind: 'unit' | 'skill'
+  id: string
+  author: string
+  /** Beside the author. */
+  attributedTo?: readonly (string | null)[]
+  version: number
+  /** Whether others could have copied it. */
+  wasPublic: boolean
+}
+
+const prefersReceipt = (prefer: string | undefined): boolean =>
+  /(?:^|,)\s*return\s*=\s*"?representation"?\s*(?:[,;]|$)/i.test(prefer ?? '')
+
+/**
+ * Begins the erasure within the transaction and finishes it after the commit: 204 with the receipt's id, or the receipt when it is
+ * asked for. Throws `precondition_failed`, `held`; `unavailable` where it could not be verified yet.
+ */
+export async function eraseRow(
+  erasures: Erasures,
+  { tx, actor, now }: MutationContext,
+  { kind, id, author, attributedTo = [], version, wasPublic }: Erasable,
+  headers: { prefer?: string | undefined; 'if-match'?: string | undefined },
+): Promise<Reply<Receipt>> {
+  if (!passes(headers['if-match'], version))
+    throw new Problem('precondition_failed', `The ${kind} has changed since you read it; nothing was erased.`)
+  await refuseHeld(tx, { kind, id, agents: [author, ...attributedTo] }, now)
+  const receiptId = await erasures.begin(tx, {
+    scope: kind === 'unit' ? { unit: id } : { skill: id },
+    deletedId: id,
+    formerOwner: author,
+    requestedBy: actor.id,
+    reason: actor.agents.includes(author) ? 'user_request' : 'admin_request',
+    wasPublic,
+    now,
+  })
+  const headersOut = {
+    'X-Deletion-Receipt': receiptId,
+    Link: `</v1/receipts/${receiptId}>; rel="related"; title="deletion receipt"`,
+  }
+  return {
+    body: undefined,
+    status: 204,
+    resourceId: id,
+    details: { receipt: receiptId },
+    headers: headersOut,
+    afterCommit: async () => {
+      const receipt = await erasures.finish(receiptId).catch((cause: unknown) => {
+        throw new Problem('unavailable', {
+          detail: `The ${kind} is erased, but that could not be verified yet; it is tried again without you. Ask for the receipt later.`,
+          headers: { ...headersOut, 'Retry-After': '60' },
+          extensions: { receipt_id: receiptId },
+          cause,
+        })
+      })
+      return prefersReceipt(headers.prefer)
+        ? { body: receipt, status: 200, headers: { ...headersOut, 'Preference-Applied': 'return=representation' } }
+        : { body: undefined, status: 204, headers: headersOut }
+    },
+  }
+}

@@ -1,0 +1,97 @@
+import type { Counts, Expiring, Periods } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { heldIds } from './held.ts'
+
+const day = 86_400_000
+const visibilities = ['network', 'org', 'private'] as const
+
+interface Kind {
+  table: 'units' | 'skills'
+  scope: Expiring['scope']
+  resourceType: string
+  /** Columns that may name an agent whose it is. */
+  agents: readonly { column: string; isOptional: boolean }[]
+}
+const author = { column: 'agent_id', isOptional: false }
+const kinds: readonly Kind[] = [
+  {
+    table: 'units',
+    scope: 'unit',
+    resourceType: 'knowledge',
+    agents: [author, { column: 'attributed_to', isOptional: true }, { column: 'original_author', isOptional: true }],
+  },
+  { table: 'skills', scope: 'skill', resourceType: 'skill', agents: [author] },
+]
+
+/** Row by row. Each list is read once for a statement, so that many holds cost what few do. */
+const isHeld = ({ scope, agents }: Kind, now: string): string =>
+  [
+    `t.id IN (${heldIds(scope, now)})`,
+    ...agents.map(({ column, isOptional }) => {
+      const id = isOptional ? `coalesce(t.${column}, '')` : `t.${column}`
+      return `${id} IN (${heldIds('agent', now)})`
+    }),
+  ].join(' OR ')
+
+/**
+ * It starts where the batch before ended, so that it does not read again what is gone or held, and takes the rows by their places, which
+ * one statement sees unchanged: by their ids the planner would rather read the whole table. What was changed meanwhile is looked at again.
+ */
+const removal = (kind: Kind): string => `due AS MATERIALIZED (
+    SELECT t.ctid AS place, t.created_at AS stored_at FROM ${kind.table} t
+    WHERE t.visibility = $1::visibility AND t.created_at >= $2::timestamptz AND t.created_at <= $3::timestamptz
+      AND NOT (${isHeld(kind, '$4')})
+    ORDER BY t.created_at LIMIT $5::int),
+  gone AS (
+    DELETE FROM ${kind.table} t WHERE t.ctid = ANY (ARRAY(SELECT place FROM due)) AND t.visibility = $1::visibility RETURNING t.id)`
+
+/** From the holds' side: few rows are held, many expire. $1 and $2 are visibilities and the times until which they expired, $3 the present. */
+const countHeld = (kind: Kind): string => `
+  SELECT p.visibility::text AS visibility, count(t.id)::int AS n
+  FROM unnest($1::visibility[], $2::timestamptz[]) AS p (visibility, before)
+  JOIN ${kind.table} t ON t.visibility = p.visibility AND t.created_at <= p.before
+  WHERE t.id IN (SELECT id FROM ${kind.table} WHERE id IN (${heldIds(kind.scope, '$3')})
+    ${kind.agents.map(({ column }) => `UNION SELECT id FROM ${kind.table} WHERE ${column} IS NOT NULL AND ${column} IN (${heldIds('agent', '$3')})`).join('\n    ')})
+  GROUP BY p.visibility`
+const countExpired = (kind: Kind): string => `
+  SELECT p.visibility::text AS visibility,
+    (SELECT count(*)::int FROM ${kind.table} t WHERE t.visibility = p.visibility AND t.created_at <= p.before) AS n
+  FROM unnest($1::visibility[], $2::timestamptz[]) AS p (visibility, before)`
+
+interface Count {
+  visibility: keyof Periods
+  n: number
+}
+
+const expiringRows = (db: Database, kind: Kind): Expiring => {
+  const limitsOf = (periods: Periods, now: Date): [(keyof Periods)[], Date[]] => {
+    const limited = visibilities.flatMap((visibility) => {
+      const days = periods[visibility]
+      return days === null ? [] : [{ visibility, before: new Date(now.getTime() - days * day) }]
+    })
+    return [limited.map(({ visibility }) => visibility), limited.map(({ before }) => before)]
+  }
+  const held = (periods: Periods, now: Date): Promise<Count[]> =>
+    db.query<Count>(`held-${kind.table}`, countHeld(kind), [...limitsOf(periods, now), now])
+
+  return {
+    name: `knowledge.${kind.table}`,
+    resourceType: kind.resourceType,
+    scope: kind.scope,
+    removal: removal(kind),
+    async due(periods, now): Promise<Counts> {
+      const counts: Counts = { network: 0, org: 0, private: 0, held: 0 }
+      const expired = await db.query<Count>(`expired-${kind.table}`, countExpired(kind), limitsOf(periods, now))
+      for (const { visibility, n } of expired) counts[visibility] += n
+      for (const { visibility, n } of await held(periods, now)) {
+        counts[visibility] -= n
+        counts.held += n
+      }
+      return counts
+    },
+    held: async (periods, now) => (await held(periods, now)).reduce((sum, { n }) => sum + n, 0),
+  }
+}
+
+/** Units and skills, as retention removes them. What hangs on one (votes, reports, versions, files) goes with it. */
+export const knowledgeExpiry = (db: Database): Expiring[] => kinds.map((kind) => expiringRows(db, kind))

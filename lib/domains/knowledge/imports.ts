@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Importer } from '#lib/kernel/importer.ts'
+import { Problem, type ProblemCode } from '#lib/kernel/problem.ts'
+import { idErased } from './contribution.ts'
+import { prepareUnit } from './preparation.ts'
+import { rejectionOf } from './rejections.ts'
+import { type StorableUnit, storeUnits } from './storage.ts'
+import { Unit, UnitId, visibilities } from './unit.ts'
+import { type Reader, readerOf, visibleTo } from './visibility.ts'
+
+/** A unit as an export gives it; what the other registry found of it is not taken over. */
+const UnitRecord = z.object({ id: UnitId, unit: Unit, visibility: z.enum(visibilities).optional() })
+
+/** Why a record is not one of ours. */
+export const refusalOf = (error: z.ZodError): Problem =>
+  new Problem('invalid', {
+    detail: 'The record is not valid.',
+    issues: error.issues.map(({ path, message }) => ({
+      path: path.map((step) => (typeof step === 'symbol' ? String(step) : step)),
+      message,
+    })),
+  })
+
+/** Units of the same ids that are here already, and whether they are known to the reader and say the same, whoever their author is. */
+const selectSame = `SELECT u.id FROM units u JOIN json_to_recordset($1::json) AS s(id text, document jsonb) ON s.id = u.id
+  WHERE u.document #- '{metadata,agent_id}' = s.document #- '{metadata,agent_id}' AND ${visibleTo('$2::text[]', '$3', '$4')}`
+const sameOf = async (tx: Transaction, units: readonly StorableUnit[], reader: Reader): Promise<Set<string>> => {
+  if (units.length === 0) return new Set()
+  const sent = JSON.stringify(units.map(({ id, document }) => ({ id, document })))
+  const rows = await tx.$queryRawUnsafe<{ id: string }[]>(
+    selectSame,
+    sent,
+    reader.agents,
+    reader.organisation ?? null,
+    reader.admin,
+  )
+  return new Set(rows.map(({ id }) => id))
+}
+
+export interface ImportParts {
+  strict: boolean
+  /** Those of the ids that were erased here. */
+  erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
+}
+const failed = (id: string, code: ProblemCode, detail: string) => ({ id, status: 'failed' as const, code, detail })
+
+/**
+ * Takes units of another registry under their ids. The importing agent becomes their author; who wrote them is kept as their first author,
+ * a name that nobody verified. Refused content is named, and not counted against the agent, who may not have written it.
+ */
+export const unitImporter = ({ strict, erasedAmong }: ImportParts): Importer<StorableUnit> => ({
+  part: 'knowledge_units',
+  prepare(record, { author, ctx }, bytes) {
+    const parsed = UnitRecord.safeParse(record)
+    if (!parsed.success) throw refusalOf(parsed.error)
+    const { id, unit, visibility } = parsed.data
+    if (unit.id !== undefined && unit.id !== id)
+      throw new Problem('invalid', { issues: [{ path: ['unit', 'id'], message: 'is not the id of the record' }] })
+    const most = ctx.actor.quota.unitBytes
+    if (bytes > most && Buffer.byteLength(JSON.stringify(unit)) > most)
+      throw new Problem('too_large', `A unit takes ${most.toLocaleString('en')} bytes at most in your tier.`)
+    const { agent_id: first, ...metadata } = unit.metadata
+    const sent = { ...unit, id, metadata: { ...metadata, ...(visibility && { visibility }) } }
+    try {
+      const prepared = prepareUnit(sent, { author, strict })
+      return { id, content: { ...prepared, originalAuthor: first === undefined || first === author ? null : first } }
+    } catch (error) {
+      throw SanitizationError.is(error) ? rejectionOf(error) : error
+    }
+  },
+  async store(tx, records, { organisationId, ctx }) {
+    const units = records.map(({ content }) => content)
+    const authors = new Set(units.flatMap(({ originalAuthor }) => originalAuthor ?? []))
+    const gone = new Set(await erasedAmong(tx, [...authors]))
+    const welcome = units.filter(({ originalAuthor }) => !originalAuthor || !gone.has(originalAuthor))
+    const now = ctx.gate.clock.now()
+    const { stored, inUse, erased } = await storeUnits(tx, welcome, { organisationId, now })
+    const known = await sameOf(
+      tx,
+      welcome.filter(({ id }) => inUse.has(id)),
+      readerOf(ctx),
+    )
+    return {
+      results: units.map(({ id, originalAuthor }) => {
+        if (stored.has(id)) return { id, status: 'stored' }
+        if (known.has(id)) return { id, status: 'known' }
+        if (originalAuthor && gone.has(originalAuthor)) return failed(id, 'erased', 'Its author was erased here.')
+        if (erased.has(id)) return failed(id, 'erased', idErased)
+        return failed(id, 'id_in_use', 'A unit with this id and other content is already here; it was left as it is.')
+      }),
+      entries: units
+        .filter(({ id }) => stored.has(id))
+        .map(({ id, type, visibility, sanitized }) => ({
+          resourceType: 'knowledge',
+          resourceId: id,
+          details: { type, visibility, sanitized },
+        })),
+    }
+  },
+})

@@ -1,0 +1,26 @@
+import { isIPv4, isIPv6 } from 'node:net'
+
+/** The eight groups of an IPv6 address, as numbers. */
+function groupsOf(address: string): number[] {
+  const [head = '', tail] = address.split('::')
+  const parse = (part: string) => (part === '' ? [] : part.split(':').map((group) => Number.parseInt(group, 16)))
+  const first = parse(head)
+  if (tail === undefined) return first
+  const last = parse(tail)
+  return [...first, ...Array<number>(Math.max(0, 8 - first.length - last.length)).fill(0), ...last]
+}
+
+/**
+ * The network that an address belongs to, as one customer of a provider has it: /24 of IPv4, /64 of IPv6, an IPv4 address within IPv6
+ * as itself. Whatever is no address is itself.
+ */
+export function networkOf(address: string): string {
+  const bare = address.split('%', 1)[0] ?? ''
+  const inside = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare
+  if (isIPv4(inside)) return `${inside.split('.').slice(0, 3).join('.')}.0/24`
+  if (!isIPv6(bare)) return address
+  return `${groupsOf(bare)
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
+}

@@ -1,0 +1,121 @@
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { rectifyUnit } from './contract.ts'
+import { changedPaths, isObject, type Members, mergePatch } from './merge-patch.ts'
+import { type PreparedUnit, prepareUnit } from './preparation.ts'
+import { recordingRejection } from './rejections.ts'
+import { noveltyAtFirst, qualityOf, scoreOf } from './rules.ts'
+import { goneOrNever, type KnowledgeParts, shown, type UnitRow } from './stored-unit.ts'
+import { Unit } from './unit.ts'
+import { etagOf, passes } from './visibility.ts'
+
+interface OwnRow extends UnitRow {
+  agent_id: string
+  novelty: number | null
+  votes_for: number
+  votes_against: number
+}
+
+/** Paths that an audit entry names at most. */
+const mostNamed = 50
+
+const refuseMember = (path: string[], what: string) =>
+  new Problem('invalid', {
+    detail: `${what} cannot be changed. Erase the unit and contribute another.`,
+    issues: [{ path: ['unit', ...path], message: 'cannot be changed' }],
+  })
+
+interface Correction {
+  unit?: Members | undefined
+  visibility?: string | undefined
+}
+/** The corrected document, as it was sent. Throws `invalid` for what cannot change, and where both ways to say the visibility differ. */
+function corrected(row: OwnRow, { unit = {}, visibility }: Correction): Members {
+  const patched = mergePatch(row.document, unit)
+  const { metadata } = patched
+  if (patched['@type'] !== row.document['@type']) throw refuseMember(['@type'], 'The type of a unit')
+  if (patched.id !== row.id) throw refuseMember(['id'], 'The id of a unit')
+  if (!isObject(metadata)) return patched
+  if (metadata.agent_id !== row.agent_id) throw refuseMember(['metadata', 'agent_id'], 'The author of a unit')
+  if (visibility === undefined) return patched
+  if (metadata.visibility !== row.visibility && metadata.visibility !== visibility)
+    throw new Problem('invalid', {
+      detail: 'Visibility is given twice, and differs.',
+      issues: [{ path: ['visibility'], message: 'differs from unit.metadata.visibility' }],
+    })
+  return { ...patched, metadata: { ...metadata, visibility } }
+}
+
+function validated(value: unknown): Unit {
+  const parsed = Unit.safeParse(value)
+  if (parsed.success) return parsed.data
+  const issues = parsed.error.issues.flatMap((issue) => {
+    const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((key) => ({ path: ['unit', ...path, key], message: 'This field is not known' }))
+    return [{ path: ['unit', ...path], message: issue.message }]
+  })
+  throw new Problem('invalid', {
+    detail: 'With this correction the unit is not valid. It stays as it was.',
+    issues: issues.slice(0, 100),
+  })
+}
+
+/** Rewrites the row, and an SOP's present wording, whose approval was of the former text. */
+async function rewrite({ tx, now }: MutationContext, unit: PreparedUnit, quality: number): Promise<number> {
+  const document = JSON.stringify(unit.document)
+  const [row] = await tx.$queryRaw<{ version: number }[]>`
+    UPDATE units SET document = ${document}::jsonb, visibility = ${unit.visibility}::visibility, domain = ${unit.domain},
+      attributed_to = ${unit.attributedTo}, quality_score = ${quality}::float8,
+      was_public = was_public OR (visibility = 'network' AND ${unit.visibility} <> 'network'), search = ${unit.search}::tsvector,
+      version = version + 1, updated_at = ${now} WHERE id = ${unit.id} RETURNING version`
+  if (!row) throw new Error('a locked unit is gone')
+  if (unit.type === 'ExpertSOP')
+    await tx.$executeRaw`UPDATE sop_versions SET document = ${document}::jsonb, approved_by = NULL, approved_at = NULL
+      WHERE unit_id = ${unit.id} AND version = (SELECT max(version) FROM sop_versions WHERE unit_id = ${unit.id})`
+  return row.version
+}
+
+/** Rectification (GDPR art. 16): what was wrong is overwritten wherever it stands; it becomes no history. */
+export const rectification = ({ db, erasures, strict, withdrawAnswers }: KnowledgeParts) =>
+  mutation(rectifyUnit, async (ctx, { params: { id }, headers, body }) => {
+    const { agents, isAdmin, id: actorId } = ctx.actor
+    // An admin corrects what is shared; what is private is its author's and its owner's alone.
+    const [row] = await ctx.tx.$queryRaw<OwnRow[]>`
+      SELECT id, agent_id, document, visibility::text, quality_score, novelty, votes_for, votes_against, version, created_at, updated_at
+      FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR (${isAdmin} AND visibility <> 'private')) FOR UPDATE`
+    if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+    if (!passes(headers['if-match'], row.version))
+      throw new Problem('precondition_failed', 'The unit has changed since you read it; nothing was corrected.')
+    const unit = recordingRejection(db, actorId, ctx.now, () =>
+      prepareUnit(validated(corrected(row, body)), { author: row.agent_id, strict }),
+    )
+    const changed = changedPaths(row.document, unit.document).sort()
+    const warnings = unit.warnings.length > 0 ? { warnings: unit.warnings } : {}
+    if (changed.length === 0)
+      return {
+        body: { data: shown(row), quality_score: row.quality_score, ...warnings },
+        resourceId: id,
+        details: { fields: [] },
+        headers: { ETag: etagOf({ version: row.version, quality: row.quality_score }) },
+      }
+    const votes = { for: row.votes_for, against: row.votes_against }
+    const quality = scoreOf(qualityOf(unit.document, row.novelty ?? noveltyAtFirst), votes)
+    const version = await rewrite(ctx, unit, quality)
+    await withdrawAnswers(ctx.tx, id)
+    const after: UnitRow = {
+      ...row,
+      document: unit.document,
+      visibility: unit.visibility,
+      quality_score: quality,
+      version,
+      updated_at: ctx.now,
+    }
+    return {
+      body: { data: shown(after), quality_score: quality, ...warnings },
+      resourceId: id,
+      details: { fields: changed.slice(0, mostNamed), changed: changed.length, sanitized: unit.sanitized },
+      headers: { ETag: etagOf({ version, quality }) },
+    }
+  })

@@ -1,0 +1,104 @@
+import { createHmac } from 'node:crypto'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { reportUnit } from './judgement-contract.ts'
+import { networkOf } from './network.ts'
+import { recordingRejection } from './rejections.ts'
+import { reporterAge, reportsToQuarantine } from './rules.ts'
+import { goneOrNever, type KnowledgeParts } from './stored-unit.ts'
+import { ownerKey, readerOf, visibleTo } from './visibility.ts'
+import { plainText } from './votes.ts'
+
+/** Locked, so that the reports of one unit are counted one after the other. */
+const selectReported = `SELECT u.quarantined_at IS NOT NULL AS quarantined,
+    (SELECT owner_id FROM agent_owners WHERE id = $5) AS owner_id
+  FROM units u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')} FOR NO KEY UPDATE OF u`
+
+/**
+ * Units that enough reporters want looked at. A reporter is the person behind it as of now: who claimed two agents after they reported
+ * counts once. An agent that nobody claimed stands for its network, from its second day on.
+ */
+const selectDue = `SELECT r.unit_id AS id, count(DISTINCT CASE
+      WHEN r.reporter_id LIKE 'user:%' THEN r.reporter_id
+      WHEN a.owner_id IS NOT NULL THEN 'user:' || a.owner_id
+      ELSE 'network:' || encode(coalesce(r.network, r.owner_key::bytea), 'hex') END)::int AS reporters
+  FROM unit_reports r LEFT JOIN agent_owners a ON a.id = r.reporter_id
+  WHERE r.settled_at IS NULL AND ($1::text IS NULL OR r.unit_id = $1)
+    AND (r.reporter_id LIKE 'user:%' OR a.owner_id IS NOT NULL OR a.created_at <= $2::timestamptz)
+  GROUP BY r.unit_id HAVING count(*) >= $3::int`
+
+/** Holds back what enough reporters want looked at: one unit, or all. Returns what is newly held, with how many reported it. */
+export async function quarantineReported(
+  tx: Transaction,
+  unitId: string | null,
+  now: Date,
+): Promise<{ id: string; reporters: number }[]> {
+  const found = await tx.$queryRawUnsafe<{ id: string; reporters: number }[]>(
+    selectDue,
+    unitId,
+    new Date(now.getTime() - reporterAge),
+    reportsToQuarantine,
+  )
+  const due = found.filter(({ reporters }) => reporters >= reportsToQuarantine)
+  if (due.length === 0) return []
+  const held = await tx.$queryRaw<{ id: string }[]>`
+    UPDATE units SET quarantined_at = ${now} WHERE id IN (
+      SELECT id FROM units WHERE id = ANY(${due.map(({ id }) => id)}::text[]) AND quarantined_at IS NULL ORDER BY id FOR NO KEY UPDATE)
+    RETURNING id`
+  const ids = new Set(held.map(({ id }) => id))
+  return due.filter(({ id }) => ids.has(id))
+}
+
+/** What the log says of a unit that its reports put into quarantine; whoever reported it is not told. */
+export const quarantineEntry = ({ id, reporters }: { id: string; reporters: number }) => ({
+  resourceId: id,
+  resourceType: 'knowledge',
+  action: 'update' as const,
+  actorId: 'system:knowledge.quarantine' as const,
+  details: { fields: ['quarantined_at'], reporters },
+})
+
+/** Who reports: an agent, or a person who may write; auditors and passers-by change nothing. */
+function reporterOf({ actor }: Context): string {
+  const [agent] = actor.agents
+  if (actor.kind === 'agent' && agent !== undefined) return agent
+  if (actor.kind === 'person' && actor.can('knowledge:write')) return actor.id
+  throw actor.kind === 'anonymous'
+    ? new Problem('token_missing')
+    : new Problem('forbidden', 'Auditors change nothing; ask an admin to look at it.')
+}
+
+export const reporting = ({
+  db,
+  erasures,
+  strict,
+  networkKey,
+}: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'networkKey'>) =>
+  mutation(reportUnit, async (ctx, { params: { id }, body }) => {
+    const reporter = reporterOf(ctx)
+    const { tx, now, ip } = ctx
+    const { agents, organisation, admin } = readerOf(ctx)
+    const [row] = await tx.$queryRawUnsafe<{ quarantined: boolean; owner_id: string | null }[]>(
+      selectReported,
+      id,
+      [...agents],
+      organisation ?? null,
+      admin,
+      reporter,
+    )
+    if (!row) throw await goneOrNever(erasures, ctx, id, tx)
+    const reason = recordingRejection(db, reporter, now, () => plainText(body.reason, 'reason', strict))
+    const owner = ownerKey(reporter, row.owner_id)
+    const isUnclaimed = owner === reporter && ctx.actor.kind === 'agent'
+    const network = isUnclaimed ? createHmac('sha256', networkKey()).update(networkOf(ip)).digest() : null
+    const isFirst = await tx.$executeRaw`
+      INSERT INTO unit_reports (unit_id, reporter_id, owner_key, reason, network, at)
+      VALUES (${id}, ${reporter}, ${owner}, ${reason}, ${network}, ${now}) ON CONFLICT DO NOTHING`
+    const held = isFirst === 0 || row.quarantined ? [] : await quarantineReported(tx, id, now)
+    return {
+      body: { data: { id, reported: true as const } },
+      resourceId: id,
+      entries: isFirst === 0 ? [] : [{ resourceId: id }, ...held.map(quarantineEntry)],
+    }
+  })

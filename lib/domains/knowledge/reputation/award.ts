@@ -1,0 +1,108 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { fullFrom, gains, type Reason, roomFor } from './rules.ts'
+
+/** Values of the caller's own statement, as `$1`, `$2` … */
+interface Places {
+  agent: string
+  at: string
+  subject: string
+  gain: string
+  reason: string
+  entry: string
+  full: string
+}
+
+/** Scores and days are hundredths; summing must not gather the dust of binary fractions. */
+const exact = (sum: string): string => `round((${sum})::numeric, 4)::float8`
+const dayOf = (at: string): string => `(${at}::timestamptz AT TIME ZONE 'UTC')::date`
+
+/**
+ * Members of a WITH list that award what the member `stored` inserted; for a statement that stores one unit in one round trip. `stored`
+ * returns `quarantined`; what is held for review earns nothing yet. Whoever gained a whole day's worth is seen in the snapshot, and then
+ * no row is locked; below that the row is locked before it is judged, so no request too many gains. Not for votes.
+ */
+export const awardOne = ({ agent, at, subject, gain, reason, entry, full }: Places): string => `gained AS (
+  INSERT INTO reputation AS r (agent_id, score, day, gained_today, voted_today)
+  SELECT ${agent}, ${gain}::float8, ${dayOf(at)}, ${gain}::float8, 0 FROM stored
+  WHERE NOT stored.quarantined AND NOT EXISTS (
+    SELECT FROM reputation p WHERE p.agent_id = ${agent} AND p.day >= ${dayOf(at)} AND p.gained_today > ${full}::float8)
+  ON CONFLICT (agent_id) DO UPDATE SET score = ${exact('r.score + excluded.score')},
+    gained_today = CASE WHEN r.day >= excluded.day THEN ${exact('r.gained_today + excluded.score')} ELSE excluded.score END,
+    voted_today = CASE WHEN r.day >= excluded.day THEN r.voted_today ELSE 0 END,
+    day = greatest(r.day, excluded.day)
+  WHERE r.day < excluded.day OR r.gained_today <= ${full}::float8
+  RETURNING agent_id),
+ledger AS (
+  INSERT INTO reputation_ledger (id, agent_id, at, change, reason, subject_id)
+  SELECT ${entry}::text, agent_id, ${at}::timestamptz, ${gain}::float8, ${reason}::text, ${subject} FROM gained)`
+
+/** The values that {@link awardOne} needs beside the caller's: gain, reason, id of the ledger's row, and from where on a day is full. */
+export const awardValues = (reason: Exclude<Reason, 'vote'>): [number, string, string, number] => [
+  gains[reason],
+  reason,
+  newId('rep'),
+  fullFrom(reason).all,
+]
+
+/**
+ * Awards one gain for each subject, in their order, until the day is full; a subject is awarded once for a reason. Not for what is held
+ * for review or was imported. The agent's row stays locked until the transaction ends, so call it last. Returns how many were given.
+ */
+export async function award(
+  tx: Transaction,
+  agentId: string,
+  reason: Reason,
+  subjectIds: readonly string[],
+  now: Date,
+): Promise<number> {
+  const subjects = [...new Set(subjectIds)]
+  if (subjects.length === 0) return 0
+  const full = fullFrom(reason)
+  const [day] = await tx.$queryRaw<{ all: number; votes: number }[]>`
+    INSERT INTO reputation AS r (agent_id, score, day, gained_today, voted_today)
+    SELECT ${agentId}, 0, (${now}::timestamptz AT TIME ZONE 'UTC')::date, 0, 0
+    WHERE NOT EXISTS (SELECT FROM reputation p WHERE p.agent_id = ${agentId} AND p.day >= (${now}::timestamptz AT TIME ZONE 'UTC')::date
+      AND (p.gained_today > ${full.all}::float8 OR p.voted_today > ${full.votes}::float8))
+    ON CONFLICT (agent_id) DO UPDATE SET
+      gained_today = CASE WHEN r.day >= excluded.day THEN r.gained_today ELSE 0 END,
+      voted_today = CASE WHEN r.day >= excluded.day THEN r.voted_today ELSE 0 END,
+      day = greatest(r.day, excluded.day)
+    RETURNING gained_today AS "all", voted_today AS votes`
+  const room = day ? roomFor(reason, day) : 0
+  if (room === 0) return 0
+  const gain = gains[reason]
+  const isVote = reason === 'vote'
+  const [given] = await tx.$queryRaw<{ n: number }[]>`
+    WITH entries AS (
+      INSERT INTO reputation_ledger (id, agent_id, at, change, reason, subject_id)
+      SELECT a.entry, ${agentId}, ${now}, ${gain}::float8, ${reason}, a.id
+      FROM unnest(${subjects}::text[], ${subjects.map(() => newId('rep'))}::text[]) WITH ORDINALITY AS a(id, entry, n)
+      WHERE NOT EXISTS (SELECT FROM reputation_ledger l WHERE l.subject_id = a.id AND l.agent_id = ${agentId} AND l.reason = ${reason})
+      ORDER BY a.n LIMIT ${room}::int
+      RETURNING change),
+    given AS (SELECT count(*)::int AS n, coalesce(sum(change), 0) AS gained FROM entries)
+    UPDATE reputation r SET score = round((r.score + gained)::numeric, 4)::float8,
+      gained_today = round((r.gained_today + gained)::numeric, 4)::float8,
+      voted_today = round((r.voted_today + CASE WHEN ${isVote} THEN gained ELSE 0 END)::numeric, 4)::float8
+    FROM given WHERE r.agent_id = ${agentId} RETURNING given.n`
+  return given?.n ?? 0
+}
+
+/**
+ * Takes back what was gained with units or skills that are erased, from whoever gained it: their ledger rows go, scores sink by as much.
+ * What was taken back is not gained anew on the same day. Returns how many rows went.
+ */
+export async function withdraw(tx: Transaction, subjectIds: readonly string[]): Promise<number> {
+  const ids = [...subjectIds]
+  // In the order of ids, so that two that take back from the same agents do not wait for each other.
+  await tx.$queryRaw`SELECT 1 FROM reputation WHERE agent_id IN (SELECT agent_id FROM reputation_ledger WHERE subject_id = ANY(${ids}::text[]))
+    ORDER BY agent_id FOR UPDATE`
+  const [row] = await tx.$queryRaw<{ n: number }[]>`
+    WITH gone AS (DELETE FROM reputation_ledger WHERE subject_id = ANY(${ids}::text[]) RETURNING agent_id, change),
+    lowered AS (
+      UPDATE reputation r SET score = round((r.score - lost.change)::numeric, 4)::float8
+      FROM (SELECT agent_id, sum(change) AS change FROM gone GROUP BY agent_id) AS lost WHERE r.agent_id = lost.agent_id)
+    SELECT count(*)::int AS n FROM gone`
+  return row?.n ?? 0
+}

@@ -1,0 +1,110 @@
+import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { listQuarantine, reviewQuarantined } from './judgement-contract.ts'
+import { award } from './reputation/award.ts'
+import type { KnowledgeParts } from './stored-unit.ts'
+import type { Unit } from './unit.ts'
+
+/** Lists stop counting here, and say so. */
+const mostCounted = 1_001
+const mostReports = 20
+
+const selectHeld = `WITH held AS (
+    (SELECT id, 'unit' AS kind, agent_id, visibility, quarantined_at FROM units
+      WHERE quarantined_at IS NOT NULL AND ($1::timestamptz IS NULL OR (quarantined_at, id) > ($1, $2)) ORDER BY quarantined_at, id LIMIT $3)
+    UNION ALL
+    (SELECT id, 'skill', agent_id, visibility, quarantined_at FROM skills
+      WHERE quarantined_at IS NOT NULL AND ($1::timestamptz IS NULL OR (quarantined_at, id) > ($1, $2)) ORDER BY quarantined_at, id LIMIT $3)
+    ORDER BY quarantined_at, id LIMIT $3)
+  SELECT h.*, u.document AS unit, s.document AS skill_md, coalesce((
+      SELECT json_agg(json_build_object('reason', r.reason, 'reported_at', r.at) ORDER BY r.at, r.owner_key)
+      FROM (SELECT * FROM unit_reports WHERE unit_id = h.id AND settled_at IS NULL ORDER BY at, owner_key LIMIT ${mostReports}) AS r), '[]') AS reports
+  FROM held h LEFT JOIN units u ON u.id = h.id AND u.visibility <> 'private'
+    LEFT JOIN skills s ON s.id = h.id AND s.visibility <> 'private'
+  ORDER BY h.quarantined_at, h.id`
+const countHeld = `SELECT count(*)::int AS n FROM (
+  (SELECT FROM units WHERE quarantined_at IS NOT NULL LIMIT ${mostCounted}) UNION ALL
+  (SELECT FROM skills WHERE quarantined_at IS NOT NULL LIMIT ${mostCounted})) AS held`
+
+interface HeldRow {
+  id: string
+  kind: 'unit' | 'skill'
+  agent_id: string
+  visibility: 'private' | 'org' | 'network'
+  quarantined_at: Date
+  unit: Unit | null
+  skill_md: string | null
+  reports: { reason: string; reported_at: string }[]
+}
+
+interface Reviewed {
+  agent_id: string
+  type: string
+  imported: boolean
+  held: boolean
+}
+
+/** What is held for review, and what an admin decides about it. */
+export const review = ({ db }: Pick<KnowledgeParts, 'db'>) => ({
+  list: read(listQuarantine, async (_ctx, { query: { cursor, limit } }) => {
+    const after = cursor === undefined ? undefined : decodeCursor(cursor)
+    if (cursor !== undefined && !after)
+      throw new Problem('invalid', {
+        detail: 'One field is not valid.',
+        issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
+      })
+    const [found, [count]] = await Promise.all([
+      db.query<HeldRow>('quarantine-page', selectHeld, [after?.at ?? null, after?.id ?? null, limit + 1]),
+      db.query<{ n: number }>('quarantine-count', countHeld),
+    ])
+    const page = found.slice(0, limit)
+    const last = found.length > limit ? page.at(-1) : undefined
+    return {
+      body: {
+        data: page.map(({ quarantined_at, reports, ...row }) => ({
+          ...row,
+          quarantined_at: quarantined_at.toISOString(),
+          reports: reports.map(({ reason, reported_at }) => ({
+            reason,
+            reported_at: new Date(reported_at).toISOString(),
+          })),
+        })),
+        total: Math.min(count?.n ?? 0, mostCounted),
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.quarantined_at, last.id) : null,
+      },
+      resourceId: 'list',
+      details: { count: page.length },
+    }
+  }),
+
+  decide: mutation(reviewQuarantined, async ({ tx, now }, { params: { id }, body: { decision } }) => {
+    const isSkill = id.startsWith('kp:skill:')
+    const [row] = isSkill
+      ? await tx.$queryRaw<Reviewed[]>`
+          SELECT agent_id, 'skill' AS type, false AS imported, quarantined_at IS NOT NULL AS held FROM skills WHERE id = ${id} FOR NO KEY UPDATE`
+      : await tx.$queryRaw<Reviewed[]>`
+          SELECT agent_id, type::text, original_author IS NOT NULL AS imported, quarantined_at IS NOT NULL AS held FROM units WHERE id = ${id} FOR NO KEY UPDATE`
+    if (!row) throw new Problem('not_found', 'There is no such unit or skill.')
+    if (!row.held) throw new Problem('conflict', 'It is not held for review; nothing was changed.')
+    const settled = isSkill
+      ? 0
+      : await tx.$executeRaw`UPDATE unit_reports SET settled_at = ${now} WHERE unit_id = ${id} AND settled_at IS NULL`
+    const isReleased = decision === 'release'
+    if (isReleased) {
+      if (isSkill) await tx.$executeRaw`UPDATE skills SET quarantined_at = NULL WHERE id = ${id}`
+      else await tx.$executeRaw`UPDATE units SET quarantined_at = NULL WHERE id = ${id}`
+      // What was held from the start earned nothing until now; what had earned keeps its one entry, and what was imported earns none.
+      if (!row.imported)
+        await award(tx, row.agent_id, isSkill ? 'skill' : row.type === 'ExpertSOP' ? 'sop' : 'unit', [id], now)
+    }
+    return {
+      body: { data: { id, decision, quarantined: !isReleased } },
+      resourceId: id,
+      resourceType: isSkill ? 'skill' : 'knowledge',
+      details: { decision, reports: settled },
+    }
+  }),
+})

@@ -1,0 +1,40 @@
+import { z } from 'zod'
+import { job } from '#lib/kernel/job.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { gatherWords, indexUnits, parts, settleWords } from './gathering.ts'
+import { judgeNovelty } from './novelty.ts'
+
+/** How long one run goes on before the next takes over, in milliseconds. */
+const patience = 40_000
+
+/** Repeats the work until nothing is left, or the time is over. */
+async function exhaust(work: () => Promise<number>): Promise<void> {
+  const until = performance.now() + patience
+  while (performance.now() < until && (await work()) > 0);
+}
+
+const payload = z.unknown()
+const cron = '* * * * *'
+
+export const searchJobs = (db: Database) => [
+  job({ name: 'knowledge.index-words', payload, cron, run: () => exhaust(() => indexUnits(db)) }),
+  job({
+    name: 'knowledge.gather-words',
+    payload,
+    cron,
+    async run({ now }) {
+      await exhaust(() => gatherWords(db))
+      await settleWords(db, now.getUTCMinutes() % parts)
+    },
+  }),
+  job({
+    name: 'knowledge.novelty',
+    payload,
+    cron,
+    async run() {
+      // What tells texts apart is known from the table of words.
+      await exhaust(() => gatherWords(db))
+      await exhaust(() => judgeNovelty(db))
+    },
+  }),
+]

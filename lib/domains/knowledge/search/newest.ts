@@ -1,0 +1,59 @@
+import type { Ask } from '#lib/stores/postgres/snapshot.ts'
+import { type Conditions, conditions, type Reader, shownTo, type Table, withinScopes } from './conditions.ts'
+import { countedTo } from './ranking.ts'
+
+export interface Listed {
+  table: Table
+  reader: Reader
+  filter(list: Conditions): void
+  /** One agent's rows have an index of their own. */
+  agentId: string | undefined
+  /** Goes on after this row. */
+  after: { at: Date; id: string } | undefined
+  offset: number
+  limit: number
+}
+
+/** Ids and times, newest first, one more than the limit where there is more; and how many there are, up to {@link countedTo}. */
+export async function newest(
+  ask: Ask,
+  listed: Listed,
+): Promise<{ rows: { id: string; created_at: Date }[]; total: number }> {
+  const wanted = listed.offset + listed.limit + 1
+  const list = conditions()
+  const rows = await ask<{ id: string; created_at: Date }>(
+    `${merged(listed, list, wanted, listed.after)} ORDER BY created_at DESC, id OFFSET ${listed.offset} LIMIT ${listed.limit + 1}`,
+    list.values,
+  )
+  const counted = conditions()
+  const [count] = await ask<{ n: number }>(
+    `SELECT count(*)::int AS n FROM (${merged(listed, counted, countedTo, undefined)} LIMIT ${countedTo}) AS c`,
+    counted.values,
+  )
+  return { rows, total: count?.n ?? 0 }
+}
+
+/** The newest `wanted` of each scope, from which the newest of all can be taken: each is read in the order of its index. */
+function merged(
+  { table, reader, agentId, filter }: Listed,
+  list: Conditions,
+  wanted: number,
+  after: Listed['after'],
+): string {
+  list.parts.push(shownTo(reader, list))
+  filter(list)
+  if (after) {
+    const [at, id] = [list.value(after.at), list.value(after.id)]
+    list.parts.push(`u.created_at <= ${at} AND (u.created_at < ${at} OR u.id > ${id})`)
+  }
+  const where = list.parts.join(' AND ')
+  const columns = 'u.id, u.created_at'
+  if (agentId !== undefined)
+    return `SELECT ${columns} FROM ${table} u WHERE u.agent_id = ${list.value(agentId)} AND ${withinScopes(reader, 'u.scope', list)} AND ${where}`
+  const newestOf = (condition: string) =>
+    `SELECT ${columns} FROM ${table} u WHERE ${condition} AND ${where} ORDER BY u.created_at DESC, u.id LIMIT ${wanted}`
+  const own = `SELECT found.* FROM unnest(${list.value(reader.scopes)}::text[]) AS s(scope) CROSS JOIN LATERAL (${newestOf('u.scope = s.scope')}) AS found`
+  if (!reader.everyOrganisation) return `SELECT * FROM (${own}) AS everything`
+  const others = newestOf(`u.visibility = 'org' AND u.scope <> ALL(${list.value(reader.scopes)}::text[])`)
+  return `SELECT * FROM (${own} UNION ALL (${others})) AS everything`
+}

@@ -1,0 +1,142 @@
+/*
+ * How a table becomes searchable (units and skills are): it has the columns that conditions.ts names; what writes a row stores
+ * `searchVector(texts)` (vector.ts) in `search`; its list is `searchPage(…)` of this file, with `searching`, `found` and `Corrected` of
+ * contract.ts in its contract; a hit's snippet is `snippetOf(texts, terms)` (snippet.ts). The table of words follows by triggers, and by the
+ * holder of words-held.ts where a row is erased.
+ */
+import { createHash } from 'node:crypto'
+import type { Context } from '#lib/kernel/context.ts'
+import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { snapshot } from '#lib/stores/postgres/snapshot.ts'
+import { type Conditions, conditions, readerOf, type Table, type Visibility } from './conditions.ts'
+import { newest } from './newest.ts'
+import { queryOf, type Term } from './query.ts'
+import { mostRanked, search, searchSettings } from './ranking.ts'
+
+/** What every searchable list is asked. */
+export interface Searching {
+  q?: string | undefined
+  agent_id?: string | undefined
+  visibility?: Visibility | undefined
+  limit: number
+  offset: number
+  cursor?: string | undefined
+}
+export interface FoundPage<R> {
+  /** In order. */
+  rows: { row: R; score: number | undefined }[]
+  total: number
+  offset: number
+  limit: number
+  next_cursor: string | null
+  corrected: { from: string; to: string }[]
+  /** What was looked for, for snippets; none without `q`. */
+  terms: readonly Term[]
+}
+
+const invalid = (name: string, message: string): Problem =>
+  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path: ['query', name], message }] })
+
+/** Bytes of rows in one answer, as they are stored: no page is so large that building it endangers the process. */
+const largestPage = 4 * 1024 * 1024
+
+/**
+ * One page of a table that can be searched, as this reader may see it: with `q` ranked, else newest first.
+ *
+ * @param filters all of the question that decides on what is in the list; a cursor is bound to it
+ * @param filter adds the question's own conditions on the row `u`
+ * @param columns of `u`, `id` among them; a row `size` is added by which pages are cut
+ * Throws `invalid` for a query without words and for a cursor that is not of this list.
+ */
+export async function searchPage<R extends { id: string }>(
+  db: Database,
+  { actor }: Pick<Context, 'actor'>,
+  asked: Searching,
+  {
+    table,
+    filters,
+    filter,
+    columns,
+    size,
+  }: { table: Table; filters: object; filter(list: Conditions): void; columns: string; size: string },
+): Promise<FoundPage<R>> {
+  const { q, agent_id: agentId, visibility, limit, cursor } = asked
+  const reader = readerOf(actor, visibility)
+  const terms = q === undefined ? undefined : queryOf(q)
+  if (terms && terms.terms.length === 0) throw invalid('q', 'holds no word that can be looked for')
+  if (cursor !== undefined && asked.offset > 0) throw invalid('offset', 'goes with no cursor')
+  const whole = (list: Conditions): void => {
+    if (agentId !== undefined) list.parts.push(`u.agent_id = ${list.value(agentId)}`)
+    filter(list)
+  }
+  const probe = conditions()
+  whole(probe)
+  const isFiltered = probe.parts.length > 0
+  const identity = JSON.stringify([table, actor.id, q, agentId, visibility, filters])
+  return snapshot(db, searchSettings, async (ask) => {
+    const rowsOf = async (ids: readonly string[]): Promise<R[]> => {
+      const found = await ask<R & { size: number }>(
+        // Sizes first: what does not fit on the page is not unpacked.
+        `WITH wanted AS MATERIALIZED (SELECT id, sum(size) OVER (ORDER BY place) - size AS before FROM (
+            SELECT u.id, w.place, ${size} AS size FROM unnest($1::text[]) WITH ORDINALITY AS w(id, place) JOIN ${table} u ON u.id = w.id) AS sized)
+          SELECT ${columns} FROM wanted JOIN ${table} u ON u.id = wanted.id WHERE wanted.before < ${largestPage}`,
+        [ids],
+      )
+      const byId = new Map(found.map((row) => [row.id, row]))
+      const rows: R[] = []
+      for (const id of ids) {
+        const row = byId.get(id)
+        if (row === undefined) break
+        rows.push(row)
+      }
+      return rows
+    }
+
+    if (terms) {
+      const offset = cursor === undefined ? asked.offset : rankOf(cursor, identity)
+      if (offset === undefined) throw invalid('cursor', 'is not a cursor of this search')
+      const found = await search(ask, { table, reader, query: terms, filter: whole, isFiltered, offset, limit })
+      const rows = await rowsOf(found.hits.map(({ id }) => id))
+      const next = offset + rows.length
+      return {
+        rows: rows.map((row, at) => ({ row, score: found.hits[at]?.score })),
+        total: found.total,
+        offset,
+        limit,
+        next_cursor: next < Math.min(found.total, mostRanked) && rows.length > 0 ? rankCursor(next, identity) : null,
+        corrected: found.corrected,
+        terms: found.terms,
+      }
+    }
+    const after = cursor === undefined ? undefined : decodeCursor(cursor)
+    if (cursor !== undefined && (!after || encodeCursor(after.at, after.id) !== cursor))
+      throw invalid('cursor', 'is not a cursor of this list')
+    const listed = { table, reader, filter: whole, agentId, after, offset: asked.offset, limit }
+    const { rows: found, total } = await newest(ask, listed)
+    const rows = await rowsOf(found.slice(0, limit).map(({ id }) => id))
+    const last = found[rows.length - 1]
+    return {
+      rows: rows.map((row) => ({ row, score: undefined })),
+      total,
+      offset: asked.offset,
+      limit,
+      next_cursor: last && found.length > rows.length ? encodeCursor(last.created_at, last.id) : null,
+      corrected: [],
+      terms: [],
+    }
+  })
+}
+
+/** A ranked list has no key to go on from: its cursor is a place, bound to the question. */
+const rankCursor = (offset: number, identity: string): string =>
+  Buffer.from(JSON.stringify([offset, seal(offset, identity)])).toString('base64url')
+const seal = (offset: number, identity: string): string =>
+  createHash('sha256').update(`${offset}\n${identity}`).digest('base64url').slice(0, 22)
+
+function rankOf(cursor: string, identity: string): number | undefined {
+  const [, digits] = /^\[(\d{1,4}),/.exec(Buffer.from(cursor, 'base64url').toString('utf8')) ?? []
+  const offset = Number(digits)
+  return digits !== undefined && rankCursor(offset, identity) === cursor ? offset : undefined
+}

@@ -1,0 +1,166 @@
+import type { Ask } from '#lib/stores/postgres/snapshot.ts'
+import { type Conditions, conditions, type Reader, shownTo, type Table, withinScopes } from './conditions.ts'
+import { correct } from './corrections.ts'
+import { countsOf, type WordCounts } from './counts.ts'
+import type { Query, Term } from './query.ts'
+
+/** How far a total is counted. */
+export const countedTo = 1_001
+/** So many of what matches, the best by quality, are ranked by their words: what lies beyond is no longer reached by turning pages. */
+export const mostRanked = 500
+/** Rows that a scan by quality looks at, before the index of words is asked instead. */
+const mostScanned = 12_000
+/** The share of rows that conditions other than words are taken to leave. */
+const filtered = 0.1
+/** What the words of a relaxed search may find together. */
+const mostRelaxed = 4_000
+
+export interface Sought {
+  table: Table
+  reader: Reader
+  query: Query
+  /** Further conditions on `u`. */
+  filter(list: Conditions): void
+  /** Whether there are any. */
+  isFiltered: boolean
+  offset: number
+  limit: number
+}
+export interface Found {
+  hits: { id: string; score: number }[]
+  /** Stops at {@link countedTo}. */
+  total: number
+  corrected: { from: string; to: string }[]
+  /** What was looked for in the end. */
+  terms: readonly Term[]
+}
+interface RankedRow {
+  id: string
+  score: number
+  total: number
+}
+
+/** Settings that the statements here rely on; a scan of the table would unpack the words of every row. */
+export const searchSettings = {
+  enable_seqscan: 'off',
+  jit: 'off',
+  work_mem: '32MB',
+  statement_timeout: '10s',
+  'pg_trgm.similarity_threshold': '0.2',
+}
+
+/**
+ * What matches, in two phases: the best by quality of all that match, then those by their words. Rows are found through the index of
+ * words; where a word is so common that this would read much of the table, by quality until enough match.
+ */
+export async function search(ask: Ask, sought: Sought): Promise<Found> {
+  const { reader, query } = sought
+  const counts = await countsOf(ask, reader, query.terms)
+  const exact = await matching(ask, sought, query.terms, counts)
+  if (exact) return { ...exact, corrected: [], terms: query.terms }
+
+  const { terms, corrected } = await correct(ask, sought, counts)
+  if (terms.length === 0) return { hits: [], total: 0, corrected: [], terms }
+  const recounted = corrected.length > 0 ? await countsOf(ask, reader, terms) : counts
+  const isOther = corrected.length > 0 || terms.length < query.terms.length
+  const found =
+    (isOther ? await matching(ask, sought, terms, recounted) : undefined) ??
+    (await relaxed(ask, sought, terms, recounted))
+  return { ...(found ?? { hits: [], total: 0 }), corrected: found ? corrected : [], terms }
+}
+
+type Hits = Pick<Found, 'hits' | 'total'>
+
+const matchesAll = (terms: readonly Term[]): string => terms.map(({ query }) => `(${query})`).join(' & ')
+
+/** Rows in which all terms are. Undefined when there are none. */
+async function matching(
+  ask: Ask,
+  sought: Sought,
+  terms: readonly Term[],
+  counts: WordCounts,
+): Promise<Hits | undefined> {
+  const query = matchesAll(terms)
+  const share = terms.reduce((all, term) => all * counts.share(term), sought.isFiltered ? filtered : 1)
+  // A row by quality costs some eight of a row by the index, because its words are unpacked.
+  const scanned = countedTo / share
+  if (scanned <= mostScanned && scanned * 8 < share * counts.rows && !sought.reader.everyOrganisation) {
+    const hits = await ranked(ask, sought, terms, counts, (list) => byQuality(sought, list, query))
+    if (hits && hits.total >= countedTo) return hits
+  }
+  return ranked(ask, sought, terms, counts, (list) => byIndex(sought, list, query))
+}
+
+/** Rows with at least one of the rarest terms, ranked by how much they have of all. */
+function relaxed(ask: Ask, sought: Sought, terms: readonly Term[], counts: WordCounts): Promise<Hits | undefined> {
+  const rare: Term[] = []
+  let most = 0
+  for (const term of terms.toSorted((one, other) => counts.of(one) - counts.of(other))) {
+    most += counts.of(term)
+    if (rare.length > 0 && most > mostRelaxed) break
+    rare.push(term)
+  }
+  const query = rare.map((term) => `(${term.query})`).join(' | ')
+  return ranked(ask, sought, terms, counts, (list) => byIndex(sought, list, query))
+}
+
+function byIndex({ table, reader, filter }: Sought, list: Conditions, query: string): string {
+  const asked = list.value(query)
+  list.parts.push(withinScopes(reader, 'u.scope', list), shownTo(reader, list))
+  filter(list)
+  return `SELECT u.id, u.quality_score, u.search FROM ${table} u
+    WHERE u.search @@ ${asked}::tsquery AND ${list.parts.join(' AND ')}`
+}
+
+function byQuality({ table, reader, filter }: Sought, list: Conditions, query: string): string {
+  const [asked, scopes] = [list.value(query), list.value(reader.scopes)]
+  list.parts.push(shownTo(reader, list))
+  filter(list)
+  // OFFSET 0 keeps the order: the words of a row that another condition takes out are not unpacked. The function in place of its
+  // operator: the index of words must not be used here.
+  return `SELECT found.* FROM unnest(${scopes}::text[]) AS s(scope) CROSS JOIN LATERAL (
+      SELECT u.id, u.quality_score, u.search FROM (
+        SELECT u.* FROM (SELECT * FROM ${table} o WHERE o.scope = s.scope ORDER BY o.quality_score DESC, o.id LIMIT ${mostScanned}) u
+        WHERE ${list.parts.join(' AND ')} OFFSET 0) u
+      WHERE ts_match_vq(u.search, ${asked}::tsquery) LIMIT ${countedTo}) AS found`
+}
+
+/**
+ * The second phase. A term counts by how rare it is, where it stands and how often; neighbours that were typed as such count more, long
+ * texts less, quality within bounds. The empty vector is added so that the stored one is unpacked once for all terms.
+ */
+async function ranked(
+  ask: Ask,
+  sought: Sought,
+  terms: readonly Term[],
+  counts: WordCounts,
+  candidates: (list: Conditions) => string,
+): Promise<Hits | undefined> {
+  const { query, offset, limit } = sought
+  const list = conditions()
+  const from = candidates(list)
+  // Written out term by term: each query is read once, not once for each row.
+  const score = terms
+    .map(
+      (term) =>
+        `${list.value(counts.weight(term))}::float8 * ts_rank('{0.2, 0.4, 0.6, 1.0}', v.vector, ${list.value(term.query)}::tsquery)`,
+    )
+    .join(' + ')
+  const near = query.phrases.map((phrase) => ` + 0.5 * (v.vector @@ ${list.value(phrase)}::tsquery)::int`).join('')
+  const rows = await ask<RankedRow>(
+    `WITH matching AS MATERIALIZED (${from}),
+      best AS (SELECT * FROM matching ORDER BY quality_score DESC, id LIMIT ${mostRanked})
+    SELECT best.id, (SELECT count(*)::int FROM (SELECT FROM matching LIMIT ${countedTo}) AS counted) AS total,
+      round(((${score}) * (1${near}) * (0.7 + 0.3 * best.quality_score) / ln(20 + length(v.vector)))::numeric, 6)::float8 AS score
+    FROM best
+      CROSS JOIN LATERAL (SELECT best.search || ''::tsvector AS vector OFFSET 0) AS v
+    ORDER BY score DESC, best.id OFFSET ${offset} LIMIT ${limit}`,
+    list.values,
+  )
+  const [first] = rows
+  if (first) return { hits: rows.map(({ id, score }) => ({ id, score })), total: first.total }
+  if (offset === 0) return undefined
+  // A page beyond the last: there may be something before it.
+  const before = await ranked(ask, { ...sought, offset: 0, limit: 1 }, terms, counts, candidates)
+  return before && { hits: [], total: before.total }
+}

@@ -1,0 +1,213 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { distance } from './corrections.ts'
+import { queryOf } from './query.ts'
+import { snippetOf } from './snippet.ts'
+import { searchVector, type WeightedText } from './vector.ts'
+import { eachWord, longestWord, wordsOf } from './words.ts'
+
+const places = (text: string) => {
+  const found: { word: string; start: number; end: number }[] = []
+  eachWord(text, (word, start, end) => found.push({ word, start, end }))
+  return found
+}
+/** Text of any kind, with what people and programs write among it. */
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: 'grapheme' }),
+  fc
+    .array(
+      fc.oneof(
+        fc.constantFrom(
+          'readFile',
+          'snake_case',
+          'naïve',
+          '构建失败',
+          'コンパイラ',
+          'ภาษาไทย',
+          '\u0301',
+          '\ud83e\udd8a',
+          "don't",
+          '—',
+          '\0',
+          "'",
+          '\\',
+          ':',
+        ),
+        fc.string({ maxLength: 4 }),
+      ),
+    )
+    .map((parts) => parts.join('')),
+)
+
+describe('words', () => {
+  it.each([
+    ['readFile', ['read', 'file', 'readfil']],
+    ['HTTPServer2', ['http', 'server2', 'httpserver2']],
+    ['os.path.join', ['os', 'path', 'join']],
+    ['missing_colon.py', ['miss', 'colon', 'missingcolon', 'py']],
+    ['__init__', ['init']],
+    ['6d961dbbe7e99e7f', ['6d961dbbe7e99e7f']],
+    ['Builds BUILDING built', ['build', 'built']],
+    ['naïve CAFÉ Straße ŁÓDŹ', ['naiv', 'cafe', 'strass', 'lodz']],
+    ['ＡＢＣ ﬁle ①', ['abc', 'file', '1']],
+    ['构建失败', ['构', '构建', '建', '建失', '失', '失败', '败']],
+    ['用npm构建', ['用', 'npm', '构', '构建', '建']],
+    ['“quoted”—dash…', ['quot', 'dash']],
+  ])('of %s', (text, words) => expect(wordsOf(text)).toEqual(words))
+
+  it('stand where they say, in order, within the text', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        let last = 0
+        for (const { word, start, end } of places(text)) {
+          expect(word).not.toBe('')
+          expect(word.length).toBeLessThanOrEqual(longestWord * 2)
+          expect(start).toBeGreaterThanOrEqual(last)
+          expect(end).toBeGreaterThan(start)
+          expect(end).toBeLessThanOrEqual(text.length)
+          last = start
+        }
+      }),
+    )
+  })
+
+  it('are the same for upper and lower case, for composed and decomposed letters, and next to other words', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom(...'abcxyzäöéñçжйωβ'), minLength: 1 }), (text) => {
+        expect(wordsOf(text.normalize('NFD'))).toEqual(wordsOf(text))
+        expect(wordsOf(text.toUpperCase())).toEqual(wordsOf(text))
+        expect(wordsOf(`before ${text}, after`)).toEqual([...new Set(['befor', ...wordsOf(text), 'after'])])
+      }),
+    )
+  })
+
+  it('hold nothing that means something in a tsvector or a tsquery', () => {
+    fc.assert(fc.property(anyText, (text) => wordsOf(text).every((word) => !/['\\:&|!()<>*\s\0]/.test(word))))
+  })
+
+  it('every piece of Chinese is found in a text that holds it', () => {
+    const han = fc.string({
+      unit: fc.constantFrom(...'构建失败因为锁文件过期服务器编译的了'),
+      minLength: 1,
+      maxLength: 12,
+    })
+    fc.assert(
+      fc.property(han, han, han, (before, word, after) => {
+        const words = new Set(wordsOf(before + word + after))
+        expect(queryOf(word).terms.every((term) => term.words.every((one) => words.has(one)))).toBe(true)
+      }),
+    )
+  })
+
+  it.each([
+    ['one letter', 'a'],
+    ['capitals in turn', 'aB'],
+    ['underscores', '_'],
+    ['Chinese', '构'],
+    ['Thai', 'ก'],
+    ['accents', 'é'],
+    ['marks', '\u0301'],
+    ['emoji', '🦊'],
+    ['halves of characters', '\ud800'],
+  ])('of two million characters of %s take a moment', (_what, unit) => {
+    const text = unit.repeat(2_000_000 / unit.length)
+    const started = performance.now()
+    const vector = searchVector([{ weight: 'D', text }])
+    expect(performance.now() - started).toBeLessThan(5_000)
+    expect(Buffer.byteLength(vector)).toBeLessThan(1_000)
+  })
+})
+
+describe('vectors', () => {
+  it('name every word once, with its places and weights, weighty texts first', () => {
+    const vector = searchVector([
+      { weight: 'D', text: 'linker slow linker' },
+      { weight: 'A', text: 'The linker' },
+    ])
+    expect(vector.trim().split(' ').sort()).toEqual(['linker:3A,5,7', 'slow:6', 'the:2A'])
+  })
+
+  it('stay within what PostgreSQL takes, however much there is', () => {
+    const text = Array.from({ length: 400_000 }, (_, n) => `word${n.toString(36)}`).join(' ')
+    const vector = searchVector([
+      { weight: 'D', text },
+      { weight: 'A', text: 'objective' },
+    ])
+    expect(vector.length).toBeLessThan(3_000_000)
+    expect(vector).toContain('object:2A')
+    expect(Math.max(...[...vector.matchAll(/:(\d+)/g)].map(([, place]) => Number(place)))).toBeLessThanOrEqual(16_383)
+  })
+})
+
+describe('queries', () => {
+  it('are made of what tells something, unless there is nothing else', () => {
+    const words = (text: string) => queryOf(text).terms.map(({ query }) => query)
+    expect(words('how do I fix the build')).toEqual(["'fix'", "'build'"])
+    expect(words('the')).toEqual(["'the'"])
+    expect(words('构建失败的原因')).toEqual(["'构建'", "'失败'", "'原因'"])
+    expect(words('readFile')).toEqual(["('readfil' | ('read' & 'file'))"])
+    expect(words('kp:trace:abc-def')).toEqual(["'abc'", "'def'"])
+    expect(queryOf('"lock file" package.json').phrases).toEqual(["'lock' <-> 'file'", "'packag' <-> 'json'"])
+  })
+
+  it('stay small and well-formed whatever is typed', () => {
+    fc.assert(
+      fc.property(fc.array(anyText, { maxLength: 30 }), (parts) => {
+        const { terms, phrases } = queryOf(parts.join(' '))
+        expect(terms.reduce((all, { words }) => all + words.length, 0)).toBeLessThanOrEqual(24)
+        expect(phrases.length).toBeLessThanOrEqual(4)
+        for (const { query } of terms) expect(query).toMatch(/^[(]?'[^'\\]+'( [&|] [(]?'[^'\\]+')*[)]*$/)
+      }),
+    )
+  })
+})
+
+describe('snippets', () => {
+  const weighted = fc.array(
+    fc.record({ weight: fc.constantFrom('A', 'D'), text: anyText }) as fc.Arbitrary<WeightedText>,
+    { maxLength: 4 },
+  )
+
+  it('mark words of the query, in order, within a short text that is part of the whole', () => {
+    fc.assert(
+      fc.property(weighted, anyText, (texts, asked) => {
+        const { terms } = queryOf(asked)
+        const wanted = new Set(terms.flatMap(({ words, beside }) => [...words, ...beside]))
+        const { text, highlights } = snippetOf([...texts, { weight: 'D', text: `x ${asked} y` }], terms)
+        expect(text.length).toBeLessThanOrEqual(240)
+        let last = 0
+        for (const { start, end } of highlights) {
+          expect(start).toBeGreaterThanOrEqual(last)
+          expect(end).toBeGreaterThan(start)
+          expect(end).toBeLessThanOrEqual(text.length)
+          expect(wordsOf(text.slice(start, end)).some((word) => wanted.has(word))).toBe(true)
+          last = end
+        }
+      }),
+    )
+  })
+
+  it('show the stretch with most of the words, also deep in a long text, and cut at spaces', () => {
+    const text = `${'filler text '.repeat(3_000)}here the linker is slow today and so on ${'more filler '.repeat(50)}`
+    const { text: shown, highlights } = snippetOf([{ weight: 'D', text }], queryOf('linker slow').terms)
+    expect(highlights.map(({ start, end }) => shown.slice(start, end))).toEqual(['linker', 'slow'])
+    expect(shown).toMatch(/^\S.*\S$/)
+  })
+
+  it('take little time of however long a text', () => {
+    const started = performance.now()
+    const { highlights } = snippetOf([{ weight: 'D', text: 'lorem ipsum '.repeat(400_000) }], queryOf('linker').terms)
+    expect([highlights, performance.now() - started < 500]).toEqual([[], true])
+  })
+})
+
+it.each([
+  ['', 'abc', 3],
+  ['linker', 'linker', 0],
+  ['lnker', 'linker', 1],
+  ['linekr', 'linker', 1],
+  ['linear', 'linker', 2],
+])('from %s to %s it is %i', (one, other, changes) =>
+  expect([distance(one, other), distance(other, one)]).toEqual([changes, changes]),
+)

@@ -1,0 +1,161 @@
+import { describe, expect, it } from 'vitest'
+import { parseSkillMd } from './front-matter.ts'
+
+const skillMd = (front: string, body = '\n# Title\n\nDo this.\n'): string => `---\n${front}\n---\n${body}`
+const needed = 'name: a-skill\ndescription: Does one thing.'
+const read = (front: string) => parseSkillMd(skillMd(front))
+const faultsOf = (front: string) => read(front).faults.map(({ line, column, message }) => [line, column, message])
+
+describe('what is read', () => {
+  it('all that the registry knows, each as it was written', () => {
+    const { frontMatter, faults, warnings } = read(`${needed}
+version: 1.0
+author: "Somebody: else"
+license: Apache-2.0
+tags: [PDF, " forms ", pdf]
+allowed-tools: Bash(git add:*, git status) Read, mcp__github__create_issue
+kp:
+  domain: code
+  confidence: 0.8
+  shared: true
+  steps: [1, two]
+  nothing:`)
+    expect([faults, warnings]).toEqual([[], []])
+    expect(frontMatter).toEqual({
+      name: 'a-skill',
+      description: 'Does one thing.',
+      version: '1.0',
+      author: 'Somebody: else',
+      license: 'Apache-2.0',
+      tags: ['pdf', 'forms'],
+      allowed_tools: ['Bash(git add:*, git status)', 'Read', 'mcp__github__create_issue'],
+      kp: { domain: 'code', confidence: 0.8, shared: true, steps: [1, 'two'], nothing: null },
+    })
+  })
+
+  it.each([
+    ['a block of text', 'description: |-\n  One: two\n  three', 'One: two\nthree'],
+    ['folded text', 'description: >\n  One\n  two\n', 'One two'],
+    ['a number', 'description: 42', '42'],
+    ['Chinese', 'description: 读取表格，然后写报告。', '读取表格，然后写报告。'],
+    ['a line that goes on', 'description: One\n  two', 'One two'],
+  ])('a description as %s', (_what, description, text) => {
+    expect(read(`name: x\n${description}`).frontMatter?.description).toBe(text)
+  })
+
+  it('lines that end as on Windows', () => {
+    const { frontMatter, body } = parseSkillMd(skillMd(needed).replaceAll('\n', '\r\n'))
+    expect([frontMatter?.name, body]).toEqual(['a-skill', '\r\n# Title\r\n\r\nDo this.\r\n'])
+  })
+
+  it('the tools as a list, and nothing claimed where none are given', () => {
+    expect(read(`${needed}\nallowed-tools:\n  - Bash(git:*)\n  - Read`).frontMatter?.allowed_tools).toEqual([
+      'Bash(git:*)',
+      'Read',
+    ])
+    expect(read(`${needed}\nallowed-tools: []`).frontMatter?.allowed_tools).toEqual([])
+    expect(read(`${needed}\nallowed-tools:`).frontMatter?.allowed_tools).toBeNull()
+    expect(read(needed).frontMatter?.allowed_tools).toBeNull()
+  })
+
+  it('what is unusual with a warning: an unknown key, a long description, a name others refuse, no text', () => {
+    const told = (front: string, body?: string) => parseSkillMd(skillMd(front, body)).warnings
+    expect(told(`${needed}\nmodel: opus`)).toEqual(['"model" is no key that the registry reads; it stays in SKILL.md.'])
+    expect(told(`name: x\ndescription: ${'long '.repeat(220)}`)[0]).toContain('1,099 characters')
+    expect(told('name: a--b\ndescription: x')[0]).toContain('name')
+    expect(told(needed, '\n \n')[0]).toContain('no text')
+    expect(told(`${needed}\ncompatibility: any\nmetadata: {a: b}`)).toEqual([])
+  })
+})
+
+describe('faults, each with its line', () => {
+  it.each([
+    ['no name', 'description: x', 2, 'name is needed'],
+    ['no description', 'name: x', 2, 'description is needed'],
+    ['an empty description', 'name: x\ndescription: "  "', 3, 'description is needed'],
+    ['a name of capitals', 'name: PDF\ndescription: x', 2, 'small letters'],
+    ['a name of look-alikes', 'name: p\u0430ypal\ndescription: x', 2, 'small letters'],
+    ['a name that is a path', 'name: ../../x\ndescription: x', 2, 'small letters'],
+    ['a name that is too long', `name: ${'x'.repeat(65)}\ndescription: x`, 2, '64 characters at most'],
+    ['a name that is a list', 'name: [a]\ndescription: x', 2, 'name takes text'],
+    ['a description that is a map', 'name: x\ndescription: {a: b}', 3, 'description takes text'],
+    ['a description without an end', `name: x\ndescription: ${'x'.repeat(4_097)}`, 3, '4,096 characters at most'],
+    ['a control character', 'name: x\ndescription: "a\\eb"', 3, 'control character'],
+    ['a NUL character', 'name: x\ndescription: "a\\0b"', 3, 'NUL'],
+    ['a NUL character in a key', `${needed}\nkp: {"a\\0": 1}`, 4, 'NUL'],
+    ['an author in two lines', `${needed}\nauthor: "a\\nb"`, 4, 'one line'],
+    ['a key twice', `${needed}\nname: y`, 4, '"name" stands there twice'],
+    ['a key twice further down', `${needed}\nkp: {a: 1, a: 2}`, 4, '"a" stands there twice'],
+    ['a colon that is not quoted', 'name: x\ndescription: Use this: now', 3, 'goes in quotes'],
+    ['a tab', 'name: x\n\tdescription: y', 3, 'Tabs'],
+    ['an anchor', 'name: &n x\ndescription: y', 2, 'anchor'],
+    ['an alias', 'name: x\ndescription: *n', 3, 'alias'],
+    ['a tag', 'name: !!str x\ndescription: y', 2, 'tag'],
+    ['a tag that makes objects', `${needed}\nkp: !!js/function "x"`, 4, 'tag'],
+    ['a merge key', `${needed}\nkp: {<<: {a: 1}}`, 4, 'merge key'],
+    ['a key that vanishes', `${needed}\nkp: {__proto__: {a: 1}}`, 4, '__proto__'],
+    ['a key that is a list', `${needed}\nkp: {? [a] : b}`, 4, 'A key is a word'],
+    ['a number that JSON does not know', `${needed}\nkp: {a: .inf}`, 4, 'JSON'],
+    ['kp as text', `${needed}\nkp: yes please`, 4, 'kp takes keys and values'],
+    ['kp too deep', `${needed}\nkp: ${'{a: '.repeat(12)}1${'}'.repeat(12)}`, 4, 'levels'],
+    ['a bracket that stays open', `${needed}\nallowed-tools: Bash(git`, 4, 'bracket'],
+    ['too many tags', `${needed}\ntags: [${Array.from({ length: 51 }, (_, n) => n).join(', ')}]`, 4, '50 at most'],
+    ['a tag too long', `${needed}\ntags: [${'x'.repeat(65)}]`, 4, '64 characters'],
+    ['an end of the document', `${needed}\n...\nmore: x`, 4, 'Three dots'],
+    ['a directive', `%YAML 1.1\n${needed}`, 3, 'directives'],
+    ['a list', '- a\n- b', 2, 'key: value'],
+    ['a mere text', 'hello', 2, 'key: value'],
+    ['nothing', '# a comment', 2, 'key: value'],
+  ])('%s', (_what, front, line, part) => {
+    const [first] = faultsOf(front)
+    expect(first?.[0]).toBe(line)
+    expect(first?.[2]).toContain(part)
+    expect(read(front).frontMatter).toBeUndefined()
+  })
+
+  it('several at once, with their columns', () => {
+    expect(faultsOf('name: X Y\ndescription: ""\nversion: {a: b}')).toEqual([
+      [2, 7, expect.stringContaining('small letters')],
+      [3, 14, 'description is needed'],
+      [4, 10, 'version takes text'],
+    ])
+  })
+
+  it.each([
+    ['no front matter', '# Title\n', 'begins with'],
+    ['nothing', ' ', 'begins with'],
+    ['front matter after a blank line', `\n${skillMd(needed)}`, 'begins with'],
+    ['front matter without an end', `---\n${needed}\n`, 'does not end'],
+  ])('%s', (_what, text, part) => {
+    expect(parseSkillMd(text).faults).toEqual([
+      expect.objectContaining({ line: 1, message: expect.stringContaining(part) }),
+    ])
+  })
+})
+
+describe('front matter made to be slow', () => {
+  it.each([
+    ['a hundred thousand lines', 'a: b\n'.repeat(100_000)],
+    ['a line without an end', `name: ${'x'.repeat(5_000_000)}`],
+    ['a billion laughs', `a: &a [x]\n${Array.from({ length: 30 }, (_, n) => `b${n}: &b${n} [*a, *a]`).join('\n')}`],
+    ['brackets in brackets', '['.repeat(32_000)],
+    ['lists in lists', '- '.repeat(16_000)],
+    ['keys in keys', '? '.repeat(16_000)],
+    ['maps in maps', '{a: '.repeat(8_000)],
+    ['quotes', '"'.repeat(32_000)],
+    ['quotes and lines', '"\n'.repeat(16_000)],
+    ['tags', '!x '.repeat(10_000)],
+    ['anchors', '&a '.repeat(10_000)],
+    ['keys of one name', 'a:\n'.repeat(10_000)],
+    ['steps to the right', Array.from({ length: 240 }, (_, n) => `${' '.repeat(n)}a:`).join('\n')],
+    ['a list of thousands', `tags: [${'a, '.repeat(10_000)}]`],
+    ['brackets of tools', `allowed-tools: "${'('.repeat(30_000)}"`],
+  ])('%s', (_what, front) => {
+    const started = performance.now()
+    const { faults, frontMatter } = read(front)
+    expect(performance.now() - started).toBeLessThan(1_500)
+    expect(frontMatter).toBeUndefined()
+    expect(faults.length).toBeGreaterThan(0)
+    expect(faults.length).toBeLessThan(110)
+  })
+})

@@ -1,0 +1,137 @@
+import { isMap, isScalar, isSeq, type Scalar } from 'yaml'
+import { type Fault, type FrontMatter, limits } from './rules.ts'
+import { isEmpty, jsonOf, quoted, type ReadText, readYaml, textOf } from './yaml-subset.ts'
+
+export interface ParsedSkillMd {
+  /** Undefined when there are faults. */
+  frontMatter: FrontMatter | undefined
+  faults: Fault[]
+  warnings: string[]
+  /** The Markdown after the front matter. */
+  body: string
+  texts: ReadText[]
+}
+
+/** Keys of the published format that mean nothing to the registry. */
+const others = new Set(['compatibility', 'metadata'])
+
+/** Words of `allowed-tools`: parted by commas and spaces, save within brackets, as in `Bash(git add:*), Read`. */
+function toolsOf(text: string): string[] | undefined {
+  const tools: string[] = []
+  let depth = 0
+  let tool = ''
+  for (const character of text) {
+    if (character === '(') depth++
+    else if (character === ')') depth--
+    if (depth < 0) return undefined
+    if (depth === 0 && (character === ',' || /\s/.test(character))) {
+      if (tool !== '') tools.push(tool)
+      tool = ''
+    } else tool += character
+  }
+  if (tool !== '') tools.push(tool)
+  return depth === 0 ? tools : undefined
+}
+
+/**
+ * Reads the front matter of a SKILL.md. Every fault comes with its line and column in `text`. Pure; costs time by the length of the front
+ * matter, which is bounded.
+ */
+export function parseSkillMd(text: string): ParsedSkillMd {
+  const { root, fault, faults, texts, body } = readYaml(text)
+  const warnings: string[] = []
+  const result = (frontMatter?: FrontMatter): ParsedSkillMd => ({ frontMatter, faults, warnings, body, texts })
+  if (!root) return result()
+
+  const values = new Map<string, { key: Scalar; value: unknown }>()
+  for (const { key, value } of root.items) {
+    const name = textOf(key)
+    if (name !== undefined && isScalar(key) && !isEmpty(value)) values.set(name, { key, value })
+  }
+
+  const singleLine = (name: string, most: number): string | null => {
+    const found = values.get(name)
+    if (!found) return null
+    const text = textOf(found.value)?.trim()
+    if (text === undefined) fault(found.value, `${name} takes text`)
+    else if (text.length > most) fault(found.value, `${name} takes ${most} characters at most`)
+    else if (/\p{Cc}/u.test(text)) fault(found.value, `${name} takes one line, without control characters`)
+    return text === '' ? null : (text ?? null)
+  }
+  const required = (name: string): Scalar | undefined => {
+    const found = values.get(name)
+    if (found && textOf(found.value)?.trim() !== '') return isScalar(found.value) ? found.value : undefined
+    fault(found?.value ?? root, `${name} is needed`)
+    return undefined
+  }
+  const listOf = (name: string, most: number, split: (text: string) => string[] | undefined): string[] | null => {
+    const found = values.get(name)
+    if (!found) return null
+    const items = isSeq(found.value) ? found.value.items : [found.value]
+    const taken = items.flatMap((item) => {
+      const text = textOf(item)
+      if (text === undefined) fault(item ?? found.value, `${name} takes a list of words, or words parted by commas`)
+      const words = text === undefined ? [] : split(text)
+      if (words === undefined) fault(item, `${name} has a bracket without its fellow`)
+      return words ?? []
+    })
+    if (taken.length > most) fault(found.value, `${name} takes ${most} at most`)
+    return taken
+  }
+
+  const nameNode = required('name')
+  const name = singleLine('name', limits.name) ?? ''
+  if (nameNode && !/^[a-z0-9-]{1,64}$/.test(name))
+    fault(nameNode, `name takes 1 to ${limits.name} small letters a to z, digits and hyphens`)
+  else if (/^-|--|-$/.test(name))
+    warnings.push('name begins or ends with a hyphen or has two in a row: other readers of skills may refuse it.')
+
+  const descriptionNode = required('description')
+  const description = (descriptionNode && textOf(descriptionNode)?.trim()) ?? ''
+  if (values.has('description') && !descriptionNode && faults.length === 0)
+    fault(values.get('description')?.value, 'description takes text')
+  if (description.length > limits.description)
+    fault(descriptionNode, `description takes ${limits.description.toLocaleString('en')} characters at most`)
+  else if (description.length > limits.usualDescription)
+    warnings.push(
+      `description has ${description.length.toLocaleString('en')} characters: other readers of skills take ${limits.usualDescription.toLocaleString('en')}.`,
+    )
+  if (/[^\P{Cc}\n\r\t]/u.test(description)) fault(descriptionNode, 'description holds a control character')
+
+  const version = singleLine('version', limits.tag)
+  const author = singleLine('author', limits.line)
+  const license = singleLine('license', limits.line)
+
+  const tags = (listOf('tags', limits.tags, (text) => text.split(',')) ?? []).map((tag) => tag.trim().toLowerCase())
+  const tools = listOf('allowed-tools', limits.tools, toolsOf)
+  for (const [key, words, most] of [
+    ['tags', tags, limits.tag],
+    ['allowed-tools', tools ?? [], limits.tool],
+  ] as const)
+    if (words.some((word) => word.length > most || /\p{Cc}/u.test(word)))
+      fault(values.get(key)?.value, `${key} takes words of ${most} characters at most, without control characters`)
+
+  const kp = values.get('kp')?.value
+  if (kp !== undefined && !isMap(kp)) fault(kp, 'kp takes keys and values')
+
+  const known = new Set(['name', 'description', 'version', 'author', 'license', 'tags', 'allowed-tools', 'kp'])
+  const unknown = root.items.flatMap(({ key }) => {
+    const text = textOf(key)
+    return text === undefined || known.has(text) || others.has(text) ? [] : [text]
+  })
+  for (const key of unknown.slice(0, 10))
+    warnings.push(`${quoted(key)} is no key that the registry reads; it stays in SKILL.md.`)
+  if (unknown.length > 10) warnings.push(`${unknown.length - 10} further keys are none that the registry reads.`)
+  if (body.trim() === '') warnings.push('There is no text after the front matter: nobody learns what to do.')
+  if (faults.length > 0) return result()
+  return result({
+    name,
+    description,
+    version,
+    author,
+    license,
+    tags: [...new Set(tags)].filter((tag) => tag !== ''),
+    allowed_tools: tools && [...new Set(tools)],
+    kp: isMap(kp) ? jsonOf(kp) : null,
+  })
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod'
+import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Importer, ImportResult } from '#lib/kernel/importer.ts'
+import { refusalOf } from '../imports.ts'
+import { rejectionOf } from '../rejections.ts'
+import { hasCode } from '../stored-unit.ts'
+import { visibilities } from '../unit.ts'
+import { readerOf, visibleTo } from '../visibility.ts'
+import { SkillId } from './contract.ts'
+import { type PreparedSkill, prepareSkill } from './preparation.ts'
+import { mostFiles } from './rules.ts'
+import { insertSkill } from './storage.ts'
+
+/** A skill as an export gives it; hashes and sizes are made anew. */
+const SkillRecord = z.object({
+  id: SkillId,
+  skill_md: z.string().min(1, 'must not be empty'),
+  files: z.array(z.object({ path: z.string(), content: z.string() })).max(mostFiles, `takes ${mostFiles} at most`),
+  visibility: z.enum(visibilities),
+})
+
+interface Imported {
+  id: string
+  skill: PreparedSkill
+  visibility: (typeof visibilities)[number]
+}
+const erased = (id: string): ImportResult => ({
+  ...{ id, status: 'failed', code: 'erased' },
+  detail: 'A skill with this id was erased here; the id is not taken again.',
+})
+
+/** Whether the skill of this id is known to the reader and says the same. */
+const selectSame = `SELECT 1 FROM skills u WHERE u.id = $1 AND u.document = $2 AND ${visibleTo('$3::text[]', '$4', '$5::boolean')}
+  AND NOT EXISTS (SELECT FROM (SELECT path, sha256 FROM skill_files f WHERE f.skill_id = u.id) AS h
+    FULL JOIN json_to_recordset($6::json) AS s(path text, sha256 text) USING (path) WHERE h.sha256 IS DISTINCT FROM s.sha256)`
+
+/** Takes skills of another registry under their ids; they become the importing agent's. */
+export const skillImporter = ({ strict }: { strict: boolean }): Importer<Imported> => ({
+  part: 'skills',
+  prepare(record, { ctx }) {
+    const parsed = SkillRecord.safeParse(record)
+    if (!parsed.success) throw refusalOf(parsed.error)
+    const { id, visibility, ...sent } = parsed.data
+    try {
+      const { skill } = prepareSkill(sent, { strict, mostBytes: ctx.actor.quota.unitBytes })
+      return { id, content: { id, skill, visibility } }
+    } catch (error) {
+      throw SanitizationError.is(error) ? rejectionOf(error) : error
+    }
+  },
+  async store(tx, records, { author, organisationId, ctx }) {
+    const { agents, organisation, admin } = readerOf(ctx)
+    const now = ctx.gate.clock.now()
+    async function stored(tx: Transaction, { id, skill, visibility }: Imported): Promise<ImportResult> {
+      // An id that was erased fails the statement, and with it everything since the savepoint.
+      await tx.$executeRawUnsafe('SAVEPOINT importing')
+      try {
+        const placed = { id, author, organisationId, visibility, now, isImport: true }
+        if (await insertSkill(tx, skill, placed)) return { id, status: 'stored' }
+      } catch (error) {
+        if (!hasCode(error, 'KP410')) throw error
+        await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT importing')
+        return erased(id)
+      }
+      const files = JSON.stringify(skill.files.map(({ path, sha256 }) => ({ path, sha256 })))
+      const same = await tx.$queryRawUnsafe<unknown[]>(
+        selectSame,
+        ...[id, skill.document, agents, organisation ?? null, admin, files],
+      )
+      if (same.length > 0) return { id, status: 'known' }
+      const isTaken = (await tx.skill.count({ where: { id } })) > 0
+      return isTaken
+        ? {
+            ...{ id, status: 'failed', code: 'id_in_use' },
+            detail: 'A skill with this id and other content is already here.',
+          }
+        : {
+            ...{ id, status: 'failed', code: 'conflict' },
+            detail: 'You have another skill of this name; it was left as it is.',
+          }
+    }
+    const results: ImportResult[] = []
+    for (const { content } of records) results.push(await stored(tx, content))
+    return {
+      results,
+      entries: records
+        .filter((_, index) => results[index]?.status === 'stored')
+        .map(({ id, content: { visibility, skill } }) => ({
+          ...{ resourceType: 'skill', resourceId: id },
+          details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
+        })),
+    }
+  },
+})

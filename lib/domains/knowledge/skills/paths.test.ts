@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { pathFault, pathFaults } from './paths.ts'
+
+describe('where a file of a skill may lie', () => {
+  it.each([
+    'a.md',
+    'scripts/run.py',
+    'references/a b/ü.md',
+    '参考/说明.md',
+    '.editorconfig',
+    'a.b/c..d',
+    'nul-safe.txt',
+    'skill.md/x',
+    'deep/1/2/3/4/5/6/7',
+  ])('%j', (path) => expect(pathFault(path)).toBeUndefined())
+
+  it.each([
+    ['../../x', 'leaves'],
+    ['a/../../x', 'leaves'],
+    ['..', 'leaves'],
+    ['．．/x', 'leaves'],
+    ['a／..／..／x', 'leaves'],
+    ['/etc/passwd', 'absolute'],
+    ['//server/share', 'absolute'],
+    ['\\\\server\\share', 'forward slashes'],
+    ['..\\x', 'forward slashes'],
+    ['C:/x', 'holds one of'],
+    ['file:///x', 'holds one of'],
+    ['a.txt:stream', 'holds one of'],
+    ['a<b', 'holds one of'],
+    ['', 'empty'],
+    ['a//b', 'shortest'],
+    ['./a', 'shortest'],
+    ['a/', 'shortest'],
+    ['a\0b', 'nobody sees'],
+    ['a\nb', 'nobody sees'],
+    ['a\u202eb', 'nobody sees'],
+    ['a\u200bb', 'nobody sees'],
+    ['\ud800', 'nobody sees'],
+    ['e\u0301', 'composed'],
+    ['con', 'devices'],
+    ['a/NUL.txt', 'devices'],
+    ['com1.md', 'devices'],
+    ['a.', 'dot'],
+    ['a /b', 'space'],
+    [' a', 'space'],
+    ['~/x', 'tilde'],
+    ['.git/hooks/pre-commit', 'git'],
+    ['a/.GIT/config', 'git'],
+    ['SKILL.md', 'SKILL.md itself'],
+    ['skill.MD', 'SKILL.md itself'],
+    ['1/2/3/4/5/6/7/8/9', 'deeper'],
+    ['x'.repeat(201), '200 characters'],
+  ])('not at %j', (path, part) => expect(pathFault(path)).toContain(part))
+
+  it('not where another lies, in whatever letters, and not within a file', () => {
+    const taken = (...paths: string[]) => pathFaults(paths).map(({ index }) => index)
+    expect(taken('a.md', 'b.md', 'a/b.md', 'a/c.md')).toEqual([])
+    expect(taken('a.md', 'A.MD')).toEqual([1])
+    expect(taken('Straße', 'STRAßE')).toEqual([1])
+    expect(taken('ﬁle', 'file')).toEqual([1])
+    expect(taken('a', 'a/b')).toEqual([1])
+    expect(taken('a/b', 'a')).toEqual([1])
+    expect(taken('x/y/z', 'X/Y')).toEqual([1])
+  })
+
+  it('no more than a hundred', () => {
+    const paths = Array.from({ length: 101 }, (_, n) => `${n}.md`)
+    expect(pathFaults(paths)).toEqual([{ index: 100, message: expect.stringContaining('100') }])
+  })
+})

@@ -1,0 +1,52 @@
+import { mostFiles } from './rules.ts'
+
+const longestPath = 200
+const deepest = 8
+/** Names that Windows keeps for devices, with any ending. */
+const device = /^(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?:\.|$)/i
+
+/** Two paths that one file system or another takes for the same. */
+const folded = (path: string): string => path.normalize('NFKC').toLowerCase()
+
+/** Why a file of a skill cannot lie at this path; undefined when it can. */
+export function pathFault(path: string): string | undefined {
+  if (path === '') return 'is empty'
+  if (path.length > longestPath) return `takes ${longestPath} characters at most`
+  if (/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(path) || !path.isWellFormed()) return 'holds a character that nobody sees'
+  if (path !== path.normalize('NFC')) return 'is not composed (NFC)'
+  // Full-width dots and slashes too: some programs read them as the plain ones.
+  for (const form of [path, path.normalize('NFKC')]) {
+    if (form.includes('\\')) return 'takes forward slashes'
+    if (form.startsWith('/')) return 'is absolute; it is relative to the skill’s folder'
+    if (/[<>:"|?*]/.test(form)) return 'holds one of < > : " | ? *, which not every system takes'
+    const segments = form.split('/')
+    if (segments.includes('..')) return 'leaves the skill’s folder'
+    if (segments.includes('') || segments.includes('.')) return 'is not in its shortest form'
+    if (segments.length > deepest) return `lies deeper than ${deepest} folders`
+    if (segments.some((segment) => /^\s|[\s.]$/.test(segment)))
+      return 'has a name that begins or ends with a space or ends with a dot'
+    if (segments.some((segment) => device.test(segment))) return 'has a name that some systems keep for devices'
+    if (segments[0]?.startsWith('~')) return 'begins with a tilde, which shells take for a home folder'
+    if (segments.some((segment) => segment.toLowerCase() === '.git')) return 'lies in a folder of git’s own'
+    if (form.toLowerCase() === 'skill.md') return 'is SKILL.md itself, which is sent as skill_md'
+  }
+  return undefined
+}
+
+/** What is wrong with the paths of a skill's files, each by its index: with one alone, or with one beside an earlier one. */
+export function pathFaults(paths: readonly string[]): { index: number; message: string }[] {
+  if (paths.length > mostFiles)
+    return [{ index: mostFiles, message: `comes after ${mostFiles} files, which is the most` }]
+  const files = new Set<string>()
+  const folders = new Set<string>()
+  return paths.flatMap((path, index) => {
+    const alone = pathFault(path)
+    if (alone !== undefined) return [{ index, message: alone }]
+    const key = folded(path)
+    const above = key.split('/').flatMap((_, depth, parts) => (depth > 0 ? [parts.slice(0, depth).join('/')] : []))
+    const isTaken = files.has(key) || folders.has(key) || above.some((folder) => files.has(folder))
+    files.add(key)
+    for (const folder of above) folders.add(folder)
+    return isTaken ? [{ index, message: 'is there already, as a file or folder, perhaps in other letters' }] : []
+  })
+}

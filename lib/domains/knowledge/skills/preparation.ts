@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto'
+import { SanitizationError, type Step } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { type Sanitized, sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
+import { type Issue, Problem } from '#lib/kernel/problem.ts'
+import { searchVector } from '../search/vector.ts'
+import { type ParsedSkillMd, parseSkillMd } from './front-matter.ts'
+import { pathFaults } from './paths.ts'
+import { type Fault, type FrontMatter, skillQuality } from './rules.ts'
+import { skillTexts } from './skill-texts.ts'
+import { undeclaredTools } from './tool-use.ts'
+import type { ReadText } from './yaml-subset.ts'
+
+export interface SentSkill {
+  skill_md: string
+  files: readonly { path: string; content: string }[]
+}
+export interface SkillFile {
+  path: string
+  content: string
+  /** Bytes in UTF-8. */
+  size: number
+  /** Of the content as stored, hexadecimal. */
+  sha256: string
+}
+/** A skill as its rows will be: sanitized, judged, its words taken. Nothing is stored yet. */
+export interface PreparedSkill {
+  frontMatter: FrontMatter
+  /** SKILL.md as it is stored. */
+  document: string
+  files: SkillFile[]
+  undeclaredTools: string[]
+  /** The registry's own, 0–1. */
+  quality: number
+  /** A `tsvector` in its text form. */
+  search: string
+  /** How many texts the sanitizer changed. */
+  sanitized: number
+}
+/** All that is to be said of a skill. It can be stored where there are neither faults nor rejections. */
+export interface Examination {
+  skill: PreparedSkill | undefined
+  faults: (Fault & { path: Step[] })[]
+  rejections: SanitizationError[]
+  warnings: string[]
+}
+
+const isMarkdown = (path: string): boolean => /\.(?:md|markdown|mdx)$/i.test(path)
+const quoted = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+
+/** What YAML's escapes may hide: a text that the sanitizer refuses or would change once it is read. */
+function hidden({ text, place, line, column, key }: ReadText, strict: boolean): SanitizationError | undefined {
+  const path = ['skill_md', key]
+  try {
+    const { text: clean, removed, normalized } = sanitize(text, 'markdown', { strict })
+    if (clean === text) return undefined
+    const stage = removed.comments > 0 ? 'html-comment' : removed.tags > 0 || !normalized ? 'html-tag' : 'nfc'
+    return new SanitizationError({ stage, rule: 'hidden-by-escapes', place, line, column, path })
+  } catch (error) {
+    if (!SanitizationError.is(error)) throw error
+    return new SanitizationError({ stage: error.stage, rule: error.rule, place, line, column, path })
+  }
+}
+
+/** Sanitizes and checks everything of a skill, and says all that is wrong. Pure; costs time by its length. */
+export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): Examination {
+  const faults: Examination['faults'] = []
+  const rejections: SanitizationError[] = []
+  const changed: string[] = []
+  const attempt = (path: Step[], label: string, text: string, clean: () => Sanitized): string | undefined => {
+    try {
+      const { text: cleaned } = clean()
+      if (cleaned !== text) changed.push(label)
+      return cleaned
+    } catch (error) {
+      if (!SanitizationError.is(error)) throw error
+      rejections.push(error.within(path))
+      return undefined
+    }
+  }
+
+  const document = attempt(['skill_md'], 'SKILL.md', sent.skill_md, () => sanitizeSkillMd(sent.skill_md, { strict }))
+  const parsed = document === undefined ? undefined : readable(document, sent.skill_md)
+  faults.push(...(parsed?.faults ?? []).map((fault) => ({ ...fault, path: ['skill_md'] })))
+  rejections.push(...(parsed?.texts ?? []).flatMap((text) => hidden(text, strict) ?? []))
+
+  for (const { index, message } of pathFaults(sent.files.map(({ path }) => path))) {
+    const file = sent.files[index]?.path ?? ''
+    faults.push({ file, line: 1, message: `${quoted(file)} ${message}`, path: ['files', index, 'path'] })
+  }
+  const files = sent.files.flatMap(({ path, content }, index) => {
+    const name = attempt(['files', index, 'path'], quoted(path), path, () => sanitize(path, 'plain', { strict }))
+    if (name !== undefined && name !== path && !faults.some((fault) => fault.path[1] === index))
+      faults.push({ file: path, line: 1, message: `${quoted(path)} holds markup`, path: ['files', index, 'path'] })
+    const kind = isMarkdown(path) ? 'markdown' : 'plain'
+    const clean = attempt(['files', index, 'content'], quoted(path), content, () => sanitize(content, kind, { strict }))
+    return clean === undefined ? [] : [fileOf(path, clean)]
+  })
+
+  const warnings = [...(parsed?.warnings ?? [])]
+  if (changed.length > 0)
+    warnings.push(
+      `Markup was removed or characters normalised in ${changed.length} text(s): ${changed.slice(0, 10).join(', ')}.`,
+    )
+  if (document === undefined || !parsed?.frontMatter || faults.length > 0 || rejections.length > 0)
+    return { skill: undefined, faults, rejections, warnings }
+  const { frontMatter, body } = parsed
+  const markdown = files.filter(({ path }) => isMarkdown(path)).map(({ content }) => content)
+  const undeclared = undeclaredTools([frontMatter.description, body, ...markdown], frontMatter.allowed_tools)
+  if (undeclared.length > 0)
+    warnings.push(`The text uses tools that allowed-tools does not name: ${undeclared.slice(0, 10).join(', ')}.`)
+  return {
+    skill: {
+      frontMatter,
+      document,
+      files,
+      undeclaredTools: undeclared,
+      quality: skillQuality(frontMatter, {
+        bodyLength: body.trim().length,
+        files: files.length,
+        misrepresents: undeclared.length > 0,
+      }),
+      search: searchVector(skillTexts(frontMatter, body, files)),
+      sanitized: changed.length,
+    },
+    faults,
+    rejections,
+    warnings,
+  }
+}
+
+/** Faults are told by their line in what was sent; those that only cleaning made say so. */
+function readable(document: string, sent: string): ParsedSkillMd {
+  const parsed = parseSkillMd(document)
+  if (parsed.faults.length === 0 || document === sent) return parsed
+  const asSent = parseSkillMd(sent).faults
+  const cleaned = parsed.faults.map((fault) => ({ ...fault, message: `${fault.message} (after markup was removed)` }))
+  return { ...parsed, faults: asSent.length > 0 ? asSent : cleaned }
+}
+
+const fileOf = (path: string, content: string): SkillFile => ({
+  path,
+  content,
+  size: Buffer.byteLength(content),
+  sha256: createHash('sha256').update(content).digest('hex'),
+})
+
+/** From what was sent to what is stored. Throws `SanitizationError`, `too_large`, and `invalid` with every fault and its line. */
+export function prepareSkill(
+  sent: SentSkill,
+  { strict, mostBytes }: { strict: boolean; mostBytes: number },
+): { skill: PreparedSkill; warnings: string[] } {
+  const { skill, faults, rejections, warnings } = examineSkill(sent, { strict })
+  if (rejections[0]) throw rejections[0]
+  if (!skill) throw faulty(faults)
+  const bytes = skill.files.reduce((sum, { size }) => sum + size, Buffer.byteLength(skill.document))
+  if (bytes > mostBytes)
+    throw new Problem(
+      'too_large',
+      `SKILL.md and its files take ${mostBytes.toLocaleString('en')} bytes at most; these have ${bytes.toLocaleString('en')}. Nothing was stored.`,
+    )
+  return { skill, warnings }
+}
+
+function faulty(faults: Examination['faults']): Problem {
+  const issues: Issue[] = faults.map(({ path, file, line, column, message }) => ({
+    path,
+    message:
+      file === undefined ? `line ${line}${column === undefined ? '' : `, column ${column}`}: ${message}` : message,
+  }))
+  return new Problem('invalid', {
+    detail: `${faults.length === 1 ? 'The skill has one fault' : `The skill has ${faults.length} faults`}. Nothing was stored.`,
+    issues: issues.slice(0, 100),
+    extensions: { faults: faults.slice(0, 100).map(({ path: _, ...fault }) => fault) },
+  })
+}

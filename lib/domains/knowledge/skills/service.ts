@@ -1,0 +1,122 @@
+import type { Context, MutationContext } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { contributorOf, heldForReview } from '../contribution.ts'
+import { eraseRow } from '../erasing.ts'
+import { recordingRejection } from '../rejections.ts'
+import { goneOrNever, type KnowledgeParts } from '../stored-unit.ts'
+import { passes, readerOf, visibleTo } from '../visibility.ts'
+import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
+import { listing } from './listing.ts'
+import { examineSkill, prepareSkill } from './preparation.ts'
+import type { Fault } from './rules.ts'
+import { insertSkill, replaceSkill, type WholeSkillRow, wholeOf, wholeSkillColumns } from './storage.ts'
+
+export type SkillParts = Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers'>
+
+const selectVisible = `SELECT ${wholeSkillColumns} FROM skills u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')}`
+const etagOf = (version: number): string => `"v${version}"`
+const nameInUse = (name: string): Problem =>
+  new Problem('conflict', {
+    detail: `You have a skill called "${name}" already; nothing was stored. Change that one, or choose another name.`,
+    issues: [{ path: ['skill_md'], message: 'name is in use' }],
+  })
+
+/** Skills: SKILL.md and its files. */
+export function skillsService({ db, erasures, strict, withdrawAnswers }: SkillParts) {
+  /** The row locked, for whoever may change it: its author, the author's owner; an admin what is not private. */
+  async function changeable(ctx: MutationContext, id: string): Promise<WholeSkillRow> {
+    const { agents, isAdmin } = ctx.actor
+    const [row] = await ctx.tx.$queryRawUnsafe<WholeSkillRow[]>(
+      `SELECT ${wholeSkillColumns} FROM skills u WHERE u.id = $1 AND (u.agent_id = ANY($2::text[]) OR ($3::boolean AND u.visibility <> 'private')) FOR NO KEY UPDATE`,
+      id,
+      [...agents],
+      isAdmin,
+    )
+    if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+    return row
+  }
+  const bounds = ({ actor }: Context) => ({ strict, mostBytes: actor.quota.unitBytes })
+
+  return {
+    list: read(listSkills, listing(db)),
+
+    contribute: mutation(contributeSkill, async (ctx, { body: { visibility, ...sent } }) => {
+      const { author, organisationId } = contributorOf(ctx)
+      const { skill, warnings } = recordingRejection(db, author, ctx.now, () => prepareSkill(sent, bounds(ctx)))
+      const stored = await insertSkill(ctx.tx, skill, { author, organisationId, visibility, now: ctx.now })
+      if (!stored) throw nameInUse(skill.frontMatter.name)
+      const { row, isQuarantined } = stored
+      const told = isQuarantined ? [...warnings, heldForReview] : warnings
+      return {
+        body: { data: wholeOf(row), ...(told.length > 0 && { warnings: told }) },
+        resourceId: row.id,
+        details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
+        headers: { Location: `/v1/skills/${row.id}`, ETag: etagOf(1) },
+      }
+    }),
+
+    validate: read(validateSkill, async (_ctx, { body }) => {
+      const { skill, faults, rejections, warnings } = examineSkill(body, { strict })
+      const all: Fault[] = [
+        ...faults.map(({ path: _, ...fault }) => fault),
+        ...rejections.map(({ line, column, stage, rule, path }) => ({
+          ...(path[0] === 'files' && { file: body.files[Number(path[1])]?.path ?? '' }),
+          line,
+          column,
+          message: `refused at the stage "${stage}" (${rule})`,
+        })),
+      ]
+      return {
+        body: {
+          data: {
+            valid: skill !== undefined,
+            faults: all,
+            warnings,
+            name: skill?.frontMatter.name ?? null,
+            description: skill?.frontMatter.description ?? null,
+            misrepresents: (skill?.undeclaredTools.length ?? 0) > 0,
+            undeclared_tools: skill?.undeclaredTools ?? [],
+            quality_score: skill?.quality ?? null,
+          },
+        },
+        resourceId: 'validate',
+      }
+    }),
+
+    read: read(readSkill, async (ctx, { params: { id } }) => {
+      const { agents, organisation, admin } = readerOf(ctx)
+      const [row] = await db.query<WholeSkillRow>('read-skill', selectVisible, [id, agents, organisation, admin])
+      if (!row) throw await goneOrNever(erasures, ctx, id)
+      return { body: { data: wholeOf(row) }, resourceId: id, headers: { ETag: etagOf(row.version) } }
+    }),
+
+    correct: mutation(correctSkill, async (ctx, { params: { id }, headers, body }) => {
+      const row = await changeable(ctx, id)
+      if (!passes(headers['if-match'], row.version))
+        throw new Problem('precondition_failed', 'The skill has changed since you read it; nothing was changed.')
+      const sent = { skill_md: body.skill_md ?? row.document, files: body.files ?? row.files }
+      const { skill, warnings } = recordingRejection(db, ctx.actor.id, ctx.now, () => prepareSkill(sent, bounds(ctx)))
+      const visibility = body.visibility ?? row.visibility
+      const after = await replaceSkill(ctx.tx, row, skill, { visibility, now: ctx.now })
+      if (!after) throw nameInUse(skill.frontMatter.name)
+      await withdrawAnswers(ctx.tx, id)
+      return {
+        body: { data: wholeOf(after), ...(warnings.length > 0 && { warnings }) },
+        resourceId: id,
+        details: { fields: Object.keys(body), sanitized: skill.sanitized },
+        headers: { ETag: etagOf(after.version) },
+      }
+    }),
+
+    erase: mutation(eraseSkill, async (ctx, { params: { id }, headers }) => {
+      const { agents, isAdmin } = ctx.actor
+      const [row] = await ctx.tx.$queryRaw<{ agent_id: string; version: number; was_public: boolean }[]>`
+        SELECT agent_id, version, was_public OR visibility = 'network' AS was_public
+        FROM skills WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
+      if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+      const { agent_id: author, version, was_public: wasPublic } = row
+      return eraseRow(erasures, ctx, { kind: 'skill', id, author, version, wasPublic }, headers)
+    }),
+  }
+}

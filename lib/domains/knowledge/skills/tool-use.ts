@@ -1,0 +1,84 @@
+/** Tools of agents whose names mean nothing else. */
+const plainNames =
+  'WebFetch|WebSearch|MultiEdit|NotebookEdit|NotebookRead|TodoWrite|TodoRead|BashOutput|KillShell|AskUserQuestion|ExitPlanMode|SlashCommand'
+/** Tools whose names are words or programs too: only a form that nobody uses for the word counts. */
+const wordNames = 'Bash|Read|Write|Edit|Glob|Grep|Task|LS|Agent|Skill'
+const verb = '(?:[Uu]s(?:e|es|ing)|[Cc]all(?:s|ing)?|[Ii]nvok(?:e|es|ing)|[Rr]un(?:s|ning)?)'
+const mark = '[`*"\']{0,3}'
+
+/** Each takes bounded looks from where it stands, so a text costs time by its length. Group 1 is the tool. */
+const forms: readonly RegExp[] = [
+  new RegExp(`(?<![\\w.])(${plainNames})(?![\\w])`, 'g'),
+  /(?<![\w.])(mcp__\w[\w-]{0,127})/g,
+  // "the Read tool", "use the `Bash` tool"
+  new RegExp(`(?:\\b[Tt]he|\\b[Ww]ith|\\bvia|\\b${verb})\\s{1,3}${mark}(${wordNames})${mark}\\s{1,3}tool\\b`, 'g'),
+  // "use Bash to run", "using Grep for"
+  new RegExp(`\\b${verb}\\s{1,3}(?:the\\s{1,3})?${mark}(${wordNames})${mark}\\s{1,3}(?:to|for)\\b`, 'g'),
+  // A call as agents write it: Bash(git status), Task(subagent_type=…)
+  /(?<![\w.])(?<!\b(?:func|def|fn|class|new|function|await) )(Bash|Glob|Grep)\((?!\))/g,
+  /(?<![\w.])(Read|Write|Edit|Task|LS)\(\s{0,3}(?:file_path|path|subagent_type|description|prompt)\s{0,3}[=:]/g,
+  // {"tool": "Bash"}, tool_name: Read
+  new RegExp(`\\btool(?:_name|Name)?["']?\\s{0,3}[:=]\\s{0,3}["'\`](${wordNames})["'\`]`, 'g'),
+  // A tool by any name: "use the `create_issue` tool"
+  new RegExp(`\\b${verb}\\s{1,3}(?:the\\s{1,3})?\`([A-Za-z][\\w.-]{1,63})\`\\s{1,3}tool\\b`, 'g'),
+]
+/** A sentence that says not to use it; looked for within the last 60 characters before the name. */
+const negated = /\b(?:not|never|don[’']t|avoid|without|instead of|rather than|no need (?:to|for))\b[^.!?\n]*$/i
+
+/** Shell commands that the reader is told to run: a fence of a shell's after a line that says so. */
+function runsShell(text: string): boolean {
+  let before = ''
+  let fence: string | undefined
+  for (const line of text.split('\n')) {
+    const opening = /^ {0,3}(`{3,}|~{3,})[ \t]*(\w*)/.exec(line.slice(0, 200))
+    if (fence !== undefined) {
+      if (opening?.[1]?.startsWith(fence) && opening[2] === '') fence = undefined
+      continue
+    }
+    if (opening?.[1]) {
+      const tells = /\b(?:run|running|execute)\b/i.exec(before)
+      const isShell = /^(?:bash|sh|shell|zsh)$/i.test(opening[2] ?? '')
+      if (isShell && tells && !negated.test(before.slice(0, tells.index))) return true
+      fence = opening[1]
+    } else if (line.trim() !== '') before = line.slice(0, 500)
+  }
+  return false
+}
+
+/** Tools that a text tells its reader to use, by forms that are seldom anything else; each once. Pure and linear. */
+export function toolsUsed(text: string): string[] {
+  const found = new Set<string>()
+  for (const form of forms)
+    for (const match of text.matchAll(form)) {
+      const [, tool] = match
+      if (tool !== undefined && !negated.test(text.slice(Math.max(0, match.index - 60), match.index))) found.add(tool)
+    }
+  if (runsShell(text)) found.add('Bash')
+  return [...found]
+}
+
+const baseOf = (tool: string): string => tool.replace(/\(.*$/s, '').trim()
+const known = new Set(`${plainNames}|${wordNames}`.split('|').map((name) => name.toLowerCase()))
+
+/** Whether one entry of `allowed-tools` covers a tool: by name, by a server of MCP, by a star. */
+function covers(entry: string, tool: string): boolean {
+  const name = baseOf(entry).toLowerCase()
+  const wanted = tool.toLowerCase()
+  if (name === '*' || name === wanted) return true
+  if (name.endsWith('*')) return wanted.startsWith(name.slice(0, -1))
+  if (name.startsWith('mcp__')) return wanted.startsWith(`${name}__`)
+  // A shell runs programs of any name; one that is bound to commands runs those that it names.
+  if (name === 'bash' && !known.has(wanted) && !wanted.startsWith('mcp__'))
+    return !entry.includes('(') || entry.toLowerCase().includes(wanted)
+  return false
+}
+
+/**
+ * Tools that the texts use and `allowed-tools` does not name, sorted. A skill without `allowed-tools` claims nothing, so it
+ * misrepresents nothing: always empty for null. An empty list claims that it needs none.
+ */
+export function undeclaredTools(texts: readonly string[], allowed: readonly string[] | null): string[] {
+  if (allowed === null) return []
+  const used = new Set(texts.flatMap(toolsUsed))
+  return [...used].filter((tool) => !allowed.some((entry) => covers(entry, tool))).sort()
+}

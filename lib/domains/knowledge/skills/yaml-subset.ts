@@ -1,0 +1,166 @@
+import {
+  isAlias,
+  isCollection,
+  isMap,
+  isPair,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  type Scalar,
+  type YAMLMap,
+} from 'yaml'
+import { type Fault, limits } from './rules.ts'
+
+/** One text of the front matter as YAML reads it: its escapes may say what the bare text does not show. */
+export interface ReadText {
+  /** The key at the top that it belongs to. */
+  key: string
+  text: string
+  /** Where it begins in the whole of SKILL.md, in UTF-16 units. */
+  place: number
+  line: number
+  column: number
+}
+export interface ReadYaml {
+  /** Undefined when there are faults. */
+  root: YAMLMap | undefined
+  /** Notes what is wrong with a node, with its line and column; the first so many. */
+  fault(node: unknown, message: string): void
+  faults: Fault[]
+  /** Every text and key. */
+  texts: ReadText[]
+  /** What comes after the front matter. */
+  body: string
+}
+
+const mostFaults = 50
+export const quoted = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+
+/** Between the first line of three dashes and the next. Nothing is looked at beyond the longest that is taken. */
+function cut(text: string): { yaml: string; start: number; body: string } | Fault {
+  const opening = /^---[ \t]*\r?\n/.exec(text.slice(0, 200))
+  if (!opening)
+    return { line: 1, column: 1, message: 'SKILL.md begins with a line of three dashes, then its front matter' }
+  const start = opening[0].length
+  const closing = /^---[ \t]*(?:\r?\n|$(?![\s\S]))/m.exec(text.slice(start, start + limits.frontMatter + 8))
+  if (closing) {
+    const end = start + closing.index
+    return { yaml: text.slice(start, end), start, body: text.slice(end + closing[0].length) }
+  }
+  return {
+    line: 1,
+    message:
+      text.length > limits.frontMatter
+        ? `The front matter does not end within ${limits.frontMatter.toLocaleString('en')} characters: a line of three dashes closes it`
+        : 'The front matter does not end: a line of three dashes closes it',
+  }
+}
+
+/** Bare `null`, `~` or nothing at all. */
+export const isEmpty = (node: unknown): boolean => node == null || (isScalar(node) && node.value === null)
+/** As it was written: a version of 1.0 is not 1. */
+export const textOf = (node: unknown): string | undefined =>
+  isScalar(node) ? (typeof node.value === 'string' ? node.value : node.source) : undefined
+
+/**
+ * Reads the YAML before a Markdown text: a subset of YAML 1.2 without anchors, aliases, tags, merge keys and duplicate keys, bounded in
+ * length, depth and number of members. Every fault comes with its line and column in `text`. Pure.
+ */
+export function readYaml(text: string): ReadYaml {
+  const parts = cut(text)
+  const faults: Fault[] = []
+  const texts: ReadText[] = []
+  if (!('yaml' in parts)) return { root: undefined, fault: () => {}, faults: [parts], texts, body: '' }
+  const { yaml, start, body } = parts
+  const lines = new LineCounter()
+  const document = parseDocument(yaml, {
+    version: '1.2',
+    schema: 'core',
+    merge: false,
+    // Looked for below, with the name; the parser's own search costs time by the square of their number.
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: 'silent',
+    lineCounter: lines,
+  })
+  const placeOf = (offset: number): { line: number; column: number } => {
+    const { line, col } = lines.linePos(offset)
+    // The line of dashes comes before.
+    return { line: line + 1, column: col }
+  }
+  const offsetOf = (node: unknown): number =>
+    (isScalar(node) || isCollection(node) || isAlias(node) ? node.range?.[0] : undefined) ?? 0
+  const at = (node: unknown) => placeOf(offsetOf(node))
+  const fault = (node: unknown, message: string): void => {
+    if (faults.length < mostFaults) faults.push({ ...at(node), message })
+  }
+  const end = /^\.\.\.(?:\s|$)/m.exec(yaml)
+  if (end) faults.push({ ...placeOf(end.index), message: 'Three dots end a document of YAML; the front matter is one' })
+  for (const { pos, message } of document.errors.slice(0, mostFaults))
+    faults.push({
+      ...placeOf(pos[0]),
+      message: `${message}${/compact mappings|implicit/i.test(message) ? '; a value with a colon in it goes in quotes' : ''}`,
+    })
+  const result = (root?: YAMLMap): ReadYaml => ({ root, fault, faults, texts, body })
+  if (faults.length > 0) return result()
+
+  /** What YAML can do and front matter must not; every key and text is noted. */
+  let members = 0
+  const check = (node: unknown, key: string, depth: number): void => {
+    if (isEmpty(node) && !isScalar(node)) return
+    if (isAlias(node)) fault(node, 'An alias is not taken here; write the value out')
+    if (!isScalar(node) && !isCollection(node)) return
+    if (node.anchor !== undefined) fault(node, 'An anchor is not taken here')
+    if (node.tag !== undefined) fault(node, 'A tag is not taken here')
+    if (isScalar(node)) checkScalar(node, key)
+    else if (depth > limits.kpDepth) fault(node, `lies deeper than ${limits.kpDepth} levels`)
+    else {
+      members += node.items.length
+      if (members > limits.kpMembers) fault(node, `The front matter takes ${limits.kpMembers} keys and values at most`)
+      else if (isMap(node)) checkMap(node, key, depth)
+      else if (isSeq(node)) for (const item of node.items) check(item, key, depth + 1)
+    }
+  }
+  const checkScalar = (node: Scalar, key: string): void => {
+    if (typeof node.value === 'string') {
+      texts.push({ key, text: node.value, place: start + offsetOf(node), ...at(node) })
+      if (node.value.includes('\0')) fault(node, 'A NUL character is not taken here')
+    } else if (typeof node.value === 'number' && !Number.isFinite(node.value))
+      fault(node, 'is not a number that JSON knows')
+  }
+  const checkMap = (map: YAMLMap, above: string | undefined, depth: number): void => {
+    const names = new Set<string>()
+    for (const pair of map.items) {
+      const name = isPair(pair) ? textOf(pair.key) : undefined
+      if (name === undefined || name === '') {
+        fault(pair.key, 'A key is a word')
+        continue
+      }
+      if (names.has(name)) fault(pair.key, `${quoted(name)} stands there twice`)
+      if (name === '<<') fault(pair.key, 'A merge key is not taken here')
+      if (name === '__proto__') fault(pair.key, `A key cannot be called ${quoted(name)}`)
+      names.add(name)
+      check(pair.key, above ?? name, depth)
+      check(pair.value, above ?? name, depth + 1)
+    }
+  }
+  const root: Node | null = document.contents
+  if (!isMap(root)) {
+    fault(root, 'The front matter is a list of "key: value" lines; name and description are needed')
+    return result()
+  }
+  checkMap(root, undefined, 0)
+  return result(faults.length > 0 ? undefined : root)
+}
+
+/** A checked map as plain values. */
+export function jsonOf(map: YAMLMap): Record<string, unknown> {
+  const plain = (node: unknown): unknown => {
+    if (isMap(node)) return jsonOf(node)
+    if (isSeq(node)) return node.items.map(plain)
+    return isScalar(node) ? node.value : null
+  }
+  return Object.fromEntries(map.items.map(({ key, value }) => [textOf(key) ?? '', plain(value)]))
+}

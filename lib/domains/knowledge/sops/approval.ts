@@ -1,0 +1,39 @@
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { passes, readerOf } from '../visibility.ts'
+import { lockedVisibleSop, type SopRow, storedSop } from './rows.ts'
+
+export interface Approved {
+  row: SopRow
+  version: number
+  /** False where it was approved before. */
+  changed: boolean
+}
+
+/**
+ * Marks a wording as approved by the actor, the present one unless told; once: whoever approved first stays named. What the actor may not
+ * see it cannot approve either: undefined. Throws `precondition_failed`; `not_found` for a version that is not there or was private.
+ */
+export async function approve(
+  ctx: MutationContext,
+  id: string,
+  asked: { version?: number | undefined; ifMatch?: string | undefined },
+): Promise<Approved | undefined> {
+  const { tx, actor, now } = ctx
+  const seen = await lockedVisibleSop(tx, id, readerOf(ctx))
+  if (!seen) return undefined
+  if (!passes(asked.ifMatch, seen.version))
+    throw new Problem('precondition_failed', 'The SOP has changed since you read it; nothing was approved.')
+  const version = asked.version ?? seen.wording
+  const [wording] = await tx.$queryRaw<{ approved_at: Date | null; visibility: string }[]>`
+    SELECT approved_at, document->'metadata'->>'visibility' AS visibility FROM sop_versions WHERE unit_id = ${id} AND version = ${version}`
+  if (!wording || (wording.visibility === 'private' && !actor.agents.includes(seen.agent_id)))
+    throw new Problem('not_found', `The SOP has no version ${version} that you may see; its newest is ${seen.wording}.`)
+  if (wording.approved_at !== null) return { row: seen, version, changed: false }
+  await tx.sopVersion.update({
+    where: { unitId_version: { unitId: id, version } },
+    data: { approvedBy: actor.id, approvedAt: now },
+  })
+  await tx.unit.update({ where: { id }, data: { version: { increment: 1 } } })
+  return { row: await storedSop(tx, id), version, changed: true }
+}

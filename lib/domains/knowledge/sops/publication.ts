@@ -1,0 +1,46 @@
+import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { contributorOf } from '../contribution.ts'
+import { rejectionOf } from '../rejections.ts'
+import { prepareSkill } from '../skills/preparation.ts'
+import { insertSkill } from '../skills/storage.ts'
+import type { SopRow } from './rows.ts'
+import type { SkillDocument } from './skill-document.ts'
+
+/**
+ * Stores an SOP's document as a skill of the caller's, as visible as the SOP is, so that nothing leaves its organisation by a copy. Another's
+ * work earns no reputation. Returns the skill's id. Throws `scope_too_small`, `forbidden`, `conflict`, `too_large`; `content_rejected`
+ * where the rules became stricter since the SOP was taken, which counts against nobody.
+ */
+export async function publish(
+  ctx: MutationContext,
+  sop: SopRow,
+  { name, skill_md }: SkillDocument,
+  strict: boolean,
+): Promise<string> {
+  if (!ctx.actor.can('skills:write')) throw new Problem('scope_too_small', 'To publish needs the scope "write".')
+  const { author, organisationId } = contributorOf(ctx)
+  const { skill } = prepared()
+  const stored = await insertSkill(ctx.tx, skill, {
+    author,
+    organisationId,
+    visibility: sop.visibility,
+    now: ctx.now,
+    isImport: author !== sop.agent_id,
+  })
+  if (!stored)
+    throw new Problem(
+      'conflict',
+      `You have a skill called "${name}" already; nothing was stored. Give it the new text with PATCH /v1/skills/{id}.`,
+    )
+  return stored.row.id
+
+  function prepared() {
+    try {
+      return prepareSkill({ skill_md, files: [] }, { strict, mostBytes: ctx.actor.quota.unitBytes })
+    } catch (error) {
+      throw SanitizationError.is(error) ? rejectionOf(error) : error
+    }
+  }
+}

@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { MutationContext } from '#lib/kernel/context.ts'
+import type { Input } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { prepareUnit } from '../preparation.ts'
+import { recordingRejection } from '../rejections.ts'
+import { qualityOf, rejectionsToQuarantine, rejectionWindow, scoreOf } from '../rules.ts'
+import { passes } from '../visibility.ts'
+import type { reviseSop } from './contract.ts'
+import { type Sop, type SopRow, storedSop } from './rows.ts'
+
+interface LockedRow {
+  agent_id: string
+  document: Sop
+  version: number
+  votes_for: number
+  votes_against: number
+  quarantined_at: Date | null
+  restricted: boolean
+}
+export interface Revised {
+  row: SopRow
+  warnings: string[]
+  /** False where the wording was the same. */
+  changed: boolean
+  sanitized: number
+  /** It was not held for review before, and is now. */
+  heldNow: boolean
+}
+
+const isOther = (field: (string | number)[], message: string) => ({ issues: [{ path: field, message }] })
+
+/**
+ * Gives an SOP a new wording, with the next number: the row is locked, so that numbers have no gaps however many come at once. Votes stay,
+ * novelty is judged anew, and what is held for review stays held. Undefined where there is none that the actor may change.
+ * Throws `restricted`, `precondition_failed`, `invalid`, `forbidden`, `content_rejected`.
+ */
+export async function revise(
+  { tx, actor, now }: MutationContext,
+  { params: { id }, headers, body }: Input<typeof reviseSop>,
+  { db, strict }: { db: Database; strict: boolean },
+): Promise<Revised | undefined> {
+  const [locked] = await tx.$queryRaw<LockedRow[]>`
+    SELECT u.agent_id, u.document, u.version, u.votes_for, u.votes_against, u.quarantined_at,
+      EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id) AS restricted
+    FROM units u
+    WHERE u.id = ${id} AND u.type = 'ExpertSOP'
+      AND (u.agent_id = ANY(${[...actor.agents]}::text[]) OR (${actor.isAdmin} AND u.visibility <> 'private')) FOR UPDATE`
+  if (!locked) return undefined
+  if (locked.restricted)
+    throw new Problem('restricted', 'Its author’s processing is restricted: the SOP stays as it is.')
+  if (!passes(headers['if-match'], locked.version))
+    throw new Problem('precondition_failed', 'The SOP has changed since you read it; nothing was changed.')
+  if (body.id !== undefined && body.id !== id)
+    throw new Problem('invalid', {
+      detail: 'One field is not valid.',
+      ...isOther(['id'], 'is another than the address says'),
+    })
+  const author = locked.agent_id
+  if (body.metadata.agent_id !== undefined && body.metadata.agent_id !== author)
+    throw new Problem('forbidden', {
+      detail: 'An SOP keeps its author.',
+      ...isOther(['metadata', 'agent_id'], 'is another agent'),
+    })
+
+  const unit = recordingRejection(db, actor.id, now, () => prepareUnit({ ...body, id }, { author, strict }))
+  const done = { warnings: unit.warnings, sanitized: unit.sanitized }
+  if (isDeepStrictEqual(unit.document, { ...locked.document, id }))
+    return { ...done, row: await storedSop(tx, id), changed: false, heldNow: false }
+
+  const votes = { for: locked.votes_for, against: locked.votes_against }
+  const refused = await tx.contentRejection.count({
+    where: { agentId: actor.id, at: { gt: new Date(now.getTime() - rejectionWindow) } },
+  })
+  const held = locked.quarantined_at ?? (refused >= rejectionsToQuarantine ? now : null)
+  const document = JSON.stringify(unit.document)
+  await tx.$executeRaw`
+    UPDATE units SET document = ${document}::jsonb, attributed_to = ${unit.attributedTo}, visibility = ${unit.visibility}::visibility,
+      domain = ${unit.domain}, search = ${unit.search}::tsvector, novelty = NULL,
+      was_public = was_public OR (visibility = 'network' AND ${unit.visibility} <> 'network'),
+      quality_score = ${scoreOf(qualityOf(unit.document), votes)}::float8, quarantined_at = ${held}::timestamptz,
+      version = version + 1, updated_at = ${now}
+    WHERE id = ${id}`
+  await tx.$executeRaw`
+    INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
+    SELECT ${id}, coalesce(max(version), 0) + 1, ${document}::jsonb, ${actor.id}, ${now} FROM sop_versions WHERE unit_id = ${id}`
+  return {
+    ...done,
+    row: await storedSop(tx, id),
+    changed: true,
+    heldNow: held !== null && locked.quarantined_at === null,
+  }
+}

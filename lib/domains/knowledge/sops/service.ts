@@ -1,0 +1,180 @@
+import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read, statement } from '#lib/kernel/use-case.ts'
+import { heldForReview, planContribution } from '../contribution.ts'
+import { searchPage } from '../search/paging.ts'
+import { snippetOf } from '../search/snippet.ts'
+import { textsOf } from '../search/unit-texts.ts'
+import { goneOrNever, type KnowledgeParts } from '../stored-unit.ts'
+import { readerOf } from '../visibility.ts'
+import { approve } from './approval.ts'
+import {
+  approveSop,
+  contributeSop,
+  exportSopAsSkill,
+  listSops,
+  listSopVersions,
+  readSop,
+  readSopVersion,
+  reviseSop,
+} from './contract.ts'
+import { publish } from './publication.ts'
+import { revise } from './revision.ts'
+import { etagOfSop, isApproved, type SopRow, sopColumns, sopView, visibleSop, visibleSopWithin } from './rows.ts'
+import { skillDocument } from './skill-document.ts'
+import { versionFacts, versionOf, versionsOf } from './versions.ts'
+
+const notOurCursor = () =>
+  new Problem('invalid', {
+    detail: 'One field is not valid.',
+    issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
+  })
+/** The cursor of a list of versions: the time is no part of its order. */
+const epoch = new Date('2000-01-01T00:00:00Z')
+const afterVersion = (cursor: string | undefined, id: string): number | undefined => {
+  if (cursor === undefined) return undefined
+  const [of, version] = decodeCursor(cursor)?.id.split('..') ?? []
+  if (of !== id || !/^[1-9]\d{0,8}$/.test(version ?? '')) throw notOurCursor()
+  return Number(version)
+}
+
+/** SOPs: units of the type ExpertSOP, with every wording that they had. */
+export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict'>) {
+  const { db, erasures, strict } = parts
+
+  return {
+    list: read(listSops, async (ctx, { query }) => {
+      const { domain, approved } = query
+      const { rows, terms, corrected, ...page } = await searchPage<SopRow>(db, ctx, query, {
+        table: 'units',
+        filters: ['ExpertSOP', domain, approved],
+        filter: (list) => {
+          // Said with the word itself: SOPs have an index of their own.
+          list.parts.push("u.type = 'ExpertSOP'")
+          const named = domain === undefined ? undefined : list.value(domain)
+          if (named) list.parts.push(`(u.domain = ${named} OR u.document->>'domain' = ${named})`)
+          if (approved !== undefined) list.parts.push(`${list.value(approved)} = ${isApproved}`)
+        },
+        columns: sopColumns,
+        size: 'pg_column_size(u.document)',
+      })
+      return {
+        body: {
+          data: rows.map(({ row, score }) => ({
+            ...sopView(row),
+            agent_id: row.agent_id,
+            ...(score !== undefined && { score, snippet: snippetOf(textsOf(row.document), terms) }),
+          })),
+          ...page,
+          ...(corrected.length > 0 && { corrected }),
+        },
+        resourceId: 'query',
+        details: { count: rows.length, total: page.total, corrected: corrected.length },
+      }
+    }),
+
+    contribute: statement(contributeSop, async (ctx, { body }) => {
+      const { reply, ...planned } = await planContribution(parts, ctx, body)
+      return {
+        ...planned,
+        reply: (row) => {
+          const { body: made, headers } = reply(row)
+          const data = made && { ...made.data, version: 1, approved_version: null, approved_at: null }
+          return {
+            body: data && { ...made, data },
+            headers: { ...headers, ...(data && { Location: `/v1/sop/${data.id}` }) },
+          }
+        },
+      }
+    }),
+
+    read: read(readSop, async (ctx, { params: { id } }) => {
+      const row = await visibleSop(db, id, readerOf(ctx))
+      if (!row) throw await goneOrNever(erasures, ctx, id)
+      return { body: { data: sopView(row) }, resourceId: id, headers: { ETag: etagOfSop(row) } }
+    }),
+
+    revise: mutation(reviseSop, async (ctx, input) => {
+      const { id } = input.params
+      const revised = await revise(ctx, input, { db, strict })
+      if (!revised) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+      const { row, changed, sanitized, heldNow } = revised
+      const warnings = heldNow ? [...revised.warnings, heldForReview] : revised.warnings
+      return {
+        body: {
+          data: sopView(row),
+          quality_score: row.quality_score,
+          ...(warnings.length > 0 && { warnings }),
+        },
+        resourceId: id,
+        details: { version: row.wording, changed, visibility: row.visibility, sanitized },
+        headers: { ETag: etagOfSop(row) },
+      }
+    }),
+
+    versions: read(listSopVersions, async (ctx, { params: { id }, query: { limit, offset, cursor } }) => {
+      const reader = readerOf(ctx)
+      const sop = await visibleSop(db, id, reader)
+      if (!sop) throw await goneOrNever(erasures, ctx, id)
+      const before = afterVersion(cursor, id)
+      const { rows, total } = await versionsOf(db, sop, reader, { before, limit: limit + 1, offset })
+      const data = rows.slice(0, limit)
+      const last = rows.length > limit ? data.at(-1) : undefined
+      return {
+        body: {
+          data: data.map((row) => versionFacts(sop, reader, row)),
+          total,
+          offset,
+          limit,
+          next_cursor: last ? encodeCursor(epoch, `${id}..${last.version}`) : null,
+        },
+        resourceId: id,
+        details: { count: data.length },
+      }
+    }),
+
+    version: read(readSopVersion, async (ctx, { params: { id, version } }) => {
+      const reader = readerOf(ctx)
+      const sop = await visibleSop(db, id, reader)
+      if (!sop) throw await goneOrNever(erasures, ctx, id)
+      const row = await versionOf(db, sop, reader, version)
+      if (!row)
+        throw new Problem('not_found', 'The SOP has no such version, or it is a former one and not yours to see.')
+      return {
+        body: { data: { id, ...versionFacts(sop, reader, row), unit: { ...row.document, id } } },
+        resourceId: id,
+        details: { version },
+      }
+    }),
+
+    approve: mutation(approveSop, async (ctx, { params: { id }, headers, body }) => {
+      const approved = await approve(ctx, id, { version: body?.version, ifMatch: headers['if-match'] })
+      if (!approved) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+      const { row, version, changed } = approved
+      return {
+        body: { data: sopView(row) },
+        resourceId: id,
+        details: { version, changed },
+        headers: { ETag: etagOfSop(row) },
+      }
+    }),
+
+    exportSkill: mutation(exportSopAsSkill, async (ctx, { params: { id }, body }) => {
+      const sop = await visibleSopWithin(ctx.tx, id, readerOf(ctx))
+      if (!sop) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+      const made = skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id })
+      const skillId = body?.publish === true ? await publish(ctx, sop, made, strict) : undefined
+      const details = { version: sop.wording, ...(skillId !== undefined && { skill: skillId }) }
+      return {
+        body: { data: { ...made, files: [], ...(skillId !== undefined && { skill_id: skillId }) } },
+        resourceId: id,
+        entries: [
+          { resourceId: id, details },
+          ...(skillId === undefined
+            ? []
+            : [{ resourceId: skillId, resourceType: 'skill', action: 'create' as const, details: { sop: id } }]),
+        ],
+      }
+    }),
+  }
+}

@@ -1,0 +1,115 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import type { PreparedUnit } from './preparation.ts'
+import { award } from './reputation/award.ts'
+import { rejectionsToQuarantine, rejectionWindow } from './rules.ts'
+import { hasCode } from './stored-unit.ts'
+
+export interface StorableUnit extends PreparedUnit {
+  /** Who wrote it in the registry that it is imported from. */
+  originalAuthor?: string | null
+}
+export interface StorageOptions {
+  organisationId: string
+  now: Date
+}
+/** What became of each, by id. Ids in none of the sets were not given. */
+export interface Storage {
+  stored: Set<string>
+  /** Of the stored, those held for review. */
+  quarantined: Set<string>
+  inUse: Set<string>
+  erased: Set<string>
+}
+
+/**
+ * One statement for all of them, an SOP's first wording beside its unit. An id that is in use or was erased is left out and reported.
+ * Rows come in the order of their ids, so that of two requests with the same ids one waits for the other.
+ */
+const insertUnits = `WITH sent AS MATERIALIZED (
+  SELECT * FROM json_to_recordset($1::json) AS s(id text, type unit_type, author text, attributed text, original text,
+    visibility visibility, domain text, document jsonb, quality float8, search text)),
+gone AS MATERIALIZED (SELECT id FROM erased_ids WHERE id = ANY($6::text[])),
+stored AS (
+  INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, original_author, visibility, domain, document, quality_score, search, quarantined_at, created_at, updated_at)
+  SELECT s.id, s.type, s.author, $2, s.attributed, s.original, s.visibility, s.domain, s.document, s.quality, s.search::tsvector,
+    CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = $7 AND c.at > $4::timestamptz) >= $5::int THEN $3::timestamptz END,
+    $3::timestamptz, $3::timestamptz
+  FROM sent s WHERE s.id NOT IN (SELECT id FROM gone)
+  ON CONFLICT (id) DO NOTHING RETURNING id, quarantined_at IS NOT NULL AS quarantined),
+wordings AS (
+  INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
+  SELECT s.id, 1, s.document, s.author, $3::timestamptz FROM sent s JOIN stored USING (id) WHERE s.type = 'ExpertSOP')
+SELECT id, true AS stored, quarantined, false AS erased FROM stored UNION ALL SELECT id, false, false, true FROM gone`
+
+interface Fate {
+  id: string
+  stored: boolean
+  quarantined: boolean
+  erased: boolean
+}
+
+const inOrder = (one: { id: string }, other: { id: string }): number =>
+  one.id < other.id ? -1 : one.id > other.id ? 1 : 0
+
+/**
+ * Stores prepared units whose ids are distinct, with their search words and an SOP's first wording, within the caller's transaction; all
+ * of one author, an agent of the organisation. The caller audits what was stored, and says what it was worth ({@link awardStored}).
+ */
+export async function storeUnits(
+  tx: Transaction,
+  units: readonly StorableUnit[],
+  { organisationId, now }: StorageOptions,
+): Promise<Storage> {
+  const ordered = units.toSorted(inOrder)
+  const [first] = ordered
+  if (!first) return { stored: new Set(), quarantined: new Set(), inUse: new Set(), erased: new Set() }
+  const ids = ordered.map(({ id }) => id)
+  const sent = JSON.stringify(
+    ordered.map((unit) => ({
+      id: unit.id,
+      type: unit.type,
+      author: unit.author,
+      attributed: unit.attributedTo,
+      original: unit.originalAuthor ?? null,
+      visibility: unit.visibility,
+      domain: unit.domain,
+      document: unit.document,
+      quality: unit.quality,
+      search: unit.search,
+    })),
+  )
+  const since = new Date(now.getTime() - rejectionWindow)
+  const values = [sent, organisationId, now, since, rejectionsToQuarantine, ids, first.author]
+  const insert = () => queryWithin<Fate>(tx, 'store-units', insertUnits, values)
+  await tx.$executeRawUnsafe('SAVEPOINT storing')
+  const fates = await insert().catch(async (error: unknown) => {
+    // An erasure committed while the statement waited for one of its ids: the second look sees it.
+    if (!hasCode(error, 'KP410')) throw error
+    await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT storing')
+    return insert()
+  })
+  const which = (is: (fate: Fate) => boolean) => new Set(fates.filter(is).map(({ id }) => id))
+  const stored = which((fate) => fate.stored)
+  const erased = which((fate) => fate.erased)
+  return {
+    stored,
+    erased,
+    quarantined: which((fate) => fate.quarantined),
+    inUse: new Set(ids.filter((id) => !stored.has(id) && !erased.has(id))),
+  }
+}
+
+/** Gives the author what the stored units are worth; what is held for review earns nothing yet. Locks the author's reputation: call it last. */
+export async function awardStored(
+  tx: Transaction,
+  author: string,
+  units: readonly StorableUnit[],
+  { stored, quarantined }: Pick<Storage, 'stored' | 'quarantined'>,
+  now: Date,
+): Promise<void> {
+  const earning = units.filter(({ id }) => stored.has(id) && !quarantined.has(id))
+  const idsOf = (isSop: boolean) => earning.filter(({ type }) => (type === 'ExpertSOP') === isSop).map(({ id }) => id)
+  await award(tx, author, 'unit', idsOf(false), now)
+  await award(tx, author, 'sop', idsOf(true), now)
+}

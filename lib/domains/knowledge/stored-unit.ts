@@ -1,0 +1,79 @@
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Unit } from './unit.ts'
+
+/** What knowledge asks of erasure, which it does not know. */
+export interface Erasures {
+  begin(
+    tx: Transaction,
+    order: {
+      scope: { unit: string } | { skill: string }
+      deletedId: string
+      formerOwner: string
+      requestedBy: string
+      reason: string
+      wasPublic: boolean
+      now: Date
+    },
+  ): Promise<string>
+  finish(receiptId: string): Promise<Receipt>
+  receiptFor(deletedId: string, owners: readonly string[], tx?: Transaction): Promise<string | undefined>
+}
+export interface KnowledgeParts {
+  db: Database
+  erasures: Erasures
+  strict: boolean
+  /** Takes stored answers that hold a resource's former content out of use, so that no repetition tells it. */
+  withdrawAnswers(tx: Transaction, resourceId: string): Promise<unknown>
+  /** Keys the hashes of reporters' networks. */
+  networkKey: () => Uint8Array
+}
+
+/** A row as it is read for an answer. */
+export interface UnitRow {
+  id: string
+  document: Unit
+  visibility: 'private' | 'org' | 'network'
+  quality_score: number
+  version: number
+  created_at: Date
+  updated_at: Date
+}
+export const unitColumns = 'u.id, u.document, u.visibility, u.quality_score, u.version, u.created_at, u.updated_at'
+
+/** A row as the API shows it. */
+export const shown = (row: UnitRow) => ({
+  id: row.id,
+  unit: { ...row.document, id: row.id },
+  visibility: row.visibility,
+  quality_score: row.quality_score,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+
+/** Why a unit or skill is not there for somebody: 410 with the receipt for its former owner, 404 for all others. */
+export async function goneOrNever(
+  { receiptFor }: Pick<Erasures, 'receiptFor'>,
+  { actor }: Pick<Context, 'actor'>,
+  id: string,
+  tx?: Transaction,
+): Promise<Problem> {
+  const receiptId = await receiptFor(id, actor.agents, tx)
+  return receiptId === undefined
+    ? new Problem(
+        'not_found',
+        `There is no such ${id.startsWith('kp:skill:') ? 'skill' : 'unit'}, or it is not yours to see or to change.`,
+      )
+    : new Problem('erased', {
+        detail: 'It was erased; the receipt says how.',
+        extensions: { receipt_id: receiptId },
+        headers: { Link: `</v1/receipts/${receiptId}>; rel="related"` },
+      })
+}
+
+/** Whether the database refused with this code, however deep Prisma wrapped it. */
+export const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error &&
+  (('code' in error && error.code === code) || error.message.includes(code) || hasCode(error.cause, code))
