@@ -3,8 +3,9 @@ import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
 
 /** 3 to 64 characters; no colon, which `user:<id>` and `system:<job>` have. */
 export const agentIdForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{2,63}$/
-/** Actors of the audit log that are no agents. */
-export const isReserved = (id: string): boolean => id.toLowerCase() === 'anonymous'
+/** An actor of the audit log that is no agent, and what stands beside agents' ids in a path of the API. */
+const reserved = new Set(['anonymous', 'leaderboard'])
+export const isReserved = (id: string): boolean => reserved.has(id.toLowerCase())
 
 export const registrationModes = ['open', 'invite', 'closed'] as const
 export type RegistrationMode = (typeof registrationModes)[number]
@@ -15,7 +16,7 @@ export interface Notice {
   url: string
 }
 /** Changes whenever the notice says something else; consent names it. */
-export const noticeVersion = '2026-11-21'
+export const noticeVersion = '2026-11-21.2'
 
 export interface Grant {
   scopes: Scope[]

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto'
+import { configure, TextReader, ZipWriter } from '@zip.js/zip.js'
+import { csvCell } from '#lib/domains/audit/rules.ts'
+import type { DocumentHead, Part } from './document.ts'
+
+configure({ useWebWorkers: false })
+
+interface FileFacts {
+  records: number
+  bytes: number
+  sha256: string
+}
+
+/** A cell says text as it is, and everything else as JSON. */
+const cellOf = (value: unknown): string =>
+  value === null || value === undefined ? '' : csvCell(typeof value === 'string' ? value : JSON.stringify(value))
+
+/** RFC 4180: the first record's members name the columns; all records of a part have the same. */
+async function* csvOf(part: Part): AsyncGenerator<[string, number]> {
+  let columns: string[] | undefined
+  for await (const { lines, count } of part.pages()) {
+    const records: Record<string, unknown>[] = lines.split('\n').map((line) => JSON.parse(line))
+    const head = columns === undefined
+    columns ??= Object.keys(records[0] ?? {})
+    const names = columns
+    const rows = records.map((record) => names.map((name) => cellOf(record[name])).join(','))
+    yield [`${head ? `${names.join(',')}\r\n` : ''}${rows.join('\r\n')}\r\n`, count]
+  }
+}
+async function* jsonOf(part: Part): AsyncGenerator<[string, number]> {
+  let total = 0
+  for await (const { lines, count } of part.pages()) {
+    yield [`${total === 0 ? '[\n' : ',\n'}${lines.replaceAll('\n', ',\n')}`, count]
+    total += count
+  }
+  yield [total === 0 ? '[]\n' : '\n]\n', 0]
+}
+
+/** A piece is asked for when the last was taken; who stops reading ends the source. */
+function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next()
+        if (done) controller.close()
+        else controller.enqueue(value)
+      },
+      async cancel() {
+        await pieces.return(undefined)
+      },
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+/**
+ * A ZIP whose files are made while they leave: each part as JSON and, where it has records, as CSV; manifest.json, which has the counts and
+ * hashes, comes last. A part is read twice, so its files may differ by what was erased between; the manifest says what each holds.
+ */
+export async function* zipArchive(head: DocumentHead, parts: readonly Part[]): AsyncGenerator<Uint8Array> {
+  const files: Record<string, FileFacts> = {}
+  const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
+  const zip = new ZipWriter<unknown>(writable, { lastModDate: new Date(head.exported_at), extendedTimestamp: true })
+
+  async function add(name: string, pieces: AsyncIterable<[string, number]>): Promise<number> {
+    const hash = createHash('sha256')
+    const facts = { records: 0, bytes: 0 }
+    async function* counted(): AsyncGenerator<Uint8Array> {
+      for await (const [text, records] of pieces) {
+        const bytes = Buffer.from(text)
+        hash.update(bytes)
+        facts.bytes += bytes.byteLength
+        facts.records += records
+        yield bytes
+      }
+    }
+    await zip.add(name, streamOf(counted()))
+    files[name] = { ...facts, sha256: hash.digest('hex') }
+    return facts.records
+  }
+  async function write(): Promise<void> {
+    for (const part of parts)
+      if ((await add(`${part.name}.json`, jsonOf(part))) > 0) await add(`${part.name}.csv`, csvOf(part))
+    const manifest = JSON.stringify({ ...head, files }, null, 2)
+    await zip.add('manifest.json', new TextReader(`${manifest}\n`))
+    await zip.close()
+  }
+  const written = write()
+  // A fault of ours breaks the transfer off, so that nobody takes what came for the whole.
+  written.catch((error: unknown) => writable.abort(error).catch(() => {}))
+  let isWhole = false
+  try {
+    for await (const piece of readable) yield piece
+    isWhole = true
+  } finally {
+    // Who left no longer waits; what was being written ends at its next piece.
+    await (isWhole ? written : written.catch(() => {}))
+  }
+}

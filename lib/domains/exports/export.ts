@@ -1,0 +1,67 @@
+import type { Context } from '#lib/kernel/context.ts'
+import type { Exporter } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { stream } from '#lib/kernel/use-case.ts'
+import { zipArchive } from './archive.ts'
+import { exportAgent, type formats } from './contract.ts'
+import { type DocumentHead, jsonDocument, ndjsonDocument, type Part, partsOf } from './document.ts'
+import { beginExport } from './quota.ts'
+import { schemaVersion } from './rules.ts'
+
+type Format = (typeof formats)[number]
+
+/** What exports asks of domains that it does not know. */
+export interface ExportPorts {
+  /** Everything that gives something out; filled once all domains are connected. */
+  exporters: readonly Exporter[]
+  /** What the agent's tier allows; undefined where there is no such agent. */
+  quotaOf(agentId: string): Promise<{ exportsPerDay: number | null } | undefined>
+  /** Whether units name it as their expert or first author. */
+  isAttributed(id: string): Promise<boolean>
+}
+
+const mediaTypes: Record<Format, string> = {
+  json: 'application/json',
+  ndjson: 'application/x-ndjson',
+  zip: 'application/zip',
+}
+const body = (format: Format, head: DocumentHead, parts: readonly Part[]): AsyncIterable<string | Uint8Array> => {
+  switch (format) {
+    case 'json':
+      return jsonDocument(head, parts)
+    case 'ndjson':
+      return ndjsonDocument(head, parts)
+    case 'zip':
+      return zipArchive(head, parts)
+  }
+}
+
+/** An admin who answers a request also exports somebody who is no agent, and to whom units are attributed. */
+async function payerOf({ quotaOf, isAttributed }: ExportPorts, { actor }: Context, agentId: string) {
+  const isOwn = actor.agents.includes(agentId)
+  const quota = isOwn || actor.isAdmin ? await quotaOf(agentId) : undefined
+  if (!quota && !(actor.isAdmin && (await isAttributed(agentId))))
+    throw new Problem('not_found', 'There is no such agent, or it is not yours to export.')
+  return isOwn && quota ? { agentId, ...quota } : undefined
+}
+
+export const agentExport = (ports: ExportPorts) =>
+  stream(exportAgent, async (ctx, { params: { agent_id: agentId }, query: { format, scope } }) => {
+    const { actor, now } = ctx
+    const payer = await payerOf(ports, ctx, agentId)
+    await ctx.gate.transaction((tx) =>
+      beginExport(tx, { subjectId: agentId, payer, requestedBy: actor.id, format, basis: scope, now }),
+    )
+    const { id, agents, organisationId, isAdmin } = actor
+    const parts = partsOf(ports.exporters, agentId, { basis: scope, id, agents, organisationId, isAdmin, until: now })
+    const head = { agent_id: agentId, exported_at: now.toISOString(), schema_version: schemaVersion, scope }
+    return {
+      body: body(format, head, parts),
+      resourceId: agentId,
+      details: { format, scope },
+      headers: {
+        'Content-Type': mediaTypes[format],
+        'Content-Disposition': `attachment; filename="export-${agentId.replaceAll(/[^\w.-]/g, '_').slice(0, 64)}.${format}"`,
+      },
+    }
+  })

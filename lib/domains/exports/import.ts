@@ -1,0 +1,233 @@
+import type { Context } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { Importer, Importing, ImportResult, Prepared } from '#lib/kernel/importer.ts'
+import { jsonOf } from '#lib/kernel/json.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { batched } from '#lib/kernel/use-case.ts'
+import { type ImportReport, importDocument } from './contract.ts'
+import { unitsPart } from './document.ts'
+import { importLimits } from './rules.ts'
+import { jsonSplitter, ndjsonSplitter, type Piece } from './split.ts'
+
+export interface ImportPorts {
+  importers: readonly Importer[]
+  /** Those of the ids that were erased here. */
+  erasedOf(ids: readonly string[]): Promise<readonly string[]>
+}
+
+/** Records of one transaction at most, and bytes that they came in. */
+const batchLimits = { records: 250, bytes: 4 * 2 ** 20 }
+
+/** Bytes of a record around its unit, which an export writes with more blanks than it was sent with. */
+const wrapping = 64 * 1024
+
+/** Who imports: an agent, with a token. */
+function importingOf(ctx: Context): Importing {
+  const [author] = ctx.actor.agents
+  if (ctx.actor.kind !== 'agent' || author === undefined || ctx.actor.organisationId === undefined)
+    throw new Problem('forbidden', 'An import needs an agent, with a token: what it brings becomes that agent’s.')
+  return { author, organisationId: ctx.actor.organisationId, ctx }
+}
+
+/** The bytes, until they are too many. */
+async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0
+  try {
+    for await (const chunk of bytes) {
+      size += chunk.byteLength
+      if (size > importLimits.bytes)
+        throw new Problem(
+          'too_large',
+          `At most ${importLimits.bytes.toLocaleString('en')} bytes are taken in one import.`,
+        )
+      yield chunk
+    }
+  } catch (error) {
+    if (Problem.is(error)) throw error
+    throw new Problem('bad_request', { detail: 'The document ended before it was whole.', cause: error })
+  }
+}
+
+const failed = (id: string | null, problem: Problem): ImportResult => {
+  const [issue] = problem.issues ?? []
+  const detail = issue ? `${issue.path.join('.')}: ${issue.message}` : problem.detail
+  return { id, status: 'failed', code: problem.code, ...(detail !== undefined && { detail }) }
+}
+/** The id as the document names it, of a record that may be anything. */
+const idOf = (record: unknown): string | null =>
+  typeof record === 'object' && record !== null && 'id' in record && typeof record.id === 'string'
+    ? record.id.slice(0, 200)
+    : null
+
+/** One import under way: what came, what waits to be stored, and what became of everything. */
+function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
+  const byPart = new Map(importers.map((importer) => [importer.part, importer]))
+  const results: ImportResult[] = []
+  const ignored: Record<string, number> = {}
+  const seen = new Set<string>()
+  const head: Record<string, unknown> = {}
+  let units = 0
+  let waiting: { importer: Importer; record: Prepared<unknown>; at: number }[] = []
+  let waitingBytes = 0
+  let storing: Promise<void> = Promise.resolve()
+
+  async function store(batch: typeof waiting): Promise<void> {
+    const { ctx } = importing
+    await ctx.gate.transaction(async (tx) => {
+      const entries = []
+      for (const [importer, items] of Map.groupBy(batch, (item) => item.importer)) {
+        const stored = await importer.store(
+          tx,
+          items.map(({ record }) => record),
+          importing,
+        )
+        for (const [index, { at }] of items.entries()) {
+          const result = stored.results[index]
+          if (result) results[at] = result
+        }
+        entries.push(...stored.entries)
+      }
+      const { actor, ip } = ctx
+      const common = { action: 'create' as const, actorId: actor.id, at: ctx.gate.clock.now(), ip }
+      await ctx.gate.auditWithin(
+        tx,
+        ...entries.map((entry) => ({
+          ...common,
+          ...entry,
+          details: { operation: importDocument.id, ...entry.details },
+        })),
+      )
+    })
+  }
+  /** Hands over what waits, once the batch before is stored: the next is prepared while PostgreSQL stores this one. */
+  async function flush(): Promise<void> {
+    const batch = waiting
+    waiting = []
+    waitingBytes = 0
+    await storing
+    if (batch.length > 0) storing = store(batch)
+    // It is awaited with the next batch or at the end.
+    storing.catch(() => {})
+  }
+
+  async function takeHead(name: string, value: unknown): Promise<void> {
+    if (!['agent_id', 'schema_version', 'total_units', 'exported_at', 'scope'].includes(name)) return
+    head[name] = value
+    if (name === 'schema_version' && value !== 'v1')
+      throw new Problem('invalid', {
+        detail: 'The document has a schema that is not known here.',
+        issues: [{ path: ['schema_version'], message: 'takes v1' }],
+      })
+    if (name === 'agent_id' && typeof value === 'string' && (await erasedOf([value])).length > 0)
+      throw new Problem('erased', 'Whose document it is was erased here; nothing more of it is taken.')
+  }
+  function takeRecord(importer: Importer, piece: Extract<Piece, { bytes: Uint8Array }>): void {
+    let record: unknown
+    try {
+      record = jsonOf(piece.bytes)
+      const prepared = importer.prepare(record, importing, piece.bytes.byteLength)
+      if (seen.has(prepared.id))
+        throw new Problem('conflict', 'The document brings this id twice; the first was taken.')
+      seen.add(prepared.id)
+      waiting.push({ importer, record: prepared, at: results.length })
+      waitingBytes += piece.bytes.byteLength
+      results.push({ id: prepared.id, status: 'failed', code: 'unavailable', detail: 'It was not stored.' })
+    } catch (error) {
+      if (!Problem.is(error)) throw error
+      results.push(failed(idOf(record), error))
+    }
+  }
+  return {
+    isWanted: (part: string) => byPart.has(part),
+    async take(piece: Piece): Promise<void> {
+      if ('name' in piece) return takeHead(piece.name, piece.value)
+      if (piece.part === unitsPart) units++
+      if ('isIgnored' in piece) {
+        ignored[piece.part] = (ignored[piece.part] ?? 0) + 1
+        return
+      }
+      if (results.length >= importLimits.items)
+        throw new Problem(
+          'too_large',
+          `At most ${importLimits.items.toLocaleString('en')} items are taken in one import.`,
+        )
+      const importer = byPart.get(piece.part)
+      if ('fault' in piece) results.push(failed(null, piece.fault))
+      else if (importer) takeRecord(importer, piece)
+      if (waiting.length >= batchLimits.records || waitingBytes >= batchLimits.bytes) await flush()
+    },
+    /** Stores what still waits. */
+    async drain(): Promise<void> {
+      await flush()
+      await storing
+    },
+    /** What the document says of itself that is not so. */
+    refuseLies(): void {
+      const { total_units: total } = head
+      if (total !== undefined && total !== units)
+        throw new Problem('invalid', {
+          detail: 'The document does not hold as many units as it says, so it is not whole or was changed.',
+          issues: [
+            { path: ['total_units'], message: `does not match the ${units.toLocaleString('en')} units that came` },
+          ],
+        })
+      if (total === undefined && head.agent_id === undefined)
+        throw new Problem('invalid', {
+          detail: 'This is not a document as the export gives it.',
+          issues: [{ path: ['agent_id'], message: 'is missing' }],
+        })
+    },
+    report(): ImportReport {
+      const of = (status: ImportResult['status']) =>
+        results.reduce((n, result) => n + Number(result.status === status), 0)
+      const [stored, known] = [of('stored'), of('known')]
+      return { received: results.length, stored, known, failed: results.length - stored - known, ignored, results }
+    },
+  }
+}
+
+/** The same refusal, which also says what was stored before and stays. */
+function withCounts(error: unknown, { received, stored, known, failed }: ImportReport): unknown {
+  if (!Problem.is(error) || received === 0) return error
+  const { code, detail, issues, headers, extensions, cause } = error
+  return new Problem(code, {
+    detail: `${detail ?? error.title} ${stored.toLocaleString('en')} of the ${received.toLocaleString('en')} items that came were stored and stay; sending the whole document again stores the rest.`,
+    extensions: { ...extensions, import: { received, stored, known, failed } },
+    ...{ headers, cause },
+    ...(issues && { issues }),
+  })
+}
+
+/** Results that a repeated answer still has. */
+const keptResults = 1_000
+
+export const documentImport = (ports: ImportPorts) =>
+  batched(
+    importDocument,
+    async (ctx, { upload }) => {
+      const importing = importingOf(ctx)
+      const run = createRun(ports, importing)
+      const options = { recordBytes: 2 * ctx.actor.quota.unitBytes + wrapping, isWanted: run.isWanted }
+      const splitter = upload.mediaType === 'application/json' ? jsonSplitter(options) : ndjsonSplitter(options)
+      const read = async (): Promise<void> => {
+        for await (const chunk of bounded(upload.bytes)) for (const piece of splitter.feed(chunk)) await run.take(piece)
+        for (const piece of splitter.end()) await run.take(piece)
+      }
+      try {
+        try {
+          await read()
+        } finally {
+          await run.drain()
+        }
+        run.refuseLies()
+      } catch (error) {
+        throw withCounts(error, run.report())
+      }
+      const report = run.report()
+      const { received, stored, known, failed } = report
+      return { body: { data: report }, resourceId: newId('imp'), details: { received, stored, known, failed } }
+    },
+    ({ data }) => ({
+      data: data.results.length > keptResults ? { ...data, results: [], results_left_out: data.results.length } : data,
+    }),
+  )

@@ -1,0 +1,132 @@
+import { describe, expect, it } from 'vitest'
+import { Problem } from '#lib/kernel/problem.ts'
+import { jsonSplitter, ndjsonSplitter, type Piece, type Splitter } from './split.ts'
+
+const options = { recordBytes: 1_000, isWanted: (part: string) => part === 'units' }
+type Told =
+  | { part: string; value: unknown }
+  | { part: string; fault: string }
+  | { part: string; isIgnored: true }
+  | { name: string; value: unknown }
+const told = (piece: Piece): Told => {
+  if ('bytes' in piece) return { part: piece.part, value: JSON.parse(Buffer.from(piece.bytes).toString()) }
+  if ('fault' in piece) return { part: piece.part, fault: piece.fault.code }
+  return piece
+}
+/** What a document is taken apart into when it arrives in pieces of this size. */
+function split(make: () => Splitter, text: string | Uint8Array, size: number): Told[] {
+  const splitter = make()
+  const bytes = Buffer.from(text)
+  const pieces: Told[] = []
+  for (let at = 0; at < bytes.length; at += size) pieces.push(...splitter.feed(bytes.subarray(at, at + size)).map(told))
+  return [...pieces, ...splitter.end().map(told)]
+}
+const json = (text: string | Uint8Array, size = 7) => split(() => jsonSplitter(options), text, size)
+const ndjson = (text: string | Uint8Array, size = 7) => split(() => ndjsonSplitter(options), text, size)
+const codeOf = (run: () => unknown): string => {
+  try {
+    run()
+    return 'none'
+  } catch (error) {
+    return Problem.is(error) ? error.code : String(error)
+  }
+}
+
+const records = [
+  { id: 'a', text: 'brackets ]}, "quotes", \\ and a 🌊' },
+  { id: 'b', deep: [[{ x: [1, 2] }]] },
+  'text',
+  7,
+  null,
+  [],
+]
+const document = {
+  agent_id: 'a',
+  'odd "name"': { deep: [1] },
+  units: records,
+  total_units: 6,
+  empty: [],
+  others: [{ x: 1 }, 2],
+}
+const whole: Told[] = [
+  { name: 'agent_id', value: 'a' },
+  { name: 'odd "name"', value: { deep: [1] } },
+  ...records.map((value) => ({ part: 'units', value })),
+  { name: 'total_units', value: 6 },
+  { part: 'others', isIgnored: true },
+  { part: 'others', isIgnored: true },
+]
+
+describe('a JSON document', () => {
+  it.each([1, 2, 3, 7, 64, 100_000])('is taken apart alike in pieces of %d bytes, however it is set', (size) => {
+    expect(json(JSON.stringify(document), size)).toEqual(whole)
+    expect(json(`\uFEFF${JSON.stringify(document, null, '\t\r')}\n `, size).length).toBe(whole.length)
+  })
+  it('of nothing is whole', () => expect(json(' { } ')).toEqual([]))
+
+  it.each([
+    ['', 'ends too early'],
+    ['[]', 'is no object'],
+    ['{"units":[{"id":1}', 'ends in an array'],
+    ['{"units":[{"id":"', 'ends in a string'],
+    ['{"units":[1,]}', 'has a comma too many'],
+    ['{"units":[1 2]}', 'lacks a comma'],
+    ['{"units":[}', 'mixes brackets'],
+    ['{"units":[1],}', 'has a comma at its end'],
+    ['{units:[]}', 'has a name without quotes'],
+    ['{"a":1}{"a":1}', 'has another behind it'],
+    ['{"a" 1}', 'lacks a colon'],
+    ['{"a":tru}', 'has a word that is none'],
+  ])('%s %s: malformed_json', (text) => expect(codeOf(() => json(text))).toBe('malformed_json'))
+
+  it('a record that is too large is skipped, and the next one comes', () => {
+    const text = JSON.stringify({ units: [{ text: 'x'.repeat(2_000) }, { id: 'b' }] })
+    for (const size of [1, 333, 10_000])
+      expect(json(text, size)).toEqual([
+        { part: 'units', fault: 'too_large' },
+        { part: 'units', value: { id: 'b' } },
+      ])
+  })
+  it('a head or a name that never ends is refused', () => {
+    expect(codeOf(() => json(`{"agent_id":"${'x'.repeat(100_000)}"}`))).toBe('too_large')
+    expect(codeOf(() => json(`{"${'x'.repeat(100_000)}":1}`))).toBe('too_large')
+  })
+  it('depth costs nothing: a million brackets are one record, which is too large', () => {
+    const deep = `{"units":[${'['.repeat(1_000_000)}${']'.repeat(1_000_000)}]}`
+    expect(json(deep, 65_536)).toEqual([{ part: 'units', fault: 'too_large' }])
+  })
+})
+
+describe('NDJSON', () => {
+  const lines = [
+    { agent_id: 'a', scope: 'all' },
+    { part: 'units', id: 'a' },
+    { id: 'b', part: 'units' },
+    { part: 'others', x: 1 },
+    { total_units: 2 },
+  ]
+  const apart: Told[] = [
+    { name: 'agent_id', value: 'a' },
+    { name: 'scope', value: 'all' },
+    { part: 'units', value: lines[1] },
+    { part: 'units', value: lines[2] },
+    { part: 'others', isIgnored: true },
+    { name: 'total_units', value: 2 },
+  ]
+  it.each([1, 7, 100_000])('is taken apart alike in pieces of %d bytes, with or without a break at its end', (size) => {
+    const text = lines.map((line) => JSON.stringify(line)).join('\r\n\n')
+    expect(ndjson(text, size)).toEqual(apart)
+    expect(ndjson(`${text}\n`, size)).toEqual(apart)
+  })
+  it('a line that is too large, or names no part, is named and skipped', () => {
+    const text = `{"part":"units","x":"${'x'.repeat(5_000)}"}\n{"id":"c"}\n{"part":"units","id":"b"}\n`
+    expect(ndjson(text)).toEqual([
+      { part: '', fault: 'too_large' },
+      { part: '', fault: 'invalid' },
+      { part: 'units', value: { part: 'units', id: 'b' } },
+    ])
+  })
+  it.each(['[1]', 'words', '{"agent_id":', '\xff'])('%j breaks it', (text) =>
+    expect(codeOf(() => ndjson(text))).toBe('malformed_json'),
+  )
+})

@@ -1,0 +1,274 @@
+import { jsonOf } from '#lib/kernel/json.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+
+/** What a document brought: a record of a part, in the bytes that it came in or a reason why they were not kept; or a member of its head. */
+export type Piece =
+  | { part: string; bytes: Uint8Array }
+  | { part: string; fault: Problem }
+  | { part: string; isIgnored: true }
+  | { name: string; value: unknown }
+
+/** Takes a document apart while it arrives and holds no more of it than one record. */
+export interface Splitter {
+  /** What is whole with these bytes. Throws `malformed_json` where the document itself breaks. */
+  feed(chunk: Uint8Array): Piece[]
+  /** What is whole at the end. Throws `malformed_json` when the document is not. */
+  end(): Piece[]
+}
+export interface SplitOptions {
+  /** Bytes of one record. */
+  recordBytes: number
+  isWanted(part: string): boolean
+}
+
+/** Bytes of the name or the value of a member of the head. */
+const headBytes = 16 * 1024
+
+const [quote, backslash, comma, colon] = [34, 92, 44, 58]
+const [openBrace, closeBrace, openBracket, closeBracket] = [123, 125, 91, 93]
+/** Not part of the document that it precedes. */
+const byteOrderMark = [0xef, 0xbb, 0xbf]
+const isBlank = (code: number): boolean => code === 32 || code === 10 || code === 13 || code === 9
+
+const tooLarge = (limit: number) =>
+  new Problem('too_large', `A record has more than ${limit.toLocaleString('en')} bytes; it was skipped.`)
+const broken = (detail: string) => new Problem('malformed_json', detail)
+
+/** Finds the end of one JSON value, of which it keeps the bytes as long as they are not too many. */
+function createCapture() {
+  let kept: Uint8Array[] = []
+  let size = 0
+  let limit = 0
+  let depth = 0
+  let inString = false
+  let isEscaped = false
+  let isScalar = false
+
+  /** The index after the value, or the chunk's length where it goes on. */
+  function endOf(chunk: Uint8Array, from: number): number {
+    let at = from
+    for (; at < chunk.length; at++) {
+      const code = chunk[at]
+      if (inString) {
+        if (isEscaped) isEscaped = false
+        else if (code === backslash) isEscaped = true
+        else if (code === quote) {
+          inString = false
+          if (depth === 0) return at + 1
+        }
+      } else if (code === quote) inString = true
+      else if (code === openBrace || code === openBracket) depth++
+      else if (code === closeBrace || code === closeBracket) {
+        if (isScalar) return at
+        if (--depth === 0) return at + 1
+      } else if (isScalar && (code === comma || (code !== undefined && isBlank(code)))) return at
+    }
+    return at
+  }
+  return {
+    /** A value that begins with this byte. */
+    begin(first: number, most: number): void {
+      kept = []
+      size = 0
+      limit = most
+      depth = 0
+      inString = isEscaped = false
+      isScalar = first !== openBrace && first !== openBracket && first !== quote
+    },
+    /** Goes on; says where it ended, if it did. */
+    take(chunk: Uint8Array, from: number): { next: number; isWhole: boolean } {
+      const next = endOf(chunk, from)
+      size += next - from
+      if (size <= limit) kept.push(chunk.subarray(from, next))
+      else kept = []
+      const isWhole = isScalar ? next < chunk.length : depth === 0 && !inString
+      return { next, isWhole }
+    },
+    /** Undefined when it was too large. */
+    bytes: (): Uint8Array | undefined =>
+      size > limit ? undefined : kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept),
+  }
+}
+
+/** One JSON object, whose members are arrays of records (a part each) or belong to its head. */
+export function jsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter {
+  type State =
+    | 'start'
+    | 'name-or-end'
+    | 'name'
+    | 'colon'
+    | 'value'
+    | 'member'
+    | 'after-member'
+    | 'record-or-end'
+    | 'record'
+    | 'after-record'
+    | 'done'
+  const capture = createCapture()
+  let state: State = 'start'
+  let name = ''
+  let isFirst = true
+  let marks = 0
+
+  const wholeOf = (most: number): Uint8Array => {
+    const bytes = capture.bytes()
+    if (!bytes)
+      throw new Problem(
+        'too_large',
+        `A member of the document’s head has more than ${most.toLocaleString('en')} bytes.`,
+      )
+    return bytes
+  }
+  function record(): Piece {
+    if (!isWanted(name)) return { part: name, isIgnored: true }
+    const bytes = capture.bytes()
+    return bytes ? { part: name, bytes } : { part: name, fault: tooLarge(recordBytes) }
+  }
+  const unexpected = () => broken('The document breaks: a comma, colon, quote or bracket is not where it belongs.')
+
+  /** One byte between values; true where a value begins with it. */
+  function step(code: number): boolean {
+    switch (state) {
+      case 'start':
+        if (code === byteOrderMark[marks]) {
+          marks++
+          return false
+        }
+        if (code !== openBrace) throw broken('The document is not a JSON object.')
+        state = 'name-or-end'
+        return false
+      case 'name-or-end':
+        if (code === closeBrace && isFirst) state = 'done'
+        else if (code === quote) {
+          state = 'name'
+          capture.begin(code, headBytes)
+          return true
+        } else throw unexpected()
+        return false
+      case 'colon':
+        if (code !== colon) throw unexpected()
+        state = 'value'
+        return false
+      case 'value':
+        isFirst = false
+        if (code === openBracket) {
+          state = 'record-or-end'
+          isFirst = true
+          return false
+        }
+        if (code === comma || code === colon || code === closeBrace || code === closeBracket) throw unexpected()
+        state = 'member'
+        capture.begin(code, headBytes)
+        return true
+      case 'after-member':
+        if (code === comma) state = 'name-or-end'
+        else if (code === closeBrace) state = 'done'
+        else throw unexpected()
+        return false
+      case 'record-or-end':
+        if (code === closeBracket && isFirst) state = 'after-member'
+        else if (code === comma || code === colon || code === closeBrace || code === closeBracket) throw unexpected()
+        else {
+          state = 'record'
+          capture.begin(code, isWanted(name) ? recordBytes : 0)
+          return true
+        }
+        isFirst = false
+        return false
+      case 'after-record':
+        if (code === comma) state = 'record-or-end'
+        else if (code === closeBracket) state = 'after-member'
+        else throw unexpected()
+        isFirst = false
+        return false
+      default:
+        throw broken('Something follows the document.')
+    }
+  }
+  /** A value is whole. */
+  function whole(): Piece | undefined {
+    if (state === 'record') {
+      state = 'after-record'
+      return record()
+    }
+    const value = jsonOf(wholeOf(headBytes))
+    if (state === 'name') {
+      name = String(value)
+      state = 'colon'
+      return undefined
+    }
+    state = 'after-member'
+    return { name, value }
+  }
+  return {
+    feed(chunk) {
+      const pieces: Piece[] = []
+      let at = 0
+      while (at < chunk.length) {
+        const code = chunk[at] ?? 0
+        const isInside = state === 'name' || state === 'member' || state === 'record'
+        if (!isInside) {
+          if (isBlank(code) || !step(code)) {
+            at++
+            continue
+          }
+        }
+        const { next, isWhole } = capture.take(chunk, at)
+        at = next
+        if (!isWhole) break
+        const piece = whole()
+        if (piece) pieces.push(piece)
+      }
+      return pieces
+    },
+    end() {
+      if (state !== 'done') throw broken('The document ends before it is whole.')
+      return []
+    },
+  }
+}
+
+/** A line for each record, which names its part; a line without a part belongs to the head. */
+export function ndjsonSplitter({ recordBytes, isWanted }: SplitOptions): Splitter {
+  let kept: Uint8Array[] = []
+  let size = 0
+  /** The line's own wrapping needs a little more than the record. */
+  const limit = recordBytes + 1024
+
+  function line(): Piece[] {
+    const [bytes, length] = [kept.length === 1 && kept[0] ? kept[0] : Buffer.concat(kept), size]
+    kept = []
+    size = 0
+    if (length > limit) return [{ part: '', fault: tooLarge(recordBytes) }]
+    if (bytes.every(isBlank)) return []
+    // As we write it, the part comes first: what is not wanted is not parsed.
+    const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, 300)).toString('latin1')
+    const first = /^\s*\{\s*"part"\s*:\s*"([^"\\]{1,200})"/.exec(head)?.[1]
+    if (first !== undefined) return recordOf(first, bytes)
+    const value = jsonOf(bytes)
+    if (typeof value !== 'object' || value === null || Array.isArray(value))
+      throw broken('A line is not a JSON object.')
+    if ('part' in value && typeof value.part === 'string') return recordOf(value.part, bytes)
+    if (!('agent_id' in value || 'total_units' in value))
+      return [{ part: '', fault: new Problem('invalid', 'A line names no part of the document.') }]
+    return Object.entries(value).map(([name, member]) => ({ name, value: member }))
+  }
+  const recordOf = (part: string, bytes: Uint8Array): Piece[] =>
+    isWanted(part) ? [{ part, bytes }] : [{ part, isIgnored: true }]
+  return {
+    feed(chunk) {
+      const pieces: Piece[] = []
+      for (let at = 0; ; ) {
+        const end = chunk.indexOf(10, at)
+        const rest = chunk.subarray(at, end < 0 ? chunk.length : end)
+        size += rest.length
+        if (size <= limit) kept.push(rest)
+        else kept = []
+        if (end < 0) return pieces
+        pieces.push(...line())
+        at = end + 1
+      }
+    },
+    end: () => (size > 0 ? line() : []),
+  }
+}

@@ -1,0 +1,56 @@
+import type { Exporter } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+
+/** An agent's tokens, never their keys or hashes, and when they asked for too much. */
+export const tokenExporters = (db: Database): Exporter[] => [
+  {
+    part: 'tokens',
+    bases: ['all'],
+    tables: ['tokens'],
+    pages: (agentId, { until }) =>
+      recordPages(db, {
+        from: 'tokens t',
+        where: 't.agent_id = $1 AND t.created_at <= $2',
+        values: [agentId, until],
+        at: 't.created_at',
+        id: 't.id',
+        columns:
+          't.id, t.prefix, t.name, t.scopes, t.created_at, t.expires_at, t.last_used_at, t.revoked_at, t.revoked_reason',
+        record: jsonObject({
+          id: 'c.id',
+          prefix: 'c.prefix',
+          name: 'c.name',
+          scopes: 'c.scopes',
+          created_at: utc('c.created_at'),
+          expires_at: utc('c.expires_at'),
+          last_used_at: utc('c.last_used_at'),
+          revoked_at: utc('c.revoked_at'),
+          revoked_reason: 'c.revoked_reason',
+        }),
+      }),
+  },
+  {
+    part: 'rate_limit_refusals',
+    bases: ['all'],
+    tables: ['rate_limit_refusals'],
+    pages: (agentId, { until, id, isAdmin }) =>
+      recordPages(db, {
+        from: 'rate_limit_refusals f JOIN tokens t ON t.id = f.token_id',
+        where: 't.agent_id = $1 AND f.at <= $2',
+        values: [agentId, until],
+        at: 'f.at',
+        id: 'f.id',
+        columns: 'f.token_id, f.at, f.request_class, f.limit, f.consumed, f.ip',
+        record: jsonObject({
+          token_id: 'c.token_id',
+          at: utc('c.at'),
+          request_class: 'c.request_class',
+          limit: 'c."limit"',
+          consumed: 'c.consumed',
+          // The address of an earlier user is not a later owner's to know.
+          ...((id === agentId || isAdmin) && { ip: 'c.ip' }),
+        }),
+      }),
+  },
+]
