@@ -1,8 +1,18 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
-import { idempotencyKeyOf, judge } from './contribution.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { forgetJournals, journalFile, openIdentity, openJournal } from './contribution-journal.ts'
+import { judge } from './unit-judgement.ts'
 import { type Found, unitsOf } from './unit-source.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'kp-units-'))
@@ -35,16 +45,50 @@ test('faults are named by their place', () => {
   expect('issues' in judged && judged.issues.map(({ path }) => path.join('.')).sort()).toEqual(['more', 'steps'])
 })
 
-test('the same unit has the same key, whatever the order of its fields; another has another', () => {
-  const key = (value: unknown) => {
-    const judged = judge(value)
-    return 'unit' in judged ? idempotencyKeyOf(judged.unit) : undefined
-  }
+const whose = { folder: join(folder, 'config'), url: 'http://localhost:3000', agentId: 'a' }
+const idOf = (value: unknown, of = whose) => {
+  const judged = judge(value)
+  return 'unit' in judged ? openIdentity(of).idOf(judged.unit) : undefined
+}
+
+test('the same unit has the same id in every run, whatever the order of its fields; another has another', () => {
   const value = Object(example('trace.json'))
   const reordered = Object.fromEntries(Object.entries(value).reverse())
-  expect(key(value)).toMatch(/^[\x21-\x7e]{1,255}$/)
-  expect(key(reordered)).toBe(key(value))
-  expect(key({ ...value, source_skill: 'another' })).not.toBe(key(value))
+  expect(idOf(value)).toMatch(/^kp:trace:[\da-f]{32}$/)
+  expect(idOf(reordered)).toBe(idOf(value))
+  expect(idOf({ ...value, source_skill: 'another' })).not.toBe(idOf(value))
+  expect(idOf(example('sop.json'))).toMatch(/^kp:sop:/)
+})
+
+test('an id tells nobody what the unit says: another agent, registry or machine makes another of it', () => {
+  const value = example('trace.json')
+  const others = [{ agentId: 'b' }, { url: 'http://localhost:3001' }, { folder: join(folder, 'elsewhere') }]
+  const ids = others.map((other) => idOf(value, { ...whose, ...other }))
+  expect(new Set([idOf(value), ...ids]).size).toBe(4)
+  expect(statSync(join(folder, 'config/contribution-key')).mode & 0o777).toBe(0o600)
+})
+
+describe('the journal of a run', () => {
+  const entry = { key: 'k1', id: 'kp:trace:1', quality_score: 0.5 }
+
+  test('is read by the next one, also where it was cut short, and gone once a run reached its end', () => {
+    const first = openJournal(whose)
+    first.keep([entry, { ...entry, key: 'k2' }])
+    appendFileSync(journalFile(whose), '{"key":"k3","id":"kp:tra')
+    const second = openJournal(whose)
+    expect(second.find('k1')).toEqual({ id: 'kp:trace:1', quality_score: 0.5 })
+    expect(second.find('k2')).toBeDefined()
+    expect(second.find('k3')).toBeUndefined()
+    second.close()
+    expect(openJournal(whose).find('k1')).toBeUndefined()
+  })
+  test('is not believed after a day, nor after an erasure', () => {
+    openJournal(whose).keep([entry])
+    expect(openJournal(whose, Date.now() + 25 * 3_600_000).find('k1')).toBeUndefined()
+    openJournal(whose).keep([entry])
+    forgetJournals(whose.folder)
+    expect(openJournal(whose).find('k1')).toBeUndefined()
+  })
 })
 
 test('a file is one unit, an array, or one a line', async () => {
@@ -60,10 +104,12 @@ test('a file is one unit, an array, or one a line', async () => {
   expect(await all(lines)).toEqual([
     { source: `${lines}:1`, value: { a: 1 } },
     { source: `${lines}:3`, value: { a: 2 } },
-    { source: `${lines}:4`, fault: 'is not valid JSON' },
+    { source: `${lines}:4`, fault: 'is not valid JSON: it breaks at column 1' },
   ])
   expect(await all(bare)).toHaveLength(2)
-  expect(await all(file('broken.json', '{\n "a": 1,\n}'))).toMatchObject([{ fault: 'is not valid JSON' }])
+  expect(await all(file('broken.json', '{\n "a": 1,\n}'))).toMatchObject([
+    { fault: 'is not valid JSON: it breaks at line 3, column 1' },
+  ])
 })
 
 test('a folder is its files in order, those below it too; one without any is told', async () => {
@@ -73,8 +119,37 @@ test('a folder is its files in order, those below it too; one without any is tol
   writeFileSync(join(inner, 'x.json'), '2')
   writeFileSync(join(folder, 'tree', 'a.json'), '1')
   writeFileSync(join(folder, 'tree', 'notes.md'), 'not a unit')
-  expect((await all(join(folder, 'tree'))).map((found) => 'value' in found && found.value)).toEqual([1, 2, 3])
+  const found = await all(join(folder, 'tree'))
+  expect(found.flatMap((one) => ('value' in one ? [one.value] : []))).toEqual([1, 2, 3])
+  expect(found.flatMap((one) => ('skipped' in one ? [one.source] : []))).toEqual([join(folder, 'tree', 'notes.md')])
   mkdirSync(join(folder, 'empty'))
   await expect(all(join(folder, 'empty'))).rejects.toThrow(/holds no/)
   await expect(all(join(folder, 'nowhere.json'))).rejects.toThrow(/ENOENT/)
+})
+
+test('a folder with a SKILL.md is a skill with the text files in it; links, hidden and other files are named', async () => {
+  const skills = join(folder, 'skills')
+  for (const name of ['one/refs', 'one/.git', 'one/nested', 'two']) mkdirSync(join(skills, name), { recursive: true })
+  writeFileSync(join(skills, 'one/SKILL.md'), 'first')
+  writeFileSync(join(skills, 'one/refs/a.json'), '{}')
+  writeFileSync(join(skills, 'one/.git/config'), 'secret')
+  writeFileSync(join(skills, 'one/picture.png'), Buffer.from([0x89, 0x50, 0xff, 0]))
+  writeFileSync(join(skills, 'one/nested/SKILL.md'), 'within')
+  symlinkSync('/etc/passwd', join(skills, 'one/link.md'))
+  writeFileSync(join(skills, 'two/SKILL.md'), 'second')
+  writeFileSync(join(skills, 'README.md'), 'about')
+  const found = await all(skills)
+  expect(found.flatMap((one) => ('skill' in one ? [one.skill] : []))).toEqual([
+    { skill_md: 'first', files: [{ path: 'refs/a.json', content: '{}' }] },
+    { skill_md: 'within', files: [] },
+    { skill_md: 'second', files: [] },
+  ])
+  expect(found.flatMap((one) => ('skipped' in one ? [one.source.slice(skills.length + 1)] : [])).sort()).toEqual([
+    'README.md',
+    'one/.git',
+    'one/link.md',
+    'one/picture.png',
+  ])
+  const alone = await all(join(skills, 'one/SKILL.md'))
+  expect(alone).toMatchObject([{ skill: { skill_md: 'first', files: [] } }])
 })

@@ -1,40 +1,14 @@
-import { createHash, randomUUID } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
 import { RequestRefused } from '#lib/client/request.ts'
-import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
-import { Unit } from '#lib/domains/knowledge/unit.ts'
-import type { Issue } from '#lib/kernel/problem.ts'
+import type { Unit } from '#lib/domains/knowledge/unit.ts'
+import { readSelf } from '#lib/domains/tokens/contract.ts'
+import { type Journal, openIdentity, openJournal } from './contribution-journal.ts'
+import type { Outcome } from './contribution-outcome.ts'
 import { type ExitCode, exitCodes, Failure, tell } from './failure.ts'
 import type { Session } from './session.ts'
+import { openSkillShelf } from './skill-contribution.ts'
+import { type BatchBounds, hasRoom, type Pending, storeBatch } from './unit-batches.ts'
+import { described, judge } from './unit-judgement.ts'
 import { type Found, unitsOf } from './unit-source.ts'
-
-/** What became of one unit. known: an earlier run stored it, and nothing was stored again. */
-export type Outcome =
-  | { source: string; state: 'stored' | 'known'; id: string; quality_score: number; warnings?: string[] }
-  | { source: string; state: 'failed'; code: string; message: string; request_id?: string; issues?: Issue[] }
-
-/** The same unit gets the same key, so that a run that is repeated within a day stores nothing twice. */
-export const idempotencyKeyOf = (unit: Unit): string =>
-  `kp-${createHash('sha256').update(JSON.stringify(unit)).digest('base64url')}`
-
-/** A unit, or its faults: those that the registry would find too cost none of its writes. */
-export function judge(value: unknown): { unit: Unit } | { issues: Issue[] } {
-  const parsed = Unit.safeParse(value)
-  if (parsed.success) return { unit: parsed.data }
-  const issues = parsed.error.issues.flatMap((issue) => {
-    const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => ({ path: [...path, key], message: 'is not known' }))
-    return [{ path, message: issue.message }]
-  })
-  return { issues }
-}
-
-const described = (issues: readonly Issue[]): string =>
-  issues
-    .slice(0, 5)
-    .map(({ path, message }) => `${path.join('.') || 'the unit'}: ${message}`)
-    .join('; ') + (issues.length > 5 ? `; and ${issues.length - 5} more` : '')
 
 const endings = new Set<string>(['scope_too_small', 'restricted', 'rate_limited', 'unknown'])
 /** After these no other unit would fare better. */
@@ -45,98 +19,138 @@ const ends = (error: unknown): boolean => {
   return status === 0 || status === 401 || status >= 500 || endings.has(code)
 }
 
-/** How often a registry that is briefly unavailable is asked again. */
-const mostTries = 4
-
-async function store(session: Session, source: string, unit: Unit, isAnew: boolean): Promise<Outcome> {
-  const idempotencyKey = isAnew ? randomUUID() : idempotencyKeyOf(unit)
-  for (let attempt = 1; ; attempt++) {
-    try {
-      const { body, headers } = await session.call(contributeUnit, { body: unit }, { idempotencyKey })
-      return {
-        source,
-        state: headers.get('idempotency-replayed') === 'true' ? 'known' : 'stored',
-        id: body.data.id,
-        quality_score: body.quality_score,
-        ...(body.warnings && { warnings: body.warnings }),
-      }
-    } catch (error) {
-      const isBusy =
-        error instanceof RequestRefused &&
-        (error.problem.code === 'unavailable' || error.problem.code === 'idempotency_in_progress')
-      if (!isBusy || attempt === mostTries) throw error
-      await delay(Math.min(30, error.retryAfter ?? 2) * 1000)
-    }
-  }
-}
-
 export interface Contribution {
   stored: number
+  updated: number
   known: number
   failed: number
   outcomes: Outcome[]
+  /** What was left aside, and why. */
+  skipped: { source: string; why: string }[]
   /** Why the run ended before its end; what was not reached was not sent. */
   stopped?: Failure
 }
+export interface ContributionOptions {
+  /** Also what was contributed before: under new ids, and with new keys. */
+  anew?: boolean
+  /** A skill whose name is taken by another skill of one's own takes that one's place. */
+  update?: boolean
+}
 
-const total = async (paths: readonly string[]): Promise<number> => {
+async function total(paths: readonly string[]): Promise<number> {
   let count = 0
-  for await (const _ of unitsOf(paths)) count++
+  for await (const found of unitsOf(paths)) if (!('skipped' in found)) count++
   return count
 }
 
 /**
- * Sends every unit behind the paths, one by one, at the pace that the limits allow. One that is refused does not keep the others
- * back; what would refuse all of them ends the run.
+ * Sends everything behind the paths, units in batches and skills one by one, at the pace that the limits allow. What is refused does
+ * not keep the others back; what would refuse all of them ends the run.
  */
 export async function contribute(
   session: Session,
   paths: readonly string[],
   report: (outcome: Outcome) => void,
-  { anew = false }: { anew?: boolean } = {},
+  { anew = false, update = false }: ContributionOptions = {},
 ): Promise<Contribution> {
-  const { terminal, command } = session
-  const made: Contribution = { stored: 0, known: 0, failed: 0, outcomes: [] }
+  const { terminal, command, url, folder } = session
+  const made: Contribution = { stored: 0, updated: 0, known: 0, failed: 0, outcomes: [], skipped: [] }
   const all = terminal.showsProgress && !paths.includes('-') ? await total(paths) : undefined
+  const pending: Pending[] = []
+
   const settle = (outcome: Outcome) => {
     made[outcome.state]++
     made.outcomes.push(outcome)
     report(outcome)
   }
-  const attempt = async (found: Found): Promise<Outcome> => {
-    if ('fault' in found) return { source: found.source, state: 'failed', code: 'malformed_json', message: found.fault }
-    const judged = judge(found.value)
-    if ('issues' in judged)
-      return {
-        source: found.source,
-        state: 'failed',
-        code: 'invalid',
-        message: described(judged.issues),
-        issues: judged.issues,
-      }
-    try {
-      return await store(session, found.source, judged.unit, anew)
-    } catch (error) {
-      if (ends(error)) throw error
-      const { exitCode: _, status: __, advice: ___, ...told } = tell(error, session.url, command)
-      const more = told.code === 'erased' && !anew ? ' Contribute it anew, under a new id, with --anew.' : ''
-      return { source: found.source, state: 'failed', ...told, message: told.message + more }
-    }
+  const progress = () => {
+    const count = made.outcomes.length
+    const failures = made.failed > 0 ? `, ${made.failed} failed` : ''
+    terminal.progress(`Contributing: ${count}${all === undefined ? '' : ` of ${all}`}${failures}`, all && count / all)
   }
-  try {
-    for await (const found of unitsOf(paths)) {
-      const count = made.outcomes.length + 1
-      terminal.progress(
-        `Contributing ${count}${all === undefined ? '' : ` of ${all}`}${made.failed > 0 ? ` (${made.failed} failed)` : ''} …`,
+  const refused = (kind: Outcome['kind'], source: string, error: unknown): Outcome => {
+    if (ends(error)) throw error
+    const { exitCode: _, status: __, advice: ___, ...told } = tell(error, url, command)
+    return { kind, source, state: 'failed', ...told }
+  }
+
+  async function run(bounds: BatchBounds, agentId: string, journal: Journal): Promise<void> {
+    const whose = { folder, url, agentId }
+    const identity = openIdentity(whose)
+    const shelf = openSkillShelf(session, { agentId, identity, anew, update })
+
+    const flush = async () => {
+      const batch = pending.splice(0)
+      if (batch.length === 0) return
+      progress()
+      const outcomes = await storeBatch(session, batch, agentId).catch(
+        (error: unknown) => new Map(batch.map((one) => [one, refused('unit', one.source, error)] as const)),
       )
-      settle(await attempt(found))
+      const kept: Parameters<Journal['keep']>[0][number][] = []
+      for (const [{ key }, outcome] of outcomes) {
+        if (outcome.state !== 'failed') kept.push({ key, id: outcome.id, quality_score: outcome.quality_score })
+        settle(outcome)
+      }
+      journal.keep(kept)
+      progress()
     }
+    const addUnit = async (source: string, value: unknown) => {
+      const judged = judge(value)
+      if ('issues' in judged) {
+        const { issues } = judged
+        settle({ kind: 'unit', source, state: 'failed', code: 'invalid', message: described(issues), issues })
+        return
+      }
+      const { id: named, ...rest } = judged.unit
+      const key = identity.keyOf(judged.unit)
+      const before = anew ? undefined : journal.find(key)
+      if (before) {
+        settle({ kind: 'unit', source, state: 'known', ...before })
+        return
+      }
+      const unit: Unit = anew ? rest : { ...rest, id: named ?? identity.idOf(judged.unit) }
+      const bytes = Buffer.byteLength(JSON.stringify(unit))
+      if (bytes > bounds.unitBytes) {
+        const message = `It has ${bytes.toLocaleString('en')} bytes; your tier takes ${bounds.unitBytes.toLocaleString('en')} a unit. It was not sent.`
+        settle({ kind: 'unit', source, state: 'failed', code: 'too_large', message })
+        return
+      }
+      const next: Pending = { source, key, unit, isNamed: named !== undefined, bytes }
+      if (!hasRoom(pending, next, bounds)) await flush()
+      pending.push(next)
+    }
+    const add = async (found: Found) => {
+      const { source } = found
+      if ('skipped' in found) made.skipped.push({ source, why: found.skipped })
+      else if ('fault' in found)
+        settle({ kind: 'unit', source, state: 'failed', code: 'malformed_json', message: found.fault })
+      else if ('value' in found) await addUnit(source, found.value)
+      else {
+        progress()
+        settle(await shelf.put(source, found.skill).catch((error: unknown) => refused('skill', source, error)))
+      }
+    }
+    for await (const found of unitsOf(paths)) await add(found)
+    await flush()
+  }
+
+  try {
+    const { data } = (await session.call(readSelf)).body
+    if (data.agent_id === null || data.limits.batch < 1)
+      throw new Failure(
+        'not_an_agent',
+        'Units are contributed by agents, with a token that may write. Nothing was sent.',
+      )
+    const bounds = { units: data.limits.batch, unitBytes: data.limits.unit_bytes }
+    const journal = openJournal({ folder, url, agentId: data.agent_id })
+    await run(bounds, data.agent_id, journal)
+    journal.close()
   } catch (error) {
     if (made.outcomes.length === 0) throw error
-    const told = tell(error, session.url, command)
+    const told = tell(error, url, command)
     made.stopped = new Failure(
       told.code,
-      `${told.message} ${made.stored + made.known} units are stored; those not reached were not sent.`,
+      `${told.message} ${made.stored + made.updated + made.known} are stored; those not reached were not sent.`,
       {
         advice: `Run the same command again${told.code === 'rate_limited' ? ' in a minute' : ''}: what is stored is not stored twice.`,
         exitCode: told.exitCode,

@@ -1,170 +1,106 @@
-import { accessSync, constants, existsSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { Command } from 'commander'
 import { RequestRefused } from '#lib/client/request.ts'
-import { readReceipt } from '#lib/domains/erasure/contract.ts'
-import { eraseUnit, readUnit } from '#lib/domains/knowledge/contract.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
-import { contribute, exitCodeOf, type Outcome } from './contribution.ts'
+import { readUnit } from '#lib/domains/knowledge/contract.ts'
+import { validateUnit } from '#lib/domains/knowledge/judgement-contract.ts'
+import { readSkill } from '#lib/domains/knowledge/skills/contract.ts'
 import { Failure, usageFailure } from './failure.ts'
-import { readPin } from './pins.ts'
-import { asReceipt, checkReceipt } from './receipt-check.ts'
-import { printFindings, printReceipt } from './receipt-print.ts'
 import type { Session } from './session.ts'
-import { pinOnFirstUse } from './trust.ts'
 import { jsonText } from './visible-text.ts'
 
+export const isSkillId = (id: string): boolean => id.startsWith('kp:skill:')
+
 /** The receipt's id in a 410 that its former owner gets. */
-function receiptOf(error: unknown): string | undefined {
+export function receiptOf(error: unknown): string | undefined {
   if (!(error instanceof RequestRefused) || error.problem.code !== 'erased') return undefined
   return 'receipt_id' in error.problem && typeof error.problem.receipt_id === 'string'
     ? error.problem.receipt_id
     : undefined
 }
 
-async function get(session: Session, id: string): Promise<void> {
-  const { terminal, command } = session
-  const { body } = await session.call(readUnit, { params: { id } }).catch((error: unknown) => {
+/** Runs a reading; what was erased is told with the way to its receipt. */
+async function unlessErased<T>({ command }: Session, id: string, reading: Promise<T>): Promise<T> {
+  return reading.catch((error: unknown) => {
     const receipt = receiptOf(error)
     throw receipt === undefined
       ? error
       : new Failure('erased', `${id} was erased.`, { advice: `Its receipt: ${command(`receipts get ${receipt}`)}` })
   })
+}
+
+interface Facts {
+  visibility: string
+  quality_score: number
+  created_at: string
+  updated_at: string
+}
+const factsOf = ({ visibility, quality_score, created_at, updated_at }: Facts): string =>
+  `${visibility}, quality ${quality_score.toFixed(2)}, stored ${created_at}${updated_at === created_at ? '' : `, changed ${updated_at}`}`
+
+async function getUnit(session: Session, id: string): Promise<void> {
+  const { terminal } = session
+  const { body } = await unlessErased(session, id, session.call(readUnit, { params: { id } }))
   terminal.document(body)
-  const { unit, visibility, quality_score, created_at, updated_at } = body.data
-  terminal.line(terminal.bold(id), `  ${unit['@type']}`)
-  terminal.line(
-    terminal.dim(
-      `${visibility}, quality ${quality_score.toFixed(2)}, stored ${created_at}${updated_at === created_at ? '' : `, changed ${updated_at}`}`,
-    ),
-  )
-  for (const line of jsonText(unit).split('\n')) terminal.line(line)
+  terminal.line(terminal.bold(id), `  ${body.data.unit['@type']}`)
+  terminal.line(terminal.dim(factsOf(body.data)))
+  for (const line of jsonText(body.data.unit).split('\n')) terminal.line(line)
 }
 
-async function contributeAll(session: Session, paths: readonly string[], options: { anew?: boolean }): Promise<void> {
-  const { terminal } = session
-  const report = (outcome: Outcome) => {
-    if (outcome.state === 'failed') {
-      const request = outcome.request_id === undefined ? '' : ` (request ${outcome.request_id})`
-      terminal.line(terminal.bad('✗ '), `${outcome.source}: ${outcome.message}${request}`)
-      return
-    }
-    const isKnown = outcome.state === 'known'
+async function getSkill(session: Session, id: string): Promise<void> {
+  const { terminal, command } = session
+  const { body } = await unlessErased(session, id, session.call(readSkill, { params: { id } }))
+  terminal.document(body)
+  const { data } = body
+  terminal.line(
+    terminal.bold(id),
+    `  ${data.name}${data.version === null ? '' : ` ${data.version}`}, by ${data.agent_id}`,
+  )
+  terminal.line(terminal.dim(factsOf(data)))
+  if (data.misrepresents)
     terminal.line(
-      terminal.good('✓ '),
-      `${outcome.id}  quality ${outcome.quality_score.toFixed(2)}  ${outcome.source}${isKnown ? '  (was stored before)' : ''}`,
+      terminal.warn('! '),
+      `It misrepresents itself: its text uses ${data.undeclared_tools.join(', ')}, which its allowed-tools do not name.`,
     )
-    for (const warning of outcome.warnings ?? []) terminal.line(terminal.warn('  ! '), warning)
-  }
-  const made = await contribute(session, paths.map(session.pathOf), report, options)
-  const { stored, known, failed, outcomes, stopped } = made
-  terminal.document({ data: { stored, known, failed, complete: stopped === undefined, items: outcomes } })
-  if (outcomes.length > 1)
-    terminal.note(
-      [
-        `${stored} stored`,
-        ...(known > 0 ? [`${known} were stored before`] : []),
-        ...(failed > 0 ? [`${failed} failed`] : []),
-      ].join(', '),
-      '.',
-    )
-  if (stopped) throw stopped
-  process.exitCode = exitCodeOf(made)
+  for (const line of data.skill_md.split('\n')) terminal.line(line)
+  for (const { path, size } of data.files) terminal.line(terminal.dim(`  ${path}  ${size.toLocaleString('en')} bytes`))
+  terminal.note(`Put it and its files into a folder: ${command(`install ${id}`)}`)
 }
 
-/** A receipt that could not be written must not be found out after the erasure. */
-function checkOutput(file: string): void {
-  if (existsSync(file))
-    throw usageFailure(`${file} exists already; nothing was erased. Choose another name for the receipt.`)
-  accessSync(dirname(file), constants.W_OK)
+interface VoteOptions {
+  valid?: boolean
+  invalid?: boolean
+  feedback?: string
 }
-
-export const saveReceipt = (file: string, receipt: Receipt): void =>
-  writeFileSync(file, `${JSON.stringify(receipt, null, 2)}\n`, { flag: 'wx' })
-
-async function confirm(session: Session, id: string, yes: boolean): Promise<void> {
-  if (yes) return
+async function vote(session: Session, id: string, { valid, invalid, feedback }: VoteOptions): Promise<void> {
   const { terminal } = session
-  if (!terminal.isInteractive)
-    throw usageFailure(
-      'Erasing is confirmed on a terminal, and this is none. Nothing was erased.',
-      'Add --yes to erase without being asked.',
-    )
-  const ending = id.slice(-4)
-  const answer = await terminal.ask(`Erase ${id} for good? Type its last four characters (${ending}), or y:`)
-  if (answer !== ending && !/^y(?:es)?$/i.test(answer)) throw new Failure('not_confirmed', 'Nothing was erased.')
-}
-
-/** The receipt of the erasure, of an earlier one where the unit is gone already. */
-async function erased(session: Session, id: string): Promise<{ receipt: unknown; isEarlier: boolean }> {
-  try {
-    const { body } = await session.call(eraseUnit, { params: { id }, headers: { prefer: 'return=representation' } })
-    return { receipt: body, isEarlier: false }
-  } catch (error) {
-    const receiptId = receiptOf(error)
-    if (receiptId === undefined) throw error
-    return { receipt: (await session.call(readReceipt, { params: { id: receiptId } })).body, isEarlier: true }
-  }
-}
-
-async function erase(session: Session, id: string, { output, yes }: { output?: string; yes?: boolean }): Promise<void> {
-  const { terminal, folder, url, command } = session
-  const file = output === undefined ? undefined : session.pathOf(output)
-  if (file !== undefined) checkOutput(file)
-  await confirm(session, id, yes ?? false)
-  // Keys that were there before the receipt are the ones that it can be checked with.
-  await pinOnFirstUse(session)
-  const { receipt: answered, isEarlier } = await erased(session, id)
-  const read = asReceipt(answered)
-  if ('fault' in read)
-    throw new Failure('bad_receipt', `${id} was erased, and the registry's answer is not understood. ${read.fault}`, {
-      advice: 'Delete it again to be shown the receipt.',
-    })
-  const { receipt } = read
-  if (file !== undefined) saveReceipt(file, receipt)
-  const pin = readPin(folder, url)
-  const check = await checkReceipt(receipt, { keys: pin?.keys ?? [] })
-  terminal.document({ data: receipt, verified: check.ok, erased_before: isEarlier })
+  if (valid === invalid) throw usageFailure('Say --valid or --invalid. Nothing was sent.')
+  const { body } = await session.call(validateUnit, {
+    params: { id },
+    body: { valid: valid ?? false, ...(feedback !== undefined && { feedback }) },
+  })
+  terminal.document(body)
   terminal.line(
-    check.ok ? terminal.good('✓ ') : terminal.warn('! '),
-    isEarlier ? `${id} was erased before; this is its receipt.` : `${id} is erased.`,
+    terminal.good('✓ '),
+    `Your vote counts with the weight ${body.data.weight.toFixed(2)}; the unit’s quality is ${body.data.quality_score.toFixed(2)} now.`,
   )
-  printReceipt(terminal, receipt)
-  printFindings(terminal, check.findings)
-  if (file !== undefined)
-    terminal.note(`The receipt is in ${output}. Check it at any time, offline: ${command(`receipts verify ${output}`)}`)
-  else terminal.note(`Fetch the receipt at any time: ${command(`receipts get ${receipt.receipt_id}`)}`)
-  if (!check.ok)
-    throw new Failure('bad_receipt', `${id} is erased, and its receipt does not hold: see above.`, {
-      advice: 'Give the receipt’s id to whoever runs the registry.',
-    })
 }
 
-/** Units: get, contribute, delete. */
+/** One unit or skill: get, vote. */
 export function knowledgeCommands(program: Command, begin: () => Session): void {
   program
     .command('get')
-    .summary('read one unit')
-    .description('Reads one unit that you may see.\n\nExample:\n  kp get kp:trace:6d961dbbe7e99e7f7c2cc1f2')
-    .argument('<id>', 'such as kp:trace:…, kp:pattern:… or kp:sop:…')
-    .action((id: string) => get(begin(), id))
+    .summary('read one unit or skill')
+    .description('Reads one unit or skill that you may see.\n\nExample:\n  kp get kp:trace:6d961dbbe7e99e7f7c2cc1f2')
+    .argument('<id>', 'such as kp:trace:…, kp:pattern:…, kp:sop:… or kp:skill:…')
+    .action((id: string) => (isSkillId(id) ? getSkill(begin(), id) : getUnit(begin(), id)))
   program
-    .command('contribute')
-    .summary('contribute units from files')
+    .command('vote')
+    .summary('say whether a unit of somebody else held')
     .description(
-      'Contributes units: a file with one JSON unit, an array of them, or JSON Lines; a folder of such files; or - for standard input. Each is checked here first, and sent at the pace that the token’s limits allow. A run that was interrupted is repeated by the same command: within 24 hours nothing is stored twice.\n\nExample:\n  kp contribute docs/examples/trace.json\n  kp contribute units.jsonl --json > result.json',
-    )
-    .argument('<paths...>', 'files or folders, or - for standard input')
-    .option('--anew', 'also what was contributed within 24 hours, or contributed and erased')
-    .action((paths: string[], options: { anew?: boolean }) => contributeAll(begin(), paths, options))
-  program
-    .command('delete')
-    .summary('erase one unit, with a signed receipt')
-    .description(
-      'Erases one unit of your own (GDPR art. 17): gone from every read path at once, searched for again, and attested by a signed receipt. Asks first. It cannot be undone.\n\nExample:\n  kp delete kp:trace:6d961dbbe7e99e7f7c2cc1f2 --output receipt.json',
+      'Says whether a unit held when you used it: once for each unit, never for one’s own. It moves the unit’s quality.\n\nExample:\n  kp vote kp:trace:6d961dbbe7e99e7f7c2cc1f2 --valid',
     )
     .argument('<id>', 'the unit’s id')
-    .option('--output <file>', 'write the receipt there; the file must not exist yet')
-    .option('--yes', 'erase without being asked; needed in scripts')
-    .action((id: string, options: { output?: string; yes?: boolean }) => erase(begin(), id, options))
+    .option('--valid', 'it held')
+    .option('--invalid', 'it did not')
+    .option('--feedback <text>', 'what others should know')
+    .action((id: string, options: VoteOptions) => vote(begin(), id, options))
 }

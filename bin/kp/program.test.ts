@@ -16,10 +16,14 @@ test('the overview names every command by its purpose, each in one line', () => 
   expect(overview.match(/^\S.*:$/gm)).toEqual([
     'Who you are:',
     'Knowledge:',
+    'Skills:',
+    'Your data:',
     'Receipts:',
     'Tokens and the audit log:',
+    'For admins:',
     'On the installation’s own machine:',
     'When something is wrong:',
+    'Your shell:',
   ])
 })
 

@@ -3,13 +3,26 @@ import packageJson from '../../package.json' with { type: 'json' }
 import { accountCommands } from './account.ts'
 import { adminCommands } from './admin.ts'
 import { auditCommands } from './audit.ts'
+import { completionCommand } from './completion.ts'
 import { consentCommands } from './consent.ts'
+import { contributingCommands } from './contributing.ts'
 import { doctorCommand } from './doctor.ts'
+import { erasingCommands } from './erasing.ts'
 import { erasureCommands } from './erasures.ts'
+import { exportCommands } from './exports.ts'
+import { holdCommands } from './holds.ts'
+import { importCommands } from './imports.ts'
 import { knowledgeCommands } from './knowledge.ts'
 import { receiptCommands } from './receipts.ts'
+import { reputationCommands } from './reputation.ts'
+import { retentionCommands } from './retention.ts'
+import { searchCommands } from './search.ts'
 import { type GlobalOptions, openSession, type Session } from './session.ts'
+import { skillCommands } from './skills.ts'
+import { sopCommands } from './sops.ts'
 import { tokenCommands } from './tokens.ts'
+import { tombstoneCommands } from './tombstones.ts'
+import { validatingCommands } from './validating.ts'
 
 const epilogue = `
 Options of every command:
@@ -63,13 +76,26 @@ export function buildProgram(opened: (session: Session) => void): Command {
   const groups: [string, (command: Command, begin: (url?: string) => Session) => void][] = [
     ['Who you are:', accountCommands],
     ['Who you are:', consentCommands],
+    ['Knowledge:', searchCommands],
     ['Knowledge:', knowledgeCommands],
+    ['Knowledge:', validatingCommands],
+    ['Knowledge:', contributingCommands],
+    ['Knowledge:', erasingCommands],
+    ['Knowledge:', sopCommands],
+    ['Knowledge:', reputationCommands],
+    ['Skills:', skillCommands],
+    ['Skills:', tombstoneCommands],
+    ['Your data:', exportCommands],
+    ['Your data:', importCommands],
     ['Receipts:', receiptCommands],
     ['Tokens and the audit log:', tokenCommands],
     ['Tokens and the audit log:', auditCommands],
+    ['For admins:', retentionCommands],
+    ['For admins:', holdCommands],
     ['On the installation’s own machine:', adminCommands],
     ['On the installation’s own machine:', erasureCommands],
     ['When something is wrong:', doctorCommand],
+    ['Your shell:', completionCommand],
   ]
   for (const [group, add] of groups) {
     program.commandsGroup(group)

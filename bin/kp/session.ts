@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { open, type Received, type RequestParts, RequestRefused, send } from '#lib/client/request.ts'
+import { open, type Received, type RequestParts, RequestRefused, send, type UploadedBody } from '#lib/client/request.ts'
 import { readClientEnv } from '#lib/env.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { type Config, checkWritable, configFolder, readConfig, removeConfig, writeConfig } from './config.ts'
@@ -142,6 +142,9 @@ export function openSession(options: GlobalOptions) {
       paced(operation, more, (sent) =>
         send(operation, parts, { ...more, baseUrl: url, token: sent, signal: AbortSignal.timeout(patience) }),
       ),
+    /** Sends a body while it is read, for as long as that takes; made once more where the request has to be repeated. */
+    upload: <O extends OperationShape>(operation: O, body: () => UploadedBody): Promise<Received<O>> =>
+      paced(operation, {}, (sent) => send(operation, {}, { upload: body(), baseUrl: url, token: sent })),
     /** As lib/client's `open`. */
     stream: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> =>
       paced(operation, {}, (sent) => open(operation, parts, { baseUrl: url, token: sent })),

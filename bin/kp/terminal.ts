@@ -20,6 +20,11 @@ export interface TerminalOptions {
 }
 
 const widthOf = (text: string): number => [...text].length
+/** Twenty places, and the percentage. */
+const bar = (share: number): string => {
+  const full = Math.max(0, Math.min(20, Math.round(share * 20)))
+  return `${'█'.repeat(full)}${'░'.repeat(20 - full)} ${String(Math.floor(Math.min(1, share) * 100)).padStart(3)} %`
+}
 
 /** The one way to the person: everything that is printed passes through {@link visible}. */
 export function openTerminal({ json, quiet, color }: TerminalOptions) {
@@ -82,11 +87,23 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
         write(stdout, [index === 0 && !quiet ? paint('bold')(text.trimEnd()) : text.trimEnd()])
       }
     },
-    /** Replaces the line of progress; a terminal alone shows it. */
-    progress(text: string): void {
+    /** Replaces the line of progress, with a bar where the share that is done, 0–1, is known; a terminal alone shows it. */
+    progress(text: string, share?: number | undefined): void {
       if (quiet || json || stderr.isTTY !== true) return
-      stderr.write(`\r\u001b[K${visible(text).slice(0, Math.max(20, (stderr.columns || 80) - 1))}`)
+      const shown = share === undefined ? `${visible(text)} …` : `${bar(share)} ${visible(text)}`
+      stderr.write(`\r\u001b[K${shown.slice(0, Math.max(20, (stderr.columns || 80) - 1))}`)
       hasProgress = true
+    },
+    /** A text of which some parts stand out; offsets count UTF-16 units, and those that cannot be are left. */
+    marked(text: string, parts: readonly { start: number; end: number }[]): Printable {
+      const pieces: string[] = []
+      let at = 0
+      for (const { start, end } of parts) {
+        if (start < at || end <= start || end > text.length) continue
+        pieces.push(visible(text.slice(at, start)), paint('bold')(text.slice(start, end)).text)
+        at = end
+      }
+      return new Painted([...pieces, visible(text.slice(at))].join(''))
     },
     /** Whether progress is seen at all. */
     showsProgress: !quiet && !json && stderr.isTTY === true,

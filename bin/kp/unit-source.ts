@@ -1,20 +1,26 @@
-import { createReadStream, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { createReadStream, readFileSync, statSync } from 'node:fs'
+import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 import { usageFailure } from './failure.ts'
+import { describeBreak } from './json-break.ts'
+import { readSkill, type SkillSource, skillFile } from './skill-source.ts'
+import { placesOf } from './source-walk.ts'
 import { readStdin } from './terminal.ts'
 
-/** One unit as it was found: its place, and its JSON or what is wrong with it. */
-export type Found = { source: string; value: unknown } | { source: string; fault: string }
+/** One thing as it was found: its place, and its JSON, or the skill, or what is wrong with it, or why it is left aside. */
+export type Found =
+  | { source: string; value: unknown }
+  | { source: string; skill: SkillSource }
+  | { source: string; fault: string }
+  | { source: string; skipped: string }
 
 const isLines = (file: string): boolean => /\.(?:jsonl|ndjson)$/i.test(file)
-const isUnits = (file: string): boolean => /\.(?:json|jsonl|ndjson)$/i.test(file)
 
-function parsed(source: string, text: string): Found {
+function parsed(source: string, text: string, isOneLine = false): Found {
   try {
     return { source, value: JSON.parse(text) }
   } catch {
-    return { source, fault: 'is not valid JSON' }
+    return { source, fault: describeBreak(text, isOneLine) }
   }
 }
 
@@ -27,7 +33,7 @@ function fromText(source: string, text: string): Found[] {
   if ('value' in whole) return each(source, whole.value)
   const lines = text
     .split('\n')
-    .flatMap((line, at) => (line.trim() === '' ? [] : [parsed(`${source}:${at + 1}`, line)]))
+    .flatMap((line, at) => (line.trim() === '' ? [] : [parsed(`${source}:${at + 1}`, line, true)]))
   return lines.length > 1 && lines.some((line) => 'value' in line) ? lines : [whole]
 }
 
@@ -38,29 +44,44 @@ async function* fromLines(file: string): AsyncGenerator<Found> {
     crlfDelay: Number.POSITIVE_INFINITY,
   })) {
     number++
-    if (line.trim() !== '') yield parsed(`${file}:${number}`, line)
+    if (line.trim() !== '') yield parsed(`${file}:${number}`, line, true)
   }
 }
 
-/** The files that a path means, in the order of their names; a folder is searched through. */
-function filesOf(path: string): string[] {
-  if (!statSync(path).isDirectory()) return [path]
-  const files = readdirSync(path, { recursive: true, encoding: 'utf8' })
-    .filter(isUnits)
-    .sort()
-    .map((name) => join(path, name))
-  if (files.length === 0) throw usageFailure(`${path} holds no .json, .jsonl or .ndjson file.`)
-  return files
+async function* fromFile(file: string): AsyncGenerator<Found> {
+  if (isLines(file)) yield* fromLines(file)
+  else yield* fromText(file, readFileSync(file, 'utf8'))
 }
 
-/** Every unit behind the paths, `-` being standard input, one after the other. JSON Lines are read as they are needed. */
-export async function* unitsOf(paths: readonly string[]): AsyncGenerator<Found> {
-  const sources = paths.map((path) => (path === '-' ? undefined : filesOf(path)))
-  for (const files of sources) {
-    if (!files) yield* fromText('stdin', await readStdin('A unit'))
-    for (const file of files ?? []) {
-      if (isLines(file)) yield* fromLines(file)
-      else yield* fromText(file, readFileSync(file, 'utf8'))
+async function* fromFolder(folder: string): AsyncGenerator<Found> {
+  let found = 0
+  for (const { path, kind, why } of placesOf(folder)) {
+    if (kind === 'skipped') yield { source: path, skipped: why ?? 'is neither a unit nor a skill' }
+    else {
+      found++
+      if (kind === 'units') yield* fromFile(path)
+      else {
+        const { skill, skipped } = readSkill(path)
+        yield { source: path, skill }
+        yield* skipped
+      }
     }
+  }
+  if (found === 0) throw usageFailure(`${folder} holds no .json, .jsonl or .ndjson file and no ${skillFile}.`)
+}
+
+/**
+ * Every unit and skill behind the paths, `-` being standard input, one after the other. JSON Lines are read as they are needed; a
+ * SKILL.md that is named by itself comes without the files beside it.
+ */
+export async function* unitsOf(paths: readonly string[]): AsyncGenerator<Found> {
+  // A path that is not there is told before anything is sent.
+  const sources = paths.map((path) => ({ path, isFolder: path !== '-' && statSync(path).isDirectory() }))
+  for (const { path, isFolder } of sources) {
+    if (path === '-') yield* fromText('stdin', await readStdin('A unit'))
+    else if (isFolder) yield* fromFolder(path)
+    else if (basename(path) === skillFile)
+      yield { source: path, skill: { skill_md: readFileSync(path, 'utf8'), files: [] } }
+    else yield* fromFile(path)
   }
 }

@@ -119,3 +119,17 @@ test('no answer is unreachable', async () => {
     status: 0,
   })
 })
+
+test('an upload is sent while it is read, under its own media type', async () => {
+  const pieces = ['{"a":1}\n', '{"a":2}\n'].map((line) => new TextEncoder().encode(line))
+  const bytes = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      const piece = pieces.shift()
+      if (piece) controller.enqueue(piece)
+      else controller.close()
+    },
+  })
+  await send(change, { params: { id: 'x' } }, { baseUrl, upload: { mediaType: 'application/x-ndjson', bytes } })
+  expect(received.body).toBe('{"a":1}\n{"a":2}\n')
+  expect(received.headers).toMatchObject({ 'content-type': 'application/x-ndjson', 'transfer-encoding': 'chunked' })
+})

@@ -43,12 +43,19 @@ export type Endpoint<O extends OperationShape> = Pick<O, 'method' | 'path'> & {
   produces?: readonly string[] | undefined
 }
 
+/** A body that is sent while it is read. */
+export interface UploadedBody {
+  mediaType: string
+  bytes: ReadableStream<Uint8Array>
+}
 export interface Target {
   /** Origin of the installation; empty within its own pages. */
   baseUrl?: string
   token?: string | undefined
   idempotencyKey?: string
   signal?: AbortSignal
+  /** For operations that take an upload, in place of a body. */
+  upload?: UploadedBody
   fetch?: typeof fetch
 }
 export interface Received<O extends OperationShape> {
@@ -93,19 +100,22 @@ async function refusalOf(response: Response): Promise<RequestRefused> {
 export async function open<O extends OperationShape>(
   operation: O | Endpoint<O>,
   parts: RequestParts<O> = {},
-  { baseUrl = '', token, idempotencyKey, signal, fetch: call = fetch }: Target = {},
+  { baseUrl = '', token, idempotencyKey, signal, upload, fetch: call = fetch }: Target = {},
 ): Promise<Response> {
   const headers = new Headers({ Accept: operation.produces?.join(', ') ?? 'application/json' })
   for (const [name, value] of textsOf(parts.headers)) headers.set(name, value)
   if (token !== undefined) headers.set('Authorization', `Bearer ${token}`)
   if (idempotencyKey !== undefined) headers.set('Idempotency-Key', idempotencyKey)
   if (parts.body !== undefined) headers.set('Content-Type', 'application/json')
+  if (upload) headers.set('Content-Type', upload.mediaType)
   let response: Response
   try {
     response = await call(addressOf(operation.path, parts.params, parts.query, baseUrl), {
       method: operation.method.toUpperCase(),
       headers,
       ...(parts.body !== undefined && { body: JSON.stringify(parts.body) }),
+      // A stream has no length, and cannot be sent again: fetch wants to hear that nothing is awaited meanwhile.
+      ...(upload && { body: upload.bytes, duplex: 'half' as const }),
       ...(signal && { signal }),
     })
   } catch (cause) {

@@ -1,0 +1,52 @@
+import type { Command, Option } from 'commander'
+
+export interface CompletionOption {
+  /** As typed: `--url`, `-h`. */
+  names: string[]
+  summary: string
+  takesValue: boolean
+  /** The values it takes, where they are few; else a file's name is offered. */
+  choices: string[]
+}
+/** One command as the shells complete it. */
+export interface CompletionNode {
+  /** Its words below the program; empty for the program itself. */
+  path: string
+  commands: { name: string; summary: string }[]
+  options: CompletionOption[]
+  /** What its arguments may be, where they are few. */
+  choices: string[]
+  takesArguments: boolean
+}
+
+const oneLine = (text: string): string => text.replace(/\s+/g, ' ').trim()
+const optionOf = (option: Option): CompletionOption => ({
+  names: [option.long, option.short].flatMap((name) => name ?? []),
+  summary: oneLine(option.description),
+  takesValue: option.required || option.optional,
+  choices: [...(option.argChoices ?? [])],
+})
+
+/** Every command of the program with what may follow it: read from the program, so nothing is missing and nothing is left over. */
+export function completionTree(program: Command): CompletionNode[] {
+  const everywhere = [
+    ...program.options.map(optionOf),
+    { names: ['--help', '-h'], summary: 'print help', takesValue: false, choices: [] },
+  ]
+  const nodes: CompletionNode[] = []
+  const visit = (command: Command, path: string) => {
+    const commands = command.commands.map((one) => ({ name: one.name(), summary: oneLine(one.summary()) }))
+    const own = command === program ? [] : command.options.map(optionOf)
+    nodes.push({
+      path,
+      commands: command === program ? [...commands, { name: 'help', summary: 'print help on a command' }] : commands,
+      options: [...own, ...everywhere],
+      choices: command.registeredArguments.flatMap((argument) => argument.argChoices ?? []),
+      takesArguments: command.registeredArguments.length > 0,
+    })
+    for (const one of command.commands) visit(one, `${path} ${one.name()}`.trim())
+  }
+  visit(program, '')
+  const names = nodes[0]?.commands.map(({ name }) => name).filter((name) => name !== 'help') ?? []
+  return [...nodes, { path: 'help', commands: [], options: everywhere, choices: names, takesArguments: true }]
+}

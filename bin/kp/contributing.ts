@@ -1,0 +1,61 @@
+import type { Command } from 'commander'
+import { type Contribution, type ContributionOptions, contribute, exitCodeOf } from './contribution.ts'
+import type { Outcome } from './contribution-outcome.ts'
+import type { Session } from './session.ts'
+
+/** How many of those left aside are named; --json names all. */
+const mostNamed = 10
+
+function tellOutcome({ terminal }: Session, outcome: Outcome): void {
+  if (outcome.state === 'failed') {
+    const request = outcome.request_id === undefined ? '' : ` (request ${outcome.request_id})`
+    terminal.line(terminal.bad('✗ '), `${outcome.source}: ${outcome.message}${request}`)
+    return
+  }
+  const before = { stored: '', known: '  (was stored before)', updated: '  (took the place of another wording)' }
+  terminal.line(
+    terminal.good('✓ '),
+    `${outcome.id}  quality ${outcome.quality_score.toFixed(2)}  ${outcome.source}${before[outcome.state]}`,
+  )
+  for (const warning of outcome.warnings ?? []) terminal.line(terminal.warn('  ! '), warning)
+}
+
+function tellSum({ terminal }: Session, { stored, updated, known, failed, outcomes, skipped }: Contribution): void {
+  for (const { source, why } of skipped.slice(0, mostNamed)) terminal.note(`Left aside: ${source} ${why}.`)
+  if (skipped.length > mostNamed) terminal.note(`Left aside: ${skipped.length - mostNamed} more; --json names them.`)
+  if (outcomes.length < 2) return
+  const units = outcomes.filter(({ kind }) => kind === 'unit').length
+  const counted = (count: number, what: string) => `${count} ${what}${count === 1 ? '' : 's'}`
+  const parts = [
+    `${stored} stored`,
+    ...(updated > 0 ? [`${updated} updated`] : []),
+    ...(known > 0 ? [`${known} stored before`] : []),
+    ...(failed > 0 ? [`${failed} failed`] : []),
+  ]
+  terminal.note(`${counted(units, 'unit')}, ${counted(outcomes.length - units, 'skill')}: ${parts.join(', ')}.`)
+}
+
+async function contributeAll(session: Session, paths: readonly string[], options: ContributionOptions): Promise<void> {
+  const { terminal } = session
+  const made = await contribute(session, paths.map(session.pathOf), (outcome) => tellOutcome(session, outcome), options)
+  const { stored, updated, known, failed, outcomes, skipped, stopped } = made
+  const complete = stopped === undefined
+  terminal.document({ data: { stored, updated, known, failed, complete, items: outcomes, skipped } })
+  tellSum(session, made)
+  if (stopped) throw stopped
+  process.exitCode = exitCodeOf(made)
+}
+
+/** Contributions: contribute. */
+export function contributingCommands(program: Command, begin: () => Session): void {
+  program
+    .command('contribute')
+    .summary('contribute units and skills from files')
+    .description(
+      'Contributes units and skills. A file holds one JSON unit, an array of them, or JSON Lines; a folder is searched for such files and for skills (a folder with a SKILL.md, and the text files in it); - is standard input. What is neither is left aside, and named.\n\nUnits are checked here first, and sent in batches at the pace that the token’s limits allow. A run that was interrupted, however it ended, is gone on with by the same command: nothing is stored twice.\n\nExample:\n  kp contribute docs/examples/trace.json\n  kp contribute notes/ --json > result.json',
+    )
+    .argument('<paths...>', 'files or folders, or - for standard input')
+    .option('--anew', 'also what was contributed before, or contributed and erased: everything gets a new id')
+    .option('--update', 'a skill takes the place of another skill of yours that has its name')
+    .action((paths: string[], options: ContributionOptions) => contributeAll(begin(), paths, options))
+}

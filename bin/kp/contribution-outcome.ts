@@ -1,0 +1,10 @@
+import type { Issue } from '#lib/kernel/problem.ts'
+
+/**
+ * What became of one unit or skill. known: an earlier run stored it, and nothing was stored again. updated: it took the place of another
+ * wording.
+ */
+export type Outcome = { kind: 'unit' | 'skill'; source: string } & (
+  | { state: 'stored' | 'known' | 'updated'; id: string; quality_score: number; warnings?: string[] }
+  | { state: 'failed'; code: string; message: string; request_id?: string; issues?: Issue[] }
+)

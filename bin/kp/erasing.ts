@@ -1,0 +1,99 @@
+import { accessSync, constants, existsSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import type { Command } from 'commander'
+import { readReceipt } from '#lib/domains/erasure/contract.ts'
+import { eraseUnit } from '#lib/domains/knowledge/contract.ts'
+import { eraseSkill } from '#lib/domains/knowledge/skills/contract.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import { forgetJournals } from './contribution-journal.ts'
+import { Failure, usageFailure } from './failure.ts'
+import { isSkillId, receiptOf } from './knowledge.ts'
+import { readPin } from './pins.ts'
+import { asReceipt, checkReceipt } from './receipt-check.ts'
+import { printFindings, printReceipt } from './receipt-print.ts'
+import type { Session } from './session.ts'
+import { pinOnFirstUse } from './trust.ts'
+
+/** A receipt that could not be written must not be found out after the erasure. */
+function checkOutput(file: string): void {
+  if (existsSync(file))
+    throw usageFailure(`${file} exists already; nothing was erased. Choose another name for the receipt.`)
+  accessSync(dirname(file), constants.W_OK)
+}
+
+export const saveReceipt = (file: string, receipt: Receipt): void =>
+  writeFileSync(file, `${JSON.stringify(receipt, null, 2)}\n`, { flag: 'wx' })
+
+async function confirm(session: Session, id: string, yes: boolean): Promise<void> {
+  if (yes) return
+  const { terminal } = session
+  if (!terminal.isInteractive)
+    throw usageFailure(
+      'Erasing is confirmed on a terminal, and this is none. Nothing was erased.',
+      'Add --yes to erase without being asked.',
+    )
+  const ending = id.slice(-4)
+  const answer = await terminal.ask(`Erase ${id} for good? Type its last four characters (${ending}), or y:`)
+  if (answer !== ending && !/^y(?:es)?$/i.test(answer)) throw new Failure('not_confirmed', 'Nothing was erased.')
+}
+
+/** The receipt of the erasure, of an earlier one where the unit is gone already. */
+async function erased(session: Session, id: string): Promise<{ receipt: unknown; isEarlier: boolean }> {
+  try {
+    const parts = { params: { id }, headers: { prefer: 'return=representation' } }
+    const { body } = isSkillId(id) ? await session.call(eraseSkill, parts) : await session.call(eraseUnit, parts)
+    forgetJournals(session.folder)
+    return { receipt: body, isEarlier: false }
+  } catch (error) {
+    const receiptId = receiptOf(error)
+    if (receiptId === undefined) throw error
+    return { receipt: (await session.call(readReceipt, { params: { id: receiptId } })).body, isEarlier: true }
+  }
+}
+
+async function erase(session: Session, id: string, { output, yes }: { output?: string; yes?: boolean }): Promise<void> {
+  const { terminal, folder, url, command } = session
+  const file = output === undefined ? undefined : session.pathOf(output)
+  if (file !== undefined) checkOutput(file)
+  await confirm(session, id, yes ?? false)
+  // Keys that were there before the receipt are the ones that it can be checked with.
+  await pinOnFirstUse(session)
+  const { receipt: answered, isEarlier } = await erased(session, id)
+  const read = asReceipt(answered)
+  if ('fault' in read)
+    throw new Failure('bad_receipt', `${id} was erased, and the registry's answer is not understood. ${read.fault}`, {
+      advice: 'Delete it again to be shown the receipt.',
+    })
+  const { receipt } = read
+  if (file !== undefined) saveReceipt(file, receipt)
+  const pin = readPin(folder, url)
+  const check = await checkReceipt(receipt, { keys: pin?.keys ?? [] })
+  terminal.document({ data: receipt, verified: check.ok, erased_before: isEarlier })
+  terminal.line(
+    check.ok ? terminal.good('✓ ') : terminal.warn('! '),
+    isEarlier ? `${id} was erased before; this is its receipt.` : `${id} is erased.`,
+  )
+  printReceipt(terminal, receipt)
+  printFindings(terminal, check.findings)
+  if (file !== undefined)
+    terminal.note(`The receipt is in ${output}. Check it at any time, offline: ${command(`receipts verify ${output}`)}`)
+  else terminal.note(`Fetch the receipt at any time: ${command(`receipts get ${receipt.receipt_id}`)}`)
+  if (!check.ok)
+    throw new Failure('bad_receipt', `${id} is erased, and its receipt does not hold: see above.`, {
+      advice: 'Give the receipt’s id to whoever runs the registry.',
+    })
+}
+
+/** Erasure: delete. */
+export function erasingCommands(program: Command, begin: () => Session): void {
+  program
+    .command('delete')
+    .summary('erase one unit or skill, with a signed receipt')
+    .description(
+      'Erases one unit or skill of your own (GDPR art. 17): gone from every read path at once, searched for again, and attested by a signed receipt. Asks first. It cannot be undone.\n\nExample:\n  kp delete kp:trace:6d961dbbe7e99e7f7c2cc1f2 --output receipt.json',
+    )
+    .argument('<id>', 'the unit’s or skill’s id')
+    .option('--output <file>', 'write the receipt there; the file must not exist yet')
+    .option('--yes', 'erase without being asked; needed in scripts')
+    .action((id: string, options: { output?: string; yes?: boolean }) => erase(begin(), id, options))
+}

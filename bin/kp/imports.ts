@@ -1,0 +1,116 @@
+import { createReadStream, openSync, readSync, statSync } from 'node:fs'
+import type { Readable } from 'node:stream'
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import { type ImportReport, importDocument } from '#lib/domains/exports/contract.ts'
+import { sizeOf } from './exports.ts'
+import { exitCodes, usageFailure } from './failure.ts'
+import type { Session } from './session.ts'
+
+const mediaTypes = { json: 'application/json', ndjson: 'application/x-ndjson' } as const
+type Format = keyof typeof mediaTypes
+
+/** How many failed items are told; --json tells all. */
+const mostTold = 20
+const headBytes = 64 * 1024
+
+/** By the name; else by the first line: of NDJSON it is whole by itself, and no document. */
+export function formatOf(name: string, head: string): Format {
+  if (/\.(?:ndjson|jsonl)$/i.test(name)) return 'ndjson'
+  if (/\.json$/i.test(name)) return 'json'
+  const end = head.indexOf('\n')
+  try {
+    const first: unknown = JSON.parse(end < 0 ? head : head.slice(0, end))
+    return typeof first === 'object' && first !== null && !('knowledge_units' in first) ? 'ndjson' : 'json'
+  } catch {
+    return 'json'
+  }
+}
+
+function headOf(file: string): string {
+  const buffer = Buffer.alloc(headBytes)
+  const descriptor = openSync(file, 'r')
+  return buffer.subarray(0, readSync(descriptor, buffer)).toString('utf8')
+}
+
+/** The bytes as they are read, as fast as they are sent, counted on their way. */
+function counted(source: Readable, tell: (bytes: number) => void): ReadableStream<Uint8Array> {
+  const pieces = source[Symbol.asyncIterator]()
+  let bytes = 0
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await pieces.next()
+      if (done) {
+        controller.close()
+        return
+      }
+      const chunk: Uint8Array = typeof value === 'string' ? Buffer.from(value) : value
+      bytes += chunk.byteLength
+      tell(bytes)
+      controller.enqueue(chunk)
+    },
+    cancel() {
+      source.destroy()
+    },
+  })
+}
+
+function tellReport({ terminal }: Session, { received, stored, known, failed, ignored, results }: ImportReport): void {
+  const bad = results.filter(({ status }) => status === 'failed')
+  for (const { id, code, detail } of bad.slice(0, mostTold))
+    terminal.line(terminal.bad('✗ '), `${id ?? 'an item without an id'}: ${detail ?? code ?? 'it was refused'}`)
+  if (bad.length > mostTold) terminal.note(`${bad.length - mostTold} more failed; --json names them.`)
+  const left = Object.entries(ignored).map(([part, count]) => `${part} (${count})`)
+  if (left.length > 0) terminal.note(`Not imported, because each registry keeps its own: ${left.join(', ')}.`)
+  terminal.line(
+    failed === 0 ? terminal.good('✓ ') : terminal.warn('! '),
+    `${received} items: ${stored} stored, ${known} here before, ${failed} failed.`,
+  )
+}
+
+async function importAll(session: Session, path: string, given: Format | undefined): Promise<void> {
+  const { terminal } = session
+  const file = session.pathOf(path)
+  const isStdin = path === '-'
+  if (isStdin && process.stdin.isTTY)
+    throw usageFailure('An export is read from standard input, and nothing is piped into it.')
+  if (/\.zip$/i.test(file))
+    throw usageFailure(
+      'A ZIP cannot be imported; nothing was sent.',
+      'Export it as json or ndjson (kp export --format).',
+    )
+  if (isStdin && given === undefined)
+    throw usageFailure('What comes from standard input needs --format json or ndjson; nothing was sent.')
+  const size = isStdin ? undefined : statSync(file).size
+  const format = given ?? formatOf(file, headOf(file))
+  let isSent = false
+  const body = () => {
+    if (isStdin && isSent) throw usageFailure('Standard input cannot be read twice. Run it again in a minute.')
+    isSent = true
+    const tell = (bytes: number) =>
+      terminal.progress(
+        bytes === size ? 'Sent; the registry is storing it' : `Importing: ${sizeOf(bytes)}`,
+        size && bytes < size ? bytes / size : undefined,
+      )
+    return { mediaType: mediaTypes[format], bytes: counted(isStdin ? process.stdin : createReadStream(file), tell) }
+  }
+  const { body: answer } = await session.upload(importDocument, body).finally(terminal.clear)
+  terminal.document(answer)
+  tellReport(session, answer.data)
+  if (answer.data.failed > 0) process.exitCode = exitCodes.failed
+}
+
+/** Imports: import. */
+export function importCommands(program: Command, begin: () => Session): void {
+  program
+    .command('import')
+    .summary('bring in the export of another registry')
+    .description(
+      'Brings in units and skills from an export (json or ndjson), sent while it is read. They keep their ids and become yours; what is here already is known, what was erased here does not come back, and each that fails is named. Up to 250,000 items at once. Repeating it stores nothing twice.\n\nExample:\n  kp import me.json\n  gunzip -c old.ndjson.gz | kp import - --format ndjson',
+    )
+    .argument('<file>', 'an export, or - for standard input')
+    .addOption(
+      new Option('--format <format>', 'its form, where its name does not say').choices(Object.keys(mediaTypes)),
+    )
+    .action((file: string, options: { format?: Format }) => importAll(begin(), file, options.format))
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import { RequestRefused } from '#lib/client/request.ts'
+import {
+  contributeSkill,
+  correctSkill,
+  listSkills,
+  readSkill,
+  type Skill,
+} from '#lib/domains/knowledge/skills/contract.ts'
+import type { PreparedSkill } from '#lib/domains/knowledge/skills/preparation.ts'
+import type { Identity } from './contribution-journal.ts'
+import type { Outcome } from './contribution-outcome.ts'
+import type { Session } from './session.ts'
+import { examined } from './skill-judgement.ts'
+import type { SkillSource } from './skill-source.ts'
+import { patiently } from './unit-batches.ts'
+
+/** Whether the registry's skill is the one at hand, but for what the sanitizer takes away. */
+export function isSame(
+  stored: Pick<Skill, 'skill_md' | 'files'>,
+  { document, files }: Pick<PreparedSkill, 'document' | 'files'>,
+): boolean {
+  const listed = (all: readonly { path: string; sha256: string }[]) =>
+    all
+      .map(({ path, sha256 }) => `${path} ${sha256}`)
+      .sort()
+      .join('\n')
+  return stored.skill_md === document && listed(stored.files) === listed(files)
+}
+
+interface ShelfParts {
+  agentId: string
+  identity: Identity
+  anew: boolean
+  update: boolean
+}
+
+/** Contributes skills. A name is one's own once, so one that is taken is looked up: it is the same skill, or another wording of it. */
+export function openSkillShelf(session: Session, { agentId, identity, anew, update }: ShelfParts) {
+  let ownIds: Promise<Map<string, string>> | undefined
+
+  /** Ids of one's own skills by their names. */
+  async function own(): Promise<Map<string, string>> {
+    const byName = new Map<string, string>()
+    let cursor: string | undefined
+    do {
+      const query = { agent_id: agentId, limit: 100, ...(cursor !== undefined && { cursor }) }
+      const { body } = await session.call(listSkills, { query })
+      for (const { id, name } of body.data) byName.set(name, id)
+      cursor = body.next_cursor ?? undefined
+    } while (cursor !== undefined)
+    return byName
+  }
+
+  /** What became of a skill whose name is taken; undefined where it is not by one's own. */
+  async function beside(source: string, skill: SkillSource, prepared: PreparedSkill): Promise<Outcome | undefined> {
+    ownIds ??= own()
+    const id = (await ownIds).get(prepared.frontMatter.name)
+    if (id === undefined) return undefined
+    const { body, headers } = await session.call(readSkill, { params: { id } })
+    if (isSame(body.data, prepared))
+      return { kind: 'skill', source, state: 'known', id, quality_score: body.data.quality_score }
+    if (!update)
+      return {
+        kind: 'skill',
+        source,
+        state: 'failed',
+        code: 'conflict',
+        message: `You have another skill of this name (${id}), which stays as it is. Add --update to put this one in its place.`,
+      }
+    const version = headers.get('etag')
+    const changed = await session.call(correctSkill, {
+      params: { id },
+      headers: version === null ? {} : { 'if-match': version },
+      body: { skill_md: skill.skill_md, files: skill.files },
+    })
+    return { ...answered(source, changed.body), state: 'updated' }
+  }
+
+  return {
+    async put(source: string, skill: SkillSource): Promise<Outcome> {
+      const { prepared, faults } = examined(skill)
+      if (!prepared) return { kind: 'skill', source, state: 'failed', code: 'invalid', message: faults.join('; ') }
+      const key = anew ? randomUUID() : `kp-skill-${identity.keyOf(skill)}`
+      try {
+        const { body, headers } = await patiently(
+          (idempotencyKey) => session.call(contributeSkill, { body: skill }, { idempotencyKey }),
+          key,
+        )
+        return { ...answered(source, body), state: headers.get('idempotency-replayed') === 'true' ? 'known' : 'stored' }
+      } catch (error) {
+        const isTaken = error instanceof RequestRefused && error.problem.code === 'conflict'
+        const outcome = isTaken ? await beside(source, skill, prepared) : undefined
+        if (outcome) return outcome
+        throw error
+      }
+    },
+  }
+}
+
+type Answered = Outcome & { state: 'stored' | 'known' | 'updated' }
+const answered = (source: string, { data, warnings }: { data: Skill; warnings?: string[] | undefined }): Answered => ({
+  kind: 'skill',
+  source,
+  state: 'stored',
+  id: data.id,
+  quality_score: data.quality_score,
+  ...(warnings && { warnings }),
+})

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto'
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { isFolderName, removeFiles, textsOf, writeSkill } from './skill-folder.ts'
+
+const base = mkdtempSync(join(tmpdir(), 'kp-folder-'))
+afterAll(() => rmSync(base, { recursive: true, force: true }))
+let at = ''
+beforeEach(() => {
+  at = mkdtempSync(join(base, 'case-'))
+})
+const file = (path: string, content = 'x') => ({
+  path,
+  content,
+  size: Buffer.byteLength(content),
+  sha256: createHash('sha256').update(content).digest('hex'),
+})
+const texts = (...paths: string[]) => textsOf({ skill_md: 'skill', files: paths.map((path) => file(path)) })
+
+describe('what comes from a registry', () => {
+  test.each([
+    '../../x',
+    '/etc/cron.d/x',
+    'a/../../x',
+    '..\\x',
+    'C:/x',
+    'a/./b',
+    'a//b',
+    '.git/hooks/post-checkout',
+    'x/.GIT/config',
+    'con.md',
+    'line\nend',
+    'bidi\u202e.md',
+    'skill.md',
+    '~/x',
+  ])('%j is refused', (path) => expect(() => texts(path)).toThrow(/may not be written/))
+
+  test.each([
+    ['names that differ by case', ['A.md', 'a.md']],
+    ['a file where a folder is to be', ['a', 'a/b']],
+  ])('%s are refused', (_, paths) => expect(() => texts(...paths)).toThrow(/may not be written/))
+
+  test('content that is not what the registry says is refused', () => {
+    expect(() => textsOf({ skill_md: 's', files: [{ ...file('a.md'), content: 'other' }] })).toThrow(/did not arrive/)
+  })
+  test('its name is one plain folder', () => {
+    expect(['a-skill', '..', 'a/b', '', 'Con', 'con', 'a b'].map(isFolderName)).toEqual([true, ...Array(6).fill(false)])
+  })
+})
+
+describe('writeSkill', () => {
+  test('writes the folder whole, and leaves nothing else behind', () => {
+    writeSkill(join(at, 'one'), texts('refs/a.md', 'b.txt'))
+    expect(readdirSync(at)).toEqual(['one'])
+    expect(readdirSync(join(at, 'one'), { recursive: true }).sort()).toEqual(['SKILL.md', 'b.txt', 'refs', 'refs/a.md'])
+    expect(lstatSync(join(at, 'one/b.txt')).mode & 0o111).toBe(0)
+  })
+
+  test('keeps what is there unless told; with force other files stay, and former ones go', () => {
+    const folder = join(at, 'one')
+    writeSkill(folder, texts('old.md'))
+    writeFileSync(join(folder, 'mine.txt'), 'mine')
+    writeFileSync(join(folder, 'SKILL.md'), 'changed')
+    expect(() => writeSkill(folder, texts('new.md'))).toThrow(/SKILL\.md is in .* already/)
+    expect(readFileSync(join(folder, 'SKILL.md'), 'utf8')).toBe('changed')
+    expect(existsSync(join(folder, 'new.md'))).toBe(false)
+    writeSkill(folder, texts('new.md'), { force: true, former: ['SKILL.md', 'old.md'] })
+    expect(readdirSync(folder).sort()).toEqual(['SKILL.md', 'mine.txt', 'new.md'])
+    expect(readFileSync(join(folder, 'SKILL.md'), 'utf8')).toBe('skill')
+  })
+
+  test.each([
+    ['the folder itself', (outside: string) => symlinkSync(outside, join(at, 'one'))],
+    [
+      'a folder on the way',
+      (outside: string) => {
+        mkdirSync(join(at, 'one'))
+        symlinkSync(outside, join(at, 'one/refs'))
+      },
+    ],
+    [
+      'the file',
+      (outside: string) => {
+        mkdirSync(join(at, 'one/refs'), { recursive: true })
+        symlinkSync(join(outside, 'a.md'), join(at, 'one/refs/a.md'))
+      },
+    ],
+  ])('a link in place of %s is refused, with force too, and nothing is written', (_, link) => {
+    const outside = mkdtempSync(join(base, 'outside-'))
+    link(outside)
+    expect(() => writeSkill(join(at, 'one'), texts('refs/a.md'), { force: true })).toThrow(/in the way/)
+    expect(readdirSync(outside)).toEqual([])
+    expect(readdirSync(at)).toEqual(['one'])
+  })
+})
+
+test('removing takes the files and the empty folders, follows no link, and leaves what is somebody’s own', () => {
+  const outside = mkdtempSync(join(base, 'outside-'))
+  writeFileSync(join(outside, 'a.md'), 'theirs')
+  writeSkill(join(at, 'one'), texts('refs/a.md', 'deep/er/b.md', 'linked/a.md'))
+  rmSync(join(at, 'one/linked'), { recursive: true })
+  symlinkSync(outside, join(at, 'one/linked'))
+  writeFileSync(join(at, 'one/mine.txt'), 'mine')
+  removeFiles(join(at, 'one'), ['SKILL.md', 'refs/a.md', 'deep/er/b.md', 'linked/a.md', '../../x', 'gone.md'])
+  expect(readdirSync(join(at, 'one')).sort()).toEqual(['linked', 'mine.txt'])
+  expect(readFileSync(join(outside, 'a.md'), 'utf8')).toBe('theirs')
+  removeFiles(join(at, 'nowhere'), ['SKILL.md'])
+})

@@ -1,0 +1,92 @@
+import type { Command } from 'commander'
+import { listTombstones } from '#lib/domains/erasure/contract.ts'
+import { type Copy, readCopies, writeCopies } from './copies.ts'
+import type { Session } from './session.ts'
+import { removeFiles } from './skill-folder.ts'
+
+const pageSize = 100
+/** After so long a command that has to do with copies looks again, in milliseconds. */
+const followedFor = 3_600_000
+
+/** Follows the registry's erasures from where it stopped, and marks the copies that are among them. Gives those of this registry. */
+async function follow(session: Session): Promise<Copy[]> {
+  const { folder, url } = session
+  for (;;) {
+    const { copies, followed } = readCopies(folder)
+    const from = followed[url]?.cursor
+    const { body } = await session.call(listTombstones, {
+      query: { limit: pageSize, ...(from !== undefined && { cursor: from }) },
+    })
+    const erased = new Map(body.data.map(({ id, erased_at }) => [id, erased_at]))
+    const marked = copies.map((copy) => {
+      const at = copy.url === url ? erased.get(copy.id) : undefined
+      return at === undefined ? copy : { ...copy, erased_at: at }
+    })
+    const cursor = body.next_cursor ?? from
+    writeCopies(folder, {
+      copies: marked,
+      followed: { ...followed, ...(cursor !== undefined && { [url]: { cursor, at: new Date().toISOString() } }) },
+    })
+    if (body.data.length < pageSize) return marked.filter((copy) => copy.url === url)
+  }
+}
+
+/** Says that copies here were erased at their registry; looks once an hour at most, and never keeps a command from its work. */
+export async function remindOfErased(session: Session): Promise<void> {
+  const { folder, url, terminal, command } = session
+  const { copies, followed } = readCopies(folder)
+  if (!copies.some((copy) => copy.url === url)) return
+  const last = Date.parse(followed[url]?.at ?? '')
+  const known = copies.filter((copy) => copy.url === url)
+  const own =
+    Number.isNaN(last) || Date.now() - last > followedFor
+      ? await follow(session).catch(() => known) // it is asked again next time
+      : known
+  const erased = own.filter((copy) => copy.erased_at !== undefined)
+  if (erased.length > 0)
+    terminal.warning(
+      `Erased at their registry, and still installed here: ${erased.map(({ name }) => name).join(', ')}. Remove the copies: ${command('tombstones --apply')}`,
+    )
+}
+
+async function tombstones(session: Session, { apply = false }: { apply?: boolean }): Promise<void> {
+  const { terminal, folder, command } = session
+  const own = await follow(session)
+  const erased = own.filter((copy) => copy.erased_at !== undefined)
+  if (apply) {
+    for (const copy of erased) removeFiles(copy.folder, copy.files)
+    const gone = new Set(erased.map((copy) => copy.folder))
+    const { copies, followed } = readCopies(folder)
+    writeCopies(folder, { copies: copies.filter((copy) => !gone.has(copy.folder)), followed })
+  }
+  terminal.document({
+    data: erased.map(({ id, name, folder: where, erased_at }) => ({
+      id,
+      name,
+      folder: where,
+      erased_at,
+      removed: apply,
+    })),
+    copies: own.length,
+  })
+  for (const { id, name, folder: where, erased_at } of erased)
+    terminal.line(
+      apply ? terminal.good('✓ ') : terminal.warn('! '),
+      `${name} (${id}) was erased on ${erased_at?.slice(0, 10)}; ${apply ? 'its files were removed from' : 'a copy is in'} ${where}`,
+    )
+  if (erased.length === 0)
+    terminal.line(terminal.good('✓ '), `None of the copies here (${own.length}) was erased at ${session.url}.`)
+  else if (!apply) terminal.note(`Remove them: ${command('tombstones --apply')}`)
+}
+
+/** Erasures elsewhere: tombstones. */
+export function tombstoneCommands(program: Command, begin: () => Session): void {
+  program
+    .command('tombstones')
+    .summary('follow what was erased at the registry')
+    .description(
+      'When something is erased at the registry, copies of it should go too (GDPR art. 19). kp remembers which skills it installed, follows the registry’s list of erasures, and names those that are on it; kp install and kp search do so as well, once an hour. With --apply the files that kp wrote are removed, changed or not; what else lies in their folders stays.\n\nExample:\n  kp tombstones --apply',
+    )
+    .option('--apply', 'remove the copies')
+    .action((options: { apply?: boolean }) => tombstones(begin(), options))
+}

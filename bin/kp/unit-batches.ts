@@ -1,0 +1,156 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { type Received, RequestRefused } from '#lib/client/request.ts'
+import { contributeBatch, readUnit } from '#lib/domains/knowledge/contract.ts'
+import type { Unit } from '#lib/domains/knowledge/unit.ts'
+import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
+import type { Outcome } from './contribution-outcome.ts'
+import type { Session } from './session.ts'
+import { described } from './unit-judgement.ts'
+
+/** A unit on its way; its id is what makes a repetition harmless. */
+export interface Pending {
+  source: string
+  key: string
+  unit: Unit
+  /** Whether the file named the id; else it was derived from what the unit says. */
+  isNamed: boolean
+  bytes: number
+}
+export interface BatchBounds {
+  /** Units in one request, and bytes of each, as the tier allows. */
+  units: number
+  unitBytes: number
+}
+
+/** Bytes of one request, however much the tier allows: an answer should not take long to come. */
+const mostBytes = 8 * 1024 * 1024
+/** How often a registry that is briefly unavailable is asked again. */
+const mostTries = 4
+
+/** Asks again while the registry says that it is busy; under one key, so that nothing is done twice. */
+export async function patiently<T>(
+  ask: (idempotencyKey: string) => Promise<T>,
+  key: string = randomUUID(),
+): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await ask(key)
+    } catch (error) {
+      const isBusy =
+        error instanceof RequestRefused &&
+        (error.problem.code === 'unavailable' || error.problem.code === 'idempotency_in_progress')
+      if (!isBusy || attempt === mostTries) throw error
+      await delay(Math.min(30, error.retryAfter ?? 2) * 1000)
+    }
+  }
+}
+
+/** Whether the pending units leave room for one more. An id goes once into a batch. */
+export function hasRoom(pending: readonly Pending[], next: Pending, { units, unitBytes }: BatchBounds): boolean {
+  const bytes = pending.reduce((sum, one) => sum + one.bytes + 1, 64)
+  return (
+    pending.length < units &&
+    bytes + next.bytes <= Math.min(mostBytes, units * unitBytes) &&
+    !pending.some((one) => one.unit.id !== undefined && one.unit.id === next.unit.id)
+  )
+}
+
+type Answer = Received<typeof contributeBatch>['body']['data'][number] & { requestId: string | null }
+
+/** One request; where the whole is too much for the registry, or refused without naming an item, two halves of it. */
+async function sendBatch(session: Session, pending: readonly Pending[]): Promise<Map<Pending, Answer>> {
+  try {
+    const { body, headers } = await patiently((idempotencyKey) =>
+      session.call(contributeBatch, { body: { units: pending.map(({ unit }) => unit) } }, { idempotencyKey }),
+    )
+    return new Map(
+      body.data.flatMap((answer) => {
+        const one = pending[answer.index]
+        return one ? [[one, { ...answer, requestId: headers.get('x-request-id') }] as const] : []
+      }),
+    )
+  } catch (error) {
+    const isDivisible =
+      error instanceof RequestRefused &&
+      (error.problem.status === 413 || error.problem.status === 422 || error.problem.status === 400)
+    if (!isDivisible || pending.length === 1) throw error
+    const middle = Math.ceil(pending.length / 2)
+    return new Map([
+      ...(await sendBatch(session, pending.slice(0, middle))),
+      ...(await sendBatch(session, pending.slice(middle))),
+    ])
+  }
+}
+
+/** What was sent, as the registry stores it; it adds the author. */
+const asStored = (unit: Unit, agentId: string): unknown => ({
+  ...unit,
+  metadata: { ...unit.metadata, agent_id: agentId },
+})
+
+/** An id in use is our own earlier contribution, or somebody else's. */
+async function lookUp(session: Session, { source, unit, isNamed }: Pending, agentId: string): Promise<Outcome> {
+  const id = unit.id ?? ''
+  const taken = (message: string): Outcome => ({ kind: 'unit', source, state: 'failed', code: 'id_in_use', message })
+  const found = await session.call(readUnit, { params: { id } }).catch((error: unknown) => {
+    if (error instanceof RequestRefused && error.problem.code === 'not_found') return undefined
+    throw error
+  })
+  const theirs = 'The id belongs to a unit of somebody else. Take the id out, and the registry gives it another.'
+  if (!found) return taken(theirs)
+  const { unit: document, quality_score, created_at, updated_at } = found.body.data
+  if (document.metadata.agent_id !== agentId) return taken(theirs)
+  const known: Outcome = { kind: 'unit', source, state: 'known', id, quality_score }
+  if (!isNamed || isDeepStrictEqual(document, sanitizeFields(asStored(unit, agentId)).value)) return known
+  if (updated_at !== created_at)
+    return {
+      ...known,
+      warnings: ['It was changed at the registry since it was contributed, and stays as it is there.'],
+    }
+  return taken(
+    'The id belongs to a unit of yours that says something else, which stays as it is. Take the id out to contribute this one beside it.',
+  )
+}
+
+const erasedWords =
+  'What was contributed under this id was erased, and an id that was erased stays so. Contribute it anew, under a new id, with --anew.'
+
+function refused(source: string, { problem, requestId }: Answer): Outcome {
+  const issues = problem?.issues
+  const text = problem?.code === 'erased' ? erasedWords : (problem?.detail ?? 'The registry refused it.')
+  return {
+    kind: 'unit',
+    source,
+    state: 'failed',
+    code: problem?.code ?? 'unknown',
+    message: issues && issues.length > 0 ? `${text} ${described(issues)}.` : text,
+    ...(requestId !== null && { request_id: requestId }),
+    ...(issues && { issues }),
+  }
+}
+
+/** Sends the units in one request, and says what became of each. Throws what ends the run. */
+export async function storeBatch(
+  session: Session,
+  pending: readonly Pending[],
+  agentId: string,
+): Promise<Map<Pending, Outcome>> {
+  const outcomes = new Map<Pending, Outcome>()
+  for (const [one, answer] of await sendBatch(session, pending)) {
+    const { source } = one
+    if (answer.id !== undefined && answer.quality_score !== undefined && answer.problem === undefined)
+      outcomes.set(one, {
+        kind: 'unit',
+        source,
+        state: 'stored',
+        id: answer.id,
+        quality_score: answer.quality_score,
+        ...(answer.warnings && { warnings: answer.warnings }),
+      })
+    else if (answer.problem?.code === 'id_in_use') outcomes.set(one, await lookUp(session, one, agentId))
+    else outcomes.set(one, refused(source, answer))
+  }
+  return outcomes
+}

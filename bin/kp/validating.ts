@@ -1,0 +1,82 @@
+import type { Command } from 'commander'
+import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
+import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { exitCodes } from './failure.ts'
+import type { Session } from './session.ts'
+import { examined } from './skill-judgement.ts'
+import { judge } from './unit-judgement.ts'
+import { type Found, unitsOf } from './unit-source.ts'
+
+interface Verdict {
+  source: string
+  kind: 'unit' | 'skill'
+  valid: boolean
+  faults: string[]
+  warnings: string[]
+}
+
+/** What the registry would say of a unit, asked of nobody. */
+function judgeUnit(source: string, value: unknown): Verdict {
+  const verdict = (faults: string[], warnings: string[] = []): Verdict => ({
+    source,
+    kind: 'unit',
+    valid: faults.length === 0,
+    faults,
+    warnings,
+  })
+  const judged = judge(value)
+  if ('issues' in judged)
+    return verdict(judged.issues.map(({ path, message }) => `${path.join('.') || 'the unit'}: ${message}`))
+  try {
+    const { changes } = sanitizeFields(judged.unit)
+    return verdict(
+      [],
+      changes.map(({ path }) => `${path.join('.')}: markup is removed or characters are normalised when it is stored`),
+    )
+  } catch (error) {
+    if (!SanitizationError.is(error)) throw error
+    const { path, line, column, stage, rule } = error
+    return verdict([
+      `${(path ?? []).join('.')}: line ${line}, column ${column} is refused by the sanitizer (${stage}: ${rule})`,
+    ])
+  }
+}
+
+function verdictOf(found: Found): Verdict | undefined {
+  const { source } = found
+  if ('skipped' in found) return undefined
+  if ('fault' in found) return { source, kind: 'unit', valid: false, faults: [found.fault], warnings: [] }
+  if ('value' in found) return judgeUnit(source, found.value)
+  const { prepared, faults, warnings } = examined(found.skill)
+  return { source, kind: 'skill', valid: prepared !== undefined, faults, warnings }
+}
+
+async function validate(session: Session, paths: readonly string[]): Promise<void> {
+  const { terminal } = session
+  const verdicts: Verdict[] = []
+  for await (const found of unitsOf(paths.map(session.pathOf))) {
+    const verdict = verdictOf(found)
+    if (!verdict) continue
+    verdicts.push(verdict)
+    const { source, valid, faults, warnings } = verdict
+    if (valid) terminal.line(terminal.good('✓ '), source)
+    for (const fault of faults) terminal.line(terminal.bad('✗ '), `${source}: ${fault}`)
+    for (const warning of warnings) terminal.line(terminal.warn('  ! '), warning)
+  }
+  const invalid = verdicts.filter(({ valid }) => !valid).length
+  terminal.document({ data: { valid: verdicts.length - invalid, invalid, items: verdicts } })
+  if (verdicts.length > 1) terminal.note(`${verdicts.length - invalid} would be taken, ${invalid} would not.`)
+  if (invalid > 0) process.exitCode = exitCodes.failed
+}
+
+/** Checks of files: validate. */
+export function validatingCommands(program: Command, begin: () => Session): void {
+  program
+    .command('validate')
+    .summary('check units and skills in files; nothing is sent')
+    .description(
+      'Checks units and skills as the registry will, without asking it: their form, each fault with its line or field, and what the sanitizer would refuse or change. Files and folders as for kp contribute.\n\nExample:\n  kp validate docs/examples',
+    )
+    .argument('<paths...>', 'files or folders, or - for standard input')
+    .action((paths: string[]) => validate(begin(), paths))
+}
