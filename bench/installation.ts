@@ -98,3 +98,9 @@ export const contributeTarget = (url: string, { token }: Agent): Target => ({
   body: JSON.stringify(trace),
   status: 201,
 })
+
+/** Gives the agent's token every scope, as the operator's own hand does. */
+export const makeAdmin = ({ ownerUrl }: Installation, { id }: Agent) =>
+  withConnection(ownerUrl, (owner) =>
+    owner.query("UPDATE tokens SET scopes = ARRAY['read', 'write', 'admin'] WHERE agent_id = $1", [id]),
+  )

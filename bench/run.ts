@@ -11,7 +11,13 @@ const groups: Record<string, () => Promise<Row[]>> = {
   sanitizer: async () => (await import('./sanitizer.ts')).run(),
   throughput: async () => (await import('./throughput.ts')).run(),
   'sql-ceiling': async () => (await import('./sql-ceiling.ts')).run(),
+  batch: async () => (await import('./batch.ts')).run(),
   'audit-growth': async () => (await import('./audit-growth.ts')).run(),
+  'audit-query': async () => (await import('./audit-query.ts')).run(),
+  sweep: async () => (await import('./sweep.ts')).run(),
+  search: async () => (await import('./search.ts')).run(),
+  export: async () => (await import('./export.ts')).run(),
+  import: async () => (await import('./import.ts')).run(),
   limits: async () => (await import('./limits.ts')).run(),
   start: async () => (await import('./start.ts')).run(),
 }

@@ -10,25 +10,49 @@ import { tokenLookup } from './access/token-lookup.ts'
 import { accountsJobs } from './domains/accounts/jobs.ts'
 import { enqueueNotice } from './domains/accounts/notices.ts'
 import { accountsService, createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
+import { agentExporters } from './domains/agents/exporters.ts'
 import { agentsJobs } from './domains/agents/jobs.ts'
 import { agentOf, profileOf } from './domains/agents/rows.ts'
 import { noticeVersion } from './domains/agents/rules.ts'
 import { agentsService } from './domains/agents/service.ts'
+import { auditExporters } from './domains/audit/exporters.ts'
 import { auditJobs } from './domains/audit/jobs.ts'
 import { auditLog } from './domains/audit/log.ts'
 import { auditService } from './domains/audit/service.ts'
-import { recordDeletion } from './domains/erasure/deletion-log.ts'
+import { deletionRows, recordDeletion } from './domains/erasure/deletion-log.ts'
+import { erasedAmong } from './domains/erasure/erased-ids.ts'
+import { erasureExporters } from './domains/erasure/exporters.ts'
 import { erasureJobs } from './domains/erasure/jobs.ts'
 import { erasureService } from './domains/erasure/service.ts'
 import { createSigner } from './domains/erasure/signing.ts'
+import { exportExporters } from './domains/exports/exporters.ts'
+import { exportsService } from './domains/exports/service.ts'
+import { holdsService } from './domains/holds/service.ts'
 import { idempotencyHolder } from './domains/idempotency/holders.ts'
 import { idempotencyJobs } from './domains/idempotency/jobs.ts'
-import { idempotencyRecords } from './domains/idempotency/records.ts'
+import { idempotencyRecords, withdrawAnswers } from './domains/idempotency/records.ts'
+import { knowledgeExpiry } from './domains/knowledge/expiry.ts'
+import { isAttributed, knowledgeExporters } from './domains/knowledge/exporters.ts'
+import { isStored } from './domains/knowledge/held.ts'
 import { unitHolder } from './domains/knowledge/holders.ts'
+import { unitImporter } from './domains/knowledge/imports.ts'
 import { knowledgeJobs } from './domains/knowledge/jobs.ts'
+import { reputationService } from './domains/knowledge/reputation/service.ts'
+import { searchJobs } from './domains/knowledge/search/jobs.ts'
+import { searchService } from './domains/knowledge/search/service.ts'
+import { wordsHolder } from './domains/knowledge/search/words-held.ts'
 import { knowledgeService } from './domains/knowledge/service.ts'
+import { skillHolder } from './domains/knowledge/skills/holders.ts'
+import { skillImporter } from './domains/knowledge/skills/imports.ts'
+import { skillsService } from './domains/knowledge/skills/service.ts'
+import { sopsService } from './domains/knowledge/sops/service.ts'
+import { retentionJobs } from './domains/retention/jobs.ts'
+import type { RetentionStores } from './domains/retention/retention-manager.ts'
+import { retentionService } from './domains/retention/service.ts'
 import { settingsService } from './domains/settings/service.ts'
+import { tokenExporters } from './domains/tokens/exporters.ts'
 import { tokensJobs } from './domains/tokens/jobs.ts'
+import { tierLimits } from './domains/tokens/rules.ts'
 import { tokensService } from './domains/tokens/service.ts'
 import { type Env, publicUrl, readEnv } from './env.ts'
 import { createHandle } from './http/handle.ts'
@@ -119,19 +143,78 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     dropOrganisationIfEmpty,
   })
 
+  const retentionStores: RetentionStores = { db, clock, expiring, deletionRows, audit: log.auditWithin }
+  const retention = retentionService({
+    stores: retentionStores,
+    environment: {
+      network: env.KP_RETENTION_NETWORK_DAYS,
+      org: env.KP_RETENTION_ORG_DAYS,
+      private: env.KP_RETENTION_PRIVATE_DAYS,
+    },
+  })
+
   // A new domain is one line here: what it offers, what it does by the clock, what it answers for.
   const domains = {
     accounts: { offers: accounts, jobs: accountsJobs(db, mail, origin) },
-    agents: { offers: agents, jobs: agentsJobs({ dropOrganisationIfEmpty, recordDeletion }) },
-    tokens: { offers: tokens, jobs: tokensJobs({ purgeWindows: () => purgeExpiredWindows(db.pool, new Date()) }) },
+    agents: {
+      offers: agents,
+      jobs: agentsJobs({ dropOrganisationIfEmpty, recordDeletion }),
+      exporters: agentExporters(db),
+    },
+    tokens: {
+      offers: tokens,
+      jobs: tokensJobs({ purgeWindows: () => purgeExpiredWindows(db.pool, new Date()) }),
+      exporters: tokenExporters(db),
+    },
     settings: { offers: settings },
+    // Before knowledge: words are taken out while the rows that have them are there.
+    search: { offers: searchService(db), jobs: searchJobs(db), holders: [wordsHolder(db)] },
     knowledge: {
-      offers: knowledgeService({ db, erasures, strict: env.KP_SANITIZER_STRICT }),
+      offers: knowledgeService({
+        db,
+        erasures,
+        strict: env.KP_SANITIZER_STRICT,
+        withdrawAnswers,
+        networkKey: lazily(() => deriveKey(secret(), 'report networks')),
+      }),
       jobs: knowledgeJobs(db),
+      expiring: knowledgeExpiry(db),
+      exporters: knowledgeExporters(db),
       holders: [unitHolder(db)],
     },
-    audit: { offers: auditService(db), jobs: auditJobs(db, log) },
-    receipts: { offers: erasures.receipts, jobs: erasureJobs(erasures) },
+    skills: {
+      offers: skillsService({ db, erasures, strict: env.KP_SANITIZER_STRICT, withdrawAnswers }),
+      holders: [skillHolder(db)],
+    },
+    reputation: { offers: reputationService(db) },
+    sops: { offers: sopsService({ db, erasures, strict: env.KP_SANITIZER_STRICT }) },
+    audit: { offers: auditService(db), jobs: auditJobs(db, log), exporters: auditExporters(db) },
+    receipts: { offers: erasures.receipts, jobs: erasureJobs(erasures), exporters: erasureExporters(db) },
+    exports: {
+      offers: exportsService({
+        exporters,
+        quotaOf: async (id) => {
+          const agent = await profileOf(db)(id)
+          return agent ? tierLimits[agent.tier] : undefined
+        },
+        isAttributed: isAttributed(db),
+        importers: [
+          unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong }),
+          skillImporter({ strict: env.KP_SANITIZER_STRICT }),
+        ],
+        erasedOf: (ids) => erasedAmong(db.prisma, ids),
+      }),
+      exporters: exportExporters(db),
+    },
+    retention: { offers: retention, jobs: retentionJobs(retention) },
+    holds: {
+      offers: holdsService({
+        db,
+        strict: env.KP_SANITIZER_STRICT,
+        exists: async (tx, kind, id) =>
+          kind === 'agent' ? (await agentOf(tx, id)) !== null : await isStored(tx, kind, id),
+      }),
+    },
     queue: { offers: {}, jobs: queueJobs(db) },
     idempotency: { offers: {}, jobs: idempotencyJobs(db), holders: [idempotencyHolder(db)] },
   } satisfies Record<string, Domain>
@@ -182,6 +265,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     useCases,
     /** Stores by name, for code on the server. */
     stores: {
+      ...retentionStores,
       auditLog: {
         query: ({ agentId, action, from, to }: AuditQuestion) =>
           domains.audit.offers.query({ agent_id: agentId, action, from, to }, clock.now()),
@@ -226,6 +310,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
     },
     /** Writes what is gathered and lets go of every connection. */
     async close(): Promise<void> {
+      await retention.stop()
       await lookup.close()
       await log.drain()
       await ledger.close()

@@ -25,6 +25,12 @@ export interface Replay {
   receipts: string[]
 }
 
+/** What a restored backup brought back. */
+interface StoredAgain {
+  agent_id: string
+  was_public: boolean
+}
+
 const operatorId = 'operator'
 
 /** The admin who was first, with the organisation that tools of the operator belong to. */
@@ -126,26 +132,31 @@ export function operator(app: App) {
       const receipts: string[] = []
       let reinstated = 0
       for (const intent of committed) {
-        const { unit } = intent.scope
-        if (unit === undefined) continue
+        const { unit, skill } = intent.scope
+        const id = unit ?? skill
+        if (id === undefined) continue
         const at = new Date(intent.at)
         const again = await gate.transaction(async (tx) => {
-          const [row] = await tx.$queryRaw<{ agent_id: string; visibility: string }[]>`
-            SELECT agent_id, visibility::text FROM units WHERE id = ${unit} AND created_at <= ${at} FOR UPDATE`
+          const [row] =
+            unit !== undefined
+              ? await tx.$queryRaw<StoredAgain[]>`
+                  SELECT agent_id, was_public OR visibility = 'network' AS was_public FROM units WHERE id = ${id} AND created_at <= ${at} FOR UPDATE`
+              : await tx.$queryRaw<StoredAgain[]>`
+                  SELECT agent_id, was_public OR visibility = 'network' AS was_public FROM skills WHERE id = ${id} AND created_at <= ${at} FOR UPDATE`
           if (!row) return undefined
           const made = await erasures.begin(tx, {
-            scope: { unit },
-            deletedId: unit,
+            scope: unit !== undefined ? { unit: id } : { skill: id },
+            deletedId: id,
             formerOwner: row.agent_id,
             requestedBy: 'system:admin.replay',
             reason: 'replay',
-            wasPublic: row.visibility === 'network',
+            wasPublic: row.was_public || (intent.wasPublic ?? true),
             now: gate.clock.now(),
           })
           await audit(tx, 'replay', {
             action: 'delete',
-            resourceType: 'knowledge',
-            resourceId: unit,
+            resourceType: unit !== undefined ? 'knowledge' : 'skill',
+            resourceId: id,
             details: { receipt: made },
           })
           return made
@@ -156,7 +167,13 @@ export function operator(app: App) {
         }
         // The backup knew nothing of the erasure: its receipt must be found, and its id must not be free again.
         const isNew = await gate.transaction((tx) =>
-          erasures.reinstate(tx, { receiptId: intent.id, deletedId: unit, deletedAt: at, plan: intent.plan }),
+          erasures.reinstate(tx, {
+            receiptId: intent.id,
+            deletedId: id,
+            deletedAt: at,
+            plan: intent.plan,
+            wasPublic: intent.wasPublic,
+          }),
         )
         if (isNew) {
           await erasures.finish(intent.id)

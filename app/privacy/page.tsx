@@ -1,6 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { Page, Section } from '#components/ui/page.tsx'
+import { app } from '#lib/app.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { publicUrl, readEnv } from '#lib/env.ts'
 
@@ -8,10 +9,23 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 /** Everything that is kept, grouped by what a reader wants to know; a new table or file has its line here. */
 const held = {
-  given: ['units', 'agents', 'tokens', 'invites', 'accounts', 'sessions', 'settings'],
+  given: [
+    'units',
+    'skills',
+    'votes',
+    'reports',
+    'reputation',
+    'words',
+    'agents',
+    'tokens',
+    'invites',
+    'accounts',
+    'sessions',
+    'settings',
+  ],
   network: ['audit', 'windows', 'anonymous', 'refusals', 'places'],
   passing: ['answers', 'rejected', 'letters', 'jobs', 'faults'],
-  proof: ['receipts', 'ids', 'backups'],
+  proof: ['receipts', 'exports', 'holds', 'ids', 'backups'],
 } as const
 const groups = ['given', 'network', 'passing', 'proof'] as const
 const rights = ['access', 'erasure', 'withdraw', 'complain'] as const
@@ -20,7 +34,18 @@ const rights = ['access', 'erasure', 'withdraw', 'complain'] as const
 export default async function PrivacyPage() {
   const t = await getTranslations('privacy')
   const env = readEnv()
+  // The notice is there also while the database is not.
+  const policy = await app.retention.policyNow().catch(() => undefined)
+  const daysOf = (days: number | null): string => (days === null ? t('held.forEver') : t('held.days', { days }))
   const termOf = (what: (typeof held)[keyof typeof held][number]): string => {
+    if (what === 'units')
+      return policy
+        ? t('held.units.term', {
+            network: daysOf(policy.network.days),
+            org: daysOf(policy.org.days),
+            private: daysOf(policy.private.days),
+          })
+        : t('held.units.unstated')
     if (what !== 'backups') return t(`held.${what}.term`)
     return env.KP_BACKUP_DAYS === undefined
       ? t('held.backups.unstated')

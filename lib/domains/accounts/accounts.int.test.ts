@@ -65,7 +65,7 @@ beforeAll(async () => {
     clock,
     transaction: db.transaction,
     ...auditLog(db),
-    idempotency: { claim: async () => undefined, complete: async () => {} },
+    idempotency: { claim: async () => undefined, complete: async () => {}, release: async () => {} },
   }
   accounts = accountsService(db, { gate, tries, markKey: () => Buffer.from(secret) })
   sessions = createSessions({ db, clock, secret })

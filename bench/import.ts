@@ -1,0 +1,71 @@
+import { openAsBlob } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { registerAgent, startCluster } from './installation.ts'
+import type { Row } from './row.ts'
+import { withScope } from './scope.ts'
+import { growthOf, openFolder, secondsOf, startApi, UNITS, writeDocument } from './transfer.ts'
+
+const LEAST = 0.3
+
+/** Columns that a row is given; the rest is generated. */
+const columnsOf = `SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) AS names FROM pg_attribute
+  WHERE attrelid = 'units'::regclass AND attnum > 0 AND NOT attisdropped AND attgenerated = ''`
+
+const Answer = z.object({ data: z.object({ stored: z.number(), failed: z.number() }) })
+
+/**
+ * An export of another registry through HTTP, parser, sanitizer, tokeniser, audit log; beside it one COPY of the rows that it made, from a
+ * file, into the same table of another database, with the same indexes and triggers.
+ */
+export const run = (): Promise<Row[]> => withScope(measure)
+
+async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
+  const folder = await openFolder(scope)
+  const cluster = await startCluster(scope)
+  const [ours, theirs] = [await cluster.open('ours'), await cluster.open('theirs')]
+  const server = await startApi(scope, ours)
+  const agent = await registerAgent(server.url, ours)
+  const file = join(folder, 'document.json')
+  await writeDocument(file, UNITS)
+  const body = await openAsBlob(file, { type: 'application/json' })
+  const send = async () => {
+    const headers = { Authorization: `Bearer ${agent.token}`, 'Content-Type': 'application/json' }
+    const response = await fetch(`${server.url}/v1/import`, { method: 'POST', headers, body })
+    const { data } = Answer.parse(await response.json())
+    // Words drawn at random make a sentence now and then that the sanitizer refuses.
+    if (data.stored < 0.999 * UNITS) throw new Error(`${data.stored} of ${UNITS} were stored`)
+  }
+  let seconds = Number.NaN
+  const { growth } = await growthOf(server.pid, async () => {
+    seconds = await secondsOf(send)
+  })
+
+  const rows = join(folder, 'rows')
+  const names = await withConnection(ours.ownerUrl, async (owner) => {
+    const found = await owner.query<{ names: string }>(columnsOf)
+    const names = found.rows[0]?.names ?? ''
+    await owner.query(`COPY (SELECT ${names} FROM units WHERE original_author IS NOT NULL) TO '${rows}'`)
+    await owner.query(`COPY (SELECT * FROM organisations) TO '${rows}-organisations'`)
+    await owner.query(`COPY (SELECT * FROM agents) TO '${rows}-agents'`)
+    return names
+  })
+  const plain = await withConnection(theirs.ownerUrl, async (owner) => {
+    await owner.query(`COPY organisations FROM '${rows}-organisations'`)
+    await owner.query(`COPY agents FROM '${rows}-agents'`)
+    return secondsOf(() => owner.query(`COPY units (${names}) FROM '${rows}'`))
+  })
+  const ratio = plain / seconds
+  return [
+    {
+      name: `import of ${UNITS.toLocaleString('en')} units, JSON`,
+      value: UNITS / seconds,
+      unit: 'units/s',
+      ceiling: { name: 'COPY of the same rows from a file', value: UNITS / plain },
+      bar: `at least ${LEAST} ×`,
+      met: ratio >= LEAST,
+    },
+    { name: '… memory that the process grew by', value: growth, unit: 'MiB' },
+  ]
+}

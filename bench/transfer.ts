@@ -1,0 +1,64 @@
+import { createWriteStream, readFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { corpus } from './corpus.ts'
+import type { Installation } from './installation.ts'
+import { type Server, startServer } from './server.ts'
+
+export const UNITS = 100_000
+
+export const startApi = (scope: AsyncDisposableStack, { env }: Installation): Promise<Server> =>
+  startServer(scope, { command: () => ['bench/api.ts'], env, readyPath: '/ready' })
+
+/** A folder that PostgreSQL writes to as well, gone with the scope. */
+export async function openFolder(scope: AsyncDisposableStack): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'kp-transfer-'))
+  await chmod(folder, 0o777) // the cluster may run as a user of its own
+  scope.defer(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** A document of another registry as its export gives it: units of the corpus, of one author. */
+export async function writeDocument(file: string, count: number): Promise<void> {
+  const out = createWriteStream(file)
+  const write = async (text: string) => {
+    if (!out.write(text)) await new Promise<void>((drained) => out.once('drain', drained))
+  }
+  await write('{"agent_id":"their-agent","schema_version":"v1","knowledge_units":[')
+  let separator = '\n'
+  for (const { id, document, quality, createdAt } of corpus(count)) {
+    const unit = { ...document, metadata: { ...document.metadata, agent_id: 'their-agent' } }
+    const { visibility } = document.metadata
+    const [created_at, updated_at] = [createdAt.toISOString(), createdAt.toISOString()]
+    await write(separator + JSON.stringify({ id, unit, visibility, quality_score: quality, created_at, updated_at }))
+    separator = ',\n'
+  }
+  await write(`],"total_units":${count}}\n`)
+  out.end()
+  await finished(out)
+}
+
+const residentOf = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? Number.NaN) / 1024
+
+/** What a process occupies at most while the work goes on beyond what it occupied before, in MiB; looked at 50 times a second. */
+export async function growthOf<T>(pid: number, work: () => Promise<T>): Promise<{ result: T; growth: number }> {
+  const before = residentOf(pid)
+  let most = before
+  const timer = setInterval(() => {
+    most = Math.max(most, residentOf(pid))
+  }, 20)
+  try {
+    return { result: await work(), growth: Math.max(most, residentOf(pid)) - before }
+  } finally {
+    clearInterval(timer)
+  }
+}
+
+export const secondsOf = async (work: () => Promise<unknown>): Promise<number> => {
+  const started = performance.now()
+  await work()
+  return (performance.now() - started) / 1000
+}
