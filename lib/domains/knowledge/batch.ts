@@ -73,7 +73,7 @@ interface Item {
 /** So many are judged while those before them are stored. */
 const partSize = 25
 /** So many are judged before others get their turn. */
-const turn = 5
+const turn = 2
 
 /** In the order of the ids that they bring, so that two batches with the same ids wait for each other and never in a circle. */
 function partsOf(items: readonly unknown[]): Item[][] {

@@ -88,7 +88,7 @@ export async function planContribution(
         organisationId,
         unit.attributedTo,
         unit.visibility,
-        JSON.stringify(unit.document),
+        unit.json,
         unit.quality,
         now,
         new Date(now.getTime() - rejectionWindow),

@@ -15,6 +15,8 @@ export interface PreparedUnit {
   visibility: Unit['metadata']['visibility']
   domain: string
   document: Unit
+  /** The document as JSON text, as the database takes it. */
+  json: string
   /** The registry's own, 0–1. */
   quality: number
   /** A `tsvector` in its text form. */
@@ -43,6 +45,7 @@ export function prepareUnit(sent: Unit, { author, strict }: { author: string; st
     visibility: unit.metadata.visibility,
     domain: unit.metadata.task_domain,
     document,
+    json: JSON.stringify(document),
     quality: qualityOf(unit),
     search: searchVector(textsOf(document)),
     warnings: [

@@ -22,25 +22,60 @@ export interface Storage {
   erased: Set<string>
 }
 
+/** What stands in one row of {@link insertUnits}, with its type. */
+const columns = [
+  ['id', 'text'],
+  ['type', 'unit_type'],
+  ['attributed', 'text'],
+  ['original', 'text'],
+  ['visibility', 'visibility'],
+  ['domain', 'text'],
+  ['document', 'jsonb'],
+  ['quality', 'float8'],
+  ['search', 'tsvector'],
+] as const
+const valuesOf = (unit: StorableUnit): unknown[] => [
+  unit.id,
+  unit.type,
+  unit.attributedTo,
+  unit.originalAuthor ?? null,
+  unit.visibility,
+  unit.domain,
+  unit.json,
+  unit.quality,
+  unit.search,
+]
+/** $1 author, $2 organisation, $3 the present, $4 since when refusals count, $5 how many put into quarantine, $6 the ids; then the rows. */
+const common = 6
+
 /**
- * One statement for all of them, an SOP's first wording beside its unit. An id that is in use or was erased is left out and reported.
- * Rows come in the order of their ids, so that of two requests with the same ids one waits for the other.
+ * One statement for so many units, an SOP's first wording beside its unit. An id that is in use or was erased is left out and reported.
+ * Rows come in the order of their ids, so that of two requests with the same ids one waits for the other. Values are parameters each:
+ * the database would take a document apart twice that came within a larger one.
  */
-const insertUnits = `WITH sent AS MATERIALIZED (
-  SELECT * FROM json_to_recordset($1::json) AS s(id text, type unit_type, author text, attributed text, original text,
-    visibility visibility, domain text, document jsonb, quality float8, search text)),
+const insertUnits = (count: number): string => {
+  const row = (n: number): string =>
+    `(${columns.map(([, type], at) => `$${common + n * columns.length + at + 1}${n === 0 ? `::${type}` : ''}`).join(', ')})`
+  return `WITH sent (${columns.map(([name]) => name).join(', ')}) AS MATERIALIZED (VALUES ${Array.from({ length: count }, (_, n) => row(n)).join(', ')}),
 gone AS MATERIALIZED (SELECT id FROM erased_ids WHERE id = ANY($6::text[])),
 stored AS (
   INSERT INTO units (id, type, agent_id, organisation_id, attributed_to, original_author, visibility, domain, document, quality_score, search, quarantined_at, created_at, updated_at)
-  SELECT s.id, s.type, s.author, $2, s.attributed, s.original, s.visibility, s.domain, s.document, s.quality, s.search::tsvector,
-    CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = $7 AND c.at > $4::timestamptz) >= $5::int THEN $3::timestamptz END,
+  SELECT s.id, s.type, $1, $2, s.attributed, s.original, s.visibility, s.domain, s.document, s.quality, s.search,
+    CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = $1 AND c.at > $4::timestamptz) >= $5::int THEN $3::timestamptz END,
     $3::timestamptz, $3::timestamptz
   FROM sent s WHERE s.id NOT IN (SELECT id FROM gone)
   ON CONFLICT (id) DO NOTHING RETURNING id, quarantined_at IS NOT NULL AS quarantined),
 wordings AS (
   INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
-  SELECT s.id, 1, s.document, s.author, $3::timestamptz FROM sent s JOIN stored USING (id) WHERE s.type = 'ExpertSOP')
+  SELECT s.id, 1, s.document, $1, $3::timestamptz FROM sent s JOIN stored USING (id) WHERE s.type = 'ExpertSOP')
 SELECT id, true AS stored, quarantined, false AS erased FROM stored UNION ALL SELECT id, false, false, true FROM gone`
+}
+const statements = new Map<number, string>()
+const statementFor = (count: number): string => {
+  const text = statements.get(count) ?? insertUnits(count)
+  statements.set(count, text)
+  return text
+}
 
 interface Fate {
   id: string
@@ -65,24 +100,10 @@ export async function storeUnits(
   const [first] = ordered
   if (!first) return { stored: new Set(), quarantined: new Set(), inUse: new Set(), erased: new Set() }
   const ids = ordered.map(({ id }) => id)
-  const sent = JSON.stringify(
-    ordered.map((unit) => ({
-      id: unit.id,
-      type: unit.type,
-      author: unit.author,
-      attributed: unit.attributedTo,
-      original: unit.originalAuthor ?? null,
-      visibility: unit.visibility,
-      domain: unit.domain,
-      document: unit.document,
-      quality: unit.quality,
-      search: unit.search,
-    })),
-  )
   const since = new Date(now.getTime() - rejectionWindow)
-  const values = [sent, organisationId, now, since, rejectionsToQuarantine, ids, first.author]
-  const insert = () => queryWithin<Fate>(tx, 'store-units', insertUnits, values)
-  await tx.$executeRawUnsafe('SAVEPOINT storing')
+  const values = [first.author, organisationId, now, since, rejectionsToQuarantine, ids, ...ordered.flatMap(valuesOf)]
+  const insert = () => queryWithin<Fate>(tx, `store-${ids.length}-units`, statementFor(ids.length), values)
+  await queryWithin(tx, 'storing', 'SAVEPOINT storing', [])
   const fates = await insert().catch(async (error: unknown) => {
     // An erasure committed while the statement waited for one of its ids: the second look sees it.
     if (!hasCode(error, 'KP410')) throw error

@@ -444,7 +444,7 @@ describe('bad input', () => {
     ['wildcards', '*** ??? %%% ___'],
     ['quotes', '"\'"\'`"""'],
     ['signs of a query language', '& | ! ( ) <-> :* \\'],
-    ['a thousand words', 'word '.repeat(1_000)],
+    ['ten thousand words', 'word '.repeat(10_000)],
     ['emoji', '🦊🦊'],
   ])('a search of %s is a 422 that says so', async (_what, q) => {
     const answer = await list({ q })
@@ -538,8 +538,7 @@ describe('the table of words', () => {
       headers: { Prefer: 'return=representation' },
     })
     const words = erased.json.stores.find(({ holder }: { holder: string }) => holder === 'knowledge.words')
-    expect(words).toMatchObject({ found: 1, residue: 0 })
-    expect(words.deleted).toBeGreaterThan(0)
+    expect(words).toMatchObject({ found: 1, deleted: 1, residue: 0 })
     const [row] = await test.db.query<{ plan: unknown }>(undefined, 'SELECT plan FROM erasures WHERE deleted_id = $1', [
       id,
     ])

@@ -32,7 +32,7 @@ const idsOf = async (scope: Scope, tx: Transaction): Promise<string[]> => {
 const mostRemembered = 200
 
 /**
- * Answers for the table of words. A plan goes into ledgers, so it names scopes, never words: those that were taken out stay in this
+ * Answers for the table of words: an item is the list of one scope, and erasing clears it of the words that go. A plan goes into ledgers, so it names scopes, never words: those that were taken out stay in this
  * process's memory until they have been looked for. A process that has not taken them out looks through the whole scope instead.
  */
 export function wordsHolder(db: Database): DataHolder {
@@ -42,7 +42,7 @@ export function wordsHolder(db: Database): DataHolder {
   return {
     name: 'knowledge.words',
     store: 'postgresql',
-    what: 'words by which a typing error in a search is corrected',
+    what: 'lists of words by which typing errors in a search are corrected, cleared of its words',
     tables: ['search_words', 'search_news'],
     async plan(scope, tx) {
       const ids = await idsOf(scope, tx)
@@ -57,18 +57,18 @@ export function wordsHolder(db: Database): DataHolder {
       if (gone.length > 0) {
         if (remembered.size >= mostRemembered) remembered.clear()
         remembered.set(keyOf(scope), gone)
-        return gone.length
+        return plan.length
       }
       // The rows may be gone already: then what they left is found by what no row has.
       const rows = await tx.$queryRaw<unknown[]>`
         SELECT 1 FROM units WHERE id = ANY(${ids}::text[]) UNION ALL SELECT 1 FROM skills WHERE id = ANY(${ids}::text[]) LIMIT 1`
-      return rows.length > 0
-        ? 0
-        : tx.$executeRawUnsafe(
-            `DELETE FROM search_words w USING (${withoutRow}) AS o WHERE w.scope = o.scope AND w.word = o.word`,
-            [...plan],
-            null,
-          )
+      if (rows.length === 0)
+        await tx.$executeRawUnsafe(
+          `DELETE FROM search_words w USING (${withoutRow}) AS o WHERE w.scope = o.scope AND w.word = o.word`,
+          [...plan],
+          null,
+        )
+      return plan.length
     },
     /** By the index of words, word by word; erase went by the words of the rows themselves. */
     async residue(scope, plan) {

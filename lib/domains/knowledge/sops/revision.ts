@@ -4,8 +4,8 @@ import type { Input } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { prepareUnit } from '../preparation.ts'
-import { recordingRejection } from '../rejections.ts'
-import { qualityOf, rejectionsToQuarantine, rejectionWindow, scoreOf } from '../rules.ts'
+import { isUnderReview, recordingRejection } from '../rejections.ts'
+import { qualityOf, scoreOf } from '../rules.ts'
 import { passes } from '../visibility.ts'
 import type { reviseSop } from './contract.ts'
 import { type Sop, type SopRow, storedSop } from './rows.ts'
@@ -70,11 +70,8 @@ export async function revise(
     return { ...done, row: await storedSop(tx, id), changed: false, heldNow: false }
 
   const votes = { for: locked.votes_for, against: locked.votes_against }
-  const refused = await tx.contentRejection.count({
-    where: { agentId: actor.id, at: { gt: new Date(now.getTime() - rejectionWindow) } },
-  })
-  const held = locked.quarantined_at ?? (refused >= rejectionsToQuarantine ? now : null)
-  const document = JSON.stringify(unit.document)
+  const held = locked.quarantined_at ?? ((await isUnderReview(tx, { author, actorId: actor.id }, now)) ? now : null)
+  const document = unit.json
   await tx.$executeRaw`
     UPDATE units SET document = ${document}::jsonb, attributed_to = ${unit.attributedTo}, visibility = ${unit.visibility}::visibility,
       domain = ${unit.domain}, search = ${unit.search}::tsvector, novelty = NULL,
