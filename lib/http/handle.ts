@@ -28,8 +28,8 @@ const defaultBodyLimit = 64 * 1024
 const requestIdForm = /^[\w.:-]{1,128}$/
 const keyForm = /^[\x20-\x7e]{1,255}$/
 
-/** A batch may be as large as so many units, within what one request may ask of the memory. */
-const largestBatch = 64 * 1024 * 1024
+/** A batch may be as large as so many units, within what one transaction can do in its time. */
+const largestBatch = 8 * 1024 * 1024
 
 function bodyBounds({ bodyLimit = defaultBodyLimit }: OperationShape, { actor: { quota } }: Caller): BodyBounds {
   if (bodyLimit === 'unit') return { bytes: quota.unitBytes }
@@ -136,6 +136,14 @@ function present(
   return { status: made.status, headers, body: text }
 }
 
+/** What every answer carries, whoever gives it. */
+export const plainHeaders = (requestId: string): Record<string, string> => ({
+  'KP-Schema-Version': 'v1',
+  'X-Request-Id': requestId,
+  'Cache-Control': 'no-store',
+  'X-Content-Type-Options': 'nosniff',
+})
+
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
 export function createHandle({ access, gate, metrics, origin, hashKey }: HandlerParts): Handle {
   const answer: Handle = async (useCase, request, via) => {
@@ -143,10 +151,7 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
     const sent = request.headers.get('x-request-id')
     const requestId = sent !== null && requestIdForm.test(sent) ? sent : `req_${randomUUID()}`
     const common: Record<string, string> = {
-      'KP-Schema-Version': 'v1',
-      'X-Request-Id': requestId,
-      'Cache-Control': 'no-store',
-      'X-Content-Type-Options': 'nosniff',
+      ...plainHeaders(requestId),
       ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
     }
     try {

@@ -72,8 +72,8 @@ interface Item {
 
 /** So many are judged while those before them are stored. */
 const partSize = 25
-/** So many are judged before others get their turn. */
-const turn = 2
+/** So many bytes of text are judged before others get their turn. */
+const turn = 32 * 1024
 
 /** In the order of the ids that they bring, so that two batches with the same ids wait for each other and never in a circle. */
 function partsOf(items: readonly unknown[]): Item[][] {
@@ -90,8 +90,12 @@ const idOf = (item: unknown): string =>
 /** Judges some items. Of an id that comes twice, the first is taken; `places` remembers who came with what. */
 async function judge(items: readonly Item[], bounds: Bounds, places: Map<string, number>): Promise<Judged> {
   const judged: Judged = { units: [], refusals: [], stages: [] }
-  for (const [at, { index, item, id }] of items.entries()) {
-    if (at % turn === 0) await setImmediate()
+  let judgedBytes = turn
+  for (const { index, item, id } of items) {
+    if (judgedBytes >= turn) {
+      judgedBytes = 0
+      await setImmediate()
+    }
     try {
       const first = id === '' ? undefined : places.get(id)
       if (first !== undefined)
@@ -100,6 +104,7 @@ async function judge(items: readonly Item[], bounds: Bounds, places: Map<string,
           issues: [{ path: ['id'], message: 'comes twice' }],
         })
       const unit = prepared(item, bounds)
+      judgedBytes += unit.json.length
       places.set(unit.id, index)
       judged.units.push({ ...unit, index })
     } catch (error) {

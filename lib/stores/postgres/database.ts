@@ -38,22 +38,48 @@ export function isDatabaseDown(error: unknown): boolean {
   return false
 }
 
-/** What the error means to whoever asked: `unavailable` when the database went away, else itself. */
+/** deadlock_detected, serialization_failure, lock_not_available; as PostgreSQL and as Prisma call them. */
+const givenUp = new Set(['40P01', '40001', '55P03', 'P2034', 'TransactionWriteConflict'])
+
+/** Whether the database gave the transaction up for another's sake: nothing of it was kept, and it may be tried again. */
+export function isGivenUp(error: unknown, depth = 0): boolean {
+  if (typeof error !== 'object' || error === null || depth > 5) return false
+  const { code, originalCode, kind, cause, meta } = error as Record<string, unknown>
+  if ([code, originalCode, kind].some((name) => givenUp.has(String(name)))) return true
+  const wrapped = typeof meta === 'object' && meta !== null && 'driverAdapterError' in meta && meta.driverAdapterError
+  return isGivenUp(cause, depth + 1) || isGivenUp(wrapped, depth + 1)
+}
+
+/** What the error means to whoever asked: `unavailable` when the database went away or gave it up, else itself. */
 export const asProblem = (error: unknown): unknown =>
-  isDatabaseDown(error)
+  isGivenUp(error)
     ? new Problem('unavailable', {
-        detail:
-          'The database does not answer. Whether this was carried out is not known: look before you repeat it, or repeat it with the same Idempotency-Key.',
-        headers: { 'Retry-After': '5' },
+        detail: 'Others were changing the same; nothing of this was kept. Send it again.',
+        headers: { 'Retry-After': '1' },
         cause: error,
       })
-    : error
+    : isDatabaseDown(error)
+      ? new Problem('unavailable', {
+          detail:
+            'The database does not answer. Whether this was carried out is not known: look before you repeat it, or repeat it with the same Idempotency-Key.',
+          headers: { 'Retry-After': '5' },
+          cause: error,
+        })
+      : error
 
-const connections = new WeakMap<Transaction, pg.PoolClient>()
+/** The connection that a transaction has; it is another's as soon as the pool has it back, also while its transaction's code still runs. */
+interface Loan {
+  connection: pg.PoolClient
+  isOver: boolean
+}
+/** Of a transaction that is given up for another's sake. */
+const mostTries = 3
+const loans = new WeakMap<Transaction, Loan>()
 
 /**
  * One statement of an open transaction, on its connection and past Prisma, which spends more on a parameter of megabytes than the
- * database does. Prepared once per connection under its name. Never beside another statement of the same transaction.
+ * database does. Prepared once per connection under its name. Never beside another statement of the same transaction. Throws
+ * `unavailable` when the transaction took too long and was rolled back.
  */
 export async function queryWithin<R extends pg.QueryResultRow>(
   tx: Transaction,
@@ -61,9 +87,14 @@ export async function queryWithin<R extends pg.QueryResultRow>(
   text: string,
   values: readonly unknown[],
 ): Promise<R[]> {
-  const connection = connections.get(tx)
-  if (!connection) throw new Error(`"${name}" was asked for outside a transaction of ours`)
-  return (await connection.query({ name, text, values: [...values] })).rows
+  const loan = loans.get(tx)
+  if (!loan) throw new Error(`"${name}" was asked for outside a transaction of ours`)
+  if (loan.isOver)
+    throw new Problem('unavailable', {
+      detail: 'It took too long, so nothing of it was kept. Send less at once, or send it again later.',
+      headers: { 'Retry-After': '5' },
+    })
+  return (await loan.connection.query({ name, text, values: [...values] })).rows
 }
 
 /** Our tables through two hands on one pool: Prisma, and plain SQL where a round trip counts. */
@@ -72,6 +103,7 @@ export interface Database {
   pool: pg.Pool
   /** One statement; with a name it is prepared once per connection. Throws `unavailable` when the database is down. */
   query<R extends pg.QueryResultRow>(name: string | undefined, text: string, values?: readonly unknown[]): Promise<R[]>
+  /** One that the database gives up for another's sake is run again, so `run` keeps nothing of a former try. */
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -79,6 +111,8 @@ export interface Database {
 export interface DatabaseOptions {
   /** Connections of this process at most. */
   max?: number
+  /** How long a transaction may take before it is rolled back, in milliseconds. */
+  longest?: number
   /**
    * Throws where code inside a transaction asks for a second connection: as many such requests as there are connections would wait for
    * each other. For development and tests.
@@ -87,7 +121,10 @@ export interface DatabaseOptions {
 }
 
 /** Opens nothing until the first query. */
-export function openDatabase(url: string, { max = 10, isGuarded = false }: DatabaseOptions = {}): Database {
+export function openDatabase(
+  url: string,
+  { max = 10, longest = 15_000, isGuarded = false }: DatabaseOptions = {},
+): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max,
@@ -103,12 +140,20 @@ export function openDatabase(url: string, { max = 10, isGuarded = false }: Datab
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const inTransaction = new AsyncLocalStorage<boolean>()
-  const opening = new AsyncLocalStorage<{ connection?: pg.PoolClient }>()
+  const opening = new AsyncLocalStorage<{ loan?: Loan }>()
   // Prisma takes a transaction's connection from here, where it is noted for those who need it themselves.
   const lend = async (): Promise<pg.PoolClient> => {
     const connection = await pool.connect()
     const asked = opening.getStore()
-    if (asked) asked.connection ??= connection
+    if (asked && !asked.loan) {
+      const loan = { connection, isOver: false }
+      asked.loan = loan
+      const { release } = connection
+      connection.release = (...how) => {
+        loan.isOver = true
+        release.apply(connection, how)
+      }
+    }
     return connection
   }
   const lender = new Proxy(pool, {
@@ -120,7 +165,7 @@ export function openDatabase(url: string, { max = 10, isGuarded = false }: Datab
   })
   const prisma = new PrismaClient({
     adapter: new PrismaPg(lender),
-    transactionOptions: { maxWait: 5_000, timeout: 15_000 },
+    transactionOptions: { maxWait: 5_000, timeout: longest },
   })
 
   return {
@@ -136,16 +181,18 @@ export function openDatabase(url: string, { max = 10, isGuarded = false }: Datab
       }
     },
     async transaction(run) {
-      try {
-        const asked: { connection?: pg.PoolClient } = {}
-        return await opening.run(asked, () =>
-          prisma.$transaction((tx) => {
-            if (asked.connection) connections.set(tx, asked.connection)
-            return isGuarded ? inTransaction.run(true, () => run(tx)) : run(tx)
-          }),
-        )
-      } catch (error) {
-        throw asProblem(error)
+      for (let tries = 1; ; tries++) {
+        const asked: { loan?: Loan } = {}
+        try {
+          return await opening.run(asked, () =>
+            prisma.$transaction((tx) => {
+              if (asked.loan) loans.set(tx, asked.loan)
+              return isGuarded ? inTransaction.run(true, () => run(tx)) : run(tx)
+            }),
+          )
+        } catch (error) {
+          if (tries === mostTries || !isGivenUp(error)) throw asProblem(error)
+        }
       }
     },
     async close() {

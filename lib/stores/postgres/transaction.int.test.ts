@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { type Database, openDatabase, queryWithin } from './database.ts'
@@ -40,6 +41,42 @@ describe('a statement on the connection of a transaction', () => {
       ),
     )
     for (const [prisma, own] of pairs) expect(own).toBe(prisma)
+  })
+
+  it('is refused once the transaction was rolled back for the time it took, also while another has its connection', async () => {
+    const hurried = openDatabase(database.appUrl, { max: 1, longest: 200 })
+    try {
+      let other: Promise<unknown> = Promise.resolve()
+      const late = hurried.transaction(async (tx) => {
+        await delay(400)
+        other = hurried.transaction((next) => next.$queryRaw`SELECT pg_sleep(0.1)::text`)
+        await expect(queryWithin(tx, 'late', 'CREATE TABLE stray (id int)', [])).rejects.toThrow('took too long')
+      })
+      await expect(late).rejects.toThrow()
+      await other
+      expect((await hurried.pool.query("SELECT to_regclass('stray') AS name")).rows).toEqual([{ name: null }])
+    } finally {
+      await hurried.close()
+    }
+  })
+
+  it('is run again when the database gives its transaction up for another', async () => {
+    await db.query(
+      undefined,
+      "INSERT INTO settings (name, value, updated_at, updated_by) SELECT 'n' || n, '0', now(), 'test' FROM generate_series(1, 2) AS n",
+    )
+    const raise = (names: readonly string[]) =>
+      db.transaction(async (tx) => {
+        for (const name of names) {
+          await tx.$executeRaw`UPDATE settings SET value = to_jsonb((value #>> '{}')::int + 1) WHERE name = ${name}`
+          await tx.$queryRaw`SELECT pg_sleep(0.1)::text`
+        }
+      })
+    await Promise.all([raise(['n1', 'n2']), raise(['n2', 'n1'])])
+    expect(await db.query(undefined, "SELECT value FROM settings WHERE name IN ('n1', 'n2')")).toEqual([
+      { value: 2 },
+      { value: 2 },
+    ])
   })
 
   it('is refused outside one', async () => {
