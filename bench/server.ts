@@ -4,6 +4,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { nodeFlags } from '#bin/children.ts'
 import { buildChanged } from '../bin/build.ts'
 import type { Target } from './load.ts'
 
@@ -69,7 +70,7 @@ export async function startServer(scope: AsyncDisposableStack, options: ServerOp
 
 /** Ours as in production: the front answers the API, in the process that also holds Next. */
 export const startFront = (scope: AsyncDisposableStack, env: Record<string, string>): Promise<Server> =>
-  startServer(scope, { command: () => ['bin/server.ts'], env, readyPath: '/ready' })
+  startServer(scope, { command: () => [...nodeFlags, 'bin/server.ts'], env, readyPath: '/ready' })
 
 const next = 'node_modules/next/dist/bin/next'
 

@@ -3,6 +3,7 @@ import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
+import { nodeFlags } from '#bin/children.ts'
 import { corpus } from './corpus.ts'
 import type { Installation } from './installation.ts'
 import { type Server, startServer } from './server.ts'
@@ -10,7 +11,7 @@ import { type Server, startServer } from './server.ts'
 export const UNITS = 100_000
 
 export const startApi = (scope: AsyncDisposableStack, { env }: Installation): Promise<Server> =>
-  startServer(scope, { command: () => ['bench/api.ts'], env, readyPath: '/ready' })
+  startServer(scope, { command: () => [...nodeFlags, 'bench/api.ts'], env, readyPath: '/ready' })
 
 /** A folder that PostgreSQL writes to as well, gone with the scope. */
 export async function openFolder(scope: AsyncDisposableStack): Promise<string> {
