@@ -190,9 +190,8 @@ export async function seedCorpus(owner: ClientBase, count: number, options: Corp
 export async function countWords(owner: ClientBase): Promise<void> {
   await owner.query('DELETE FROM search_news; DELETE FROM search_words')
   await owner.query(
-    `INSERT INTO search_words (scope, word, units) SELECT s.scope, t.word, t.ndoc
-     FROM (SELECT scope, count(*) AS n FROM units GROUP BY scope) AS s
-       CROSS JOIN LATERAL ts_stat(format('SELECT search FROM units WHERE scope = %L', s.scope)) AS t
-     UNION ALL SELECT scope, '', count(*) FROM units GROUP BY scope`,
+    `INSERT INTO search_words (scope, word, units, bearer)
+     SELECT scope, word, count(*), min(id) FROM units CROSS JOIN LATERAL kept_words(search) AS k(word) GROUP BY scope, word
+     UNION ALL SELECT scope, '', count(*), NULL FROM units GROUP BY scope`,
   )
 }

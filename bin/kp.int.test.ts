@@ -199,6 +199,7 @@ describe('from contribution to receipt', () => {
     const receipt = join(workplace, 'receipt.json')
     const unasked = await kp(['delete', id])
     expect(unasked.status).toBe(2)
+    expect(unasked.err).toContain('kp export me --output')
     expect((await kp(['get', id])).status).toBe(0)
     const deleted = await kp(['delete', id, '--yes', '--output', receipt])
     expect(deleted, deleted.err).toMatchObject({ status: 0 })
@@ -404,6 +405,13 @@ describe('errors', () => {
 })
 
 describe('on the installation’s own machine', () => {
+  test('start says what it does, and starts nothing for it', async () => {
+    const ran = await kp(['start', '--help'])
+    expect(ran).toMatchObject({ status: 0, err: '' })
+    expect(ran.out).toContain('as npm start does')
+    expect((await kp(['--help'])).out).toMatch(/own machine:\n {2}start /)
+  })
+
   const own = () => ({
     env: {
       DATABASE_URL: app.app.env.DATABASE_URL ?? '',

@@ -21,8 +21,9 @@ if (runtime === undefined) {
   process.exit(2)
 }
 const child = spawn(runtime, [program, ...process.argv.slice(2)], { stdio: 'inherit' })
-// Ctrl-C reaches the child too; it decides what to do with it.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal))
+// Ctrl-C and the terminal's end reach the child by themselves, and twice would be once too often; it decides what to do.
+for (const signal of ['SIGINT', 'SIGHUP']) process.on(signal, () => {})
+process.on('SIGTERM', () => child.kill('SIGTERM'))
 child.once('error', (error) => {
   console.error(`kp could not be started: ${error.message}`)
   process.exit(1)

@@ -1,10 +1,9 @@
 import './runtime.ts'
 import cluster from 'node:cluster'
-import { createServer } from 'node:http'
 import next from 'next'
 import { publicUrl, readEnv } from '#lib/env.ts'
 import { createFront } from '#lib/http/front.ts'
-import { logFault } from '#lib/kernel/fault-log.ts'
+import { createListener } from '#lib/http/listener.ts'
 import { supervised } from './supervised.ts'
 
 const env = readEnv()
@@ -17,17 +16,7 @@ async function serve(): Promise<void> {
   await pages.prepare()
   const handlePage = pages.getRequestHandler()
   const front = createFront(app, (request, response) => handlePage(request, response))
-  const server = createServer(
-    // The front bounds bodies itself: an import that moves may take longer than any one time for all.
-    { keepAliveTimeout: 65_000, headersTimeout: 20_000, requestTimeout: 0 },
-    (request, response) => {
-      front(request, response).catch((error: unknown) => {
-        logFault(error, { operationId: 'front' })
-        if (!response.headersSent) response.writeHead(500)
-        response.end()
-      })
-    },
-  )
+  const server = createListener(front)
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(env.PORT, env.HOST, listening))
   supervised(async () => {
     const closed = new Promise((done) => server.close(done))

@@ -1,21 +1,32 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { expect, test } from 'vitest'
+import { constants, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { takeOwnerLock } from '#lib/stores/postgres/owner-lock.ts'
+
+const supervisor = [join(import.meta.dirname, 'start.ts')]
+const kpStart = [join(import.meta.dirname, 'kp.ts'), 'start']
 
 /** What a start says that is refused before it builds or opens anything. */
-async function refusedStart(env: Record<string, string>) {
+async function refusedStart(env: Record<string, string>, command = supervisor, cwd = process.cwd()) {
   const settings = { ...process.env, KP_DATA_DIR: `${tmpdir()}/kp-never-made`, ...env }
-  const child = spawn(process.execPath, ['bin/start.ts'], { env: settings, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
+  const child = spawn(process.execPath, command, { cwd, env: settings, stdio: ['ignore', 'pipe', 'pipe'] })
+  return said(child)
+}
+
+async function said(child: ChildProcessByStdio<null, Readable, Readable>) {
+  let text = ''
   for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      said += text
+    stream.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece
     })
   }
   const [status] = await once(child, 'close')
-  return { status, lines: said.trim().split('\n') }
+  return { status, lines: text.trim().split('\n') }
 }
 
 test('a bad variable is named in one line', async () => {
@@ -35,8 +46,57 @@ test('a port in use is named in one line, with the command that avoids it', asyn
   expect(lines).toEqual([expect.stringMatching(new RegExp(`^Port ${port} .* in use.*PORT=${port + 1} npm start$`))])
 })
 
+test('a second start beside a first one names the first, before it complains about the port', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'kp-second-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  chmodSync(folder, 0o755) // where the database's own user may not enter, its files would be elsewhere
+  for (const name of ['pgdata', 'run']) mkdirSync(join(folder, name))
+  writeFileSync(join(folder, 'pgdata/PG_VERSION'), '18\n')
+  const lock = await takeOwnerLock(join(folder, 'run'))
+  const other = createServer().listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  onTestFinished(() => void other.close())
+  const address = other.address()
+  const PORT = String(typeof address === 'object' ? address?.port : 0)
+  const { status, lines } = await refusedStart({ PORT, HOST: '127.0.0.1', KP_DATA_DIR: folder, DATABASE_URL: '' })
+  await lock.release()
+  expect(status).toBe(1)
+  expect(lines).toEqual([expect.stringMatching(`^KnowledgePulse is already running here \\(process ${process.pid}\\)`)])
+})
+
 test('an address that is not this machine’s is named in one line', async () => {
   const { status, lines } = await refusedStart({ HOST: '192.0.2.1', PORT: '3000' }) // TEST-NET-1 (RFC 5737)
   expect(status).toBe(1)
   expect(lines).toEqual([expect.stringContaining('HOST: 192.0.2.1')])
+})
+
+describe('kp start', () => {
+  test('is that start, from whatever folder: what it refuses, what it says, and its exit code', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'kp-elsewhere-'))
+    onTestFinished(() => rmSync(folder, { recursive: true }))
+    const { status, lines } = await refusedStart({ HOST: '192.0.2.1', PORT: '3000' }, kpStart, folder)
+    expect(status).toBe(1)
+    expect(lines).toEqual([expect.stringContaining('HOST: 192.0.2.1')])
+  })
+
+  // Whether a process listens to a signal can be seen under Linux alone.
+  test.runIf(process.platform === 'linux')('stops in order on SIGTERM', async () => {
+    const other = createServer().listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    onTestFinished(() => void other.close())
+    const address = other.address()
+    const PORT = String(typeof address === 'object' ? address?.port : 0)
+    // While it waits for its port, nothing has been built or opened yet.
+    const env = { ...process.env, KP_DATA_DIR: `${tmpdir()}/kp-never-made`, HOST: '127.0.0.1', PORT }
+    const child = spawn(process.execPath, kpStart, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+    const told = said(child)
+    // Node itself listens to SIGTERM from its start; to SIGHUP the supervisor does, last of all.
+    const listens = () => {
+      const caught = /^SigCgt:\s*([\da-f]+)$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? '0'
+      return (BigInt(`0x${caught}`) & (1n << BigInt(constants.signals.SIGHUP - 1))) !== 0n
+    }
+    await expect.poll(listens, { timeout: 20_000, interval: 20 }).toBe(true)
+    child.kill('SIGTERM')
+    expect(await told).toEqual({ status: 0, lines: ['Stopping …'] })
+  })
 })

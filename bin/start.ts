@@ -2,7 +2,7 @@ import './runtime.ts'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { BadVariable, type Env, publicUrl, readEnv } from '#lib/env.ts'
-import { startEmbedded } from '#lib/stores/postgres/embedded.ts'
+import { findEmbedded, startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault, errorCode } from '#lib/stores/postgres/fault.ts'
 import { type Installation, openInstallation } from '#lib/stores/postgres/installation.ts'
 import { BuildFailure, buildChanged } from './build.ts'
@@ -51,8 +51,13 @@ const fail = (message: string) => {
   stop(1)
 }
 
+/** The pid of the KnowledgePulse that runs on the embedded database of this data directory. */
+const running = async ({ DATABASE_URL, DATABASE_MIGRATION_URL, KP_DATA_DIR }: Env) =>
+  DATABASE_URL || DATABASE_MIGRATION_URL ? undefined : (await findEmbedded(KP_DATA_DIR)).ownerPid
+
 /** Free now? Asked again for two seconds, for the processes of a killed start take a moment to leave. */
-async function checkPort({ HOST, PORT }: Env) {
+async function checkPort(env: Env) {
+  const { HOST, PORT } = env
   const patience = performance.now() + 2000
   for (;;) {
     const probe = createServer()
@@ -65,6 +70,11 @@ async function checkPort({ HOST, PORT }: Env) {
       await delay(100)
       continue
     }
+    const pid = code === 'EADDRINUSE' ? await running(env) : undefined
+    if (pid !== undefined)
+      throw new Refusal(
+        `KnowledgePulse is already running here (process ${pid}) and uses this data directory. Stop it first, or give this one a KP_DATA_DIR and a PORT of its own.`,
+      )
     const why: Record<string, string> = {
       EADDRINUSE: `Port ${PORT} on ${HOST} is in use, by another program or another KnowledgePulse. Stop that one, or choose another port: PORT=${PORT + 1} npm start`,
       EACCES: `Port ${PORT} needs rights that this user lacks. Choose one above 1023: PORT=3000 npm start`,

@@ -31,6 +31,7 @@ import { holdsService } from './domains/holds/service.ts'
 import { idempotencyHolder } from './domains/idempotency/holders.ts'
 import { idempotencyJobs } from './domains/idempotency/jobs.ts'
 import { idempotencyRecords, withdrawAnswers } from './domains/idempotency/records.ts'
+import { mergeVotes } from './domains/knowledge/claimed-votes.ts'
 import { knowledgeExpiry } from './domains/knowledge/expiry.ts'
 import { isAttributed, knowledgeExporters } from './domains/knowledge/exporters.ts'
 import { isStored } from './domains/knowledge/held.ts'
@@ -139,6 +140,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
       notice: { version: noticeVersion, url: `${origin}/privacy` },
     },
     tokens,
+    ownerFound: mergeVotes,
     createOrganisation,
     dropOrganisationIfEmpty,
   })
@@ -187,7 +189,7 @@ export function createApp({ env, clock = systemClock }: AppOptions) {
       holders: [skillHolder(db)],
     },
     reputation: { offers: reputationService(db) },
-    sops: { offers: sopsService({ db, erasures, strict: env.KP_SANITIZER_STRICT }) },
+    sops: { offers: sopsService({ db, erasures, strict: env.KP_SANITIZER_STRICT, withdrawAnswers }) },
     audit: { offers: auditService(db), jobs: auditJobs(db, log), exporters: auditExporters(db) },
     receipts: { offers: erasures.receipts, jobs: erasureJobs(erasures), exporters: erasureExporters(db) },
     exports: {

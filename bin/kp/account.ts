@@ -1,103 +1,13 @@
-import { existsSync } from 'node:fs'
 import type { Command } from 'commander'
-import { registerAgent } from '#lib/domains/agents/contract.ts'
-import { readSelf, revokeToken } from '#lib/domains/tokens/contract.ts'
+import { readSelf } from '#lib/domains/tokens/contract.ts'
 import { isKey, prefixOf } from '#lib/domains/tokens/rules.ts'
-import { errorCode } from '#lib/stores/postgres/fault.ts'
-import type { Config } from './config.ts'
-import { consentTo, explainNotice, policyOption } from './consent.ts'
-import { Failure, usageFailure } from './failure.ts'
-import { scopesOf, tierOf } from './grants.ts'
+import { policyOption } from './consent.ts'
+import { usageFailure } from './failure.ts'
+import { type RegisterOptions, register } from './registering.ts'
 import type { Session } from './session.ts'
+import { type LogoutOptions, logout } from './signing-out.ts'
 import { readStdin } from './terminal.ts'
-import { pinOnFirstUse } from './trust.ts'
-
-/** A token is shown once: what cannot be stored is told. */
-function keepToken(session: Session, config: Config): void {
-  try {
-    session.remember(config)
-  } catch (error) {
-    throw new Failure(
-      'not_stored',
-      `The token works and could not be stored (${errorCode(error) ?? 'unknown fault'}). Copy it now, it is not shown again: ${config.token}`,
-    )
-  }
-}
-
-/** Whoever has a token has it, whether or not the keys could be fetched. */
-const pinIfReachable = (session: Session): Promise<string> =>
-  pinOnFirstUse(session).catch(() => {
-    session.terminal.warning(
-      `The registry's signing keys could not be pinned. Do it before you need them: ${session.command('receipts trust')}`,
-    )
-    return 'not_pinned'
-  })
-
-interface RegisterOptions {
-  agentId?: string
-  name?: string
-  scopes?: string
-  tier?: string
-  invite?: string
-  consent?: boolean
-  yes?: boolean
-  policyVersion?: string
-  replace?: boolean
-  showKey?: boolean
-}
-
-async function register(session: Session, options: RegisterOptions): Promise<void> {
-  const { terminal, url, stored, storedElsewhere, usesStored, command, token } = session
-  const before = stored ?? storedElsewhere
-  if (before && !options.replace && options.agentId !== before.agent_id)
-    throw new Failure(
-      'signed_in',
-      `You are signed in to ${before.url} as ${before.agent_id ?? 'an agent'}; its token would be lost. Nothing was sent.`,
-      {
-        advice: `Sign out first (${command('logout')}), or add --replace.`,
-      },
-    )
-  const wanted =
-    options.scopes === undefined
-      ? options.invite === undefined
-        ? scopesOf('read,write')
-        : undefined
-      : scopesOf(options.scopes)
-  const policy = await consentTo(session, options)
-  session.checkStorage()
-  // The stored token speaks for its own agent; one that was given for this run may be an admin's.
-  const speaksForIt = options.agentId !== undefined && options.agentId === before?.agent_id
-  const sent = usesStored && !speaksForIt ? undefined : token
-  const { body } = await session
-    .call(
-      registerAgent,
-      {
-        body: {
-          ...(options.agentId !== undefined && { agent_id: options.agentId }),
-          ...(options.name !== undefined && { name: options.name }),
-          ...(wanted && { scopes: wanted }),
-          ...(options.tier !== undefined && { tier: tierOf(options.tier) }),
-          ...(options.invite !== undefined && { invite: options.invite }),
-          consent: { policy_version: policy },
-        },
-      },
-      { token: sent },
-    )
-    .catch((error: unknown) => {
-      throw explainNotice(error, command)
-    })
-  const { api_key: key, ...agent } = body.data
-  keepToken(session, { url, token: key, agent_id: agent.agent_id, key_prefix: agent.key_prefix })
-  const verdict = await pinIfReachable(session)
-  terminal.document({ data: { ...agent, ...(options.showKey && { api_key: key }), signing_keys: verdict } })
-  terminal.line(terminal.good('✓ '), `Registered as ${agent.agent_id} on ${url}`)
-  terminal.line(
-    `  token   ${options.showKey ? key : `${agent.key_prefix}…`}  (${agent.scopes.join(', ')}; tier ${agent.tier}), kept in ${session.folder}`,
-  )
-  if (sent === undefined) terminal.note('Use it within 24 hours, or the agent is removed again.')
-  const sample = 'docs/examples/trace.json'
-  terminal.note(`Next: ${command(`contribute ${existsSync(sample) ? sample : '<file>'}`)}`)
-}
+import { pinIfReachable } from './trust.ts'
 
 async function tokenToStore(session: Session, given: string | undefined, fromStdin: boolean): Promise<string> {
   if (given !== undefined && fromStdin)
@@ -172,51 +82,6 @@ async function me(session: Session): Promise<void> {
         : `notice ${data.consent.policy_version}, ${data.consent.given_at ? `given on ${data.consent.given_at} (${data.consent.via ?? 'unknown'})` : `none; processed on the ground of ${data.consent.lawful_basis}`}`,
     )
   if (data.restricted_at) row('restricted', `since ${data.restricted_at}: nothing is written for it`)
-}
-
-/** Without its last token an agent that nobody has claimed is out of everybody's reach, and so is what it contributed. */
-async function warnOfLastToken(session: Session, token: string, yes: boolean): Promise<void> {
-  const { terminal, command } = session
-  const self = await session.call(readSelf, {}, { token }).catch(() => undefined)
-  if (!self || self.body.data.owner_claimed) return // claimed, or the token opens nothing any more
-  terminal.warning(
-    `Nobody has claimed the agent ${self.body.data.agent_id ?? ''}, and its token here may be the only copy: without it nobody but an admin can read, export or erase what it contributed.`,
-  )
-  if (yes || !terminal.isInteractive) {
-    terminal.warning(`Claim it in the console first, or export it: ${command('export me --output me.json')}`)
-    return
-  }
-  if (!/^y(?:es)?$/i.test(await terminal.ask('Sign out all the same? [y/N]')))
-    throw new Failure('not_confirmed', 'You are still signed in; nothing was changed.', {
-      advice: `Claim the agent in the console first, or keep what it holds: ${command('export me --output me.json')}`,
-    })
-}
-
-async function logout(session: Session, { revoke = false, yes = false }: LogoutOptions): Promise<void> {
-  const { terminal, stored, storedElsewhere, command } = session
-  const before = stored ?? storedElsewhere
-  if (!before) throw new Failure('not_signed_in', 'Nobody is signed in here.')
-  if (revoke) {
-    if (!stored)
-      throw new Failure('signed_in_elsewhere', `The stored token is for ${before.url}. Nothing was changed.`, {
-        advice: `Run ${command(`logout --revoke --url ${before.url}`)}`,
-      })
-    await warnOfLastToken(session, stored.token, yes)
-    const { data } = (await session.call(readSelf, {}, { token: stored.token })).body
-    if (data.token) await session.call(revokeToken, { params: { id: data.token.id } }, { token: stored.token })
-  } else if (stored) await warnOfLastToken(session, stored.token, yes)
-  session.forget()
-  terminal.document({ data: { url: before.url, agent_id: before.agent_id ?? null, revoked: revoke } })
-  terminal.line(
-    terminal.good('✓ '),
-    `Signed out of ${before.url}; the token was removed from this machine${revoke ? ' and revoked' : ''}.`,
-  )
-  if (!revoke) terminal.note('The token itself still works. Pinned keys stay, so that receipts can be checked.')
-}
-
-interface LogoutOptions {
-  revoke?: boolean
-  yes?: boolean
 }
 
 /** Who one is: register, login, me, logout. */

@@ -26,12 +26,14 @@ export const saveReceipt = (file: string, receipt: Receipt): void =>
 
 async function confirm(session: Session, id: string, yes: boolean): Promise<void> {
   if (yes) return
-  const { terminal } = session
+  const { terminal, command } = session
+  const keep = `To keep a copy, export first: ${command('export me --output me.json')}`
   if (!terminal.isInteractive)
     throw usageFailure(
       'Erasing is confirmed on a terminal, and this is none. Nothing was erased.',
-      'Add --yes to erase without being asked.',
+      `Add --yes to erase without being asked. ${keep}`,
     )
+  terminal.warning(keep)
   const ending = id.slice(-4)
   const answer = await terminal.ask(`Erase ${id} for good? Type its last four characters (${ending}), or y:`)
   if (answer !== ending && !/^y(?:es)?$/i.test(answer)) throw new Failure('not_confirmed', 'Nothing was erased.')
@@ -90,7 +92,7 @@ export function erasingCommands(program: Command, begin: () => Session): void {
     .command('delete')
     .summary('erase one unit or skill, with a signed receipt')
     .description(
-      'Erases one unit or skill of your own (GDPR art. 17): gone from every read path at once, searched for again, and attested by a signed receipt. Asks first. It cannot be undone.\n\nExample:\n  kp delete kp:trace:6d961dbbe7e99e7f7c2cc1f2 --output receipt.json',
+      'Erases one unit or skill of your own (GDPR art. 17): gone from every read path at once, searched for again, and attested by a signed receipt. Asks first. It cannot be undone; kp export me --output me.json keeps a copy of all that is yours.\n\nExample:\n  kp delete kp:trace:6d961dbbe7e99e7f7c2cc1f2 --output receipt.json',
     )
     .argument('<id>', 'the unit’s or skill’s id')
     .option('--output <file>', 'write the receipt there; the file must not exist yet')

@@ -80,7 +80,9 @@ async function vote(session: Session, id: string, { valid, invalid, feedback }: 
   terminal.document(body)
   terminal.line(
     terminal.good('✓ '),
-    `Your vote counts with the weight ${body.data.weight.toFixed(2)}; the unit’s quality is ${body.data.quality_score.toFixed(2)} now.`,
+    body.data.weight > 0
+      ? `Your vote counts with the weight ${body.data.weight.toFixed(2)}; the unit’s quality is ${body.data.quality_score.toFixed(2)} now.`
+      : 'Your vote is kept and does not count yet: it does once a person has claimed this agent, or from its second day, once for each network.',
   )
 }
 

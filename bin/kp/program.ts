@@ -20,6 +20,7 @@ import { searchCommands } from './search.ts'
 import { type GlobalOptions, openSession, type Session } from './session.ts'
 import { skillCommands } from './skills.ts'
 import { sopCommands } from './sops.ts'
+import { startingCommands } from './starting.ts'
 import { tokenCommands } from './tokens.ts'
 import { tombstoneCommands } from './tombstones.ts'
 import { validatingCommands } from './validating.ts'
@@ -92,6 +93,7 @@ export function buildProgram(opened: (session: Session) => void): Command {
     ['Tokens and the audit log:', auditCommands],
     ['For admins:', retentionCommands],
     ['For admins:', holdCommands],
+    ['On the installation’s own machine:', startingCommands],
     ['On the installation’s own machine:', adminCommands],
     ['On the installation’s own machine:', erasureCommands],
     ['When something is wrong:', doctorCommand],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
-import { issuedAgent } from '#lib/testing/people.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 
@@ -80,13 +80,15 @@ describe('search', () => {
 test('a vote moves another’s unit, and never one’s own', async () => {
   const { token } = await app.agent()
   const id = await post('/v1/knowledge', token, trace({ task: { objective: 'to be judged' } }))
-  await signIn()
+  await kp.signIn((await issuedAgent(app, ['read', 'write'], { owner: await signedIn(app) })).token)
   expect((await kp.run(['vote', id])).status).toBe(2)
   const voted = await kp.run(['vote', id, '--valid', '--feedback', 'It held.', '--json'])
   expect(voted.json.data, voted.err).toMatchObject({ unit_id: id, valid: true })
   expect((await kp.run(['reputation', '--json'])).json.data.ledger).toHaveLength(1)
   await kp.signIn(token)
   expect((await kp.run(['vote', id, '--valid'])).status).not.toBe(0)
+  await signIn()
+  expect((await kp.run(['vote', id, '--valid'])).out).toContain('does not count yet')
 })
 
 describe('install', () => {

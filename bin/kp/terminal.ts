@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { exitCodes, Failure, type Told } from './failure.ts'
+import { progressBar } from './progress-bar.ts'
 import { jsonText, visible } from './visible-text.ts'
 
 /** Text that was made safe and may carry colours; a plain string is made safe when it is printed. */
@@ -20,11 +21,6 @@ export interface TerminalOptions {
 }
 
 const widthOf = (text: string): number => [...text].length
-/** Twenty places, and the percentage. */
-const bar = (share: number): string => {
-  const full = Math.max(0, Math.min(20, Math.round(share * 20)))
-  return `${'█'.repeat(full)}${'░'.repeat(20 - full)} ${String(Math.floor(Math.min(1, share) * 100)).padStart(3)} %`
-}
 
 /** The one way to the person: everything that is printed passes through {@link visible}. */
 export function openTerminal({ json, quiet, color }: TerminalOptions) {
@@ -90,7 +86,7 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
     /** Replaces the line of progress, with a bar where the share that is done, 0–1, is known; a terminal alone shows it. */
     progress(text: string, share?: number | undefined): void {
       if (quiet || json || stderr.isTTY !== true) return
-      const shown = share === undefined ? `${visible(text)} …` : `${bar(share)} ${visible(text)}`
+      const shown = share === undefined ? `${visible(text)} …` : `${progressBar(share)} ${visible(text)}`
       stderr.write(`\r\u001b[K${shown.slice(0, Math.max(20, (stderr.columns || 80) - 1))}`)
       hasProgress = true
     },

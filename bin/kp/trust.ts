@@ -64,3 +64,12 @@ export async function trust(session: Session, replace: boolean): Promise<Trust> 
   if (verdict === 'extended') pin(session, extended(before.keys, added))
   return { verdict, keys: extended(before.keys, added), added }
 }
+
+/** Whoever has a token has it, whether or not the keys could be fetched. */
+export const pinIfReachable = (session: Session): Promise<string> =>
+  pinOnFirstUse(session).catch(() => {
+    session.terminal.warning(
+      `The registry's signing keys could not be pinned. Do it before you need them: ${session.command('receipts trust')}`,
+    )
+    return 'not_pinned'
+  })

@@ -63,6 +63,8 @@ async function send(
   isHead: boolean,
   most: number,
 ): Promise<void> {
+  // Nobody reads for whom nothing moves: what fills the cursor's page, or the memory, waits no longer.
+  response.setTimeout(most, () => response.destroy())
   if (body === null || typeof body === 'string') {
     response.writeHead(status, body === null ? headers : { ...headers, 'Content-Length': Buffer.byteLength(body) })
     response.end(isHead ? undefined : body)
@@ -73,8 +75,6 @@ async function send(
     response.end()
     return
   }
-  // Nobody reads for whom nothing moves; what fills the cursor's page waits no longer.
-  response.setTimeout(most, () => response.destroy())
   let isOurs = false
   async function* watched(pieces: AsyncIterable<string | Uint8Array>) {
     try {
@@ -96,9 +96,11 @@ async function send(
 export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pages, most = patience) {
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 300 })
   for (const useCase of useCases) {
-    const { method, path } = useCase.operation
+    const { method, path, audit } = useCase.operation
     const wanted = methods.filter((name) => name.toLowerCase() === method)
-    router.on(method === 'get' ? ['GET', 'HEAD'] : wanted, path.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, useCase)
+    // An export is counted and audited; a HEAD would spend one and throw it away.
+    const takesHead = method === 'get' && !('action' in audit && audit.action === 'export')
+    router.on(takesHead ? ['GET', 'HEAD'] : wanted, path.replaceAll(/\{(\w+)\}/g, ':$1'), () => {}, useCase)
   }
   const isApi = (path: string): boolean =>
     path === '/v1' || path.startsWith('/v1/') || (path.startsWith('/api/') && !path.startsWith('/api/auth/'))

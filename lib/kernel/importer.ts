@@ -1,5 +1,5 @@
 import type { AuditRecord, Context, Transaction } from './context.ts'
-import type { ProblemCode } from './problem.ts'
+import type { Problem, ProblemCode } from './problem.ts'
 
 /** What became of one record of an imported document. */
 export interface ImportResult {
@@ -8,6 +8,7 @@ export interface ImportResult {
   status: 'stored' | 'known' | 'failed'
   /** Of a failed one: why. */
   code?: ProblemCode
+  /** Of a failed one: why, in words; of a stored one: what its sender should know. */
   detail?: string
 }
 /** Who imports: what comes becomes this agent's. */
@@ -32,4 +33,6 @@ export interface Importer<T = unknown> {
     records: readonly Prepared<T>[],
     importing: Importing,
   ): Promise<{ results: ImportResult[]; entries: Pick<AuditRecord, 'resourceType' | 'resourceId' | 'details'>[] }>
+  /** Counts records that `prepare` refused for their content, with the transaction that stores what came before them. */
+  countRefused(tx: Transaction, refused: readonly Problem[], importing: Importing): Promise<void>
 }

@@ -38,7 +38,10 @@ export interface OperationShape {
   output: z.ZodType
   /** The media types of the answer, where it is not JSON. */
   produces?: readonly string[]
-  /** Top-level members of `data` that no idempotency record may keep. */
+  /**
+   * Top-level members of `data` that no idempotency record may keep: keys, and content that is older than the request or another
+   * resource's, which would outlive it here.
+   */
   secrets?: readonly string[]
   /** Refusals of its own, beside those that every operation has. */
   refusals?: readonly ProblemCode[]

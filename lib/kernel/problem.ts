@@ -14,6 +14,7 @@ export const problems = {
   restricted: [403, 'Processing is restricted'],
   not_found: [404, 'Not found'],
   method_not_allowed: [405, 'This resource does not know that method'],
+  too_slow: [408, 'The request did not arrive in time'],
   conflict: [409, 'Conflict with what is there'],
   id_in_use: [409, 'The id is in use'],
   held: [409, 'A legal hold covers it'],
@@ -28,6 +29,7 @@ export const problems = {
   idempotency_mismatch: [422, 'The idempotency key was used for another request'],
   rate_limited: [429, 'Too many requests'],
   quota_exceeded: [429, 'The quota of the day is used up'],
+  headers_too_large: [431, 'The address and the headers are too large'],
   internal: [500, 'Something went wrong on our side'],
   unavailable: [503, 'A service we depend on does not answer'],
 } as const satisfies Record<string, readonly [number, string]>

@@ -1,10 +1,11 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import { createFront } from '#lib/http/front.ts'
+import { createListener } from '#lib/http/listener.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
@@ -25,7 +26,7 @@ export interface Told {
 
 /**
  * The production application on a database of its own, behind the front on a free port of 127.0.0.1, with a clock that the test moves.
- * Settings as in the environment; limits are in memory unless told. `patience`: how long the front waits for who stands still, in milliseconds. `afterAll(app.close)`.
+ * Settings as in the environment; limits are in memory unless told. `patience`: how long the server waits for headers, for a body, and for who stands still, in milliseconds. `afterAll(app.close)`.
  */
 export async function testApp(
   settings: Record<string, string> = {},
@@ -48,7 +49,9 @@ export async function testApp(
     response.writeHead(404).end('a page')
   }
   const front = createFront(app, pages, patience)
-  const server = createServer((request, response) => void front(request, response))
+  const server = createListener(front, {
+    ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
+  })
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const address = server.address()
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`

@@ -21,7 +21,11 @@ const selectOwn = `SELECT id, name, tier, created_at, restricted_at FROM agents
 /** People and the agents that are theirs. */
 export function agentOwnership(
   db: Database,
-  { tokens, dropOrganisationIfEmpty }: Pick<AgentPorts, 'tokens' | 'dropOrganisationIfEmpty'>,
+  {
+    tokens,
+    ownerFound,
+    dropOrganisationIfEmpty,
+  }: Pick<AgentPorts, 'tokens' | 'ownerFound' | 'dropOrganisationIfEmpty'>,
 ) {
   return {
     claim: mutation(claimAgent, async ({ tx, actor, now }, { body }) => {
@@ -47,6 +51,7 @@ export function agentOwnership(
         )
       // What the agent contributed follows by its foreign key.
       await tx.agent.update({ where: { id: agent.id }, data: { ownerId: accountId, organisationId } })
+      await ownerFound(tx, agent.id, accountId)
       if (agent.organisationId !== organisationId) await dropOrganisationIfEmpty(tx, agent.organisationId)
       return done(true)
     }),

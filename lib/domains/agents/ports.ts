@@ -28,6 +28,8 @@ export interface AgentPorts {
     bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null>
     scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]>
   }
+  /** What others keep of the agent counts as its owner's from now on; within the claim's transaction. */
+  ownerFound(tx: Transaction, agentId: string, ownerId: string): Promise<unknown>
   createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
 }

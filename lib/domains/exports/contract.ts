@@ -14,7 +14,7 @@ export const exportAgent = operation({
   description: [
     'For the agent itself, its owner and admins; to everybody else it is a 404. The document is `{agent_id, exported_at, schema_version,',
     'scope, knowledge_units: [{id, unit, visibility, quality_score, created_at, updated_at}], total_units, …}`: all units created by or',
-    'attributed to the agent, then one array for each further kind of record, then `totals`. It is streamed as it is read; a transfer that',
+    'attributed to the agent, then one array for each further kind of record (`references`: units of others that say it validated them), then `totals`. It is streamed as it is read; a transfer that',
     'breaks off is no valid document. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals.',
     '`zip`: manifest.json (counts and SHA-256 of each file) and every part as JSON and as CSV. `scope=provided` (GDPR art. 20): what was',
     'provided, without what was derived from it; `all` (art. 15): that too. Exports count per UTC day, by the agent’s tier.',
@@ -29,7 +29,7 @@ export const exportAgent = operation({
       .min(1)
       .max(300)
       .regex(/^[^\p{Cc}\p{Cs}]+$/u, 'is not the id of an agent')
-      .meta({ description: 'An agent; for an admin also anybody else to whom units are attributed' }),
+      .meta({ description: 'An agent; for an admin also anybody else whom units name' }),
   }),
   query: z.strictObject({ format: z.enum(formats).default('json'), scope: z.enum(bases).default('all') }),
   output: z.string(),
@@ -75,7 +75,7 @@ export const importDocument = operation({
   description: [
     'A document as the export gives it, as JSON or NDJSON, read while it arrives. Units and skills keep their ids; they are checked and',
     'sanitized like any contribution, become the importing agent’s, and name who wrote them before. One result for each: stored, known',
-    '(the same content is here already) or failed, with the reason; what was erased here does not come back. What was stored stays when',
+    '(the same content is here already) or failed, with the reason; what was erased here does not come back, so `agent_id` has to precede the records. Content that is refused counts like that of any contribution. What was stored stays when',
     'the document breaks in the middle or its count does not match; the problem then says how many, and sending it again stores the rest.',
     `At most ${importLimits.items.toLocaleString('en')} items and ${importLimits.bytes / 2 ** 30} GiB; an item as large as the tier’s unit. It counts as one write and earns no reputation.`,
   ].join(' '),

@@ -16,7 +16,7 @@ export interface ExportPorts {
   exporters: readonly Exporter[]
   /** What the agent's tier allows; undefined where there is no such agent. */
   quotaOf(agentId: string): Promise<{ exportsPerDay: number | null } | undefined>
-  /** Whether units name it as their expert or first author. */
+  /** Whether units name it: as their expert, as their first author, or as who validated them. */
   isAttributed(id: string): Promise<boolean>
 }
 
@@ -36,7 +36,7 @@ const body = (format: Format, head: DocumentHead, parts: readonly Part[]): Async
   }
 }
 
-/** An admin who answers a request also exports somebody who is no agent, and to whom units are attributed. */
+/** An admin who answers a request also exports somebody who is no agent, and whom units name. */
 async function payerOf({ quotaOf, isAttributed }: ExportPorts, { actor }: Context, agentId: string) {
   const isOwn = actor.agents.includes(agentId)
   const quota = isOwn || actor.isAdmin ? await quotaOf(agentId) : undefined

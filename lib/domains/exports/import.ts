@@ -18,6 +18,9 @@ export interface ImportPorts {
 /** Records of one transaction at most, and bytes that they came in. */
 const batchLimits = { records: 250, bytes: 4 * 2 ** 20 }
 
+/** So many refusals of content are each counted before anything after them is stored; those after them with the next batch. */
+const countedAtOnce = 3
+
 /** Bytes of a record around its unit, which an export writes with more blanks than it was sent with. */
 const wrapping = 64 * 1024
 
@@ -69,9 +72,11 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
   let units = 0
   let waiting: { importer: Importer; record: Prepared<unknown>; at: number }[] = []
   let waitingBytes = 0
+  let refused: { importer: Importer; problem: Problem }[] = []
+  let refusedSoFar = 0
   let storing: Promise<void> = Promise.resolve()
 
-  async function store(batch: typeof waiting): Promise<void> {
+  async function store(batch: typeof waiting, refusals: typeof refused): Promise<void> {
     const { ctx } = importing
     await ctx.gate.transaction(async (tx) => {
       const entries = []
@@ -87,6 +92,12 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
         }
         entries.push(...stored.entries)
       }
+      for (const [importer, items] of Map.groupBy(refusals, (item) => item.importer))
+        await importer.countRefused(
+          tx,
+          items.map(({ problem }) => problem),
+          importing,
+        )
       const { actor, ip } = ctx
       const common = { action: 'create' as const, actorId: actor.id, at: ctx.gate.clock.now(), ip }
       await ctx.gate.auditWithin(
@@ -101,11 +112,12 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
   }
   /** Hands over what waits, once the batch before is stored: the next is prepared while PostgreSQL stores this one. */
   async function flush(): Promise<void> {
-    const batch = waiting
+    const [batch, refusals] = [waiting, refused]
     waiting = []
     waitingBytes = 0
+    refused = []
     await storing
-    if (batch.length > 0) storing = store(batch)
+    if (batch.length + refusals.length > 0) storing = store(batch, refusals)
     // It is awaited with the next batch or at the end.
     storing.catch(() => {})
   }
@@ -135,8 +147,17 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
     } catch (error) {
       if (!Problem.is(error)) throw error
       results.push(failed(idOf(record), error))
+      if (error.code !== 'content_rejected') return
+      refused.push({ importer, problem: error })
+      refusedSoFar++
     }
   }
+  /** Whether what waits is a batch. What follows the first refusals is stored after they were counted: it may be held for review. */
+  const isBatch = (): boolean =>
+    waiting.length >= batchLimits.records ||
+    waitingBytes >= batchLimits.bytes ||
+    refused.length >= batchLimits.records ||
+    (refused.length > 0 && refusedSoFar <= countedAtOnce)
   return {
     isWanted: (part: string) => byPart.has(part),
     async take(piece: Piece): Promise<void> {
@@ -151,10 +172,17 @@ function createRun({ importers, erasedOf }: ImportPorts, importing: Importing) {
           'too_large',
           `At most ${importLimits.items.toLocaleString('en')} items are taken in one import.`,
         )
+      // Before it is known whose document it is nothing is taken: who was erased here does not come back by the order of its members.
+      if (typeof head.agent_id !== 'string')
+        throw new Problem('invalid', {
+          detail:
+            'The document has to say whose it is before its first record. Put agent_id at its beginning, where an export has it.',
+          issues: [{ path: ['agent_id'], message: 'is missing before the records' }],
+        })
       const importer = byPart.get(piece.part)
       if ('fault' in piece) results.push(failed(null, piece.fault))
       else if (importer) takeRecord(importer, piece)
-      if (waiting.length >= batchLimits.records || waitingBytes >= batchLimits.bytes) await flush()
+      if (isBatch()) await flush()
     },
     /** Stores what still waits. */
     async drain(): Promise<void> {

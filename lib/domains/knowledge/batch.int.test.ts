@@ -151,6 +151,20 @@ describe('a batch', () => {
 })
 
 describe('what is refused whole', () => {
+  it('of pro: 101 units, and 100 are taken', async () => {
+    const { id, token } = await pro()
+    const over = await send(
+      token,
+      Array.from({ length: 101 }, () => trace()),
+    )
+    expect([over.status, over.json.code, over.json.limit, await unitsOf(id)]).toEqual([413, 'too_large', 100, 0])
+    const told = await send(
+      token,
+      Array.from({ length: 100 }, () => trace()),
+    )
+    expect([told.status, told.json.stored, await unitsOf(id)]).toEqual([200, 100, 100])
+  })
+
   it('more units than the tier takes at once', async () => {
     for (const [tier, most] of [
       ['free', 10],

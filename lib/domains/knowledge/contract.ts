@@ -64,7 +64,7 @@ export const contributeBatch = operation({
   path: '/v1/knowledge/batch',
   summary: 'Contribute many units at once',
   description:
-    'As many as the tier’s batch, each as large as the tier’s unit; one write of the limit. Each is judged as if it came alone, in the order given: what is refused is named, the rest is stored, in one transaction. With `atomic=true` one refused unit keeps all from being stored: 422 `batch_rejected`, with the same results.',
+    'As many as the tier’s batch, each as large as the tier’s unit, 8 MiB in all; one write of the limit. Each is judged as if it came alone, in the order given: what is refused is named, the rest is stored, in one transaction. With `atomic=true` one refused unit keeps all from being stored: 422 `batch_rejected`, with the same results.',
   permission: 'knowledge:write',
   audit: { action: 'create', ...resource },
   limit: 'write',
@@ -99,7 +99,7 @@ export const rectifyUnit = operation({
   path: '/v1/knowledge/{id}',
   summary: 'Correct a unit of your own',
   description:
-    'Rectification (GDPR art. 16): `unit` is a merge patch (RFC 7396) of the unit, so that null removes a member; `visibility` is short for `unit.metadata.visibility`. What was wrong is overwritten everywhere, the present wording of an SOP and stored answers included; an SOP’s approval is taken back. The type, the id and the author stay. What changes nothing makes no new version.',
+    'Rectification (GDPR art. 16): `unit` is a merge patch (RFC 7396) of the unit, so that null removes a member; `visibility` is short for `unit.metadata.visibility`. What was wrong is overwritten everywhere, the present wording of an SOP and stored answers included; an SOP’s approval is taken back. Former wordings of an SOP stay: erase those with the same wrong data with DELETE /v1/sop/{id}/versions/{version}. Votes are about the text that they were cast on: when more than the visibility changes they count no more, and novelty is judged anew. The type, the id and the author stay. What changes nothing makes no new version. The unit stays within the tier’s size. While an agent’s processing is restricted (art. 18) its owner may still correct what is there; only a new wording of an SOP is refused then.',
   permission: 'knowledge:write',
   audit: { action: 'update', ...resource },
   limit: 'write',

@@ -11,6 +11,8 @@ interface Kind {
   resourceType: string
   /** Columns that may name an agent whose it is. */
   agents: readonly { column: string; isOptional: boolean }[]
+  /** Whether it has former wordings, each of which may name another expert. */
+  hasWordings: boolean
 }
 const author = { column: 'agent_id', isOptional: false }
 const kinds: readonly Kind[] = [
@@ -19,31 +21,38 @@ const kinds: readonly Kind[] = [
     scope: 'unit',
     resourceType: 'knowledge',
     agents: [author, { column: 'attributed_to', isOptional: true }, { column: 'original_author', isOptional: true }],
+    hasWordings: true,
   },
-  { table: 'skills', scope: 'skill', resourceType: 'skill', agents: [author] },
+  { table: 'skills', scope: 'skill', resourceType: 'skill', agents: [author], hasWordings: false },
 ]
 
+const wordings = (now: string): string =>
+  `SELECT v.unit_id AS id FROM sop_versions v WHERE v.document->'source'->>'expert_id' IN (${heldIds('agent', now)})`
+
 /** Row by row. Each list is read once for a statement, so that many holds cost what few do. */
-const isHeld = ({ scope, agents }: Kind, now: string): string =>
+const isHeld = ({ scope, agents, hasWordings }: Kind, now: string): string =>
   [
     `t.id IN (${heldIds(scope, now)})`,
     ...agents.map(({ column, isOptional }) => {
       const id = isOptional ? `coalesce(t.${column}, '')` : `t.${column}`
       return `${id} IN (${heldIds('agent', now)})`
     }),
+    ...(hasWordings ? [`t.id IN (${wordings(now)})`] : []),
   ].join(' OR ')
 
 /**
- * It starts where the batch before ended, so that it does not read again what is gone or held, and takes the rows by their places, which
- * one statement sees unchanged: by their ids the planner would rather read the whole table. What was changed meanwhile is looked at again.
+ * It starts where the batch before ended, so that it does not read again what is gone or held. Rows are taken by a list of their ids, not
+ * joined: the planner would rather read the whole table. What somebody changes while this waits for it (a vote) still has its id and
+ * goes too, unless a hold covers what it has become.
  */
 const removal = (kind: Kind): string => `due AS MATERIALIZED (
-    SELECT t.ctid AS place, t.created_at AS stored_at FROM ${kind.table} t
+    SELECT t.id, t.created_at AS stored_at FROM ${kind.table} t
     WHERE t.visibility = $1::visibility AND t.created_at >= $2::timestamptz AND t.created_at <= $3::timestamptz
       AND NOT (${isHeld(kind, '$4')})
     ORDER BY t.created_at LIMIT $5::int),
   gone AS (
-    DELETE FROM ${kind.table} t WHERE t.ctid = ANY (ARRAY(SELECT place FROM due)) AND t.visibility = $1::visibility RETURNING t.id)`
+    DELETE FROM ${kind.table} t WHERE t.id = ANY (ARRAY(SELECT id FROM due)) AND t.visibility = $1::visibility
+      AND NOT (${isHeld(kind, '$4')}) RETURNING t.id)`
 
 /** From the holds' side: few rows are held, many expire. $1 and $2 are visibilities and the times until which they expired, $3 the present. */
 const countHeld = (kind: Kind): string => `
@@ -51,7 +60,8 @@ const countHeld = (kind: Kind): string => `
   FROM unnest($1::visibility[], $2::timestamptz[]) AS p (visibility, before)
   JOIN ${kind.table} t ON t.visibility = p.visibility AND t.created_at <= p.before
   WHERE t.id IN (SELECT id FROM ${kind.table} WHERE id IN (${heldIds(kind.scope, '$3')})
-    ${kind.agents.map(({ column }) => `UNION SELECT id FROM ${kind.table} WHERE ${column} IS NOT NULL AND ${column} IN (${heldIds('agent', '$3')})`).join('\n    ')})
+    ${kind.agents.map(({ column }) => `UNION SELECT id FROM ${kind.table} WHERE ${column} IS NOT NULL AND ${column} IN (${heldIds('agent', '$3')})`).join('\n    ')}
+    ${kind.hasWordings ? `UNION ${wordings('$3')}` : ''})
   GROUP BY p.visibility`
 const countExpired = (kind: Kind): string => `
   SELECT p.visibility::text AS visibility,

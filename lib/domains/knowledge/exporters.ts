@@ -24,6 +24,19 @@ const unitRecord = ({ basis }: ExportReader): string =>
 const attributed = `u.agent_id <> $1 AND (u.attributed_to = $1 OR u.original_author = $1) AND u.created_at <= $2
   AND ($3 OR ${visibleTo('$4::text[]', '$5', '$3')})`
 
+/**
+ * Wordings of others' SOPs, former ones included, that name the agent as their expert, as {@link attributed}: to the reader as readers of
+ * the SOP have them, which is the present one and the newest approved one, as far as these were shared with it.
+ */
+const namedInWording = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' = $1 AND v.created_at <= $2 AND ($3 OR u.agent_id = ANY($4::text[])
+  OR (${visibleTo('$4::text[]', '$5', '$3')}
+    AND v.document->'metadata'->>'visibility' = ANY(CASE WHEN u.organisation_id = $5 THEN '{network,org}' ELSE '{network}' END::text[])
+    AND v.version IN ((SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id),
+      (SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id AND n.approved_at IS NOT NULL))))`
+
+/** Units that say the agent $1 validated them, as `units_validated_by_idx` finds them. */
+const validatedBy = `u.document->'metadata'->'validated_by' IS NOT NULL AND u.document->'metadata'->'validated_by' @> to_jsonb($1::text)`
+
 /** What the registry's content says of an agent, one part for each kind of row. */
 export function knowledgeExporters(db: Database): Exporter[] {
   return [
@@ -48,6 +61,22 @@ export function knowledgeExporters(db: Database): Exporter[] {
           values: [agentId, until, isAdmin, agents, organisationId ?? null],
         })
       },
+    },
+    {
+      part: 'references',
+      bases: derivedOnly,
+      tables: [],
+      pages: (agentId, { until, isAdmin, agents, organisationId }) =>
+        recordPages(db, {
+          // A reference in somebody else's unit: where it stands, and nothing of theirs.
+          from: 'units u',
+          where: `u.agent_id <> $1 AND ${validatedBy} AND u.created_at <= $2 AND ($3 OR ${visibleTo('$4::text[]', '$5', '$3')})`,
+          values: [agentId, until, isAdmin, agents, organisationId ?? null],
+          at: 'u.created_at',
+          id: 'u.id',
+          columns: 'u.id, u.created_at',
+          record: jsonObject({ unit_id: 'c.id', field: "'metadata.validated_by'", created_at: utc('c.created_at') }),
+        }),
     },
     {
       part: 'skills',
@@ -89,12 +118,10 @@ export function knowledgeExporters(db: Database): Exporter[] {
       part: 'sop_versions',
       bases: both,
       tables: ['sop_versions'],
-      pages: (agentId, reader) =>
-        recordPages(db, {
+      async *pages(agentId, reader) {
+        const shape = {
           // Who approved is somebody else's data (art. 15(4)); that it was, and when, is not.
           from: 'sop_versions v JOIN units u ON u.id = v.unit_id',
-          where: 'u.agent_id = $1 AND v.created_at <= $2',
-          values: [agentId, reader.until],
           at: 'v.created_at',
           id: "(v.unit_id || ':' || lpad(v.version::text, 10, '0'))",
           columns: 'v.unit_id, v.version, v.document, v.created_at, v.approved_at',
@@ -104,7 +131,19 @@ export function knowledgeExporters(db: Database): Exporter[] {
             { unit_id: 'c.unit_id', version: 'c.version', document: 'c.document', created_at: utc('c.created_at') },
             { approved_at: utc('c.approved_at') },
           ),
-        }),
+        }
+        yield* recordPages(db, {
+          ...shape,
+          where: 'u.agent_id = $1 AND v.created_at <= $2',
+          values: [agentId, reader.until],
+        })
+        const { until, isAdmin, agents, organisationId } = reader
+        yield* recordPages(db, {
+          ...shape,
+          where: namedInWording,
+          values: [agentId, until, isAdmin, agents, organisationId ?? null],
+        })
+      },
     },
     {
       part: 'votes',
@@ -228,14 +267,15 @@ export function knowledgeExporters(db: Database): Exporter[] {
   ]
 }
 
-/** Whether units of anybody's name it as their expert or first author. */
+/** Whether units of anybody's name it as their expert, also in a former wording, as their first author, or as who validated them. */
 export const isAttributed =
   (db: Database) =>
   async (id: string): Promise<boolean> =>
     (
       await db.query<{ is: boolean }>(
         'is-attributed',
-        'SELECT EXISTS (SELECT FROM units WHERE attributed_to = $1 OR original_author = $1) AS is',
+        `SELECT EXISTS (SELECT FROM units WHERE attributed_to = $1 OR original_author = $1) OR EXISTS (SELECT FROM units u WHERE ${validatedBy})
+          OR EXISTS (SELECT FROM sop_versions WHERE document->'source'->>'expert_id' = $1) AS is`,
         [id],
       )
     )[0]?.is ?? false

@@ -29,6 +29,13 @@ export async function refuseHeld(tx: Transaction, { kind, id, agents }: Holdable
     })
 }
 
+/** The experts whom an SOP's wordings name, former ones included. */
+export async function expertsOfWordings(tx: Transaction, unitId: string): Promise<string[]> {
+  const rows = await tx.$queryRaw<{ expert: string }[]>`SELECT DISTINCT document->'source'->>'expert_id' AS expert
+    FROM sop_versions WHERE unit_id = ${unitId} AND document->'source'->>'expert_id' IS NOT NULL`
+  return rows.map(({ expert }) => expert)
+}
+
 /** Whether there is such a unit or skill. */
 export const isStored = async (tx: Transaction, kind: 'unit' | 'skill', id: string): Promise<boolean> =>
   (kind === 'unit' ? await tx.unit.count({ where: { id } }) : await tx.skill.count({ where: { id } })) > 0

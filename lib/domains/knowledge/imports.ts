@@ -3,9 +3,9 @@ import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Importer } from '#lib/kernel/importer.ts'
 import { Problem, type ProblemCode } from '#lib/kernel/problem.ts'
-import { idErased } from './contribution.ts'
+import { heldForReview, idErased } from './contribution.ts'
 import { prepareUnit } from './preparation.ts'
-import { rejectionOf } from './rejections.ts'
+import { countRejections, rejectionOf } from './rejections.ts'
 import { type StorableUnit, storeUnits } from './storage.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
 import { type Reader, readerOf, visibleTo } from './visibility.ts'
@@ -44,14 +44,28 @@ export interface ImportParts {
   /** Those of the ids that were erased here. */
   erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
 }
+/** Whose data a unit is, beside the importing agent's. */
+const subjectsOf = ({ originalAuthor, attributedTo }: StorableUnit): string[] =>
+  [originalAuthor, attributedTo].filter((id) => id != null)
+
+/** Counts an importer's refusals against the agent that imports. */
+export const countingRefused: Importer['countRefused'] = (tx, refused, { author, ctx }) =>
+  countRejections(
+    tx,
+    author,
+    ctx.gate.clock.now(),
+    refused.map(({ extensions }) => String(extensions.stage)),
+  )
 const failed = (id: string, code: ProblemCode, detail: string) => ({ id, status: 'failed' as const, code, detail })
 
 /**
  * Takes units of another registry under their ids. The importing agent becomes their author; who wrote them is kept as their first author,
- * a name that nobody verified. Refused content is named, and not counted against the agent, who may not have written it.
+ * a name that nobody verified. What names an erased author or expert is refused. Refused content is counted like any other: whoever
+ * brings it here answers for it.
  */
 export const unitImporter = ({ strict, erasedAmong }: ImportParts): Importer<StorableUnit> => ({
   part: 'knowledge_units',
+  countRefused: countingRefused,
   prepare(record, { author, ctx }, bytes) {
     const parsed = UnitRecord.safeParse(record)
     if (!parsed.success) throw refusalOf(parsed.error)
@@ -72,21 +86,23 @@ export const unitImporter = ({ strict, erasedAmong }: ImportParts): Importer<Sto
   },
   async store(tx, records, { organisationId, ctx }) {
     const units = records.map(({ content }) => content)
-    const authors = new Set(units.flatMap(({ originalAuthor }) => originalAuthor ?? []))
-    const gone = new Set(await erasedAmong(tx, [...authors]))
-    const welcome = units.filter(({ originalAuthor }) => !originalAuthor || !gone.has(originalAuthor))
+    const subjects = new Set(units.flatMap((unit) => subjectsOf(unit)))
+    const gone = new Set(await erasedAmong(tx, [...subjects]))
+    const isOfErased = (unit: StorableUnit) => subjectsOf(unit).some((id) => gone.has(id))
+    const welcome = units.filter((unit) => !isOfErased(unit))
     const now = ctx.gate.clock.now()
-    const { stored, inUse, erased } = await storeUnits(tx, welcome, { organisationId, now })
+    const { stored, quarantined, inUse, erased } = await storeUnits(tx, welcome, { organisationId, now })
     const known = await sameOf(
       tx,
       welcome.filter(({ id }) => inUse.has(id)),
       readerOf(ctx),
     )
     return {
-      results: units.map(({ id, originalAuthor }) => {
-        if (stored.has(id)) return { id, status: 'stored' }
+      results: units.map((unit) => {
+        const { id } = unit
+        if (stored.has(id)) return { id, status: 'stored', ...(quarantined.has(id) && { detail: heldForReview }) }
         if (known.has(id)) return { id, status: 'known' }
-        if (originalAuthor && gone.has(originalAuthor)) return failed(id, 'erased', 'Its author was erased here.')
+        if (isOfErased(unit)) return failed(id, 'erased', 'Its author, or the expert it names, was erased here.')
         if (erased.has(id)) return failed(id, 'erased', idErased)
         return failed(id, 'id_in_use', 'A unit with this id and other content is already here; it was left as it is.')
       }),

@@ -3,6 +3,7 @@ import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { quarantineEntry, quarantineReported } from './reports.ts'
 import { rejectionWindow } from './rules.ts'
+import { weighWaitingVotes } from './weighing.ts'
 
 export const knowledgeJobs = (db: Database) => [
   job({
@@ -26,5 +27,14 @@ export const knowledgeJobs = (db: Database) => [
         const entries = held.map((unit) => ({ ...quarantineEntry(unit), at: ctx.now, ip: '' }))
         await ctx.gate.auditWithin(tx, ...entries)
       }),
+  }),
+  job({
+    // Likewise a voter; and of agents that somebody claimed since.
+    name: 'knowledge.weigh-votes',
+    payload: z.unknown(),
+    cron: '11 * * * *',
+    async run(ctx) {
+      await weighWaitingVotes(db, ctx.now)
+    },
   }),
 ]

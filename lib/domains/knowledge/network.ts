@@ -11,13 +11,13 @@ function groupsOf(address: string): number[] {
 }
 
 /**
- * The network that an address belongs to, as one customer of a provider has it: /24 of IPv4, /64 of IPv6, an IPv4 address within IPv6
- * as itself. Whatever is no address is itself.
+ * What one client has of an address: all of an IPv4 address, the /64 of an IPv6 address, whose other half a client chooses as it likes;
+ * an IPv4 address within IPv6 is itself. Whatever is no address is itself.
  */
 export function networkOf(address: string): string {
   const bare = address.split('%', 1)[0] ?? ''
   const inside = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(bare)?.[1] ?? bare
-  if (isIPv4(inside)) return `${inside.split('.').slice(0, 3).join('.')}.0/24`
+  if (isIPv4(inside)) return inside
   if (!isIPv6(bare)) return address
   return `${groupsOf(bare)
     .slice(0, 4)

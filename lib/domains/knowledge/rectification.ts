@@ -2,13 +2,15 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { rectifyUnit } from './contract.ts'
+import { heldForReview } from './contribution.ts'
 import { changedPaths, isObject, type Members, mergePatch } from './merge-patch.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
-import { recordingRejection } from './rejections.ts'
+import { isUnderReview, recordingRejection } from './rejections.ts'
 import { noveltyAtFirst, qualityOf, scoreOf } from './rules.ts'
 import { goneOrNever, type KnowledgeParts, shown, type UnitRow } from './stored-unit.ts'
 import { Unit } from './unit.ts'
 import { etagOf, passes } from './visibility.ts'
+import { dropVotes } from './weighing.ts'
 
 interface OwnRow extends UnitRow {
   agent_id: string
@@ -62,13 +64,29 @@ function validated(value: unknown): Unit {
   })
 }
 
-/** Rewrites the row, and an SOP's present wording, whose approval was of the former text. */
-async function rewrite({ tx, now }: MutationContext, unit: PreparedUnit, quality: number): Promise<number> {
-  const document = JSON.stringify(unit.document)
+/** A correction may not get around the size of a contribution; what makes the unit no larger is never refused. */
+function refuseLarger({ actor }: MutationContext, before: Unit, after: PreparedUnit): void {
+  const most = actor.quota.unitBytes
+  const bytes = Buffer.byteLength(after.json)
+  if (bytes > most && bytes > Buffer.byteLength(JSON.stringify(before)))
+    throw new Problem(
+      'too_large',
+      `With this correction the unit has more than the ${most.toLocaleString('en')} bytes that your tier allows. It stays as it was.`,
+    )
+}
+
+/** Rewrites the row, and an SOP's present wording, whose approval was of the former text. Held for review where `isHeld`. */
+async function rewrite(
+  { tx, now }: MutationContext,
+  unit: PreparedUnit,
+  { quality, isHeld }: { quality: number; isHeld: boolean },
+): Promise<number> {
+  const document = unit.json
   const [row] = await tx.$queryRaw<{ version: number }[]>`
     UPDATE units SET document = ${document}::jsonb, visibility = ${unit.visibility}::visibility, domain = ${unit.domain},
       attributed_to = ${unit.attributedTo}, quality_score = ${quality}::float8,
       was_public = was_public OR (visibility = 'network' AND ${unit.visibility} <> 'network'), search = ${unit.search}::tsvector,
+      quarantined_at = CASE WHEN ${isHeld} THEN coalesce(quarantined_at, ${now}::timestamptz) ELSE quarantined_at END,
       version = version + 1, updated_at = ${now} WHERE id = ${unit.id} RETURNING version`
   if (!row) throw new Error('a locked unit is gone')
   if (unit.type === 'ExpertSOP')
@@ -91,18 +109,26 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers }: Knowled
     const unit = recordingRejection(db, actorId, ctx.now, () =>
       prepareUnit(validated(corrected(row, body)), { author: row.agent_id, strict }),
     )
+    refuseLarger(ctx, row.document, unit)
     const changed = changedPaths(row.document, unit.document).sort()
-    const warnings = unit.warnings.length > 0 ? { warnings: unit.warnings } : {}
+    const told = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings: [...warnings] } : {})
     if (changed.length === 0)
       return {
-        body: { data: shown(row), quality_score: row.quality_score, ...warnings },
+        body: { data: shown(row), quality_score: row.quality_score, ...told(unit.warnings) },
         resourceId: id,
         details: { fields: [] },
         headers: { ETag: etagOf({ version: row.version, quality: row.quality_score }) },
       }
-    const votes = { for: row.votes_for, against: row.votes_against }
-    const quality = scoreOf(qualityOf(unit.document, row.novelty ?? noveltyAtFirst), votes)
-    const version = await rewrite(ctx, unit, quality)
+    // Others judged the text that it had; who may see it is no part of that.
+    const isSameText = changed.every((path) => path === 'metadata.visibility')
+    const quality = isSameText
+      ? scoreOf(qualityOf(unit.document, row.novelty ?? noveltyAtFirst), {
+          for: row.votes_for,
+          against: row.votes_against,
+        })
+      : await dropVotes(ctx.tx, id, unit.document)
+    const isHeld = await isUnderReview(ctx.tx, { author: row.agent_id, actorId }, ctx.now)
+    const version = await rewrite(ctx, unit, { quality, isHeld })
     await withdrawAnswers(ctx.tx, id)
     const after: UnitRow = {
       ...row,
@@ -113,7 +139,11 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers }: Knowled
       updated_at: ctx.now,
     }
     return {
-      body: { data: shown(after), quality_score: quality, ...warnings },
+      body: {
+        data: shown(after),
+        quality_score: quality,
+        ...told(isHeld ? [...unit.warnings, heldForReview] : unit.warnings),
+      },
       resourceId: id,
       details: { fields: changed.slice(0, mostNamed), changed: changed.length, sanitized: unit.sanitized },
       headers: { ETag: etagOf({ version, quality }) },

@@ -3,6 +3,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { rejectionsToQuarantine, rejectionWindow } from './rules.ts'
 
 const insert = (db: Database, agentId: string, now: Date, stage: string) =>
   db.query('content-rejection', 'INSERT INTO content_rejections (id, agent_id, at, stage) VALUES ($1, $2, $3, $4)', [
@@ -56,4 +57,19 @@ export async function countRejections(
   await tx.contentRejection.createMany({
     data: stages.map((stage) => ({ id: newId('rej'), agentId, at: now, stage })),
   })
+}
+
+/**
+ * Whether so much was refused lately that what is changed now waits for a review: of whoever changes it, or of its author, in whose name
+ * it stands.
+ */
+export async function isUnderReview(
+  tx: Transaction,
+  { author, actorId }: { author: string; actorId: string },
+  now: Date,
+): Promise<boolean> {
+  const rows = await tx.$queryRaw<unknown[]>`
+    SELECT 1 FROM content_rejections WHERE agent_id IN (${author}, ${actorId}) AND at > ${new Date(now.getTime() - rejectionWindow)}
+    GROUP BY agent_id HAVING count(*) >= ${rejectionsToQuarantine}::int`
+  return rows.length > 0
 }

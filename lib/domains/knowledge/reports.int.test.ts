@@ -66,12 +66,14 @@ describe('reports', () => {
     expect(await isHeld(id)).toBe(false)
   })
 
-  it('of agents that nobody claimed count from their second day, and once per network', async () => {
+  it('of agents that nobody claimed count from their second day, and once per client address, of IPv6 per /64', async () => {
     const id = await contribute()
-    const sameNetwork = [await test.agent(['read']), await test.agent(['read']), await test.agent(['read'])]
-    const elsewhere = [await test.agent(['read']), await test.agent(['read'])]
-    for (const [n, { token }] of sameNetwork.entries()) await report(id, token, { from: `10.1.1.${n + 1}` })
-    for (const [n, { token }] of elsewhere.entries()) await report(id, token, { from: `2001:db8:${n}::1` })
+    const here = [await test.agent(['read']), await test.agent(['read']), await test.agent(['read'])]
+    const there = [await test.agent(['read']), await test.agent(['read'])]
+    const neighbour = await test.agent(['read'])
+    for (const { token } of here) await report(id, token, { from: '10.1.1.1' })
+    for (const [n, { token }] of there.entries()) await report(id, token, { from: `2001:db8:7:7:${n + 1}::1` })
+    await report(id, neighbour.token, { from: '10.1.1.2' })
     expect(await isHeld(id)).toBe(false)
     const weigh = async () => {
       for (const job of test.app.jobs.filter(({ name }) => name === 'knowledge.weigh-reports'))
@@ -85,7 +87,8 @@ describe('reports', () => {
     const networks = await test.db.prisma.unitReport.findMany({ where: { unitId: id }, select: { network: true } })
     expect(new Set(networks.map(({ network }) => Buffer.from(network ?? []).toString('hex'))).size).toBe(3)
     const only = await contribute()
-    for (const [n, { token }] of sameNetwork.entries()) await report(only, token, { from: `10.1.1.${n + 1}` })
+    for (const { token } of here) await report(only, token, { from: '10.1.1.1' })
+    for (const [n, { token }] of there.entries()) await report(only, token, { from: `2001:db8:7:7:${n + 1}::1` })
     await weigh()
     expect(await isHeld(only)).toBe(false)
   })

@@ -1,13 +1,12 @@
-import { createHmac } from 'node:crypto'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { reportUnit } from './judgement-contract.ts'
-import { networkOf } from './network.ts'
 import { recordingRejection } from './rejections.ts'
-import { reporterAge, reportsToQuarantine } from './rules.ts'
+import { reportsToQuarantine } from './rules.ts'
 import { goneOrNever, type KnowledgeParts } from './stored-unit.ts'
 import { ownerKey, readerOf, visibleTo } from './visibility.ts'
+import { bornBefore, hashedNetwork, isHeardSql, voiceSql } from './voices.ts'
 import { plainText } from './votes.ts'
 
 /** Locked, so that the reports of one unit are counted one after the other. */
@@ -15,17 +14,11 @@ const selectReported = `SELECT u.quarantined_at IS NOT NULL AS quarantined,
     (SELECT owner_id FROM agent_owners WHERE id = $5) AS owner_id
   FROM units u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')} FOR NO KEY UPDATE OF u`
 
-/**
- * Units that enough reporters want looked at. A reporter is the person behind it as of now: who claimed two agents after they reported
- * counts once. An agent that nobody claimed stands for its network, from its second day on.
- */
-const selectDue = `SELECT r.unit_id AS id, count(DISTINCT CASE
-      WHEN r.reporter_id LIKE 'user:%' THEN r.reporter_id
-      WHEN a.owner_id IS NOT NULL THEN 'user:' || a.owner_id
-      ELSE 'network:' || encode(coalesce(r.network, r.owner_key::bytea), 'hex') END)::int AS reporters
+/** Units that enough reporters want looked at. */
+const selectDue = `SELECT r.unit_id AS id, count(DISTINCT ${voiceSql('r', 'r.reporter_id', 'a')})::int AS reporters
   FROM unit_reports r LEFT JOIN agent_owners a ON a.id = r.reporter_id
   WHERE r.settled_at IS NULL AND ($1::text IS NULL OR r.unit_id = $1)
-    AND (r.reporter_id LIKE 'user:%' OR a.owner_id IS NOT NULL OR a.created_at <= $2::timestamptz)
+    AND ${isHeardSql('r.reporter_id', 'a', '$2')}
   GROUP BY r.unit_id HAVING count(*) >= $3::int`
 
 /** Holds back what enough reporters want looked at: one unit, or all. Returns what is newly held, with how many reported it. */
@@ -37,7 +30,7 @@ export async function quarantineReported(
   const found = await tx.$queryRawUnsafe<{ id: string; reporters: number }[]>(
     selectDue,
     unitId,
-    new Date(now.getTime() - reporterAge),
+    bornBefore(now),
     reportsToQuarantine,
   )
   const due = found.filter(({ reporters }) => reporters >= reportsToQuarantine)
@@ -91,7 +84,7 @@ export const reporting = ({
     const reason = recordingRejection(db, reporter, now, () => plainText(body.reason, 'reason', strict))
     const owner = ownerKey(reporter, row.owner_id)
     const isUnclaimed = owner === reporter && ctx.actor.kind === 'agent'
-    const network = isUnclaimed ? createHmac('sha256', networkKey()).update(networkOf(ip)).digest() : null
+    const network = isUnclaimed ? hashedNetwork(ip, networkKey()) : null
     const isFirst = await tx.$executeRaw`
       INSERT INTO unit_reports (unit_id, reporter_id, owner_key, reason, network, at)
       VALUES (${id}, ${reporter}, ${owner}, ${reason}, ${network}, ${now}) ON CONFLICT DO NOTHING`

@@ -82,8 +82,8 @@ export const voteWeight = (reputation: number): number => rounded(Math.min(2, 0.
 
 /** So many reporters with distinct owners put a unit into quarantine. */
 export const reportsToQuarantine = 3
-/** How old an agent must be to count as a reporter while nobody claimed it, in milliseconds. */
-export const reporterAge = 24 * 3_600_000
+/** How old an agent must be for its reports and votes to count while nobody claimed it, in milliseconds. */
+export const ageToCount = 24 * 3_600_000
 
 /** Rejections within this window, in milliseconds, … */
 export const rejectionWindow = 3_600_000

@@ -4,6 +4,7 @@ import { batch } from './batch.ts'
 import { eraseUnit, readUnit } from './contract.ts'
 import { contribution } from './contribution.ts'
 import { eraseRow } from './erasing.ts'
+import { expertsOfWordings } from './held.ts'
 import { rectification } from './rectification.ts'
 import { reporting } from './reports.ts'
 import { review } from './review.ts'
@@ -65,7 +66,7 @@ export function knowledgeService(parts: KnowledgeParts) {
         FROM units WHERE id = ${id} AND (agent_id = ANY(${[...agents]}::text[]) OR ${isAdmin}) FOR UPDATE`
       if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
       const { agent_id: author, attributed_to, original_author, version, was_public: wasPublic } = row
-      const attributedTo = [attributed_to, original_author]
+      const attributedTo = [attributed_to, original_author, ...(await expertsOfWordings(ctx.tx, id))]
       return eraseRow(erasures, ctx, { kind: 'unit', id, author, attributedTo, version, wasPublic }, headers)
     }),
   }

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
@@ -6,7 +8,7 @@ import { sop, trace } from '#lib/testing/units.ts'
 let test: TestApp
 let author: { id: string; token: string }
 beforeAll(async () => {
-  test = await testApp()
+  test = await testApp({ KP_TRUSTED_PROXIES: '127.0.0.1' })
   author = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
 })
 afterAll(() => test.close())
@@ -15,14 +17,40 @@ const contribute = async (unit: unknown = trace()): Promise<{ id: string; qualit
   const { json } = await test.fetch('POST', '/v1/knowledge', { token: author.token, body: unit })
   return { id: json.data.id, quality: json.quality_score }
 }
-const vote = (id: string, token: string, body: unknown = { valid: true }, headers = {}) =>
-  test.fetch('POST', `/v1/knowledge/${id}/validate`, { token, body, headers })
+/** From a network of the voter's own, unless told. */
+const vote = (id: string, token: string, body: unknown = { valid: true }, headers: Record<string, string> = {}) =>
+  test.fetch('POST', `/v1/knowledge/${id}/validate`, {
+    token,
+    body,
+    headers: { 'X-Forwarded-For': `2001:db8:${hexOf(token, 0)}:${hexOf(token, 4)}::1`, ...headers },
+  })
+const hexOf = (token: string, at: number) =>
+  createHash('sha256')
+    .update(token)
+    .digest('hex')
+    .slice(at, at + 4)
+const day = 24 * 3_600_000
+/** An agent of nobody's, registered days ago. */
+const known = async () => {
+  const agent = await test.agent()
+  await test.db.query(undefined, "UPDATE agents SET created_at = created_at - interval '2 days' WHERE id = $1", [
+    agent.id,
+  ])
+  return agent
+}
+const weigh = async () => {
+  for (const job of test.app.jobs.filter(({ name }) => name === 'knowledge.weigh-votes'))
+    await job.execute(test.app.gate, {})
+}
+const rowOf = (id: string) => test.db.prisma.unit.findUniqueOrThrow({ where: { id } })
+const scoreOf = async (agentId: string) =>
+  (await test.db.prisma.reputation.findUnique({ where: { agentId } }))?.score ?? 0
 const qualityOf = async (id: string) =>
   (await test.fetch('GET', `/v1/knowledge/${id}`, { token: author.token })).json.data.quality_score
 
 describe('a vote', () => {
   it('moves the quality, is audited as validate, and is worth something to the voter', async () => {
-    const voter = await test.agent()
+    const voter = await known()
     const { id, quality } = await contribute()
     const told = await vote(id, voter.token, { valid: true, feedback: 'It held in our pipeline.' })
     expect(told.status).toBe(201)
@@ -39,7 +67,7 @@ describe('a vote', () => {
     const { id } = await contribute()
     let last = await qualityOf(id)
     for (let n = 0; n < 6; n++) {
-      const voter = await test.agent()
+      const voter = await known()
       const score = n * 5
       await test.db.query(
         undefined,
@@ -66,7 +94,7 @@ describe('a vote', () => {
 
   it('of many voters at once is summed without losing one', async () => {
     const { id } = await contribute()
-    const voters = await Promise.all(Array.from({ length: 12 }, () => test.agent()))
+    const voters = await Promise.all(Array.from({ length: 12 }, () => known()))
     const told = await Promise.all(voters.map(({ token }, n) => vote(id, token, { valid: n % 3 !== 0 })))
     expect(told.map(({ status }) => status)).toEqual(Array(12).fill(201))
     const { votesFor, votesAgainst, qualityScore } = await test.db.prisma.unit.findUniqueOrThrow({ where: { id } })
@@ -77,7 +105,7 @@ describe('a vote', () => {
   it('does not stand in the way of its author’s If-Match, and makes another ETag', async () => {
     const { id } = await contribute()
     const before = (await test.fetch('GET', `/v1/knowledge/${id}`, { token: author.token })).headers.get('etag') ?? ''
-    await vote(id, (await test.agent()).token)
+    await vote(id, (await known()).token)
     const headers = { 'If-None-Match': before }
     expect((await test.fetch('GET', `/v1/knowledge/${id}`, { token: author.token, headers })).status).toBe(200)
     const corrected = await test.fetch('PATCH', `/v1/knowledge/${id}`, {
@@ -89,7 +117,7 @@ describe('a vote', () => {
   })
 
   it('is repeated as it was for a repeated Idempotency-Key', async () => {
-    const voter = await test.agent()
+    const voter = await known()
     const { id } = await contribute()
     const headers = { 'Idempotency-Key': 'vote-1' }
     const first = await vote(id, voter.token, { valid: true }, headers)
@@ -98,7 +126,7 @@ describe('a vote', () => {
   })
 
   it('goes with the unit, and so does what was gained by it', async () => {
-    const voter = await test.agent()
+    const voter = await known()
     const { id } = await contribute()
     await vote(id, voter.token)
     const headers = { Prefer: 'return=representation' }
@@ -111,6 +139,224 @@ describe('a vote', () => {
     expect(await test.db.prisma.unitVote.count({ where: { unitId: id } })).toBe(0)
     expect(await test.db.prisma.reputationEntry.count({ where: { subjectId: id } })).toBe(0)
     expect((await test.db.prisma.reputation.findUnique({ where: { agentId: voter.id } }))?.score).toBe(0)
+  })
+})
+
+describe('agents that one person claims after they voted', () => {
+  const claim = async (cookie: string, token: string) =>
+    expect((await test.fetch('POST', '/api/agents/claim', { cookie, body: { token } })).status).toBe(200)
+  const votersOf = async (unitId: string) =>
+    (await test.db.prisma.unitVote.findMany({ where: { unitId } })).map(({ voterId, ownerKey }) => [voterId, ownerKey])
+
+  it('count as one: the later vote goes, with what it moved and what was gained by it', async () => {
+    const [first, second, other] = [await known(), await known(), await known()]
+    const { id } = await contribute()
+    await vote(id, other.token, { valid: false })
+    await vote(id, first.token)
+    const { qualityScore: withoutLater } = await rowOf(id)
+    test.clock.advance(1_000)
+    await vote(id, second.token)
+    expect(await rowOf(id)).toMatchObject({ votesFor: 1, votesAgainst: 0.5 })
+    const person = await signedIn(test)
+    // Whichever is claimed first, the vote that came first stays.
+    await claim(person.cookie, second.token)
+    expect(await rowOf(id)).toMatchObject({ votesFor: 1, votesAgainst: 0.5 })
+    await claim(person.cookie, first.token)
+    expect(await rowOf(id)).toMatchObject({ votesFor: 0.5, votesAgainst: 0.5, qualityScore: withoutLater })
+    expect((await votersOf(id)).sort()).toEqual(
+      [
+        [first.id, `user:${person.accountId}`],
+        [other.id, other.id],
+      ].sort(),
+    )
+    expect([await scoreOf(first.id), await scoreOf(second.id), await scoreOf(other.id)]).toEqual([0.05, 0, 0.05])
+    expect(await test.db.prisma.reputationEntry.count({ where: { agentId: second.id } })).toBe(0)
+    expect((await vote(id, second.token)).json.code).toBe('conflict')
+  })
+
+  it('in the other order, too; votes on other units stay and become the owner’s', async () => {
+    const [first, second] = [await known(), await known()]
+    const [both, alone] = [(await contribute()).id, (await contribute()).id]
+    await vote(both, first.token, { valid: false })
+    test.clock.advance(1_000)
+    await vote(alone, second.token)
+    await vote(both, second.token)
+    const person = await signedIn(test)
+    await claim(person.cookie, first.token)
+    await claim(person.cookie, second.token)
+    const key = `user:${person.accountId}`
+    expect(await rowOf(both)).toMatchObject({ votesFor: 0, votesAgainst: 0.5 })
+    expect(await votersOf(both)).toEqual([[first.id, key]])
+    expect(await rowOf(alone)).toMatchObject({ votesFor: 0.5, votesAgainst: 0 })
+    expect(await votersOf(alone)).toEqual([[second.id, key]])
+  })
+
+  it('keep no vote on what turns out to be their owner’s, whichever of both is claimed last', async () => {
+    for (const order of [
+      ['author', 'voter'],
+      ['voter', 'author'],
+    ] as const) {
+      const agents = { author: await known(), voter: await known() }
+      const made = await test.fetch('POST', '/v1/knowledge', { token: agents.author.token, body: trace() })
+      const { id } = made.json.data
+      await vote(id, agents.voter.token)
+      expect((await rowOf(id)).qualityScore).toBeGreaterThan(made.json.quality_score)
+      const person = await signedIn(test)
+      for (const which of order) await claim(person.cookie, agents[which].token)
+      expect(await votersOf(id)).toEqual([])
+      expect(await rowOf(id)).toMatchObject({ votesFor: 0, votesAgainst: 0, qualityScore: made.json.quality_score })
+      expect(await scoreOf(agents.voter.id)).toBe(0)
+    }
+  })
+
+  it('while a vote of theirs is under way take it along', async () => {
+    const voter = await known()
+    const { id } = await contribute()
+    const person = await signedIn(test)
+    const waiting = async () =>
+      (
+        await test.db.pool.query(
+          "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
+        )
+      ).rows.length
+    const until = async (holds: () => Promise<boolean>) => {
+      for (const deadline = Date.now() + 10_000; !(await holds()); await delay(5))
+        if (Date.now() > deadline) throw new Error('it never came to hold')
+    }
+    const other = await test.db.pool.connect()
+    try {
+      await other.query('BEGIN')
+      await other.query('SELECT 1 FROM units WHERE id = $1 FOR UPDATE', [id])
+      const voted = vote(id, voter.token)
+      await until(async () => (await waiting()) === 1)
+      let isClaimed = false
+      const claimed = claim(person.cookie, voter.token).then(() => {
+        isClaimed = true
+      })
+      await until(async () => isClaimed || (await waiting()) === 2)
+      await other.query('COMMIT')
+      expect((await voted).status).toBe(201)
+      await claimed
+    } finally {
+      other.release()
+    }
+    expect(await votersOf(id)).toEqual([[voter.id, `user:${person.accountId}`]])
+  })
+
+  it('all claimed and voting at once leave one vote of their owner, and sums that are so', async () => {
+    const { id } = await contribute()
+    const agents = await Promise.all(Array.from({ length: 6 }, () => known()))
+    const person = await signedIn(test)
+    for (const { token } of agents.slice(0, 3)) await vote(id, token)
+    const told = await Promise.all([
+      ...agents.map(({ token }) => test.fetch('POST', '/api/agents/claim', { cookie: person.cookie, body: { token } })),
+      ...agents.slice(3).map(({ token }) => vote(id, token)),
+    ])
+    expect(told.slice(0, 6).map(({ status }) => status)).toEqual(Array(6).fill(200))
+    for (const { status } of told.slice(6)) expect([201, 409]).toContain(status)
+    expect((await votersOf(id)).map(([, key]) => key)).toEqual([`user:${person.accountId}`])
+    expect((await rowOf(id)).votesFor).toBe(0.5)
+  })
+
+  it('before their votes count leave one, which counts as their owner’s', async () => {
+    const { id } = await contribute()
+    const agents = [await test.agent(), await test.agent()]
+    for (const { token } of agents) expect((await vote(id, token)).json.data.weight).toBe(0)
+    const person = await signedIn(test)
+    for (const { token } of agents) await claim(person.cookie, token)
+    expect((await votersOf(id)).map(([, key]) => key)).toEqual([`user:${person.accountId}`])
+    await weigh()
+    expect(await rowOf(id)).toMatchObject({ votesFor: 0.5, votesAgainst: 0 })
+  })
+})
+
+describe('a vote of an agent that nobody claimed', () => {
+  const from = (address: string) => ({ 'X-Forwarded-For': address })
+
+  it('weighs nothing on its first day, and then once per client network, from the second day on', async () => {
+    const { id, quality } = await contribute()
+    const sybils = await Promise.all(Array.from({ length: 20 }, () => test.agent()))
+    for (const { token } of sybils) {
+      const told = await vote(id, token, { valid: false }, from('10.1.1.1'))
+      expect([told.status, told.json.data.weight, told.json.data.quality_score]).toEqual([201, 0, quality])
+    }
+    for (const n of [1, 2]) await vote(id, (await test.agent()).token, { valid: false }, from(`2001:db8:7:7:${n}::1`))
+    await weigh()
+    expect(await rowOf(id)).toMatchObject({ votesFor: 0, votesAgainst: 0, qualityScore: quality })
+    expect(await test.db.prisma.reputationEntry.count({ where: { subjectId: id, reason: 'vote' } })).toBe(0)
+    test.clock.advance(day + 1_000)
+    await weigh()
+    const { votesAgainst, qualityScore } = await rowOf(id)
+    expect(votesAgainst).toBe(1)
+    expect(qualityScore).toBeLessThan(quality)
+    expect(await test.db.prisma.reputationEntry.count({ where: { subjectId: id, reason: 'vote' } })).toBe(2)
+    // Again changes nothing; one more of the network that was heard neither.
+    await weigh()
+    const late = await known()
+    expect((await vote(id, late.token, { valid: false }, from('10.1.1.1'))).json.data.weight).toBe(0)
+    await weigh()
+    expect(await rowOf(id)).toMatchObject({ votesAgainst: 1, qualityScore })
+    const elsewhere = await vote(id, (await known()).token, { valid: false }, from('10.1.1.2'))
+    expect(elsewhere.json.data.weight).toBe(0.5)
+    expect((await rowOf(id)).votesAgainst).toBe(1.5)
+  })
+
+  it('counts at once for whom a person answers, and within the hour once one does; an address is kept as a keyed hash', async () => {
+    const { id } = await contribute()
+    const owned = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
+    expect((await vote(id, owned.token, { valid: true }, from('10.2.2.2'))).json.data.weight).toBe(0.5)
+    const fresh = await test.agent()
+    expect((await vote(id, fresh.token, { valid: true }, from('10.2.2.2'))).json.data.weight).toBe(0)
+    const { cookie } = await signedIn(test)
+    await test.fetch('POST', '/api/agents/claim', { cookie, body: { token: fresh.token } })
+    await weigh()
+    expect((await rowOf(id)).votesFor).toBe(1)
+    expect(await scoreOf(fresh.id)).toBe(0.05)
+    const votes = await test.db.prisma.unitVote.findMany({ where: { unitId: id }, orderBy: { at: 'asc' } })
+    expect(votes.map(({ network }) => network?.length ?? null)).toEqual([null, 32])
+    expect(Buffer.from(votes[1]?.network ?? []).toString('latin1')).not.toContain('10.2.2.2')
+  })
+})
+
+describe('a vote is about the text that it was cast on', () => {
+  const change = (id: string, body: unknown) =>
+    test.fetch('PATCH', `/v1/knowledge/${id}`, { token: author.token, body })
+
+  it('a correction of the text takes it out, and the voter may vote again; a new visibility does not', async () => {
+    const { id, quality } = await contribute()
+    const voter = await known()
+    await vote(id, voter.token)
+    await vote(id, (await test.agent()).token)
+    const praised = await qualityOf(id)
+    expect(praised).toBeGreaterThan(quality)
+    await change(id, { visibility: 'org' })
+    await change(id, { visibility: 'network' })
+    expect(await rowOf(id)).toMatchObject({ votesFor: 0.5, qualityScore: praised })
+    const told = await change(id, { unit: { task: { objective: 'Something else altogether' } } })
+    expect(told.json.quality_score).toBe(quality)
+    expect(await rowOf(id)).toMatchObject({ votesFor: 0, votesAgainst: 0, qualityScore: quality, novelty: null })
+    test.clock.advance(day + 1_000)
+    await weigh()
+    expect(await qualityOf(id)).toBe(quality)
+    const score = await scoreOf(voter.id)
+    expect((await vote(id, voter.token, { valid: false })).status).toBe(201)
+    expect((await rowOf(id)).votesAgainst).toBeGreaterThan(0)
+    expect(await scoreOf(voter.id)).toBe(score)
+  })
+
+  it('so does a new wording of an SOP', async () => {
+    const { id, quality } = await contribute(sop())
+    const voter = await known()
+    await vote(id, voter.token)
+    const revise = (body: unknown) => test.fetch('PUT', `/v1/sop/${id}`, { token: author.token, body })
+    const praised = await qualityOf(id)
+    await revise(sop({ metadata: { ...sop().metadata, visibility: 'org' } }))
+    await revise(sop())
+    expect(await rowOf(id)).toMatchObject({ votesFor: 0.5, qualityScore: praised })
+    const told = await revise(sop({ name: 'Another procedure' }))
+    expect([told.status, told.json.quality_score]).toEqual([200, quality])
+    expect(await rowOf(id)).toMatchObject({ votesFor: 0, votesAgainst: 0 })
+    expect((await vote(id, voter.token)).status).toBe(201)
   })
 })
 

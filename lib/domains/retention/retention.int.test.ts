@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished }
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
-import { trace } from '#lib/testing/units.ts'
+import { sop, trace } from '#lib/testing/units.ts'
 import { RetentionManager, type RetentionPeriods } from './retention-manager.ts'
 
 const day = 86_400_000
@@ -135,6 +135,31 @@ describe('a sweep', () => {
     expect(await sweepNow()).toBe(0)
   })
 
+  it('takes what somebody votes on while it waits for it, and not what is attributed to somebody under a hold meanwhile', async () => {
+    await keepMany(20)
+    const client = new pg.Client({ connectionString: test.ownerUrl })
+    await client.connect()
+    onTestFinished(() => client.end())
+    const { id: heldAgent } = await issuedAgent(test, ['read', 'write'])
+    expect((await ask('POST', '/holds', { kind: 'agent', target_id: heldAgent, reason: 'a court asked' })).status).toBe(
+      201,
+    )
+    await client.query('BEGIN')
+    await client.query('UPDATE units SET votes_for = votes_for + 1 WHERE id = $1', [`${name}00000010`])
+    await client.query('UPDATE units SET attributed_to = $2 WHERE id = $1', [`${name}00000011`, heldAgent])
+    const swept = sweepNow()
+    for (const deadline = performance.now() + 10_000; ; await delay(20)) {
+      const { rows } = await client.query(
+        'SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+      )
+      if (rows.length > 0) break
+      expect(performance.now()).toBeLessThan(deadline)
+    }
+    await client.query('COMMIT')
+    expect(await swept).toBe(19)
+    expect(await left()).toEqual([`${name}00000011`])
+  })
+
   it('takes skills with their files as it takes units', async () => {
     const old = await keepSkill('private', 365 * day)
     const young = await keepSkill('private', 364 * day)
@@ -157,6 +182,23 @@ describe('a sweep', () => {
     expect(await sweepNow()).toBe(1)
     for (const table of ['unit_votes', 'unit_reports', 'sop_versions'])
       expect((await test.db.pool.query(`SELECT FROM ${table} WHERE unit_id = $1`, [id])).rowCount, table).toBe(0)
+  })
+
+  it('leaves nothing of an SOP in stored answers, however late these were given', async () => {
+    const { token } = await issuedAgent(test, ['read', 'write', 'admin'])
+    const name = 'Handle zanzibar'
+    const body = sop({ name }, { visibility: 'private' })
+    const id: string = (await test.fetch('POST', '/v1/sop', { token, body })).json.data.id
+    await test.db.pool.query('UPDATE units SET created_at = $2 WHERE id = $1', [
+      id,
+      new Date(test.clock.now().getTime() - 400 * day),
+    ])
+    const late = (path: string) =>
+      test.fetch('POST', `/v1/sop/${id}/${path}`, { token, body: {}, headers: { 'Idempotency-Key': `late-${path}` } })
+    for (const path of ['export-skill', 'approve']) expect((await late(path)).text).toContain('zanzibar')
+    expect(await sweepNow()).toBe(1)
+    for (const path of ['export-skill', 'approve']) expect((await late(path)).text).not.toContain('zanzibar')
+    expect(JSON.stringify(await test.db.prisma.idempotencyRecord.findMany())).not.toContain('zanzibar')
   })
 
   it('counts the age from when we stored it, whatever its contributor states, and by our clock, not the database’s', async () => {
@@ -252,14 +294,21 @@ describe('what a legal hold covers', () => {
     return told.json.data.id
   }
 
-  it('stays: a unit, a skill, all of an agent’s, what is attributed to it; the rest goes, and the sweep counts both', async () => {
+  it('stays: a unit, a skill, all of an agent’s, what is or was attributed to it; the rest goes, and the sweep counts both', async () => {
     const held = await issuedAgent(test, ['read', 'write'])
     const stays = [
       await keep({ visibility: 'private', age: 400 * day }),
       await keep({ visibility: 'private', age: 401 * day, agent: held.id }),
       await keep({ visibility: 'org', age: 900 * day, agent: held.id }),
       await keep({ visibility: 'private', age: 402 * day, attributedTo: held.id }),
+      await keep({ visibility: 'private', age: 402 * day }),
     ]
+    // A former wording names it as its expert.
+    await test.db.query(
+      undefined,
+      `INSERT INTO sop_versions (unit_id, version, document, created_by, created_at) VALUES ($1, 1, $2, $3, now())`,
+      [stays[4], JSON.stringify({ source: { expert_id: held.id } }), admin.id],
+    )
     const skill = await keepSkill('private', 500 * day)
     await hold('unit', stays[0] ?? '')
     await hold('skill', skill)
@@ -267,10 +316,10 @@ describe('what a legal hold covers', () => {
     for (let n = 0; n < 3; n++) await keep({ visibility: 'private', age: 403 * day })
     await keepSkill('private', 500 * day)
     const dry = await ask('POST', '/retention/dry-run')
-    expect(dry.json.data.would_delete).toEqual({ network: 0, org: 0, private: 4, total: 4, held: 5 })
+    expect(dry.json.data.would_delete).toEqual({ network: 0, org: 0, private: 4, total: 4, held: 6 })
     expect(await sweepNow()).toBe(4)
     expect(await left()).toEqual([...stays, skill].sort())
-    expect(await lastSweep()).toMatchObject({ deleted: { network: 0, org: 0, private: 4, total: 4 }, held: 5 })
+    expect(await lastSweep()).toMatchObject({ deleted: { network: 0, org: 0, private: 4, total: 4 }, held: 6 })
   })
 
   it('goes with the next sweep once the hold is released, or ended by itself', async () => {
@@ -499,7 +548,9 @@ describe('the policy', () => {
     expect(await sweep()).toBe(1)
     await ask('PATCH', '/retention', { network_days: 9, private_days: null })
     test.clock.advance(1_000)
-    await test.app.jobs.find(({ name }) => name === 'retention.sweep')?.execute(test.app.gate, {})
+    const hourly = test.app.jobs.find(({ name }) => name === 'retention.sweep')
+    expect(hourly?.cron).toMatch(/^\d{1,2} \* \* \* \*$/)
+    await hourly?.execute(test.app.gate, {})
     expect(await lastSweep()).toMatchObject({
       trigger: 'cron',
       requested_by: 'system:retention.sweep',

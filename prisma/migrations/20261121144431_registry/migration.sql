@@ -26,6 +26,9 @@ ADD COLUMN     "was_public" BOOLEAN NOT NULL DEFAULT false;
 UPDATE "units" SET "domain" = "document"->'metadata'->>'task_domain';
 ALTER TABLE "units" ALTER COLUMN "domain" SET NOT NULL;
 
+-- AlterTable
+ALTER TABLE "idempotency_records" ADD COLUMN     "ids" TEXT[];
+
 -- CreateTable
 CREATE TABLE "export_runs" (
     "id" TEXT NOT NULL,
@@ -48,6 +51,7 @@ CREATE TABLE "unit_votes" (
     "weight" DOUBLE PRECISION NOT NULL,
     "feedback" TEXT,
     "at" TIMESTAMPTZ(3) NOT NULL,
+    "network" BYTEA,
 
     CONSTRAINT "unit_votes_pkey" PRIMARY KEY ("unit_id","owner_key")
 );
@@ -117,6 +121,7 @@ CREATE TABLE "search_words" (
     "scope" TEXT NOT NULL,
     "word" TEXT NOT NULL,
     "units" INTEGER NOT NULL,
+    "bearer" TEXT,
 
     CONSTRAINT "search_words_pkey" PRIMARY KEY ("scope","word")
 );
@@ -201,6 +206,9 @@ CREATE INDEX "export_runs_subject_id_at_idx" ON "export_runs"("subject_id", "at"
 CREATE INDEX "export_runs_at_idx" ON "export_runs"("at");
 
 -- CreateIndex
+CREATE INDEX "idempotency_records_ids_idx" ON "idempotency_records" USING GIN ("ids");
+
+-- CreateIndex
 CREATE INDEX "unit_votes_voter_id_at_idx" ON "unit_votes"("voter_id", "at");
 
 -- CreateIndex
@@ -280,6 +288,12 @@ ALTER TABLE "reputation_ledger" ADD CONSTRAINT "reputation_ledger_agent_id_fkey"
 -- Few units have either.
 CREATE INDEX units_attributed_to_idx ON units (attributed_to) WHERE attributed_to IS NOT NULL;
 CREATE INDEX units_original_author_idx ON units (original_author) WHERE original_author IS NOT NULL;
+CREATE INDEX units_validated_by_idx ON units USING gin ((document->'metadata'->'validated_by') jsonb_path_ops)
+  WHERE document->'metadata'->'validated_by' IS NOT NULL;
+-- Whom a wording came from: a former one may name another expert than the present one.
+CREATE INDEX sop_versions_expert_idx ON sop_versions ((document->'source'->>'expert_id'));
+-- Votes that do not count yet: few, and a job looks at them by the hour.
+CREATE INDEX unit_votes_waiting_idx ON unit_votes (unit_id) WHERE weight = 0;
 CREATE INDEX units_quarantined_at_idx ON units (quarantined_at, id) WHERE quarantined_at IS NOT NULL;
 CREATE INDEX skills_quarantined_at_idx ON skills (quarantined_at, id) WHERE quarantined_at IS NOT NULL;
 -- Few agents are restricted, and every list asks which.
@@ -317,6 +331,17 @@ END $$;
 CREATE TRIGGER units_refuse_erased AFTER INSERT ON units REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_erased();
 CREATE TRIGGER skills_refuse_erased AFTER INSERT ON skills REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_erased();
 
+-- The units and skills that a stored answer names, read from its own text, whatever its columns say of it: what an erasure is verified by.
+CREATE FUNCTION ids_in_answer(body jsonb, headers jsonb) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT ARRAY(SELECT DISTINCT 'kp:' || substring(piece FROM '^(?:trace|pattern|sop|skill):[A-Za-z0-9_-]{1,64}')
+    FROM unnest(string_to_array(coalesce(body::text, '') || headers::text, 'kp:')) AS piece
+    WHERE piece ~ '^(?:trace|pattern|sop|skill):[A-Za-z0-9_-]')
+$$;
+COMMENT ON FUNCTION ids_in_answer IS 'app: erasures are verified by it, and stored answers indexed';
+UPDATE idempotency_records SET ids = ids_in_answer(body, headers);
+DROP INDEX idempotency_records_body_id_idx;
+CREATE INDEX idempotency_records_answer_idx ON idempotency_records USING gin (ids_in_answer(body, headers));
+
 -- What other domains may know of legal holds: what they cover, unless they ended before the time of the question.
 CREATE VIEW holds_in_force AS SELECT id, kind, target_id, expires_at FROM legal_holds WHERE released_at IS NULL;
 
@@ -327,8 +352,12 @@ CREATE VIEW agent_owners AS SELECT id, owner_id, created_at FROM agents;
 INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
   SELECT id, 1, document, agent_id, created_at FROM units WHERE type = 'ExpertSOP';
 
--- The table of words. Whoever adds or takes away words of a scope holds its lock until the commit: a word that is added comes from a row
--- that is there, and of two rows that go at once with the last of a word, the second sees that the first has gone.
+-- The table of words. Every word in it names one bearer, a unit or skill that is there and has it, and goes with this bearer in the same
+-- transaction: no word outlasts the last that has it. Where others have it too, a job finds it again.
+-- Whoever adds words holds their bearers' rows (FOR SHARE, skipping those that somebody else holds); whoever takes words away holds the
+-- bearer's row too and touches no others. So nobody who changes or erases a row waits for anything but that row.
+ALTER TABLE search_words ADD CHECK (word = '' OR bearer IS NOT NULL);
+CREATE INDEX search_words_bearer_idx ON search_words (bearer) WHERE bearer IS NOT NULL;
 
 -- Rows whose words a job has to gather; ids alone.
 CREATE FUNCTION note_words() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
@@ -336,65 +365,120 @@ BEGIN
   INSERT INTO search_news (id) SELECT id FROM inserted ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
-CREATE FUNCTION note_words_again() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+
+-- After the rows went or changed, when this transaction holds them.
+CREATE FUNCTION forget_words(gone text[]) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp SET enable_seqscan = off AS $$
 BEGIN
+  DELETE FROM search_news WHERE id = ANY (gone);
+  DELETE FROM search_words WHERE bearer = ANY (gone);
+END $$;
+CREATE FUNCTION forget_gone_words() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+  PERFORM forget_words(ARRAY(SELECT id FROM gone));
+  RETURN NULL;
+END $$;
+CREATE FUNCTION forget_former_words() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+  PERFORM forget_words(ARRAY[NEW.id]);
   INSERT INTO search_news (id) VALUES (NEW.id) ON CONFLICT DO NOTHING;
   RETURN NULL;
 END $$;
-
-CREATE FUNCTION lock_words(of_scope text) RETURNS void LANGUAGE sql AS
-  $$ SELECT pg_advisory_xact_lock(hashtextextended('search_words ' || of_scope, 0)) $$;
-
--- Which of the words no row of the scope has; rows in `gone` do not count. One look into the index for each: planned for every word
--- anew, it could be a walk through the table.
-CREATE FUNCTION words_without_row(of_scope text, words text[], gone text[]) RETURNS SETOF text LANGUAGE plpgsql
-  SET search_path = public, pg_temp SET enable_seqscan = off SET enable_indexscan = off SET enable_indexonlyscan = off SET jit = off AS $$
-DECLARE
-  one text;
-  wanted tsquery;
+-- Another text is judged anew.
+CREATE FUNCTION judge_again() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  FOREACH one IN ARRAY words LOOP
-    wanted := quote_literal(one)::tsquery;
-    IF NOT EXISTS (SELECT FROM units u WHERE u.scope = of_scope AND u.search @@ wanted AND u.id <> ALL (gone))
-       AND NOT EXISTS (SELECT FROM skills k WHERE k.scope = of_scope AND k.search @@ wanted AND k.id <> ALL (gone)) THEN
-      RETURN NEXT one;
-    END IF;
-  END LOOP;
-END $$;
-
--- Takes out of the table what no other row has, before the rows go or change, in that transaction. What is common is known from a few
--- other rows; the index is asked for the rest.
-CREATE FUNCTION forget_words(gone text[]) RETURNS SETOF search_words LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
-DECLARE
-  of_scope text;
-  words text[];
-BEGIN
-  FOR of_scope IN SELECT scope FROM units WHERE id = ANY (gone) UNION SELECT scope FROM skills WHERE id = ANY (gone) ORDER BY 1 LOOP
-    PERFORM lock_words(of_scope);
-    words := ARRAY(
-      (SELECT lexeme FROM units u, unnest(u.search) WHERE u.id = ANY (gone) AND u.scope = of_scope
-       UNION SELECT lexeme FROM skills k, unnest(k.search) WHERE k.id = ANY (gone) AND k.scope = of_scope)
-      EXCEPT SELECT lexeme FROM (
-        SELECT o.search FROM units o WHERE o.scope = of_scope AND o.id <> ALL (gone) ORDER BY o.quality_score DESC, o.id LIMIT 40) AS others, unnest(others.search));
-    RETURN QUERY DELETE FROM search_words w
-      WHERE w.scope = of_scope AND w.word = ANY (ARRAY(SELECT words_without_row(of_scope, words, gone))) RETURNING w.*;
-  END LOOP;
-END $$;
-CREATE FUNCTION forget_words_before() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
-BEGIN
-  PERFORM forget_words(ARRAY[OLD.id]);
-  IF TG_TABLE_NAME = 'units' THEN
-    NEW.novelty := NULL; -- another text is judged anew
-  END IF;
+  NEW.novelty := NULL;
   RETURN NEW;
 END $$;
-COMMENT ON FUNCTION lock_words(text) IS 'app: what gathers words waits for what takes them away.';
-COMMENT ON FUNCTION words_without_row(text, text[], text[]) IS 'app: it looks where the application may look.';
+
+-- The words of a text that are kept: its first thousand by weight and place, and no data (long, or digits between letters).
+CREATE FUNCTION kept_words(search tsvector) RETURNS SETOF text LANGUAGE sql IMMUTABLE AS $$
+  SELECT lexeme FROM unnest(search) WHERE char_length(lexeme) <= 32 AND lexeme ~ '^[^0-9]*[0-9]{0,4}$' ORDER BY positions[1], lexeme LIMIT 1000
+$$;
+-- Where the words of a row stand. Of what is held back only its author learns anything, by counts neither.
+CREATE FUNCTION words_scope(scope text, agent_id text, quarantined_at timestamptz) RETURNS text LANGUAGE sql STABLE AS $$
+  SELECT CASE WHEN quarantined_at IS NULL AND NOT EXISTS (SELECT FROM public.restricted_agents r WHERE r.id = agent_id) THEN scope ELSE 'agent:' || agent_id END
+$$;
+
+-- Adds the words of these rows, except of those that somebody else holds; with `seen` only words that are missing, and these rows are
+-- what was noticed among so many. Gives the ids whose words were added.
+CREATE FUNCTION add_words(batch text[], seen integer) RETURNS text[] LANGUAGE sql SET search_path = public, pg_temp SET jit = off
+  SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+  WITH of_units AS MATERIALIZED (
+      SELECT id, scope, agent_id, quarantined_at, search FROM units WHERE id = ANY (batch) FOR SHARE SKIP LOCKED),
+    of_skills AS MATERIALIZED (
+      SELECT id, scope, agent_id, quarantined_at, search FROM skills WHERE id = ANY (batch) FOR SHARE SKIP LOCKED),
+    fresh AS MATERIALIZED (
+      SELECT id, words_scope(scope, agent_id, quarantined_at) AS scope, search
+      FROM (SELECT * FROM of_units UNION ALL SELECT * FROM of_skills) AS locked),
+    words AS MATERIALIZED (
+      SELECT scope, word, count(*)::int AS n, min(id) AS bearer FROM fresh CROSS JOIN LATERAL kept_words(search) AS k(word) GROUP BY scope, word),
+    added AS (
+      INSERT INTO search_words (scope, word, units, bearer)
+      -- What many of a sample have, as many of all have.
+      SELECT w.scope, w.word, CASE WHEN seen > 0 AND n >= 10 THEN n * greatest(1, (
+          SELECT r.units FROM search_words r WHERE r.scope = w.scope AND r.word = '') / seen) ELSE n END, bearer
+      FROM words w WHERE seen IS NULL OR NOT EXISTS (SELECT FROM search_words h WHERE h.scope = w.scope AND h.word = w.word)
+      UNION ALL SELECT scope, '', count(*)::int, NULL FROM fresh WHERE seen IS NULL GROUP BY scope
+      ORDER BY 1, 2
+      ON CONFLICT (scope, word) DO UPDATE SET units = search_words.units + excluded.units)
+  SELECT coalesce(array_agg(id), '{}') FROM fresh
+$$;
+-- One at a time. It gives way: who erases never waits long for it. Gives how many rows were settled; 0 also where it gave way.
+CREATE FUNCTION gather_words(most integer) RETURNS integer LANGUAGE plpgsql SET search_path = public, pg_temp SET lock_timeout = '300ms' AS $$
+DECLARE
+  batch text[];
+  taken text[];
+  settled integer;
+BEGIN
+  IF NOT pg_try_advisory_xact_lock(hashtextextended('search_words', 0)) THEN
+    RETURN 0;
+  END IF;
+  batch := ARRAY(SELECT id FROM search_news ORDER BY id LIMIT most);
+  taken := add_words(batch, NULL);
+  DELETE FROM search_news n WHERE n.id = ANY (batch) AND (n.id = ANY (taken)
+    OR NOT EXISTS (SELECT FROM units u WHERE u.id = n.id) AND NOT EXISTS (SELECT FROM skills k WHERE k.id = n.id));
+  GET DIAGNOSTICS settled = ROW_COUNT;
+  RETURN settled;
+EXCEPTION WHEN lock_not_available THEN
+  RETURN 0;
+END $$;
+-- Finds again, among so many rows after this id, words that went with their bearer. Gives the last id looked at; NULL after the last row.
+CREATE FUNCTION find_words_again(after text, most integer) RETURNS text LANGUAGE plpgsql SET search_path = public, pg_temp SET lock_timeout = '300ms'
+  SET jit = off SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off AS $$
+DECLARE
+  looked text[];
+  missing text[];
+BEGIN
+  looked := ARRAY(SELECT id FROM (
+    (SELECT id FROM units WHERE id > after ORDER BY id LIMIT most) UNION ALL (SELECT id FROM skills WHERE id > after ORDER BY id LIMIT most)) AS both_of
+    ORDER BY id LIMIT most);
+  missing := ARRAY(
+    WITH rows AS MATERIALIZED (
+        SELECT id, words_scope(scope, agent_id, quarantined_at) AS scope, search FROM (
+          SELECT id, scope, agent_id, quarantined_at, search FROM units WHERE id = ANY (looked)
+          UNION ALL SELECT id, scope, agent_id, quarantined_at, search FROM skills WHERE id = ANY (looked)) AS both_of),
+      words AS MATERIALIZED (SELECT scope, word, array_agg(id) AS bearers FROM rows CROSS JOIN LATERAL kept_words(search) AS k(word) GROUP BY scope, word)
+    SELECT DISTINCT id FROM words o CROSS JOIN LATERAL unnest(bearers) AS b(id)
+    WHERE NOT EXISTS (SELECT FROM search_words w WHERE w.scope = o.scope AND w.word = o.word)
+      AND NOT EXISTS (SELECT FROM search_news n WHERE n.id = b.id));
+  IF cardinality(missing) > 0 THEN
+    PERFORM add_words(missing, cardinality(looked));
+  END IF;
+  RETURN looked[most];
+EXCEPTION WHEN lock_not_available THEN
+  RETURN looked[most];
+END $$;
 COMMENT ON FUNCTION forget_words(text[]) IS 'app: it deletes what the application may delete.';
+COMMENT ON FUNCTION kept_words(tsvector) IS 'app: it reads what it is given.';
+COMMENT ON FUNCTION words_scope(text, text, timestamptz) IS 'app: it looks where the application may look.';
+COMMENT ON FUNCTION add_words(text[], integer) IS 'app: it writes what the application may write.';
+COMMENT ON FUNCTION gather_words(integer) IS 'app: it writes what the application may write.';
+COMMENT ON FUNCTION find_words_again(text, integer) IS 'app: it writes what the application may write.';
 
 CREATE TRIGGER units_note_words AFTER INSERT ON units REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION note_words();
 CREATE TRIGGER skills_note_words AFTER INSERT ON skills REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION note_words();
-CREATE TRIGGER units_note_words_again AFTER UPDATE OF search, visibility, organisation_id ON units FOR EACH ROW EXECUTE FUNCTION note_words_again();
-CREATE TRIGGER skills_note_words_again AFTER UPDATE OF search, visibility, organisation_id ON skills FOR EACH ROW EXECUTE FUNCTION note_words_again();
-CREATE TRIGGER units_forget_words BEFORE UPDATE OF search ON units FOR EACH ROW WHEN (OLD.search IS NOT NULL) EXECUTE FUNCTION forget_words_before();
-CREATE TRIGGER skills_forget_words BEFORE UPDATE OF search ON skills FOR EACH ROW WHEN (OLD.search IS NOT NULL) EXECUTE FUNCTION forget_words_before();
+CREATE TRIGGER units_forget_gone_words AFTER DELETE ON units REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forget_gone_words();
+CREATE TRIGGER skills_forget_gone_words AFTER DELETE ON skills REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forget_gone_words();
+CREATE TRIGGER units_forget_former_words AFTER UPDATE OF search, visibility, organisation_id, quarantined_at ON units FOR EACH ROW EXECUTE FUNCTION forget_former_words();
+CREATE TRIGGER skills_forget_former_words AFTER UPDATE OF search, visibility, organisation_id, quarantined_at ON skills FOR EACH ROW EXECUTE FUNCTION forget_former_words();
+CREATE TRIGGER units_judge_again BEFORE UPDATE OF search ON units FOR EACH ROW WHEN (OLD.search IS NOT NULL) EXECUTE FUNCTION judge_again();

@@ -106,3 +106,19 @@ export async function withdraw(tx: Transaction, subjectIds: readonly string[]): 
     SELECT count(*)::int AS n FROM gone`
   return row?.n ?? 0
 }
+
+/** Takes back what agents gained by votes that do not count any more. */
+export async function withdrawVotes(
+  tx: Transaction,
+  votes: readonly { subjectId: string; agentId: string }[],
+): Promise<void> {
+  if (votes.length === 0) return
+  const [subjects, agents] = [votes.map(({ subjectId }) => subjectId), votes.map(({ agentId }) => agentId)]
+  await tx.$queryRaw`SELECT 1 FROM reputation WHERE agent_id = ANY(${agents}::text[]) ORDER BY agent_id FOR UPDATE`
+  await tx.$executeRaw`
+    WITH gone AS (
+      DELETE FROM reputation_ledger l USING unnest(${subjects}::text[], ${agents}::text[]) AS v(subject, agent)
+      WHERE l.subject_id = v.subject AND l.agent_id = v.agent AND l.reason = 'vote' RETURNING l.agent_id, l.change)
+    UPDATE reputation r SET score = round((r.score - lost.change)::numeric, 4)::float8
+    FROM (SELECT agent_id, sum(change) AS change FROM gone GROUP BY agent_id) AS lost WHERE r.agent_id = lost.agent_id`
+}

@@ -114,7 +114,8 @@ describe('what is gained', () => {
 
 describe('what is taken back', () => {
   it('with an erased unit goes what it earned, and with its votes what the voters earned', async () => {
-    const [author, voter] = [await agent(), await agent()]
+    const author = await agent()
+    const voter = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
     const { json } = await contribute(author.token)
     const vote = await test.fetch('POST', `/v1/knowledge/${json.data.id}/validate`, {
       token: voter.token,

@@ -1,6 +1,5 @@
 import type { Ask } from '#lib/stores/postgres/snapshot.ts'
 import { type Conditions, conditions, type Reader, shownTo, type Table, withinScopes } from './conditions.ts'
-import type { WordCounts } from './counts.ts'
 import { isStopWord, type Query, type Term } from './query.ts'
 
 /** Similar words that are looked at, and of those how many may be tried. */
@@ -45,12 +44,11 @@ const forgiven = (word: string): number => (word.length < 3 ? 0 : word.length < 
 export async function correct(
   ask: Ask,
   asked: Asked,
-  counts: WordCounts,
 ): Promise<{ terms: Term[]; corrected: { from: string; to: string }[] }> {
   const terms: Term[] = []
   const corrected: { from: string; to: string }[] = []
   for (const term of asked.query.terms) {
-    if (counts.of(term) > 0 || (await isShown(ask, asked, term.query))) {
+    if (await isShown(ask, asked, term.query)) {
       terms.push(term)
       continue
     }

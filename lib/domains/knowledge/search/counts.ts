@@ -26,7 +26,8 @@ export async function countsOf(ask: Ask, reader: Reader, terms: readonly Term[])
     list.values,
   )
   const known = new Map(counted.map(({ word, units }) => [word, units]))
-  const rows = Math.max(known.get(allRows) ?? 0, 1)
+  // Two digits: what is held back is counted here too, and no score may tell of it.
+  const rows = Math.max(Number((known.get(allRows) ?? 0).toPrecision(2)), 1)
   const of = (term: Term) => Math.min(...term.words.map((word) => known.get(word) ?? 0))
   return {
     rows,

@@ -1,65 +1,42 @@
-import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Unit } from '../unit.ts'
 import { textsOf } from './unit-texts.ts'
 import { searchVector } from './vector.ts'
 
-/** Rows of one batch, each a transaction: what takes words away waits for no more than that. */
-const [mostNews, mostUnindexed] = [500, 100]
-/** The table is looked through in so many parts, one a minute: what rows that went in bulk have left goes within the hour. */
-export const parts = 60
+/** Rows of one batch, each a transaction: who changes or erases one of them waits for no more than that. */
+const [mostNews, mostLooked, mostUnindexed] = [20, 500, 100]
+/** How long one run looks for words that went with their bearer, in milliseconds; the next goes on from there. */
+const patience = 2_000
 
-/** Adds the words of rows that are new or changed to the table of words. Gives how many rows that were. */
-export const gatherWords = (db: Database): Promise<number> =>
-  db.transaction(async (tx) => {
-    const news = await tx.$queryRaw<{ id: string }[]>`
-      DELETE FROM search_news WHERE id IN (SELECT id FROM search_news ORDER BY id LIMIT ${mostNews} FOR UPDATE SKIP LOCKED) RETURNING id`
-    const ids = news.map(({ id }) => id)
-    if (ids.length === 0) return 0
-    // The scopes are locked before the rows are read: what is erased meanwhile is gone, or waits until the words are there to be taken out.
-    const locked = await lockScopes(tx, ids)
-    await tx.$executeRaw`
-      WITH fresh AS (
-        SELECT scope, search FROM units WHERE id = ANY(${ids}::text[]) AND scope = ANY(${locked}::text[])
-        UNION ALL SELECT scope, search FROM skills WHERE id = ANY(${ids}::text[]) AND scope = ANY(${locked}::text[]))
-      INSERT INTO search_words (scope, word, units)
-      SELECT scope, word, count(*)::int FROM (
-        SELECT scope, lexeme AS word FROM fresh, unnest(search) UNION ALL SELECT scope, '' FROM fresh) AS words
-      GROUP BY scope, word ORDER BY scope, word
-      ON CONFLICT (scope, word) DO UPDATE SET units = search_words.units + excluded.units`
-    return ids.length
-  })
-
-async function lockScopes(tx: Transaction, ids: readonly string[]): Promise<string[]> {
-  const rows = await tx.$queryRaw<{ scope: string }[]>`
-    SELECT scope FROM units WHERE id = ANY(${[...ids]}::text[]) UNION SELECT scope FROM skills WHERE id = ANY(${[...ids]}::text[]) ORDER BY 1`
-  // One after the other, in one order: no two wait for each other.
-  for (const { scope } of rows) await tx.$queryRaw`SELECT 1 AS done FROM (SELECT lock_words(${scope})) AS locked`
-  return rows.map(({ scope }) => scope)
+/** Adds the words of rows that are new or changed to the table of words. Gives how many rows that were; 0 also where others hold them. */
+export async function gatherWords(db: Database): Promise<number> {
+  const [gathered] = await db.query<{ n: number }>('gather-words', 'SELECT gather_words($1) AS n', [mostNews])
+  return gathered?.n ?? 0
 }
 
 /**
- * Takes out of one part of the table what no row has any more. A word whose count changed since it was looked at has been found in a
- * row meanwhile.
+ * Goes round all rows, a stretch at each call, and adds words that rows have and the table lost with their former bearer. Small
+ * registries are through in one call. Where it stands is this process's memory: after a restart it begins again.
  */
-export async function settleWords(db: Database, part: number): Promise<void> {
-  await db.query(
-    'settle-words',
-    `WITH looked AS MATERIALIZED (SELECT scope, word, units FROM search_words WHERE word <> '' AND (hashtext(word) & 2147483647) % ${parts} = $1),
-      without AS (SELECT held.scope, o.word FROM (SELECT scope, array_agg(word) AS words FROM looked GROUP BY scope) AS held
-        CROSS JOIN LATERAL words_without_row(held.scope, held.words, '{}') AS o(word))
-    DELETE FROM search_words w USING looked JOIN without USING (scope, word)
-    WHERE w.scope = looked.scope AND w.word = looked.word AND w.units = looked.units`,
-    [part],
-  )
-  if (part !== 0) return
+export function wordsAgain(db: Database): () => Promise<void> {
+  let after = ''
+  return async () => {
+    const until = performance.now() + patience
+    do {
+      const [looked] = await db.query<{ last: string | null }>('words-again', 'SELECT find_words_again($1, $2) AS last', [after, mostLooked]) // biome-ignore format: one call
+      after = looked?.last ?? ''
+    } while (after !== '' && performance.now() < until)
+  }
+}
+
+/** Counts the rows of each scope anew. */
+export async function countScopes(db: Database): Promise<void> {
   await db.query(
     'count-scopes',
     `WITH counted AS MATERIALIZED (SELECT scope, count(*)::int AS n FROM (
         SELECT scope FROM units UNION ALL SELECT scope FROM skills) AS everything GROUP BY scope),
       gone AS (DELETE FROM search_words w WHERE w.word = '' AND NOT EXISTS (SELECT FROM counted c WHERE c.scope = w.scope))
-    UPDATE search_words w SET units = c.n FROM counted c
-    WHERE w.scope = c.scope AND (w.units > c.n OR (w.word = '' AND w.units <> c.n))`,
+    UPDATE search_words w SET units = c.n FROM counted c WHERE w.scope = c.scope AND w.word = '' AND w.units <> c.n`,
   )
 }
 

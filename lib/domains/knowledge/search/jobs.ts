@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { gatherWords, indexUnits, parts, settleWords } from './gathering.ts'
+import { countScopes, gatherWords, indexUnits, wordsAgain } from './gathering.ts'
 import { judgeNovelty } from './novelty.ts'
 
 /** How long one run goes on before the next takes over, in milliseconds. */
@@ -16,7 +16,7 @@ async function exhaust(work: () => Promise<number>): Promise<void> {
 const payload = z.unknown()
 const cron = '* * * * *'
 
-export const searchJobs = (db: Database) => [
+export const searchJobs = (db: Database, findAgain = wordsAgain(db)) => [
   job({ name: 'knowledge.index-words', payload, cron, run: () => exhaust(() => indexUnits(db)) }),
   job({
     name: 'knowledge.gather-words',
@@ -24,7 +24,8 @@ export const searchJobs = (db: Database) => [
     cron,
     async run({ now }) {
       await exhaust(() => gatherWords(db))
-      await settleWords(db, now.getUTCMinutes() % parts)
+      await findAgain()
+      if (now.getUTCMinutes() === 0) await countScopes(db)
     },
   }),
   job({

@@ -59,7 +59,7 @@ export async function search(ask: Ask, sought: Sought): Promise<Found> {
   const exact = await matching(ask, sought, query.terms, counts)
   if (exact) return { ...exact, corrected: [], terms: query.terms }
 
-  const { terms, corrected } = await correct(ask, sought, counts)
+  const { terms, corrected } = await correct(ask, sought)
   if (terms.length === 0) return { hits: [], total: 0, corrected: [], terms }
   const recounted = corrected.length > 0 ? await countsOf(ask, reader, terms) : counts
   const isOther = corrected.length > 0 || terms.length < query.terms.length

@@ -1,9 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
+import { gatherWords, wordsAgain } from './gathering.ts'
+import { wordsHolder } from './words-held.ts'
 
 let test: TestApp
+/** Waits until somebody waits for this connection. */
+async function waited(client: { query(text: string): Promise<{ rows: unknown[] }> }): Promise<void> {
+  for (const deadline = performance.now() + 10_000; performance.now() < deadline; await delay(20)) {
+    const { rows } = await client.query(
+      'SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
+    )
+    if (rows.length > 0) return
+  }
+  throw new Error('nobody waits')
+}
 /** Of one organisation. */
 let owner: Person
 let author: Issued
@@ -173,16 +186,17 @@ describe('finding', () => {
 
 describe('typing errors', () => {
   it.each([
-    ['photosyntehsis', 'photosynthesis'],
-    ['photosynthesi', 'photosynthesis'],
-    ['fotosynthesis', 'photosynthesis'],
-    ['chlorphyll', 'chlorophyll'],
-  ])('finds %s as %s, and says so', async (typed, meant) => {
+    ['photosyntehsis', 'photosynthesis', true],
+    // The stem of the word, which is found as it is.
+    ['photosynthesi', 'photosynthesis', false],
+    ['fotosynthesis', 'photosynthesis', true],
+    ['chlorphyll', 'chlorophyll', true],
+  ])('finds %s as %s, and says so where it took another word', async (typed, meant, isCorrected) => {
     const id = await contribute(`All about ${meant} in leaves`)
     await gather()
     const { json } = await list({ q: typed })
     expect(json.data.map((one: { id: string }) => one.id)).toContain(id)
-    expect(json.corrected ?? [{ from: typed, to: meant }]).toEqual([{ from: typed, to: meant }])
+    expect(json.corrected).toEqual(isCorrected ? [{ from: typed, to: meant }] : undefined)
   })
 
   it('corrects nothing that something has', async () => {
@@ -204,6 +218,7 @@ describe('typing errors', () => {
     await gather()
     await test.db.query(undefined, 'UPDATE units SET quarantined_at = now() WHERE id = $1', [held])
     await test.db.query(undefined, 'UPDATE agents SET restricted_at = now() WHERE id = $1', [restricted.id])
+    await gather()
     for (const typed of ['abracadabrnt', 'hocuspocsly', 'simsalabimbm', 'opensesmic']) {
       const { json, text } = await list({ q: typed }, stranger)
       expect([json.total, json.corrected, text.includes('corrected')], typed).toEqual([0, undefined, false])
@@ -212,6 +227,50 @@ describe('typing errors', () => {
     for (const typed of ['abracadabrnt', 'hocuspocsly', 'simsalabimbm'])
       expect(await found(typed), typed).toHaveLength(1)
     expect(await found('opensesmic', restricted)).toHaveLength(1)
+  })
+})
+
+describe('what is held back', () => {
+  const holdBack = (id: string) =>
+    test.db.query(undefined, 'UPDATE units SET quarantined_at = now() WHERE id = $1', [id])
+
+  it.each([
+    ['held from the start', true],
+    ['held after its words were gathered', false],
+  ])(
+    'a unit that is %s changes no answer to others: a word that only it has is corrected as one that nothing has',
+    async (_when, isFirst) => {
+      const shown = await contribute('kubernetes', { by: stranger })
+      const hidden = await contribute('kubernetez')
+      if (isFirst) await holdBack(hidden)
+      await gather()
+      if (!isFirst) await holdBack(hidden)
+      for (const typed of ['kubernetez', 'kubernetex']) {
+        const { json } = await list({ q: typed }, colleague)
+        expect(
+          json.data.map(({ id }: { id: string }) => id),
+          typed,
+        ).toContain(shown)
+        expect(
+          json.data.map(({ id }: { id: string }) => id),
+          typed,
+        ).not.toContain(hidden)
+        expect(json.corrected, typed).toEqual([{ from: typed, to: 'kubernetes' }])
+      }
+      for (const id of [shown, hidden]) await test.db.query(undefined, 'DELETE FROM units WHERE id = $1', [id])
+    },
+  )
+
+  it('nor by its count, which is in no score: the words count for their author alone', async () => {
+    const own = await contribute('thylacoleonid', { by: stranger, visibility: 'private' })
+    await gather()
+    const score = async () => (await list({ q: 'thylacoleonid' }, stranger)).json.data[0]
+    const before = await score()
+    for (let n = 0; n < 3; n++) await holdBack(await contribute('thylacoleonid'))
+    await gather()
+    expect(await wordsOf('thylacoleonid')).toEqual([`agent:${author.id}`, `agent:${stranger.id}`].sort())
+    const after = await score()
+    expect([after.id, after.score]).toEqual([own, before.score])
   })
 })
 
@@ -513,21 +572,180 @@ describe('the table of words', () => {
     expect(await wordsOf('nictit')).toEqual([`agent:${author.id}`])
   })
 
-  it('keeps a word until the last of its units goes, also when the last go at once', async () => {
+  it('has a word as long as a unit has it, within a job’s run, and not once the last has gone, also when the last go at once', async () => {
     const ids = await Promise.all(Array.from({ length: 6 }, (_, n) => contribute(`sesquipedalian ${n}`)))
     await gather()
-    const [first, ...rest] = ids
-    await test.fetch('DELETE', `/v1/knowledge/${first}`, { token: author.token })
-    expect(await wordsOf('sesquipedalian')).toEqual(['network'])
+    for (const id of ids.splice(0, 3)) {
+      await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })
+      await gather()
+      expect(await wordsOf('sesquipedalian')).toEqual(['network'])
+    }
     const gone = await Promise.all([
-      ...rest.map((id) => test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })),
+      ...ids.map((id) => test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })),
       gather(),
     ])
     expect(gone.slice(0, -1).map((answer) => (typeof answer === 'object' ? answer.status : 0))).toEqual(
-      rest.map(() => 204),
+      ids.map(() => 204),
     )
+    expect(await wordsOf('sesquipedalian')).toEqual([])
     await gather()
     expect(await wordsOf('sesquipedalian')).toEqual([])
+  })
+
+  it('never gets a word from a unit that is being erased, whoever comes first', async () => {
+    const gather = () => gatherWords(test.db)
+    // The gatherer came first: the erasure waits until the words are there, and takes them.
+    const first = await contribute('a xenolithic first')
+    const client = await test.db.pool.connect()
+    try {
+      await client.query('BEGIN')
+      await client.query('SELECT gather_words(1000)')
+      const erased = test.fetch('DELETE', `/v1/knowledge/${first}`, { token: author.token })
+      await waited(client)
+      await client.query('COMMIT')
+      expect((await erased).status).toBe(204)
+      expect(await wordsOf('xenolith')).toEqual([])
+      // The erasure came first: the gatherer passes the unit over without waiting, and finds nothing of it later.
+      const second = await contribute('a xenolithic second')
+      await client.query('BEGIN')
+      await client.query('DELETE FROM units WHERE id = $1', [second])
+      const started = performance.now()
+      await gather()
+      expect(performance.now() - started).toBeLessThan(2_000)
+      await client.query('COMMIT')
+      await gather()
+      expect(await wordsOf('xenolith')).toEqual([])
+      expect(await test.db.query(undefined, 'SELECT 1 FROM search_news WHERE id = $1', [second])).toEqual([])
+      // So does whoever looks for words again, though nothing of the unit is noted or in the table.
+      const third = await contribute('a xenolithic third')
+      await gather()
+      await test.db.query(undefined, "DELETE FROM search_words WHERE word = 'xenolith'")
+      await client.query('BEGIN')
+      await client.query('DELETE FROM units WHERE id = $1', [third])
+      await wordsAgain(test.db)()
+      await client.query('COMMIT')
+      expect(await wordsOf('xenolith')).toEqual([])
+      // And beside a change of the text: the former one does not come back.
+      const fourth = await contribute('a xenolithic fourth')
+      await gather()
+      await test.db.query(undefined, "DELETE FROM search_words WHERE word = 'xenolith'")
+      await client.query('BEGIN')
+      await client.query("UPDATE units SET search = 'another:1A' WHERE id = $1", [fourth])
+      await wordsAgain(test.db)()
+      await client.query('COMMIT')
+      await gather()
+      expect(await wordsOf('xenolith')).toEqual([])
+    } finally {
+      client.release(true)
+    }
+  })
+
+  it('gives way: whoever takes words away is not waited for, and keeps them', async () => {
+    const former = await contribute('a yttrocrasitic unit')
+    await gather()
+    const client = await test.db.pool.connect()
+    try {
+      await client.query('BEGIN')
+      await client.query('DELETE FROM units WHERE id = $1', [former])
+      const latter = await contribute('another yttrocrasitic unit')
+      const started = performance.now()
+      expect(await gatherWords(test.db)).toBe(0)
+      expect(performance.now() - started).toBeLessThan(2_000)
+      await client.query('COMMIT')
+      expect(await gatherWords(test.db)).toBeGreaterThan(0)
+      expect(await test.db.query(undefined, "SELECT bearer FROM search_words WHERE word = 'yttrocrasit'")).toEqual([
+        { bearer: latter },
+      ])
+    } finally {
+      client.release(true)
+    }
+  })
+
+  it('stands in nobody’s way: units and SOPs are changed, voted on and erased beside the job, and none fails', async () => {
+    let isOver = false
+    const gathering = (async () => {
+      for (let n = 0; !isOver || n === 0; n++) await gatherWords(test.db)
+    })()
+    const statuses: number[] = []
+    const changing = async (n: number) => {
+      for (let round = 0; round < 10; round++) {
+        const id = await contribute(`beside the job ${n} ${round}`)
+        const patched = await test.fetch('PATCH', `/v1/knowledge/${id}`, {
+          token: author.token,
+          body: { unit: { task: { objective: `changed beside the job ${n} ${round}` } } },
+        })
+        const { json } = await test.fetch('POST', '/v1/sop', {
+          token: author.token,
+          body: sop({ name: `Beside the job ${n} ${round}` }),
+        })
+        const put = await test.fetch('PUT', `/v1/sop/${json.data.id}`, {
+          token: author.token,
+          body: sop({ name: `Changed beside the job ${n} ${round}` }),
+        })
+        const erased = await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })
+        statuses.push(patched.status, put.status, erased.status)
+      }
+    }
+    await Promise.all([0, 1, 2, 3, 4, 5].map(changing))
+    isOver = true
+    await gathering
+    expect(Object.groupBy(statuses, String)).toEqual({
+      200: Array.from({ length: 120 }, () => 200),
+      204: Array.from({ length: 60 }, () => 204),
+    })
+  }, 60_000)
+
+  it('nobody’s invented words keep others waiting: tens of thousands in each unit, erased beside changes and searches', async () => {
+    const invented = (n: number) =>
+      Array.from({ length: 48_000 }, (_, at) => (at * 4 + n + 500_000).toString(36)).join(' ')
+    const own = await Promise.all([0, 1, 2].map((n) => contribute(`an axolotlish unit ${n}`)))
+    const ids: string[] = []
+    for (const n of [0, 1, 2, 3])
+      ids.push(
+        await contribute('invented', {
+          by: stranger,
+          more: { steps: [{ step_id: 0, type: 'thought', content: invented(n) }] },
+        }),
+      )
+    await gather()
+    const started = performance.now()
+    const answers = await Promise.all([
+      ...ids.map((id) => test.fetch('DELETE', `/v1/knowledge/${id}`, { token: stranger.token })),
+      ...own.map((id) =>
+        test.fetch('PATCH', `/v1/knowledge/${id}`, {
+          token: author.token,
+          body: { unit: { task: { objective: 'still axolotlish' } } },
+        }),
+      ),
+      list({ q: 'axolotlish' }),
+      gatherWords(test.db).then(() => ({ status: 200 })),
+    ])
+    expect(answers.map(({ status }) => status)).toEqual([204, 204, 204, 204, 200, 200, 200, 200, 200])
+    expect(performance.now() - started).toBeLessThan(5_000)
+  }, 30_000)
+
+  it('keeps of each unit the first words by weight, and no data', async () => {
+    const letters = (n: number) =>
+      n
+        .toString(26)
+        .replace(/[0-9a-p]/g, (digit) => String.fromCharCode(97 + Number.parseInt(digit, 26)))
+        .padStart(4, 'a')
+    const many = Array.from({ length: 3_000 }, (_, n) => `quagga${letters(n)}x`)
+    const id = await contribute('vicunaesque utf8 a1b2c3d4', {
+      visibility: 'private',
+      more: { steps: [{ step_id: 0, type: 'thought', content: many.join(' ') }] },
+    })
+    await gather()
+    const held = await test.db.query<{ word: string }>(undefined, 'SELECT word FROM search_words WHERE bearer = $1', [
+      id,
+    ])
+    const words = held.map(({ word }) => word)
+    expect(words.length).toBeLessThanOrEqual(1_000)
+    expect(words.length).toBeGreaterThan(900)
+    expect(words).toContain('vicunaesqu')
+    expect(words).toContain('utf8')
+    expect(words).not.toContain('a1b2c3d4')
+    expect(await found(many.at(-1) ?? '')).toEqual([id])
   })
 
   it('names no word in what is recorded of an erasure', async () => {
@@ -545,28 +763,43 @@ describe('the table of words', () => {
     expect(JSON.stringify([row, erased.json])).not.toContain('rhododendron')
   })
 
-  it('loses within the hour what rows that went in bulk have left', async () => {
-    const id = await contribute('the floccinaucinihil word')
+  it('loses at once what rows that went in bulk have left', async () => {
+    const ids = await Promise.all(['a', 'b'].map((one) => contribute(`the floccinaucinihil word ${one}`)))
     await gather()
-    await test.db.query(undefined, 'DELETE FROM units WHERE id = $1', [id])
     expect(await wordsOf('floccinaucinihil')).toEqual(['network'])
-    for (let minute = 0; minute < 60; minute++) {
-      test.clock.advance(60_000)
-      await gather()
-    }
+    await test.db.query(undefined, 'DELETE FROM units WHERE id = ANY($1)', [ids])
     expect(await wordsOf('floccinaucinihil')).toEqual([])
-    expect(await wordsOf('linker')).toContain('network')
   })
 
-  it('a residue after a crash is found without what the process knew, and goes', async () => {
+  it('a residue is found by any process, and goes', async () => {
     const id = await contribute('a defenestrated residue')
     await gather()
-    const holder = test.app.holders.find(({ name }) => name === 'knowledge.words')
-    await test.db.query(undefined, 'DELETE FROM units WHERE id = $1', [id])
-    expect(await holder?.residue({ unit: id }, ['network'])).toBeGreaterThan(0)
-    await test.db.transaction(async (tx) => holder?.erase({ unit: id }, ['network'], tx))
-    expect(await holder?.residue({ unit: id }, ['network'])).toBe(0)
+    const holder = wordsHolder(test.db)
+    const plan = await test.db.transaction((tx) => holder.plan({ unit: id }, tx))
+    expect(plan).toEqual([id])
+    expect(await holder.residue({ unit: id }, plan)).toBeGreaterThan(0)
+    await test.db.transaction((tx) => holder.erase({ unit: id }, plan, tx))
+    expect(await holder.residue({ unit: id }, plan)).toBe(0)
     expect(await wordsOf('defenestr')).toEqual([])
+    await test.db.query(undefined, 'DELETE FROM units WHERE id = $1', [id])
+  })
+
+  it('an erasure asks nothing that grows with the number of words', async () => {
+    await test.db.query(
+      undefined,
+      "INSERT INTO search_words (scope, word, units, bearer) SELECT 'network', 'filler' || n, 1, 'kp:trace:filler' FROM generate_series(1, 50000) AS n",
+    )
+    const client = await test.db.pool.connect()
+    try {
+      await client.query('SET enable_seqscan = off')
+      const { rows } = await client.query<{ 'QUERY PLAN': string }>(
+        "EXPLAIN DELETE FROM search_words WHERE bearer = ANY (ARRAY['kp:trace:a'])",
+      )
+      expect(rows.map((row) => row['QUERY PLAN']).join('\n')).toContain('search_words_bearer_idx')
+    } finally {
+      client.release(true)
+      await test.db.query(undefined, "DELETE FROM search_words WHERE bearer = 'kp:trace:filler'")
+    }
   })
 
   it('gives words to what was stored before there was a search', async () => {

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Importer, ImportResult } from '#lib/kernel/importer.ts'
-import { refusalOf } from '../imports.ts'
+import { heldForReview } from '../contribution.ts'
+import { countingRefused, refusalOf } from '../imports.ts'
 import { rejectionOf } from '../rejections.ts'
 import { hasCode } from '../stored-unit.ts'
 import { visibilities } from '../unit.ts'
@@ -38,6 +39,7 @@ const selectSame = `SELECT 1 FROM skills u WHERE u.id = $1 AND u.document = $2 A
 /** Takes skills of another registry under their ids; they become the importing agent's. */
 export const skillImporter = ({ strict }: { strict: boolean }): Importer<Imported> => ({
   part: 'skills',
+  countRefused: countingRefused,
   prepare(record, { ctx }) {
     const parsed = SkillRecord.safeParse(record)
     if (!parsed.success) throw refusalOf(parsed.error)
@@ -57,7 +59,8 @@ export const skillImporter = ({ strict }: { strict: boolean }): Importer<Importe
       await tx.$executeRawUnsafe('SAVEPOINT importing')
       try {
         const placed = { id, author, organisationId, visibility, now, isImport: true }
-        if (await insertSkill(tx, skill, placed)) return { id, status: 'stored' }
+        const made = await insertSkill(tx, skill, placed)
+        if (made) return { id, status: 'stored', ...(made.isQuarantined && { detail: heldForReview }) }
       } catch (error) {
         if (!hasCode(error, 'KP410')) throw error
         await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT importing')

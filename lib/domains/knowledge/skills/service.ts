@@ -3,7 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { contributorOf, heldForReview } from '../contribution.ts'
 import { eraseRow } from '../erasing.ts'
-import { recordingRejection } from '../rejections.ts'
+import { isUnderReview, recordingRejection } from '../rejections.ts'
 import { goneOrNever, type KnowledgeParts } from '../stored-unit.ts'
 import { passes, readerOf, visibleTo } from '../visibility.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
@@ -98,11 +98,13 @@ export function skillsService({ db, erasures, strict, withdrawAnswers }: SkillPa
       const sent = { skill_md: body.skill_md ?? row.document, files: body.files ?? row.files }
       const { skill, warnings } = recordingRejection(db, ctx.actor.id, ctx.now, () => prepareSkill(sent, bounds(ctx)))
       const visibility = body.visibility ?? row.visibility
-      const after = await replaceSkill(ctx.tx, row, skill, { visibility, now: ctx.now })
+      const isHeld = await isUnderReview(ctx.tx, { author: row.agent_id, actorId: ctx.actor.id }, ctx.now)
+      const after = await replaceSkill(ctx.tx, row, skill, { visibility, isHeld, now: ctx.now })
       if (!after) throw nameInUse(skill.frontMatter.name)
       await withdrawAnswers(ctx.tx, id)
+      const told = isHeld ? [...warnings, heldForReview] : warnings
       return {
-        body: { data: wholeOf(after), ...(warnings.length > 0 && { warnings }) },
+        body: { data: wholeOf(after), ...(told.length > 0 && { warnings: told }) },
         resourceId: id,
         details: { fields: Object.keys(body), sanitized: skill.sanitized },
         headers: { ETag: etagOf(after.version) },

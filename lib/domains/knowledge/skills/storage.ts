@@ -117,22 +117,20 @@ export async function insertSkill(
   }
 }
 
-/** Writes a skill anew over its locked row: what was wrong becomes no history. Undefined when the author has another of this name. */
+/** Writes a skill anew over its locked row: what was wrong becomes no history. Held for review where `isHeld`. Undefined when the author has another of this name. */
 export async function replaceSkill(
   tx: Transaction,
   row: WholeSkillRow,
   skill: PreparedSkill,
-  { visibility, now }: { visibility: Visibility; now: Date },
+  { visibility, isHeld, now }: { visibility: Visibility; isHeld: boolean; now: Date },
 ): Promise<WholeSkillRow | undefined> {
   const { name, description } = skill.frontMatter
-  const since = new Date(now.getTime() - rejectionWindow)
   const [changed] = await tx.$queryRaw<{ version: number }[]>`
     UPDATE skills SET name = ${name}, description = ${description}, visibility = ${visibility}::visibility,
       front_matter = ${JSON.stringify(skill.frontMatter)}::jsonb, document = ${skill.document}, undeclared_tools = ${skill.undeclaredTools}::text[],
       search = ${skill.search}::tsvector, quality_score = ${skill.quality}::float8,
       was_public = was_public OR (visibility = 'network' AND ${visibility} <> 'network'),
-      quarantined_at = CASE WHEN (SELECT count(*) FROM content_rejections c WHERE c.agent_id = ${row.agent_id} AND c.at > ${since}) >= ${rejectionsToQuarantine}::int
-        THEN coalesce(quarantined_at, ${now}::timestamptz) ELSE quarantined_at END,
+      quarantined_at = CASE WHEN ${isHeld} THEN coalesce(quarantined_at, ${now}::timestamptz) ELSE quarantined_at END,
       version = version + 1, updated_at = ${now}
     WHERE id = ${row.id} AND NOT EXISTS (SELECT FROM skills o WHERE o.agent_id = ${row.agent_id} AND o.name = ${name} AND o.id <> ${row.id})
     RETURNING version`

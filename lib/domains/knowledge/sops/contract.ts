@@ -115,7 +115,7 @@ export const reviseSop = operation({
   path: '/v1/sop/{id}',
   summary: 'Give an SOP of your own a new version',
   description:
-    'Takes the whole SOP; the wording so far stays readable as a former version, and what was approved stays approved. The same wording again makes no new version. Data that was wrong belongs in PATCH /v1/knowledge/{id}, which keeps no former wording. Admins may revise what is shared.',
+    'Takes the whole SOP; the wording so far stays readable as a former version, and what was approved stays approved. The same wording again makes no new version. Votes were for the wording so far and count no more. Data that was wrong belongs in PATCH /v1/knowledge/{id}, which keeps no former wording; wrong data in a former wording is erased with DELETE /v1/sop/{id}/versions/{version}. Admins may revise what is shared.',
   permission: 'knowledge:write',
   audit: { action: 'update', ...resource },
   limit: 'write',
@@ -163,13 +163,30 @@ export const readSopVersion = operation({
   refusals: ['not_found', 'erased'],
 })
 
+export const eraseSopVersion = operation({
+  id: 'eraseSopVersion',
+  method: 'delete',
+  path: '/v1/sop/{id}/versions/{version}',
+  summary: 'Erase one former wording of an SOP of your own',
+  description:
+    'For what was wrong, or personal, in a wording that is not the present one: that is corrected with PATCH /v1/knowledge/{id} (409 here). Nobody reads it any more, the other wordings keep their numbers, and where it was the newest approved one, an older approved one takes its place. Stored answers that show the SOP go too. The SOP is not erased, so there is no receipt: the audit log names the version. Admins may erase wordings of what is shared.',
+  permission: 'knowledge:write',
+  audit: { action: 'update', ...resource },
+  limit: 'write',
+  status: 204,
+  params: z.strictObject({ id: SopId, version: VersionInPath }),
+  headers: z.object({ 'if-match': z.string().optional() }),
+  output: z.undefined(),
+  refusals: ['not_found', 'erased', 'conflict', 'held', 'precondition_failed'],
+})
+
 export const approveSop = operation({
   id: 'approveSop',
   method: 'post',
   path: '/v1/sop/{id}/approve',
   summary: 'Approve a wording of an SOP',
   description:
-    'Admins approve; the present wording unless another version is named. With If-Match only what you read is approved, whatever came meanwhile. Approving again changes nothing: who approved first, and when, stays. A rectification of the wording takes its approval back.',
+    'Admins approve; the present wording unless another version is named. With If-Match only what you read is approved, whatever came meanwhile. Approving again changes nothing: who approved first, and when, stays. A rectification of the wording takes its approval back. A repetition by Idempotency-Key leaves `unit` out: no copy of it is kept.',
   permission: 'knowledge:admin',
   audit: { action: 'update', ...resource },
   limit: 'write',
@@ -178,6 +195,7 @@ export const approveSop = operation({
   headers: z.object({ 'if-match': z.string().optional() }),
   body: z.strictObject({ version: Version.optional() }).optional(),
   output: z.strictObject({ data: StoredSop }),
+  secrets: ['unit'],
   refusals: ['not_found', 'erased', 'precondition_failed'],
 })
 
@@ -187,7 +205,7 @@ export const exportSopAsSkill = operation({
   path: '/v1/sop/{id}/export-skill',
   summary: 'Render an SOP as a SKILL.md',
   description:
-    'The present wording as front matter and Markdown, ready for any agent that reads skills; the expert is not named in it. Nothing is stored, unless `publish` says so: then it becomes a skill of your own (scope write), as visible as the SOP is, and stays when the SOP changes or goes. 409 where you have a skill of that name.',
+    'The present wording as front matter and Markdown, ready for any agent that reads skills; the expert is not named in it. Nothing is stored, unless `publish` says so: then it becomes a skill of your own (scope write), as visible as the SOP is, and stays when the SOP changes or goes. 409 where you have a skill of that name. A repetition by Idempotency-Key names the skill that was published, without the text: no copy of it is kept.',
   permission: 'knowledge:read',
   audit: { action: 'export', ...resource },
   limit: 'write',
@@ -202,5 +220,6 @@ export const exportSopAsSkill = operation({
       skill_id: z.string().optional().meta({ description: 'Of the skill that was published' }),
     }),
   }),
+  secrets: ['name', 'skill_md', 'files'],
   refusals: ['not_found', 'erased', 'conflict', 'too_large', 'content_rejected', 'restricted'],
 })

@@ -5,8 +5,9 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { prepareUnit } from '../preparation.ts'
 import { isUnderReview, recordingRejection } from '../rejections.ts'
-import { qualityOf, scoreOf } from '../rules.ts'
+import type { Unit } from '../unit.ts'
 import { passes } from '../visibility.ts'
+import { dropVotes } from '../weighing.ts'
 import type { reviseSop } from './contract.ts'
 import { type Sop, type SopRow, storedSop } from './rows.ts'
 
@@ -14,8 +15,7 @@ interface LockedRow {
   agent_id: string
   document: Sop
   version: number
-  votes_for: number
-  votes_against: number
+  quality_score: number
   quarantined_at: Date | null
   restricted: boolean
 }
@@ -31,9 +31,13 @@ export interface Revised {
 
 const isOther = (field: (string | number)[], message: string) => ({ issues: [{ path: field, message }] })
 
+/** Whether they differ at most in who may see it. */
+const isSameText = (one: Unit, { metadata, ...other }: Unit): boolean =>
+  isDeepStrictEqual(one, { ...other, id: one.id, metadata: { ...metadata, visibility: one.metadata.visibility } })
+
 /**
- * Gives an SOP a new wording, with the next number: the row is locked, so that numbers have no gaps however many come at once. Votes stay,
- * novelty is judged anew, and what is held for review stays held. Undefined where there is none that the actor may change.
+ * Gives an SOP a new wording, with the next number: the row is locked, so that numbers have no gaps however many come at once. Votes were
+ * for the wording so far and go with it, novelty is judged anew, and what is held for review stays held. Undefined where there is none that the actor may change.
  * Throws `restricted`, `precondition_failed`, `invalid`, `forbidden`, `content_rejected`.
  */
 export async function revise(
@@ -42,7 +46,7 @@ export async function revise(
   { db, strict }: { db: Database; strict: boolean },
 ): Promise<Revised | undefined> {
   const [locked] = await tx.$queryRaw<LockedRow[]>`
-    SELECT u.agent_id, u.document, u.version, u.votes_for, u.votes_against, u.quarantined_at,
+    SELECT u.agent_id, u.document, u.version, u.quality_score, u.quarantined_at,
       EXISTS (SELECT FROM restricted_agents r WHERE r.id = u.agent_id) AS restricted
     FROM units u
     WHERE u.id = ${id} AND u.type = 'ExpertSOP'
@@ -69,14 +73,16 @@ export async function revise(
   if (isDeepStrictEqual(unit.document, { ...locked.document, id }))
     return { ...done, row: await storedSop(tx, id), changed: false, heldNow: false }
 
-  const votes = { for: locked.votes_for, against: locked.votes_against }
+  const quality = isSameText(unit.document, locked.document)
+    ? locked.quality_score
+    : await dropVotes(tx, id, unit.document)
   const held = locked.quarantined_at ?? ((await isUnderReview(tx, { author, actorId: actor.id }, now)) ? now : null)
   const document = unit.json
   await tx.$executeRaw`
     UPDATE units SET document = ${document}::jsonb, attributed_to = ${unit.attributedTo}, visibility = ${unit.visibility}::visibility,
-      domain = ${unit.domain}, search = ${unit.search}::tsvector, novelty = NULL,
+      domain = ${unit.domain}, search = ${unit.search}::tsvector,
       was_public = was_public OR (visibility = 'network' AND ${unit.visibility} <> 'network'),
-      quality_score = ${scoreOf(qualityOf(unit.document), votes)}::float8, quarantined_at = ${held}::timestamptz,
+      quality_score = ${quality}::float8, quarantined_at = ${held}::timestamptz,
       version = version + 1, updated_at = ${now}
     WHERE id = ${id}`
   await tx.$executeRaw`

@@ -11,6 +11,7 @@ import { approve } from './approval.ts'
 import {
   approveSop,
   contributeSop,
+  eraseSopVersion,
   exportSopAsSkill,
   listSops,
   listSopVersions,
@@ -22,6 +23,7 @@ import { publish } from './publication.ts'
 import { revise } from './revision.ts'
 import { etagOfSop, isApproved, type SopRow, sopColumns, sopView, visibleSop, visibleSopWithin } from './rows.ts'
 import { skillDocument } from './skill-document.ts'
+import { eraseVersion } from './version-erasure.ts'
 import { versionFacts, versionOf, versionsOf } from './versions.ts'
 
 const notOurCursor = () =>
@@ -39,8 +41,8 @@ const afterVersion = (cursor: string | undefined, id: string): number | undefine
 }
 
 /** SOPs: units of the type ExpertSOP, with every wording that they had. */
-export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict'>) {
-  const { db, erasures, strict } = parts
+export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers'>) {
+  const { db, erasures, strict, withdrawAnswers } = parts
 
   return {
     list: read(listSops, async (ctx, { query }) => {
@@ -145,6 +147,13 @@ export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'str
         resourceId: id,
         details: { version },
       }
+    }),
+
+    eraseVersion: mutation(eraseSopVersion, async (ctx, { params, headers }) => {
+      const { id, version } = params
+      if (!(await eraseVersion(ctx, params, headers['if-match']))) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+      await withdrawAnswers(ctx.tx, id)
+      return { body: undefined, resourceId: id, details: { version, erased: true } }
     }),
 
     approve: mutation(approveSop, async (ctx, { params: { id }, headers, body }) => {

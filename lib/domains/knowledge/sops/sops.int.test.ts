@@ -566,6 +566,146 @@ describe('as a skill', () => {
   })
 })
 
+describe('stored answers', () => {
+  const secretly = (word: string) => sop({ name: `Handle ${word}`, ...step(`Call ${word} first`) })
+  const publishing = (id: string, token: string, key: string) =>
+    test.fetch('POST', `/v1/sop/${id}/export-skill`, {
+      token,
+      body: { publish: true },
+      headers: { 'Idempotency-Key': key },
+    })
+  const answers = async () => JSON.stringify(await test.db.prisma.idempotencyRecord.findMany())
+
+  it('keep no text of an SOP or of the skill made from it: a repetition names the skill alone', async () => {
+    const { token } = await issuedAgent(test, ['read', 'write', 'admin'])
+    const id = await made(secretly('zanzibar'), token)
+    const first = await publishing(id, token, 'publish-1')
+    expect([first.status, first.json.data.skill_md]).toEqual([200, expect.stringContaining('zanzibar')])
+    const again = await publishing(id, token, 'publish-1')
+    expect([again.status, again.json]).toEqual([200, { data: { skill_id: first.json.data.skill_id } }])
+    const headers = { 'Idempotency-Key': 'approve-1' }
+    expect((await approve(id, {}, token, headers)).text).toContain('zanzibar')
+    const approved = await approve(id, {}, token, headers)
+    expect([approved.status, approved.json.data.approved_version]).toEqual([200, 1])
+    expect(approved.text).not.toContain('zanzibar')
+    expect(await answers()).not.toContain('zanzibar')
+  })
+
+  it('that name an erased skill go with it, under whatever id they were kept, and the receipt counts them', async () => {
+    const { token } = await issuedAgent(test, ['read', 'write'])
+    const id = await made(secretly('mombasa'), token)
+    const skillId: string = (await publishing(id, token, 'publish-2')).json.data.skill_id
+    const mentioning = await test.fetch('POST', '/v1/knowledge', {
+      token: stranger.token,
+      body: trace({ source_skill: skillId }),
+      headers: { 'Idempotency-Key': 'mention-1' },
+    })
+    expect(mentioning.status).toBe(201)
+    expect(await answers()).toContain(skillId)
+    const told = await test.fetch('DELETE', `/v1/skills/${skillId}`, {
+      token,
+      headers: { Prefer: 'return=representation' },
+    })
+    expect(told.json.stores).toContainEqual(
+      expect.objectContaining({ holder: 'idempotency.answers', found: 2, deleted: 2, residue: 0 }),
+    )
+    expect(await answers()).not.toContain(skillId)
+    const again = await publishing(id, token, 'publish-2')
+    expect([again.status, again.json.code]).toEqual([409, 'conflict'])
+    expect(await test.db.prisma.skill.count({ where: { id: skillId } })).toBe(0)
+  })
+
+  it('are verified by their own text: one that its columns say nothing of is found, and no other of a longer id', async () => {
+    const holder = test.app.holders.find(({ name }) => name === 'idempotency.answers')
+    const id = 'kp:skill:hidden_1'
+    const keep = (key: string, body: object, headers = {}) =>
+      test.db.prisma.idempotencyRecord.create({
+        data: { scope: 'test', key, requestHash: new Uint8Array(1), status: 200, body, headers, createdAt: new Date() },
+      })
+    const residue = () => holder?.residue({ skill: id }, [])
+    await keep('longer', { data: { id: `${id}2`, text: 'kp:skill:hidden-1' } })
+    expect(await residue()).toBe(0)
+    await keep('deep', { data: [{ deep: [`see kp:trace:${id}.`] }] })
+    await keep('header', { data: {} }, { Location: `/v1/skills/${id}` })
+    expect(await residue()).toBe(2)
+    await test.db.prisma.idempotencyRecord.deleteMany({ where: { scope: 'test' } })
+  })
+})
+
+describe('a former wording', () => {
+  const eraseVersion = (id: string, version: number, token = author.token, headers: Record<string, string> = {}) =>
+    test.fetch('DELETE', `/v1/sop/${id}/versions/${version}`, { token, headers })
+  const naming = (expert: string) =>
+    sop({ source: { type: 'human_expert', expert_id: expert, credentials: [] }, ...step(`Ask ${expert}`) })
+
+  it('with wrong data is erased for every reader: others read an older approved one; it is audited, and stored answers go', async () => {
+    const headers = { 'Idempotency-Key': 'former-1' }
+    const told = await contribute(naming('Mistaken Name'), author.token, headers)
+    const id: string = told.json.data.id
+    await approve(id)
+    await revise(id, sop(step('Second')))
+    await approve(id)
+    await revise(id, sop(step('Third')))
+    expect((await get(`/v1/sop/${id}/versions/1`)).text).toContain('Mistaken Name')
+    const erased = await eraseVersion(id, 1)
+    expect([erased.status, erased.text]).toEqual([204, ''])
+    expect(await versions(id)).toEqual([3, 2])
+    expect((await get(`/v1/sop/${id}/versions/1`)).status).toBe(404)
+    expect((await get(`/v1/sop/${id}`, stranger.token)).json.data).toMatchObject({ version: 3, approved_version: 2 })
+    expect((await eraseVersion(id, 2)).status).toBe(204)
+    expect((await get(`/v1/sop/${id}/versions/2`, stranger.token)).status).toBe(404)
+    expect((await get(`/v1/sop/${id}`, stranger.token)).json.data.approved_version).toBeNull()
+    const again = await contribute(naming('Mistaken Name'), author.token, headers)
+    expect([again.status, again.text.includes('Mistaken Name')]).toEqual([409, false])
+    const entries = (await auditOf(id)).filter(({ action }) => action === 'update')
+    expect(entries.at(-1)?.details).toEqual({ operation: 'eraseSopVersion', version: 2, erased: true })
+    expect(JSON.stringify(entries)).not.toContain('Mistaken')
+    await revise(id, sop(step('Fourth')))
+    expect(await versions(id)).toEqual([4, 3])
+  })
+
+  it('is not erased where it is the present one, not there, another’s, stale, or under a hold on anybody it names', async () => {
+    const expert = await issuedAgent(test, ['read'])
+    const id = await made(naming(expert.id))
+    const before = (await get(`/v1/sop/${id}`)).headers.get('etag') ?? ''
+    await revise(id, sop(step('Second')))
+    expect((await eraseVersion(id, 2)).json.code).toBe('conflict')
+    expect((await eraseVersion(id, 3)).status).toBe(404)
+    expect((await eraseVersion(id, 1, stranger.token)).status).toBe(404)
+    expect((await eraseVersion(id, 1, author.token, { 'If-Match': before })).status).toBe(412)
+    const hold = { id: 'hold_former', kind: 'agent', targetId: expert.id, reason: 'x', createdBy: 'a' }
+    await test.db.prisma.legalHold.create({ data: { ...hold, createdAt: new Date() } })
+    expect((await eraseVersion(id, 1)).json.code).toBe('held')
+    expect((await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })).json.code).toBe('held')
+    await test.db.prisma.legalHold.deleteMany({ where: { id: 'hold_former' } })
+    expect(await versions(id)).toEqual([2, 1])
+    // An admin, of what was shared.
+    expect((await eraseVersion(id, 1, admin.token)).status).toBe(204)
+  })
+
+  it('is in the export of the expert whom it names: what the expert may read, and to an admin all', async () => {
+    const expert = await issuedAgent(test, ['read'])
+    const id = await made(naming(expert.id))
+    await approve(id)
+    await revise(id, sop(step('Second')))
+    const hidden = await made({ ...naming(expert.id), metadata: { ...sop().metadata, visibility: 'private' } })
+    await revise(hidden, sop(step('Second')))
+    const exported = async (token: string) =>
+      (await get(`/v1/export/${expert.id}`, token)).json.sop_versions.map(
+        ({ unit_id, version }: { unit_id: string; version: number }) => [unit_id, version],
+      )
+    expect(await exported(expert.token)).toEqual([[id, 1]])
+    expect(await exported(admin.token)).toEqual([
+      [id, 1],
+      [hidden, 1],
+    ])
+    const outsider = await made(naming('Dr Who Is No Agent'))
+    await revise(outsider, sop(step('Second')))
+    const told = await get(`/v1/export/${encodeURIComponent('Dr Who Is No Agent')}`, admin.token)
+    expect([told.status, told.json.sop_versions?.length]).toEqual([200, 1])
+  })
+})
+
 describe('whoever comes with a revoked token', () => {
   it('is refused everywhere, also for a repetition of what was done before', async () => {
     const agent = await issuedAgent(test, ['read', 'write', 'admin'])

@@ -1,3 +1,4 @@
 import { app, route } from '#lib/app.ts'
 
 export const GET = route(app.sops.version)
+export const DELETE = route(app.sops.eraseVersion)

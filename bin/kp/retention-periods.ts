@@ -1,0 +1,101 @@
+import type { Received, RequestParts } from '#lib/client/request.ts'
+import { dryRunRetention, editRetention, readRetention, resetRetention } from '#lib/domains/retention/contract.ts'
+import type { presetNames } from '#lib/domains/retention/rules.ts'
+import { Failure, usageFailure } from './failure.ts'
+import type { Session } from './session.ts'
+
+type Policy = Received<typeof readRetention>['body']['data']['policy']
+type Change = NonNullable<RequestParts<typeof dryRunRetention>['body']>
+type DryRun = Received<typeof dryRunRetention>['body']['data']
+export const visibilities = ['network', 'org', 'private'] as const
+
+export const count = (number: number): string => number.toLocaleString('en')
+export const period = (days: number | null): string =>
+  days === null ? 'for ever' : days === 1 ? '1 day' : `${count(days)} days`
+
+function printPolicy({ terminal }: Session, policy: Policy): void {
+  terminal.table(
+    ['VISIBILITY', 'KEPT', 'SET BY'],
+    visibilities.map((visibility) => {
+      const { days, source, set_by, set_at } = policy[visibility]
+      const by =
+        source === 'environment'
+          ? 'the environment'
+          : `${set_by ?? 'an admin'}${set_at ? `, ${set_at.slice(0, 10)}` : ''}`
+      return [visibility, period(days), by]
+    }),
+  )
+}
+
+export async function show(session: Session): Promise<void> {
+  const { body } = await session.call(readRetention)
+  session.terminal.document(body)
+  printPolicy(session, body.data.policy)
+}
+
+export function printDryRun({ terminal }: Session, { policy, would_delete, upcoming }: DryRun): void {
+  const later = upcoming.filter(({ within_days }) => within_days > 0)
+  terminal.table(
+    ['VISIBILITY', 'KEPT', 'WOULD GO NOW', ...later.map(({ within_days }) => `WITHIN ${within_days} DAYS`)],
+    [
+      ...visibilities.map((visibility) => [
+        visibility,
+        period(policy[visibility]),
+        count(would_delete[visibility]),
+        ...later.map((due) => count(due[visibility])),
+      ]),
+      ['all', '', count(would_delete.total), ...later.map((due) => count(due.total))],
+    ],
+  )
+  if (would_delete.held > 0) terminal.note(`${count(would_delete.held)} more expired and stay, under a legal hold.`)
+}
+
+export interface SetOptions {
+  preset?: (typeof presetNames)[number]
+  networkDays?: string
+  orgDays?: string
+  privateDays?: string
+  yes?: boolean
+}
+function daysOf(option: string, text: string): number | null {
+  if (text === 'forever') return null
+  if (/^[1-9]\d{0,6}$/.test(text)) return Number(text)
+  throw usageFailure(`${option} takes a number of days from 1, or forever; "${text}" is neither. Nothing was changed.`)
+}
+function changeOf({ preset, networkDays, orgDays, privateDays }: SetOptions): Change {
+  const change: Change = {
+    ...(preset !== undefined && { preset }),
+    ...(networkDays !== undefined && { network_days: daysOf('--network-days', networkDays) }),
+    ...(orgDays !== undefined && { org_days: daysOf('--org-days', orgDays) }),
+    ...(privateDays !== undefined && { private_days: daysOf('--private-days', privateDays) }),
+  }
+  if (Object.keys(change).length === 0)
+    throw usageFailure('Say what to change: --preset, --network-days, --org-days or --private-days.')
+  return change
+}
+
+export async function setPeriods(session: Session, options: SetOptions): Promise<void> {
+  const { terminal } = session
+  const change = changeOf(options)
+  const { data } = (await session.call(dryRunRetention, { body: change })).body
+  if (!options.yes) {
+    if (!terminal.isInteractive)
+      throw usageFailure(
+        `Periods are confirmed on a terminal, and this is none. ${count(data.would_delete.total)} would go with the next sweep. Nothing was changed.`,
+        'Add --yes to set them without being asked.',
+      )
+    printDryRun(session, data)
+    const answer = await terminal.ask('Set these periods? What expired goes with the next sweep, for good. [y/N]')
+    if (!/^y(?:es)?$/i.test(answer)) throw new Failure('not_confirmed', 'Nothing was changed.')
+  }
+  const { body } = await session.call(editRetention, { body: change })
+  terminal.document({ ...body, would_delete: data.would_delete })
+  printPolicy(session, body.data.policy)
+  terminal.note(`${count(data.would_delete.total)} units and skills go with the next sweep, within the hour.`)
+}
+
+export async function reset(session: Session): Promise<void> {
+  const { body } = await session.call(resetRetention)
+  session.terminal.document(body)
+  printPolicy(session, body.data.policy)
+}

@@ -1,0 +1,49 @@
+import { readSelf, revokeToken } from '#lib/domains/tokens/contract.ts'
+import { Failure } from './failure.ts'
+import type { Session } from './session.ts'
+
+export interface LogoutOptions {
+  revoke?: boolean
+  yes?: boolean
+}
+
+/** Without its last token an agent that nobody has claimed is out of everybody's reach, and so is what it contributed. */
+async function warnOfLastToken(session: Session, token: string, yes: boolean): Promise<void> {
+  const { terminal, command } = session
+  const self = await session.call(readSelf, {}, { token }).catch(() => undefined)
+  if (!self || self.body.data.owner_claimed) return // claimed, or the token opens nothing any more
+  terminal.warning(
+    `Nobody has claimed the agent ${self.body.data.agent_id ?? ''}, and its token here may be the only copy: without it nobody but an admin can read, export or erase what it contributed.`,
+  )
+  if (yes || !terminal.isInteractive) {
+    terminal.warning(`Claim it in the console first, or export it: ${command('export me --output me.json')}`)
+    return
+  }
+  if (!/^y(?:es)?$/i.test(await terminal.ask('Sign out all the same? [y/N]')))
+    throw new Failure('not_confirmed', 'You are still signed in; nothing was changed.', {
+      advice: `Claim the agent in the console first, or keep what it holds: ${command('export me --output me.json')}`,
+    })
+}
+
+/** Removes the stored token, and revokes it on request. */
+export async function logout(session: Session, { revoke = false, yes = false }: LogoutOptions): Promise<void> {
+  const { terminal, stored, storedElsewhere, command } = session
+  const before = stored ?? storedElsewhere
+  if (!before) throw new Failure('not_signed_in', 'Nobody is signed in here.')
+  if (revoke) {
+    if (!stored)
+      throw new Failure('signed_in_elsewhere', `The stored token is for ${before.url}. Nothing was changed.`, {
+        advice: `Run ${command(`logout --revoke --url ${before.url}`)}`,
+      })
+    await warnOfLastToken(session, stored.token, yes)
+    const { data } = (await session.call(readSelf, {}, { token: stored.token })).body
+    if (data.token) await session.call(revokeToken, { params: { id: data.token.id } }, { token: stored.token })
+  } else if (stored) await warnOfLastToken(session, stored.token, yes)
+  session.forget()
+  terminal.document({ data: { url: before.url, agent_id: before.agent_id ?? null, revoked: revoke } })
+  terminal.line(
+    terminal.good('✓ '),
+    `Signed out of ${before.url}; the token was removed from this machine${revoke ? ' and revoked' : ''}.`,
+  )
+  if (!revoke) terminal.note('The token itself still works. Pinned keys stay, so that receipts can be checked.')
+}

@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process'
+import type { Command } from 'commander'
+import { Failure } from './failure.ts'
+import { checkout } from './installation.ts'
+
+/** `npm start` from anywhere: this process becomes the supervisor, so that signals, Ctrl-C and the exit code are its own. */
+function start(): void {
+  process.chdir(checkout)
+  const setup = spawnSync(process.execPath, ['bin/setup.mjs'], { stdio: 'inherit' })
+  if (setup.status !== 0)
+    throw new Failure('not_installed', 'What the installation needs could not be installed; why stands above.')
+  if (!process.execve)
+    throw new Failure('not_here', 'kp start needs Linux or macOS. Nothing was started.', { advice: 'Run npm start.' })
+  process.execve(process.execPath, [process.execPath, 'bin/start.ts'], process.env)
+}
+
+/** The server itself, of the checkout that this `kp` belongs to. */
+export function startingCommands(program: Command): void {
+  program
+    .command('start')
+    .summary('start the registry and its console')
+    .description(
+      'Starts the installation of this checkout, as npm start does: installs and builds what changed, starts the database, migrates, serves, and stays until Ctrl-C. Settings are environment variables (docs/configuration.md).\n\nExample:\n  PORT=3001 kp start',
+    )
+    .action(start)
+}

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest'
+import { mostWords, searchVector } from './vector.ts'
+
+it('keeps so many distinct words, the weightiest first, and every place of those', () => {
+  const many = Array.from({ length: mostWords + 500 }, (_, n) => `word${n}`).join(' ')
+  const vector = searchVector([
+    { weight: 'D', text: `${many} basilisk` },
+    { weight: 'A', text: 'a basilisk first' },
+  ])
+  const words = vector.trim().split(' ')
+  expect(words).toHaveLength(mostWords)
+  expect(words.slice(0, 3).map((word) => word.split(':')[0])).toEqual(['a', 'basilisk', 'first'])
+  expect(words[1]).toBe(`basilisk:3A,${4 + 1 + mostWords + 500 + 1}`)
+})

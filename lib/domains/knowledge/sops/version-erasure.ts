@@ -1,0 +1,46 @@
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { expertsOfWordings, refuseHeld } from '../held.ts'
+import { passes } from '../visibility.ts'
+
+interface LockedRow {
+  agent_id: string
+  attributed_to: string | null
+  original_author: string | null
+  version: number
+  wording: number
+}
+
+/**
+ * Erases one former wording of an SOP, for whoever may revise it. The present one stays. False where there is none that the actor may
+ * change. Throws `precondition_failed`, `conflict` for the present wording, `not_found`, `held`.
+ */
+export async function eraseVersion(
+  { tx, actor, now }: MutationContext,
+  { id, version }: { id: string; version: number },
+  ifMatch: string | undefined,
+): Promise<boolean> {
+  const [locked] = await tx.$queryRaw<LockedRow[]>`
+    SELECT u.agent_id, u.attributed_to, u.original_author, u.version,
+      (SELECT max(v.version) FROM sop_versions v WHERE v.unit_id = u.id) AS wording
+    FROM units u
+    WHERE u.id = ${id} AND u.type = 'ExpertSOP'
+      AND (u.agent_id = ANY(${[...actor.agents]}::text[]) OR (${actor.isAdmin} AND u.visibility <> 'private')) FOR UPDATE`
+  if (!locked) return false
+  if (!passes(ifMatch, locked.version))
+    throw new Problem('precondition_failed', 'The SOP has changed since you read it; nothing was erased.')
+  if (version === locked.wording)
+    throw new Problem(
+      'conflict',
+      'This is the present wording; nothing was erased. Correct it with PATCH /v1/knowledge/{id}, or erase the SOP.',
+    )
+  const { agent_id, attributed_to, original_author } = locked
+  const agents = [agent_id, attributed_to, original_author, ...(await expertsOfWordings(tx, id))]
+  await refuseHeld(tx, { kind: 'unit', id, agents }, now)
+  const gone = await tx.$executeRaw`DELETE FROM sop_versions v WHERE v.unit_id = ${id} AND v.version = ${version}
+    AND (v.document->'metadata'->>'visibility' <> 'private' OR ${actor.agents.includes(agent_id)})`
+  if (gone === 0) throw new Problem('not_found', 'The SOP has no such version, or it is not yours to erase.')
+  // It may have been the newest approved one, which others read with the SOP.
+  await tx.unit.update({ where: { id }, data: { version: { increment: 1 } } })
+  return true
+}

@@ -1,0 +1,171 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { finished } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent } from '#lib/testing/people.ts'
+import { trace } from '#lib/testing/units.ts'
+
+let test: TestApp
+let agent: { id: string; token: string }
+let document: string
+const requests = 50
+beforeAll(async () => {
+  test = await testApp()
+  agent = await issuedAgent(test, ['read', 'write'], { tier: 'enterprise' })
+  const units = Array.from({ length: 100 }, () => trace())
+  await test.fetch('POST', '/v1/knowledge/batch', { token: agent.token, body: { units } })
+  document = (await test.fetch('GET', `/v1/export/${agent.id}`, { token: agent.token })).text
+})
+afterAll(() => test.close())
+
+/** Opens a connection that a test writes to piece by piece; gives what came until it was closed, and after how many milliseconds that was. */
+function lineTo(url: string) {
+  const started = performance.now()
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  let text = ''
+  socket.setEncoding('utf8').on('data', (piece) => {
+    text += piece
+  })
+  const closed = new Promise<{ text: string; after: number }>((done) =>
+    socket.on('error', () => {}).once('close', () => done({ text, after: performance.now() - started })),
+  )
+  return { socket, closed }
+}
+
+function answerOf(text: string) {
+  const [head = '', body = ''] = text.split('\r\n\r\n')
+  const headers = new Headers(
+    head
+      .split('\r\n')
+      .slice(1)
+      .map((one): [string, string] => [one.slice(0, one.indexOf(':')), one.slice(one.indexOf(':') + 1).trim()]),
+  )
+  return { status: Number(head.split(' ')[1]), headers, json: JSON.parse(body) }
+}
+
+/** How many listen to what on the connection. */
+const listenersOf = (socket: Socket): Record<string, number> =>
+  Object.fromEntries(socket.eventNames().map((name) => [String(name), socket.listenerCount(name)]))
+
+describe('many requests over one connection leave nobody listening to it', () => {
+  const kinds: [what: string, method: string, path: () => string, body: () => string, status: number][] = [
+    ['reads', 'GET', () => '/v1/auth/me', () => '', 200],
+    ['contributions', 'POST', () => '/v1/knowledge', () => JSON.stringify(trace()), 201],
+    ['bodies that are none', 'POST', () => '/v1/knowledge', () => '{', 400],
+    ['exports', 'GET', () => `/v1/export/${agent.id}`, () => '', 200],
+    ['imports', 'POST', () => '/v1/import', () => document, 200],
+    ['imports that are none', 'POST', () => '/v1/import', () => '{"a":', 400],
+    ['pages', 'GET', () => '/nowhere', () => '', 404],
+    ['forms', 'POST', () => '/sign-in', () => 'x', 404],
+  ]
+  it.each(kinds)('%s', async (_what, method, path, body, wanted) => {
+    const agents = new Agent({ keepAlive: true, maxSockets: 1 })
+    const headers = { Authorization: `Bearer ${agent.token}`, 'Content-Type': 'application/json' }
+    const ask = async (): Promise<number | undefined> => {
+      const answer = await new Promise<IncomingMessage>((done, failed) =>
+        request(test.url + path(), { method, agent: agents, headers }, done)
+          .once('error', failed)
+          .end(body()),
+      )
+      await finished(answer.resume())
+      return answer.statusCode
+    }
+    const seen: { socket: Socket; listeners: Record<string, number> }[] = []
+    const onRequest = (message: unknown) => {
+      const { socket } = message as { socket: Socket }
+      seen.push({ socket, listeners: listenersOf(socket) })
+    }
+    subscribe('http.server.request.start', onRequest)
+    try {
+      for (let n = 0; n < requests; n++) expect(await ask()).toBe(wanted)
+    } finally {
+      unsubscribe('http.server.request.start', onRequest)
+      agents.destroy()
+    }
+    expect(new Set(seen.map(({ socket }) => socket)).size).toBe(1)
+    expect(seen).toHaveLength(requests)
+    expect(seen.at(-1)?.listeners).toEqual(seen[1]?.listeners)
+  })
+})
+
+describe('what is no request is refused with a problem that has a number', () => {
+  it.each([
+    [
+      'headers of 200 KB',
+      `GET /health HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(200_000)}\r\n\r\n`,
+      431,
+      'headers_too_large',
+    ],
+    ['an address of 3 MB', `GET /${'x'.repeat(3_000_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431, 'headers_too_large'],
+    ['no HTTP', 'Good morning\r\n\r\n', 400, 'bad_request'],
+    [
+      'a chunk that is none',
+      'POST /v1/knowledge HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n',
+      400,
+      'bad_request',
+    ],
+  ])('%s', async (_what, sent, status, code) => {
+    const { socket, closed } = lineTo(test.url)
+    socket.write(sent)
+    const answer = answerOf((await closed).text)
+    expect(answer).toMatchObject({ status, json: { status, code, instance: answer.headers.get('x-request-id') } })
+    expect(answer.headers.get('x-request-id')).toMatch(/^req_/)
+    expect(answer.headers.get('content-type')).toBe('application/problem+json')
+    expect(answer.headers.get('kp-schema-version')).toBe('v1')
+  })
+
+  it('and is not put into an answer that is under way', async () => {
+    const { socket, closed } = lineTo(test.url)
+    const ask = `GET /v1/export/${agent.id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${agent.token}\r\n\r\n`
+    socket.write(`${ask}Good morning\r\n\r\n`)
+    const { text } = await closed
+    expect(text).not.toContain('application/problem+json')
+  })
+})
+
+describe('who sends drop by drop', () => {
+  const most = 1_000
+  let slow: TestApp
+  beforeAll(async () => {
+    slow = await testApp({}, undefined, { patience: most })
+  })
+  afterAll(() => slow.close())
+
+  async function dripping(head: string, drop: string) {
+    const { socket, closed } = lineTo(slow.url)
+    socket.write(head)
+    const dripper = setInterval(() => socket.writable && socket.write(drop), most / 10)
+    try {
+      return await Promise.race([closed, delay(most * 8).then(() => undefined)])
+    } finally {
+      clearInterval(dripper)
+      socket.destroy()
+    }
+  }
+
+  it('headers is refused when their time is over', async () => {
+    const ended = await dripping('GET /health HTTP/1.1\r\nHost: x\r\nX-Slow: ', 'x')
+    expect(ended?.after).toBeGreaterThan(most * 0.9)
+    expect(answerOf(ended?.text ?? '')).toMatchObject({ status: 408, json: { code: 'too_slow' } })
+  })
+
+  it('nothing at all is refused, too', async () => {
+    expect(await dripping('', '')).toMatchObject({ text: expect.stringMatching(/^HTTP\/1.1 408 /) })
+  })
+
+  it.each([
+    ['/v1/knowledge', 'Content-Length: 1000'],
+    ['/v1/knowledge/batch', 'Transfer-Encoding: chunked'],
+    ['/sign-in', 'Content-Length: 1000'],
+  ])('a body for %s (%s) is cut off when its time is over', async (path, length) => {
+    const { token } = await slow.agent()
+    const ended = await dripping(
+      `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\n${length}\r\n\r\n`,
+      length.startsWith('Content') ? ' ' : '1\r\n \r\n',
+    )
+    expect(ended?.after).toBeGreaterThan(most * 0.9)
+  })
+})

@@ -1,0 +1,81 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { plainHeaders, refusal } from './handle.ts'
+
+/** Bytes of address and headers: a search of ten thousand words still reaches the operation, which says what is wrong with it. */
+export const maxHeaderSize = 128 * 1024
+
+/** Milliseconds that a refused client has to read why. */
+const lingering = 1_000
+
+type Listener = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+function problemOf(code: string | undefined): Problem {
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return new Problem(
+      'headers_too_large',
+      `The address and the headers have more than ${maxHeaderSize.toLocaleString('en')} bytes. Nothing was done.`,
+    )
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
+    return new Problem('too_slow', 'The headers did not come whole in time. Nothing was done.')
+  return new Problem('bad_request', 'This is not HTTP as RFC 9112 has it. Nothing was done.')
+}
+
+function written(error: NodeJS.ErrnoException): string {
+  const requestId = newId('req')
+  const { status, headers, body } = refusal(problemOf(error.code), 'connection', requestId, plainHeaders(requestId))
+  const text = String(body)
+  const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(text), Connection: 'close' })
+  return [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...lines.map(([name, value]) => `${name}: ${value}`),
+    '',
+    text,
+  ].join('\r\n')
+}
+
+/**
+ * Node's server around the front. What Node's parser refuses before there is a request is answered with a problem, too, where the
+ * connection can still take it: RFC 9112 §9.3 has answers in the order of the requests, so nothing is put between those that are under way.
+ * `headersMost`: milliseconds that the headers of a request may take; looked at every `every`.
+ */
+export function createListener(listener: Listener, { headersMost = 20_000, every = 5_000 } = {}): Server {
+  const underWay = new WeakMap<Duplex, Set<ServerResponse>>()
+  const server = createServer(
+    // The front bounds bodies itself: an import that moves may take longer than any one time for all.
+    {
+      maxHeaderSize,
+      keepAliveTimeout: 65_000,
+      headersTimeout: headersMost,
+      requestTimeout: 0,
+      connectionsCheckingInterval: every,
+    },
+    (request, response) => {
+      const responses = underWay.get(request.socket) ?? new Set()
+      underWay.set(request.socket, responses.add(response))
+      response.once('close', () => responses.delete(response))
+      listener(request, response).catch((error: unknown) => {
+        logFault(error, { operationId: 'front' })
+        if (!response.headersSent) response.writeHead(500)
+        response.end()
+      })
+    },
+  )
+  const refused = new WeakSet<Duplex>()
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (refused.has(socket)) return
+    refused.add(socket)
+    const [response, next] = underWay.get(socket) ?? []
+    // Of a request that is under way the body cannot be read; after one that came whole, what follows it.
+    const isNext = next !== undefined || response?.req.complete
+    if (!socket.writable || response?.headersSent || isNext) return void socket.destroy()
+    socket.end(written(error))
+    // Closed at once, what the client still sends would cost it the answer.
+    const leaving = setTimeout(() => socket.destroy(), lingering)
+    socket.once('close', () => clearTimeout(leaving))
+  })
+  return server
+}
