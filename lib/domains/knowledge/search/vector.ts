@@ -9,7 +9,7 @@ export interface WeightedText {
 /** What a `tsvector` can hold (PostgreSQL, "Limitations" of text search): positions to 16,383; 1 MB of words and positions together. */
 const lastPosition = 16_383
 const mostBytes = 900_000
-/** Distinct words of one text, so that no text costs the index what a thousand others do; a long novel chapter has half of that. */
+/** Distinct words of one text, so that no text costs the index what a thousand others do. */
 export const mostWords = 6_000
 /** Places kept of one word: more say nothing more of how much a text is about it. */
 const mostPlaces = 16
