@@ -5,17 +5,26 @@ import { mostMembers, refuseUnstorable } from './storable.ts'
 /** How deep a JSON body may be nested. */
 const deepest = 64
 
+/** Where the string that begins here ends; the text's end where it does not. Every character is looked at once. */
+function endOfString(text: string, start: number): number {
+  for (let from = start + 1; ; ) {
+    const quote = text.indexOf('"', from)
+    if (quote < 0) return text.length
+    let slashes = quote
+    while (slashes > from && text.charCodeAt(slashes - 1) === 92) slashes--
+    // An even number of backslashes are escaped themselves.
+    if ((quote - slashes) % 2 === 0) return quote
+    from = quote + 1
+  }
+}
+
 /** Brackets and commas, counted outside strings: what is too deep or too many is refused before anything walks through it. */
 function refuseShape(text: string, most: number): void {
   let depth = 0
   let members = 0
-  let inString = false
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
-    if (inString) {
-      if (code === 92) index++
-      else if (code === 34) inString = false
-    } else if (code === 34) inString = true
+    if (code === 34) index = endOfString(text, index)
     else if (code === 123 || code === 91) {
       if (++depth > deepest) throw new Problem('malformed_json', `The body is nested deeper than ${deepest} levels.`)
     } else if (code === 125 || code === 93) depth--

@@ -49,7 +49,7 @@ export const listUnits = operation({
   path: '/v1/knowledge',
   summary: 'Search units, or list them, newest first',
   description:
-    'With `q` ranked by words, place of the words and quality: units that have all words, else those that have most; a typing error is corrected to a word that you may see. Ranked results end after 500. Without `q` the newest first. Only what you may see. `total` stops counting at 1,001. A page whose units are large ends early; `next_cursor` goes on.',
+    'With `q` ranked by words, place of the words and quality: units that have all words, else those that have most; a typing error is corrected to a word that you may see. Ranked results end after 300. Without `q` the newest first. Only what you may see. `total` stops counting at 1,001. A page whose units are large ends early; `next_cursor` goes on.',
   permission: 'knowledge:read',
   audit: { action: 'read', resourceType: 'knowledge' },
   limit: 'read',

@@ -7,7 +7,7 @@ import type { Query, Term } from './query.ts'
 /** How far a total is counted. */
 export const countedTo = 1_001
 /** So many of what matches, the best by quality, are ranked by their words: what lies beyond is no longer reached by turning pages. */
-export const mostRanked = 500
+export const mostRanked = 300
 /** Rows that a scan by quality looks at, before the index of words is asked instead. */
 const mostScanned = 12_000
 /** The share of rows that conditions other than words are taken to leave. */

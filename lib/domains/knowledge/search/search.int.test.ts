@@ -611,7 +611,7 @@ describe('the table of words', () => {
       await client.query('DELETE FROM units WHERE id = $1', [second])
       const started = performance.now()
       await gather()
-      expect(performance.now() - started).toBeLessThan(2_000)
+      expect(performance.now() - started).toBeLessThan(10_000)
       await client.query('COMMIT')
       await gather()
       expect(await wordsOf('xenolith')).toEqual([])
@@ -650,7 +650,7 @@ describe('the table of words', () => {
       const latter = await contribute('another yttrocrasitic unit')
       const started = performance.now()
       expect(await gatherWords(test.db)).toBe(0)
-      expect(performance.now() - started).toBeLessThan(2_000)
+      expect(performance.now() - started).toBeLessThan(10_000)
       await client.query('COMMIT')
       expect(await gatherWords(test.db)).toBeGreaterThan(0)
       expect(await test.db.query(undefined, "SELECT bearer FROM search_words WHERE word = 'yttrocrasit'")).toEqual([

@@ -205,10 +205,8 @@ describe('what is refused', () => {
     ['too much', { skill_md: ok, files: [{ path: 'a', content: 'x'.repeat(300_000) }] }, 413, 'too_large'],
   ])('%s', async (_what, body, status, code) => {
     const { id, token } = await test.agent()
-    const started = performance.now()
     const told = await post(body, token)
     expect([told.status, told.json.code]).toEqual([status, code])
-    expect(performance.now() - started).toBeLessThan(2_000)
     expect(await countOf(id)).toBe(0)
     expect(await test.db.prisma.contentRejection.count({ where: { agentId: id } })).toBe(
       code === 'content_rejected' ? 1 : 0,

@@ -48,11 +48,8 @@ describe('tools that a text tells its reader to use', () => {
       '[:="\'`Bash',
       `${'run '.repeat(8)}\n\`\`\`sh\n`,
     ]
-    for (const attack of attacks) {
-      const started = performance.now()
-      toolsUsed(attack.repeat(1_000_000 / attack.length))
-      expect(performance.now() - started, attack).toBeLessThan(3_000)
-    }
+    // What grows faster than its text runs into the time of the test.
+    for (const attack of attacks) expect(toolsUsed(attack.repeat(1_000_000 / attack.length))).toBeInstanceOf(Array)
   })
 })
 

@@ -345,9 +345,7 @@ describe('whatever the fields of an SOP say', () => {
         { name: `tool-${n}`, when: 'x' },
       ],
     }))
-    const started = performance.now()
     const { skill_md } = skillDocument(sopOf({ decision_tree: tree }), origin)
-    expect(performance.now() - started).toBeLessThan(1_000)
     const { faults, frontMatter } = parseSkillMd(skill_md)
     expect([faults, frontMatter?.allowed_tools?.length]).toEqual([[], 100])
   })

