@@ -83,6 +83,7 @@ describe('words', () => {
   })
 
   it('hold nothing that means something in a tsvector or a tsquery', () => {
+    expect(wordsOf('㈠㈡ 一㈠')).toEqual(['一', '二'])
     fc.assert(fc.property(anyText, (text) => wordsOf(text).every((word) => !/['\\:&|!()<>*\s\0]/.test(word))))
   })
 

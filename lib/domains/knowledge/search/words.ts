@@ -74,12 +74,20 @@ const scripts =
   /(?<pairs>[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}]+)|(?<segments>[\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+)|(?<rest>(?:(?![\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]).)+)/gsu
 const segmenter = new Intl.Segmenter('th', { granularity: 'word' })
 
+const inWords = /^[\p{L}\p{M}\p{N}_]+$/u
+
 function pairs(text: string, start: number, visit: Visit): void {
   const whole = text.normalize('NFKC')
   const isSame = whole.length === text.length
   let before: { character: string; start: number; end: number } | undefined
   let at = 0
   for (const character of whole) {
+    // A compatibility form may hold more than it shows: ㈠ is (一).
+    if (!inWords.test(character)) {
+      before = undefined
+      at += character.length
+      continue
+    }
     const from = isSame ? start + at : start
     const to = isSame ? from + character.length : start + text.length
     if (before) visit(before.character + character, before.start, to, 0)
@@ -97,8 +105,10 @@ function foreign(text: string, start: number, end: number, visit: Visit): void {
       const to = from + piece[0].length
       if (piece.groups?.pairs !== undefined) pairs(piece[0], from, visit)
       else if (piece.groups?.segments !== undefined)
-        for (const { segment, index } of segmenter.segment(piece[0]))
-          visit(cut(segment.normalize('NFKC')), from + index, from + index + segment.length, 1)
+        for (const { segment, index } of segmenter.segment(piece[0])) {
+          const word = segment.normalize('NFKC')
+          if (inWords.test(word)) visit(cut(word), from + index, from + index + segment.length, 1)
+        }
       else
         for (const [word] of folded(piece[0]).matchAll(runs))
           if (/^[\w]+$/.test(word)) identifier(word, from, to, visit)
