@@ -1,17 +1,12 @@
 import { Unit } from '#lib/domains/knowledge/unit.ts'
+import { issuesOf } from '#lib/kernel/issues.ts'
 import type { Issue } from '#lib/kernel/problem.ts'
 
 /** A unit, or its faults: those that the registry would find too cost none of its writes. */
 export function judge(value: unknown): { unit: Unit } | { issues: Issue[] } {
   const parsed = Unit.safeParse(value)
   if (parsed.success) return { unit: parsed.data }
-  const issues = parsed.error.issues.flatMap((issue) => {
-    const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => ({ path: [...path, key], message: 'is not known' }))
-    return [{ path, message: issue.message }]
-  })
-  return { issues }
+  return { issues: issuesOf(parsed.error) }
 }
 
 /** The first five, by their places. */

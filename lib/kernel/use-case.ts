@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { AuditRecord, Context, MutationContext, Row, Statement, StoredReply } from './context.ts'
+import { issuesOf } from './issues.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
 
@@ -93,13 +94,7 @@ export function parseInput<O extends OperationShape>(operation: O, raw: RawInput
     if (!schema) continue
     const parsed = schema.safeParse(raw[part])
     if (!parsed.success) {
-      const issues = parsed.error.issues.flatMap((issue) => {
-        const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
-        const at = part === 'body' ? path : [part, ...path]
-        if (issue.code === 'unrecognized_keys')
-          return issue.keys.map((key) => ({ path: [...at, key], message: 'This field is not known' }))
-        return [{ path: at, message: issue.message }]
-      })
+      const issues = issuesOf(parsed.error, part === 'body' ? [] : [part])
       throw new Problem('invalid', {
         detail: `${issues.length === 1 ? 'One field is' : `${issues.length} fields are`} not valid.`,
         issues: issues.slice(0, 100),

@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { issuesOf } from '#lib/kernel/issues.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mostMembers, refuseUnstorable } from '#lib/kernel/storable.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
@@ -37,12 +38,7 @@ function prepared(item: unknown, { author, strict, unitBytes }: Bounds) {
 }
 
 function notValid(error: z.ZodError): Problem {
-  const issues = error.issues.flatMap((issue) => {
-    const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => ({ path: [...path, key], message: 'This field is not known' }))
-    return [{ path, message: issue.message }]
-  })
+  const issues = issuesOf(error)
   return new Problem('invalid', {
     detail: `${issues.length === 1 ? 'One field is' : `${issues.length} fields are`} not valid.`,
     issues,

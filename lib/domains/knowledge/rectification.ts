@@ -1,4 +1,5 @@
 import type { MutationContext } from '#lib/kernel/context.ts'
+import { issuesOf } from '#lib/kernel/issues.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { rectifyUnit } from './contract.ts'
@@ -52,12 +53,7 @@ function corrected(row: OwnRow, { unit = {}, visibility }: Correction): Members 
 function validated(value: unknown): Unit {
   const parsed = Unit.safeParse(value)
   if (parsed.success) return parsed.data
-  const issues = parsed.error.issues.flatMap((issue) => {
-    const path = issue.path.map((step) => (typeof step === 'symbol' ? String(step) : step))
-    if (issue.code === 'unrecognized_keys')
-      return issue.keys.map((key) => ({ path: ['unit', ...path, key], message: 'This field is not known' }))
-    return [{ path: ['unit', ...path], message: issue.message }]
-  })
+  const issues = issuesOf(parsed.error, ['unit'])
   throw new Problem('invalid', {
     detail: 'With this correction the unit is not valid. It stays as it was.',
     issues: issues.slice(0, 100),
