@@ -132,9 +132,10 @@ export function operator(app: App) {
       const receipts: string[] = []
       let reinstated = 0
       for (const intent of committed) {
-        const { unit, skill } = intent.scope
-        const id = unit ?? skill
-        if (id === undefined) continue
+        const { scope } = intent
+        if ('subject' in scope) continue
+        const unit = 'unit' in scope ? scope.unit : undefined
+        const id = 'unit' in scope ? scope.unit : scope.skill
         const at = new Date(intent.at)
         const again = await gate.transaction(async (tx) => {
           const [row] =

@@ -1,7 +1,12 @@
 import type { Transaction } from './context.ts'
 
-/** What an erasure, export or inventory is about. A domain answers for the scopes that it knows and holds nothing of the others. */
-export type Scope = { unit: string } | { skill: string } | { agent: string }
+/** Whom a privacy request is about: a person with the agents they own, or an agent alone. Which agents is settled when the fence is raised. */
+export interface Subject {
+  account: string | null
+  agents: readonly string[]
+}
+/** What an erasure is about. A domain answers for the scopes that it knows and holds nothing of the others. */
+export type Scope = { unit: string } | { skill: string } | { subject: Subject }
 
 /** provided: what the subject provided (portability, GDPR art. 20); all: derived data too (access, art. 15). */
 export type Basis = 'provided' | 'all'
@@ -71,6 +76,29 @@ export interface Counts {
 /** One item that erase will touch; `id` is all that the ledger and the job queue ever see of it. */
 export type ItemId = string
 
+/** What a holder would erase: each item once, sorted. */
+export interface Planned {
+  items: ItemId[]
+  /** How many stay because a legal hold covers the record, by the id of the hold; holds on the subject itself are the engine's to mind. */
+  held: Record<string, number>
+}
+
+/** What a holder has of a subject, for the inventory ("what we hold"). */
+export interface Holding {
+  count: number
+  /** When the oldest of it was stored. */
+  since: Date | null
+  /** When the last of it goes by itself; null where no term runs. */
+  until: Date | null
+}
+
+/**
+ * When a holder's turn comes: what was derived goes first, the rows that find the rest go last, and the account is the last of all.
+ * Within a stage the holders of one store go one after the other, in the order in which they are listed.
+ */
+export const stages = ['derived', 'content', 'agent', 'account'] as const
+export type Stage = (typeof stages)[number]
+
 /**
  * The piece of one domain that answers for its personal data. Erasure, export and inventory know holders alone, never domains.
  * Residue is the proof, the count is a courtesy.
@@ -78,16 +106,24 @@ export type ItemId = string
 export interface DataHolder {
   /** `<domain>.<what>` */
   name: string
-  /** The store that holds it, as the receipt names it. */
-  store: 'postgresql'
+  /** The store that holds it, as the receipt names it: `postgresql`, `files`, … */
+  store: string
+  stage: Stage
   /** In words, for the receipt. */
   what: string
+  /** Of the inventory, in words: why we have it, and how long it is kept. */
+  purpose: string
+  kept: string
   /** The tables it answers for; a test finds a table that nobody answers for. */
   tables: readonly string[]
-  /** What erase will touch, by id; sorted. */
-  plan(scope: Scope, tx: Transaction): Promise<ItemId[]>
-  /** Erases what the plan names; safe to repeat. Returns how many rows went. */
-  erase(scope: Scope, plan: readonly ItemId[], tx: Transaction): Promise<number>
-  /** What is left of the scope or the plan, found by other queries than erase's; 0 when it is gone. */
-  residue(scope: Scope, plan: readonly ItemId[]): Promise<number>
+  /** What there is of a subject. */
+  inventory(subject: Subject, now: Date): Promise<Holding>
+  /** What erase will touch. Reads; safe to ask without erasing. */
+  plan(scope: Scope, tx: Transaction, now: Date): Promise<Planned>
+  /** Erases some of what the plan names, a thousand at most at once where the scope is a subject; safe to repeat. Returns how many went. */
+  erase(scope: Scope, items: readonly ItemId[], tx: Transaction): Promise<number>
+  /** What is left of the scope or of the items that were to go, found by other queries than erase's; 0 when it is gone. What a hold covers does not count. */
+  residue(scope: Scope, items: readonly ItemId[], now: Date): Promise<number>
+  /** Of items that are about to go: the ids that nobody may use again, and whether others could have copied what they name. */
+  identities?(items: readonly ItemId[], tx: Transaction): Promise<{ id: string; wasPublic: boolean }[]>
 }

@@ -25,7 +25,7 @@ export interface ErasureParts {
   facts: RetentionFacts
 }
 export interface Begin {
-  scope: Scope
+  scope: Exclude<Scope, { subject: unknown }>
   deletedId: string
   formerOwner: string
   requestedBy: string
@@ -39,7 +39,7 @@ const Plan = z.record(z.string(), z.strictObject({ items: z.array(z.string()), d
 /** How long the request itself has to verify and sign before the worker takes over, in milliseconds. */
 const handOver = 30_000
 const finishJob = 'erasure.finish'
-const scopeOf = (deletedId: string): Scope =>
+const scopeOf = (deletedId: string): Begin['scope'] =>
   deletedId.startsWith('kp:skill:') ? { skill: deletedId } : { unit: deletedId }
 
 /**
@@ -53,7 +53,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
   ): Promise<string> {
     const receiptId = newId('rcpt')
     const planned = new Map<DataHolder, string[]>()
-    for (const holder of holders) planned.set(holder, await holder.plan(scope, tx))
+    for (const holder of holders) planned.set(holder, (await holder.plan(scope, tx, now)).items)
     await ledger.append({
       kind: 'intent',
       id: receiptId,
@@ -87,10 +87,10 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     const stores: Receipt['stores'] = []
     for (const holder of holders) {
       const { items, deleted } = plan[holder.name] ?? { items: [], deleted: 0 }
-      let residue = await holder.residue(scope, items)
+      let residue = await holder.residue(scope, items, clock.now())
       if (residue > 0) {
         await db.transaction((tx) => holder.erase(scope, items, tx))
-        residue = await holder.residue(scope, items)
+        residue = await holder.residue(scope, items, clock.now())
       }
       if (residue > 0)
         throw new Problem('unavailable', {

@@ -16,12 +16,12 @@ export const idempotencyHolder = (db: Database): DataHolder => ({
   tables: ['idempotency_records'],
   async plan(scope, tx) {
     const id = erasedOf(scope)
-    if (id === undefined) return []
+    if (id === undefined) return { items: [], held: {} }
     const found = await tx.idempotencyRecord.findMany({
       where: { OR: [{ resourceId: id }, { ids: { has: id } }], status: { not: erasedStatus } },
       select: { scope: true, key: true },
     })
-    return found.map(({ scope: whose, key }) => `${whose}:${key}`).sort()
+    return { items: found.map(({ scope: whose, key }) => `${whose}:${key}`).sort(), held: {} }
   },
   /**
    * The answers go; that there were some stays for their 24 hours, so that a late repetition does not bring the content back. Who asked

@@ -1,12 +1,13 @@
 import type { Context } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type StatementPlan, statement } from '#lib/kernel/use-case.ts'
+import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { contributeUnit } from './contract.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
 import { recordRejection } from './rejections.ts'
 import { awardOne, awardValues } from './reputation/award.ts'
 import { rejectionsToQuarantine, rejectionWindow } from './rules.ts'
-import { hasCode, type KnowledgeParts } from './stored-unit.ts'
+import type { KnowledgeParts } from './stored-unit.ts'
 import type { Unit } from './unit.ts'
 import { etagOf } from './visibility.ts'
 
@@ -107,7 +108,7 @@ export async function planContribution(
       },
     }),
     nothing: async () => new Problem('id_in_use', idInUse),
-    translate: (error) => (hasCode(error, 'KP410') ? new Problem('erased', idErased) : error),
+    translate: (error) => (hasSqlState(error, 'KP410') ? new Problem('erased', idErased) : error),
   }
 }
 

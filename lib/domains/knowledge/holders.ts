@@ -15,7 +15,7 @@ export const unitHolder = (db: Database): DataHolder => ({
   tables: ['units', 'unit_votes', 'unit_reports', 'sop_versions'],
   async plan(scope, tx) {
     const id = unitOf(scope)
-    return id !== undefined && (await tx.unit.count({ where: { id } })) > 0 ? [id] : []
+    return { items: id !== undefined && (await tx.unit.count({ where: { id } })) > 0 ? [id] : [], held: {} }
   },
   async erase(_scope, plan, tx) {
     const ids = [...plan]

@@ -1,9 +1,9 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import type { PreparedUnit } from './preparation.ts'
 import { award } from './reputation/award.ts'
 import { rejectionsToQuarantine, rejectionWindow } from './rules.ts'
-import { hasCode } from './stored-unit.ts'
 
 export interface StorableUnit extends PreparedUnit {
   /** Who wrote it in the registry that it is imported from. */
@@ -106,7 +106,7 @@ export async function storeUnits(
   await queryWithin(tx, 'storing', 'SAVEPOINT storing', [])
   const fates = await insert().catch(async (error: unknown) => {
     // An erasure committed while the statement waited for one of its ids: the second look sees it.
-    if (!hasCode(error, 'KP410')) throw error
+    if (!hasSqlState(error, 'KP410')) throw error
     await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT storing')
     return insert()
   })

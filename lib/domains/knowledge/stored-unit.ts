@@ -72,8 +72,3 @@ export async function goneOrNever(
         headers: { Link: `</v1/receipts/${receiptId}>; rel="related"` },
       })
 }
-
-/** Whether the database refused with this code, however deep Prisma wrapped it. */
-export const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error &&
-  (('code' in error && error.code === code) || error.message.includes(code) || hasCode(error.cause, code))

@@ -4,13 +4,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Problem } from '#lib/kernel/problem.ts'
 
+/** What an erasure is about: ids alone. */
+export type LedgerScope = { unit: string } | { skill: string } | { subject: { account: string | null; agents: readonly string[] } }
 /** What an erasure is about to do, and that it was done. Ids alone. */
 export type LedgerRow =
   | {
       kind: 'intent'
       id: string
       at: string
-      scope: Record<string, string>
+      scope: LedgerScope
       plan: Record<string, readonly string[]>
       /** Whether others could have copied it; lines from before this was noted lack it. */
       wasPublic?: boolean

@@ -4,9 +4,9 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 
 const idsOf = async (scope: Scope, tx: Transaction): Promise<string[]> => {
   const rows =
-    'agent' in scope
+    'subject' in scope
       ? await tx.$queryRaw<{ id: string }[]>`
-          SELECT id FROM units WHERE agent_id = ${scope.agent} UNION ALL SELECT id FROM skills WHERE agent_id = ${scope.agent} ORDER BY 1`
+          SELECT id FROM agent_records WHERE agent_id = ANY(${[...scope.subject.agents]}::text[]) ORDER BY 1`
       : 'unit' in scope
         ? await tx.$queryRaw<{ id: string }[]>`SELECT id FROM units WHERE id = ${scope.unit}`
         : await tx.$queryRaw<{ id: string }[]>`SELECT id FROM skills WHERE id = ${scope.skill}`
@@ -23,7 +23,7 @@ export const wordsHolder = (db: Database): DataHolder => ({
   store: 'postgresql',
   what: 'lists of words by which typing errors in a search are corrected, cleared of its words',
   tables: ['search_words', 'search_news'],
-  plan: idsOf,
+  plan: async (scope, tx) => ({ items: await idsOf(scope, tx), held: {} }),
   async erase(_scope, plan, tx) {
     const ids = [...plan]
     // The rows first, then their words, as everybody does: nobody waits crosswise. They may be gone already.
@@ -33,7 +33,7 @@ export const wordsHolder = (db: Database): DataHolder => ({
     return ids.length
   },
   async residue(scope, plan) {
-    const ids = 'agent' in scope ? plan : [...plan, 'unit' in scope ? scope.unit : scope.skill]
+    const ids = 'subject' in scope ? plan : [...plan, 'unit' in scope ? scope.unit : scope.skill]
     const [left] = await db.query<{ n: number }>(
       'words-residue',
       `SELECT ((SELECT count(*) FROM search_words WHERE bearer = ANY($1::text[]))

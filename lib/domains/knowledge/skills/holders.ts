@@ -12,7 +12,7 @@ export const skillHolder = (db: Database): DataHolder => ({
   tables: ['skills', 'skill_files'],
   async plan(scope, tx) {
     const id = skillOf(scope)
-    return id !== undefined && (await tx.skill.count({ where: { id } })) > 0 ? [id] : []
+    return { items: id !== undefined && (await tx.skill.count({ where: { id } })) > 0 ? [id] : [], held: {} }
   },
   async erase(_scope, plan, tx) {
     const ids = [...plan]

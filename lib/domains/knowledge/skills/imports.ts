@@ -2,10 +2,10 @@ import { z } from 'zod'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Importer, ImportResult } from '#lib/kernel/importer.ts'
+import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { heldForReview } from '../contribution.ts'
 import { countingRefused, refusalOf } from '../imports.ts'
 import { rejectionOf } from '../rejections.ts'
-import { hasCode } from '../stored-unit.ts'
 import { visibilities } from '../unit.ts'
 import { readerOf, visibleTo } from '../visibility.ts'
 import { SkillId } from './contract.ts'
@@ -62,7 +62,7 @@ export const skillImporter = ({ strict }: { strict: boolean }): Importer<Importe
         const made = await insertSkill(tx, skill, placed)
         if (made) return { id, status: 'stored', ...(made.isQuarantined && { detail: heldForReview }) }
       } catch (error) {
-        if (!hasCode(error, 'KP410')) throw error
+        if (!hasSqlState(error, 'KP410')) throw error
         await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT importing')
         return erased(id)
       }
