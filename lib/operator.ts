@@ -3,7 +3,6 @@ import type { Scope } from './domains/tokens/rules.ts'
 import type { Transaction } from './kernel/context.ts'
 import { newId } from './kernel/ids.ts'
 import { Problem } from './kernel/problem.ts'
-import type { LedgerRow } from './stores/ledger/ledger.ts'
 
 export interface OperatorToken {
   agentId: string
@@ -12,29 +11,10 @@ export interface OperatorToken {
   prefix: string
   scopes: Scope[]
 }
-export interface Replay {
-  /** Erasures that the ledger says were carried out. */
-  committed: number
-  /** Those whose data was there again and was erased once more. */
-  erased: number
-  /** Receipts that the restored database did not know, and their erased ids. */
-  reinstated: number
-  /** Lines of the ledger that do not check: cut short by a crash, or changed. */
-  damaged: number
-  /** Receipts of the repeated erasures. */
-  receipts: string[]
-}
-
-/** What a restored backup brought back. */
-interface StoredAgain {
-  agent_id: string
-  was_public: boolean
-}
-
 const operatorId = 'operator'
 
 /** The admin who was first, with the organisation that tools of the operator belong to. */
-async function firstAdmin(tx: Transaction): Promise<{ id: string; organisationId: string }> {
+export async function firstAdmin(tx: Transaction): Promise<{ id: string; organisationId: string }> {
   const admin = await tx.account.findFirst({
     where: { role: 'admin' },
     orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
@@ -49,7 +29,7 @@ async function firstAdmin(tx: Transaction): Promise<{ id: string; organisationId
  * `system:admin.<what>`.
  */
 export function operator(app: App) {
-  const { gate, agents, tokens, signer, erasures, ledger } = app
+  const { gate, agents, tokens } = app
   const audit = (
     tx: Transaction,
     what: string,
@@ -101,87 +81,7 @@ export function operator(app: App) {
         return { agentId, tokenId: made.id, key: made.key, prefix: made.prefix, scopes: made.scopes }
       }),
 
-    /** Receipts are signed with a new key from now on, by running processes within a minute; the old key stays published. */
-    async rotateSigningKey(): Promise<string> {
-      const kid = await signer.rotate(gate.clock.now())
-      await gate.transaction((tx) =>
-        audit(tx, 'rotate-signing-key', {
-          action: 'update',
-          resourceType: 'signing-key',
-          resourceId: kid,
-          details: {},
-        }),
-      )
-      return kid
-    },
-
-    /**
-     * Erases again what the ledger says was erased and a restored backup brought back. Intents that never committed are left alone,
-     * and so is what was stored after its erasure.
-     */
-    async replayErasures(): Promise<Replay> {
-      type Intent = Extract<LedgerRow, { kind: 'intent' }>
-      const intents = new Map<string, Intent>()
-      const committed: Intent[] = []
-      let damaged = 0
-      for await (const row of ledger.read(() => damaged++)) {
-        const intent = row.kind === 'intent' ? intents.set(row.id, row) && undefined : intents.get(row.id)
-        if (intent) committed.push(intent)
-        if (row.kind === 'commit') intents.delete(row.id)
-      }
-      const receipts: string[] = []
-      let reinstated = 0
-      for (const intent of committed) {
-        const { scope } = intent
-        if ('subject' in scope) continue
-        const unit = 'unit' in scope ? scope.unit : undefined
-        const id = 'unit' in scope ? scope.unit : scope.skill
-        const at = new Date(intent.at)
-        const again = await gate.transaction(async (tx) => {
-          const [row] =
-            unit !== undefined
-              ? await tx.$queryRaw<StoredAgain[]>`
-                  SELECT agent_id, was_public OR visibility = 'network' AS was_public FROM units WHERE id = ${id} AND created_at <= ${at} FOR UPDATE`
-              : await tx.$queryRaw<StoredAgain[]>`
-                  SELECT agent_id, was_public OR visibility = 'network' AS was_public FROM skills WHERE id = ${id} AND created_at <= ${at} FOR UPDATE`
-          if (!row) return undefined
-          const made = await erasures.begin(tx, {
-            scope: unit !== undefined ? { unit: id } : { skill: id },
-            deletedId: id,
-            formerOwner: row.agent_id,
-            requestedBy: 'system:admin.replay',
-            reason: 'replay',
-            wasPublic: row.was_public || (intent.wasPublic ?? true),
-            now: gate.clock.now(),
-          })
-          await audit(tx, 'replay', {
-            action: 'delete',
-            resourceType: unit !== undefined ? 'knowledge' : 'skill',
-            resourceId: id,
-            details: { receipt: made },
-          })
-          return made
-        })
-        if (again !== undefined) {
-          await erasures.finish(again)
-          receipts.push(again)
-        }
-        // The backup knew nothing of the erasure: its receipt must be found, and its id must not be free again.
-        const isNew = await gate.transaction((tx) =>
-          erasures.reinstate(tx, {
-            receiptId: intent.id,
-            deletedId: id,
-            deletedAt: at,
-            plan: intent.plan,
-            wasPublic: intent.wasPublic,
-          }),
-        )
-        if (isNew) {
-          await erasures.finish(intent.id)
-          reinstated++
-        }
-      }
-      return { committed: committed.length, erased: receipts.length, reinstated, damaged, receipts }
-    },
+    /** Erases again what the ledger says was erased and a restored backup brought back. Audited as `system:admin.replay`. */
+    replayErasures: app.replayErasures,
   }
 }

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createApp } from '#lib/app.ts'
+import { type App, type AppOptions, createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import { createFront } from '#lib/http/front.ts'
 import { createListener } from '#lib/http/listener.ts'
@@ -24,14 +24,25 @@ export interface Told {
   json: ReturnType<typeof JSON.parse>
 }
 
+/** What answers in Next's place. */
+type MakePages = (app: App) => (request: IncomingMessage, response: ServerResponse) => Promise<void>
+const noPages: MakePages = () => async (_request, response) => {
+  response.writeHead(404).end('a page')
+}
+
 /**
- * The production application on a database of its own, behind the front on a free port of 127.0.0.1, with a clock that the test moves.
+ * The production application on a database of its own, behind the front on 127.0.0.1 (a free port unless told), with a clock that the test moves.
  * Settings as in the environment; limits are in memory unless told. `patience`: how long the server waits for headers, for a body, and for who stands still, in milliseconds. `afterAll(app.close)`.
  */
 export async function testApp(
   settings: Record<string, string> = {},
   given?: TestDatabase,
-  { patience }: { patience?: number } = {},
+  {
+    patience,
+    pages = noPages,
+    port = 0,
+    ...parts
+  }: { patience?: number; pages?: MakePages; port?: number } & Pick<AppOptions, 'interrupt' | 'moreHolders'> = {},
 ) {
   const database = given ?? (await testDatabase())
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-test-'))
@@ -44,15 +55,12 @@ export async function testApp(
     ...settings,
   })
   const clock = movableClock(new Date())
-  const app = createApp({ env, clock })
-  const pages = async (_request: unknown, response: ServerResponse) => {
-    response.writeHead(404).end('a page')
-  }
-  const front = createFront(app, pages, patience)
+  const app = createApp({ env, clock, ...parts })
+  const front = createFront(app, pages(app), patience)
   const server = createListener(front, {
     ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
   })
-  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
   const address = server.address()
   const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
 

@@ -21,6 +21,23 @@ export const readReceipt = operation({
   refusals: ['not_found'],
 })
 
+export const readReceiptPdf = operation({
+  id: 'readReceiptPdf',
+  method: 'get',
+  path: '/v1/receipts/{id}/pdf',
+  summary: 'A deletion receipt as a PDF',
+  description:
+    'Says what the JSON says, and carries that JSON, with its signature, as an attachment. The same receipt gives the same bytes.',
+  permission: 'public',
+  audit: { none: 'whoever knows the id may read it; there is nobody to name' },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({ id: ReceiptId }),
+  output: z.string(),
+  produces: ['application/pdf'],
+  refusals: ['not_found'],
+})
+
 export const readSigningKeys = operation({
   id: 'readSigningKeys',
   method: 'get',

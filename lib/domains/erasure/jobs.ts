@@ -1,12 +1,35 @@
 import { z } from 'zod'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
+import { startJob, stepJob, verifyJob } from './runs.ts'
 import type { ErasureService } from './service.ts'
+import type { SubjectEngine } from './subject-engine.ts'
 
 /** How long an erasure may stay unfinished before the hourly job takes it up again, in milliseconds. */
 const overdue = 10 * 60_000
 
-export const erasureJobs = (erasures: ErasureService) => [
+export const erasureJobs = (erasures: ErasureService, subjects: SubjectEngine) => [
+  job({
+    name: startJob,
+    payload: z.strictObject({ runId: z.string() }),
+    run: (_ctx, { runId }) => subjects.start(runId),
+  }),
+  job({
+    name: stepJob,
+    payload: z.strictObject({ runId: z.string(), holder: z.string() }),
+    run: (_ctx, { runId, holder }) => subjects.step(runId, holder),
+  }),
+  job({
+    name: verifyJob,
+    payload: z.strictObject({ runId: z.string() }),
+    run: (_ctx, { runId }) => subjects.verify(runId),
+  }),
+  job({
+    name: 'erasure.watch',
+    payload: z.unknown(),
+    cron: '* * * * *',
+    run: () => subjects.watch(),
+  }),
   job({
     name: 'erasure.resume',
     payload: z.unknown(),

@@ -40,6 +40,33 @@ export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
   },
 ]
 
+/** As {@link retainedAfter}, of a person or agent: what legal holds keep, and by what the erased are known again. */
+export const retainedOfSubject = (
+  deletedAt: Date,
+  { isOfRequest, held }: { isOfRequest: boolean; held: readonly { hold: string; count: number }[] },
+): Receipt['retained'] => [
+  ...held.map(({ hold, count }) => ({
+    what: `${count} items that the legal hold ${hold} covers; they are erased when it ends`,
+    ground: 'legal obligation or legal claims (GDPR art. 17(3)(b), (e))',
+    until: null,
+  })),
+  ...(isOfRequest
+    ? [
+        {
+          what: 'the privacy request and its timeline, without names: codes, times and counts',
+          ground: 'proof that the request was answered (GDPR art. 5(2), 17(3)(e))',
+          until: plusYears(deletedAt, 3).toISOString(),
+        },
+      ]
+    : []),
+  {
+    what: 'keyed hashes of the ids and of the e-mail address, so that no import brings them back',
+    ground: 'effectiveness of the erasure (GDPR art. 17(1))',
+    until: null,
+  },
+  ...retainedAfter(deletedAt),
+]
+
 /** What lingers where a database cannot reach at once, with its longest life. */
 export const lingeringAfter = (deletedAt: Date, { backupDays }: RetentionFacts): Receipt['physical'] => [
   { what: 'dead rows in table files, unreadable through the database, until the next vacuum', until: null },

@@ -1,4 +1,4 @@
-import { z } from 'zod'
+import type { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
@@ -11,6 +11,7 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { readReceipt, readSigningKeys } from './contract.ts'
 import { recordDeletion } from './deletion-log.ts'
+import { Plan } from './receipts.ts'
 import { lingeringAfter, plusYears, type RetentionFacts, retainedAfter } from './rules.ts'
 import type { Signer } from './signing.ts'
 import { tombstones } from './tombstones.ts'
@@ -35,7 +36,6 @@ export interface Begin {
   now: Date
 }
 
-const Plan = z.record(z.string(), z.strictObject({ items: z.array(z.string()), deleted: z.number().int() }))
 /** How long the request itself has to verify and sign before the worker takes over, in milliseconds. */
 const handOver = 30_000
 const finishJob = 'erasure.finish'
@@ -97,6 +97,8 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
           detail: `The erasure is not complete yet: ${holder.name} still holds ${residue}. It is retried.`,
           headers: { 'Retry-After': '60' },
         })
+      // Every holder is asked; the receipt names those that had something.
+      if (items.length === 0) continue
       stores.push({
         store: holder.store,
         holder: holder.name,
@@ -196,10 +198,11 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       })
       return rows.map(({ receiptId }) => receiptId)
     },
-    /** Receipts, deletion audit entries and ledger rows go when their seven years are over. */
+    /** Receipts, runs, deletion audit entries and ledger rows go when their seven years are over. */
     async expire(now: Date): Promise<void> {
       const before = plusYears(now, -7)
       await db.prisma.erasure.deleteMany({ where: { state: 'signed', deletedAt: { lt: before } } })
+      await db.prisma.erasureRun.deleteMany({ where: { state: 'done', finishedAt: { lt: before } } })
       await db.query('deletion-log-purge', 'SELECT deletion_log_purge()')
       await ledger.prune(before)
     },

@@ -9,10 +9,12 @@ import {
   type JWK,
 } from 'jose'
 import { z } from 'zod'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { logNotice } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import { deriveKey, seal, unseal } from '#lib/secret.ts'
+import { deriveKey, seal, sealedPurposes, unsealed } from '#lib/secret.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { assertPresentSecret } from '#lib/stores/postgres/secret-record.ts'
 
 export const PublicKey = z.object({
   kty: z.literal('OKP'),
@@ -63,77 +65,79 @@ export interface Signer {
   sign(receipt: Omit<Receipt, 'jws'>): Promise<Receipt>
   /** The keys with their history, newest first. */
   keys(): Promise<PublicKey[]>
-  /** A new key signs from now on; the old one stays in the list for seven years. */
+  /** A new key signs from now on; the old one stays in the list for seven years. Throws `unavailable` where the secret was replaced. */
   rotate(now: Date): Promise<string>
+  /** The keys as the operator sees them, newest first. */
+  list(): Promise<SigningKeyState[]>
+}
+export interface SigningKeyState {
+  kid: string
+  createdAt: Date
+  retiredAt: Date | null
+  /** Sealed with a secret that this installation does not have; what it signed still verifies. */
+  isLost: boolean
 }
 
 interface KeyRow {
   kid: string
-  public_jwk: unknown
-  sealed_private: Buffer
+  sealed_private: Uint8Array
+  created_at: Date
+  retired_at: Date | null
 }
+const newestFirst =
+  'SELECT kid, sealed_private, created_at, retired_at FROM signing_keys ORDER BY created_at DESC, kid DESC'
 
 /** Signs receipts with the installation's newest Ed25519 key, made at the first need. Private halves are sealed with the installation's secret. */
 export function createSigner(db: Database, secret: () => string): Signer {
-  const sealing = () => deriveKey(secret(), 'receipt signing keys')
+  const sealing = () => deriveKey(secret(), sealedPurposes.signingKeys)
   let current: { kid: string; key: CryptoKey | Uint8Array; until: number } | undefined
 
-  async function make(now: Date): Promise<string> {
+  async function make(tx: Transaction, now: Date): Promise<string> {
+    await assertPresentSecret(tx, secret())
     const { privateKey, publicKey } = await generateKeyPair('EdDSA', { crv: 'Ed25519', extractable: true })
     const bare = await exportJWK(publicKey)
     const kid = await calculateJwkThumbprint(bare)
     const sealed = seal(sealing(), Buffer.from(JSON.stringify(await exportJWK(privateKey))), kid)
-    await db.transaction(async (tx) => {
-      await tx.signingKey.updateMany({ where: { retiredAt: null }, data: { retiredAt: now } })
-      await tx.signingKey.create({
-        data: {
-          kid,
-          publicJwk: { ...PublicKey.parse({ ...bare, kid, alg: 'EdDSA', use: 'sig' }) },
-          sealedPrivate: new Uint8Array(sealed),
-          createdAt: now,
-        },
-      })
+    await tx.signingKey.updateMany({ where: { retiredAt: null }, data: { retiredAt: now } })
+    await tx.signingKey.create({
+      data: {
+        kid,
+        publicJwk: { ...PublicKey.parse({ ...bare, kid, alg: 'EdDSA', use: 'sig' }) },
+        sealedPrivate: new Uint8Array(sealed),
+        createdAt: now,
+      },
     })
     return kid
   }
+  const locked = (tx: Transaction) =>
+    tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('signing-keys'))) AS l`
 
-  async function newest(): Promise<KeyRow | undefined> {
-    return (
-      await db.query<KeyRow>(
-        'signing-key',
-        'SELECT kid, public_jwk, sealed_private FROM signing_keys WHERE retired_at IS NULL ORDER BY created_at DESC LIMIT 1',
-      )
-    )[0]
+  /** The private half of the key that signs; undefined when there is none, or it was sealed with another secret. */
+  function opened(rows: readonly KeyRow[]): (JWK & { kid: string }) | undefined {
+    const row = rows.find(({ retired_at }) => retired_at === null)
+    const jwk = row && unsealed(sealing(), row.sealed_private, row.kid)
+    return row && jwk && { ...JSON.parse(jwk.toString('utf8')), kid: row.kid }
   }
-
-  /** The private half; undefined when it was sealed with another secret. */
-  function opened(row: KeyRow | undefined): (JWK & { kid: string }) | undefined {
-    if (!row) return undefined
-    try {
-      return { ...JSON.parse(unseal(sealing(), row.sealed_private, row.kid).toString('utf8')), kid: row.kid }
-    } catch {
-      return undefined
-    }
-  }
-  async function remade(): Promise<KeyRow | undefined> {
-    logNotice(
-      'the signing key was sealed with another KP_SECRET: a new one signs from now on, the old one still verifies',
-    )
-    await make(new Date())
-    return newest()
-  }
+  /** Of two processes that need a key at once, one makes it and the other finds it. */
+  const remade = () =>
+    db.transaction(async (tx) => {
+      await locked(tx)
+      const rows = await tx.$queryRawUnsafe<KeyRow[]>(newestFirst)
+      const found = opened(rows)
+      if (found) return found
+      await make(tx, new Date())
+      if (rows.length > 0)
+        logNotice(
+          'the signing key was sealed with another KP_SECRET: a new one signs from now on, the old one still verifies',
+        )
+      return opened(await tx.$queryRawUnsafe<KeyRow[]>(newestFirst))
+    })
 
   async function signingKey() {
     // Another process may have rotated: a key is used for a minute before it is looked at again.
     if (current && current.until > Date.now()) return current
-    let row = await newest()
-    if (!row) {
-      await make(new Date())
-      row = await newest()
-    }
-    if (!row) throw new Error('no signing key could be made')
-    const jwk = opened(row) ?? opened(await remade())
-    if (!jwk) throw new Error('the new signing key cannot be opened')
+    const jwk = opened(await db.query<KeyRow>('signing-keys', newestFirst)) ?? (await remade())
+    if (!jwk) throw new Error('no signing key could be made')
     current = { kid: jwk.kid, key: await importJWK(jwk, 'EdDSA'), until: Date.now() + 60_000 }
     return current
   }
@@ -147,14 +151,33 @@ export function createSigner(db: Database, secret: () => string): Signer {
       return { ...receipt, jws }
     },
     async keys() {
-      const found = await db.prisma.signingKey.findMany({ orderBy: { createdAt: 'desc' }, select: { publicJwk: true } })
-      if (found.length > 0) return found.map(({ publicJwk }) => PublicKey.parse(publicJwk))
+      const published = async () => {
+        const found = await db.prisma.signingKey.findMany({
+          orderBy: { createdAt: 'desc' },
+          select: { publicJwk: true },
+        })
+        return found.map(({ publicJwk }) => PublicKey.parse(publicJwk))
+      }
+      const found = await published()
+      if (found.length > 0) return found
       await signingKey()
-      return [PublicKey.parse((await newest())?.public_jwk)]
+      return published()
     },
     async rotate(now) {
       current = undefined
-      return make(now)
+      return db.transaction(async (tx) => {
+        await locked(tx)
+        return make(tx, now)
+      })
+    },
+    async list() {
+      const rows = await db.query<KeyRow>('signing-keys', newestFirst)
+      return rows.map((row) => ({
+        kid: row.kid,
+        createdAt: row.created_at,
+        retiredAt: row.retired_at,
+        isLost: unsealed(sealing(), row.sealed_private, row.kid) === undefined,
+      }))
     },
   }
 }

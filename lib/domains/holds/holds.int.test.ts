@@ -3,6 +3,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
+import { holdsInForce } from './in-force.ts'
 
 let test: TestApp
 let admin: Issued
@@ -41,10 +42,13 @@ describe('a hold', () => {
     })
   })
 
-  it.each(['unit', 'skill', 'agent'])('of a %s that is not there is a 404: nothing would be held', async (kind) => {
-    const told = await hold(kind, 'kp:trace:nowhere')
-    expect([told.status, told.json.code]).toEqual([404, 'not_found'])
-  })
+  it.each(['unit', 'skill', 'agent', 'account'])(
+    'of a %s that is not there is a 404: nothing would be held',
+    async (kind) => {
+      const told = await hold(kind, 'kp:trace:nowhere')
+      expect([told.status, told.json.code]).toEqual([404, 'not_found'])
+    },
+  )
 
   it.each([
     [{ kind: 'person' }],
@@ -108,6 +112,18 @@ describe('erasing what is held', () => {
     expect((await ask('DELETE', `/knowledge/${own}`, undefined, held.token)).json.code).toBe('held')
     expect((await ask('DELETE', `/knowledge/${about}`, undefined, owner.token)).json.code).toBe('held')
     expect((await ask('DELETE', `/knowledge/${others}`, undefined, owner.token)).status).toBe(204)
+  })
+
+  it('is refused for everything of a held person’s agents, until the hold is released', async () => {
+    const person = await signedIn(test)
+    const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
+    const unit = await store(trace(), agent)
+    const set = await hold('account', person.accountId)
+    expect(set.json.data).toMatchObject({ kind: 'account', target_id: person.accountId })
+    const told = await ask('DELETE', `/knowledge/${unit}`, undefined, agent.token)
+    expect([told.status, told.json.hold_id]).toEqual([409, set.json.data.id])
+    await ask('POST', `/holds/${set.json.data.id}/release`)
+    expect((await ask('DELETE', `/knowledge/${unit}`, undefined, agent.token)).status).toBe(204)
   })
 
   it('is done once the hold is released', async () => {
@@ -190,5 +206,45 @@ describe('the list', () => {
       expect((await test.fetch(method, path, { body, cookie: auditor.cookie })).status).toBe(403)
     }
     expect((await ask('POST', `/holds/${newId('hold')}/release`)).status).toBe(404)
+  })
+})
+
+describe('what is in force for a subject', () => {
+  const inForce = (account: string | null, agents: string[]) =>
+    test.db.transaction((tx) => holdsInForce.inForce(tx, { account, agents }, test.clock.now()))
+
+  it('is the hold on the person, and by agent those on agents and on their owners', async () => {
+    const person = await signedIn(test)
+    const [own, other] = [await issuedAgent(test, ['read'], { owner: person }), await issuedAgent(test, ['read'])]
+    const ids = [own.id, other.id]
+    const none = await inForce(person.accountId, ids)
+    expect([none.account, [...none.agents]]).toEqual([null, []])
+    const onPerson = (await hold('account', person.accountId)).json.data.id
+    const onOther = (await hold('agent', other.id)).json.data.id
+    const both = await inForce(person.accountId, ids)
+    expect([both.account, Object.fromEntries(both.agents)]).toEqual([
+      onPerson,
+      { [own.id]: onPerson, [other.id]: onOther },
+    ])
+    expect([...(await inForce(null, [own.id])).agents.values()]).toEqual([onPerson])
+    await ask('POST', `/holds/${onPerson}/release`)
+    expect(await inForce(person.accountId, ids)).toMatchObject({
+      account: null,
+      agents: new Map([[other.id, onOther]]),
+    })
+  })
+
+  it('has another fingerprint whenever a hold is set, released, or ends by itself', async () => {
+    const seen = [(await inForce(null, [])).fingerprint]
+    const until = new Date(test.clock.now().getTime() + 60_000)
+    const { id } = (await hold('agent', owner.id)).json.data
+    seen.push((await inForce(null, [])).fingerprint)
+    await hold('agent', owner.id, { expires_at: until.toISOString() })
+    seen.push((await inForce(null, [])).fingerprint)
+    test.clock.advance(60_000)
+    expect((await inForce(null, [])).fingerprint).toBe(seen[1])
+    await ask('POST', `/holds/${id}/release`)
+    expect((await inForce(null, [])).fingerprint).toBe(seen[0])
+    expect(new Set(seen).size).toBe(3)
   })
 })

@@ -8,12 +8,15 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { createHold, listHolds, releaseHold } from './contract.ts'
+import { lockAgainstErasing } from './in-force.ts'
 import { type HoldKind, holdKinds, isInForce } from './rules.ts'
 
 export interface HoldsParts {
   db: Database
   /** Whether there is such a thing, asked of whoever keeps it. */
   exists(tx: Transaction, kind: HoldKind, id: string): Promise<boolean>
+  /** In the transaction in which a hold ends: what waited for it goes on. */
+  onReleased(tx: Transaction): Promise<void>
   strict: boolean
 }
 
@@ -64,13 +67,13 @@ function sanitized(reason: string, strict: boolean): string {
 }
 
 /** Legal holds. Others read them through the view `holds_in_force`, under a shared lock of the name `legal_holds`. */
-export function holdsService({ db, exists, strict }: HoldsParts) {
+export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
   return {
     create: mutation(createHold, async ({ tx, now, actor }, { body }) => {
       if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'lies in the past')
       const reason = sanitized(body.reason, strict)
       // Whoever is erasing or sweeping right now is waited for: what is there after this is held.
-      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext('legal_holds'))`
+      await lockAgainstErasing(tx)
       if (!(await exists(tx, body.kind, body.target_id)))
         throw new Problem('not_found', `There is no ${body.kind} with this id, so nothing is held.`)
       const row = await tx.legalHold.create({
@@ -124,12 +127,15 @@ export function holdsService({ db, exists, strict }: HoldsParts) {
     }),
 
     release: mutation(releaseHold, async ({ tx, now, actor }, { params: { id } }) => {
+      // Whoever is finishing under this hold is waited for, and goes on with the rest.
+      await lockAgainstErasing(tx)
       const { count } = await tx.legalHold.updateMany({
         where: { id, releasedAt: null },
         data: { releasedAt: now, releasedBy: actor.id },
       })
       const row = await tx.legalHold.findUnique({ where: { id } })
       if (!row) throw new Problem('not_found', 'There is no such hold.')
+      if (count > 0) await onReleased(tx)
       return {
         body: { data: presented(row, now) },
         resourceId: id,

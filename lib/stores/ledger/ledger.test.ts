@@ -96,3 +96,34 @@ it('loses whole months when their term is over', async () => {
   await ledger.close()
   expect(readdirSync(folder)).toHaveLength(1)
 })
+
+it('keeps rows of many writers whole, however large they are, each in one write', async () => {
+  const items = Array.from({ length: 1_000 }, (_, n) => `kp:trace:${String(n).padStart(180, '0')}`)
+  const writers = [fileLedger(folder), fileLedger(folder), fileLedger(folder)]
+  await Promise.all(
+    Array.from({ length: 60 }, (_, n) =>
+      writers[n % 3]?.append({ kind: 'items', id: `run${n}`, holder: 'notes', items }),
+    ),
+  )
+  await Promise.all(writers.map((writer) => writer.close()))
+  const damaged: string[] = []
+  const rows = await Array.fromAsync(fileLedger(folder).read((file) => damaged.push(file)))
+  expect([new Set(rows.map(({ id }) => id)).size, damaged]).toEqual([60, []])
+  for (const row of rows) expect(row).toMatchObject({ kind: 'items', items })
+})
+
+it('is read line by line: who stops reading needs no more of it', async () => {
+  const ledger = fileLedger(folder)
+  for (let n = 0; n < 5; n++) await ledger.append(intent(`r${n}`))
+  await ledger.close()
+  const [name = ''] = readdirSync(folder)
+  // A month that is longer than what is read at once.
+  appendFileSync(join(folder, name), `${'x'.repeat(1_000)}\n`.repeat(5_000))
+  const read = fileLedger(folder).read()[Symbol.asyncIterator]()
+  const first = await read.next()
+  await read.return?.(undefined)
+  expect(first.value).toMatchObject({ id: 'r0' })
+  const damaged: string[] = []
+  expect(await Array.fromAsync(fileLedger(folder).read((file) => damaged.push(file)))).toHaveLength(5)
+  expect(damaged).toHaveLength(5_000)
+})

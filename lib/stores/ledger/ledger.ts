@@ -1,23 +1,60 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Problem } from '#lib/kernel/problem.ts'
 
-/** What an erasure is about: ids alone. */
-export type LedgerScope = { unit: string } | { skill: string } | { subject: { account: string | null; agents: readonly string[] } }
-/** What an erasure is about to do, and that it was done. Ids alone. */
+/** A keyed hash by which an erased subject is known again; `hash` in hex. */
+export interface LedgerHash {
+  kind: 'email' | 'account' | 'agent'
+  hash: string
+  keyId: string
+}
+/** That a unit or skill is about to be erased: what goes, by holder. */
+export interface RecordIntent {
+  kind: 'intent'
+  id: string
+  at: string
+  scope: { unit: string } | { skill: string }
+  plan: Record<string, readonly string[]>
+  /** Whether others could have copied it; lines from before this was noted lack it. */
+  wasPublic?: boolean
+}
+/** That a person or agent is about to be erased: all of it but what a legal hold keeps. What goes stands in rows of its own, before or after. */
+export interface SubjectIntent {
+  kind: 'intent'
+  id: string
+  at: string
+  scope: { subject: { account: string | null; agents: readonly string[] } }
+  hashes: readonly LedgerHash[]
+  /** The legal holds that keep something of the subject. */
+  heldBy: readonly string[]
+}
+/** Some of what an intent is about to erase. */
+export interface ItemsRow {
+  kind: 'items'
+  /** Of the intent. */
+  id: string
+  holder: string
+  items: readonly string[]
+  /** Ids that nobody may use again, by whether others could have copied what they name. */
+  identities?: Record<string, boolean>
+}
+/** That what was intended up to here is erased; of a subject, how much by holder, in all. */
+export interface CommitRow {
+  kind: 'commit'
+  id: string
+  at: string
+  erased?: Record<string, number>
+}
+/** Ids and keyed hashes alone. What a crash made be written twice says the same twice. */
 export type LedgerRow =
-  | {
-      kind: 'intent'
-      id: string
-      at: string
-      scope: LedgerScope
-      plan: Record<string, readonly string[]>
-      /** Whether others could have copied it; lines from before this was noted lack it. */
-      wasPublic?: boolean
-    }
-  | { kind: 'commit'; id: string; at: string }
+  | RecordIntent
+  | SubjectIntent
+  | ItemsRow
+  | CommitRow
+  /** A suppression key, sealed with the installation's secret (base64); once more after a rotation of that. */
+  | { kind: 'key'; id: string; at: string; sealed: string }
 
 /** The erasure ledger: outside the database, so that a restored backup cannot forget an erasure. Append-only; a row is on the disk when append returns. */
 export interface Ledger {
@@ -44,7 +81,23 @@ function rowOf(line: string): LedgerRow | undefined {
 
 const folderOf = (location: string): string => (location.startsWith('file:') ? fileURLToPath(location) : location)
 
-/** Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: each row is one write at the file's end. */
+/** Lines that are written at once, in characters: each write is one call to the system, which other processes' writes do not come between. */
+const mostAtOnce = 256 * 1024
+
+/** The lines, in pieces for one write each. Somebody's crash, or a disk that was full, may have left half a line: ours start on a new one. */
+function* writes(lines: readonly string[]): Iterable<Buffer> {
+  let text = '\n'
+  for (const line of lines) {
+    if (text.length > 1 && text.length + line.length > mostAtOnce) {
+      yield Buffer.from(text)
+      text = '\n'
+    }
+    text += line
+  }
+  yield Buffer.from(text)
+}
+
+/** Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: a row lies within one write at the file's end. */
 export function fileLedger(location: string): Ledger {
   const folder = folderOf(location)
   let handle: { month: string; file: Awaited<ReturnType<typeof open>> } | undefined
@@ -80,8 +133,10 @@ export function fileLedger(location: string): Ledger {
       waiting = []
       try {
         const file = await fileOf(new Date().toISOString().slice(0, 7))
-        // Somebody's crash, or a disk that was full for a moment, may have left half a line: ours starts on one of its own.
-        await file.appendFile(`\n${group.map(({ text }) => text).join('')}`)
+        for (const bytes of writes(group.map(({ text }) => text))) {
+          const { bytesWritten } = await file.write(bytes)
+          if (bytesWritten < bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`)
+        }
         await file.datasync()
         for (const { done } of group) done()
       } catch (error) {
@@ -106,7 +161,9 @@ export function fileLedger(location: string): Ledger {
       }),
     async *read(onDamaged) {
       for (const name of await monthly()) {
-        for (const line of (await readFile(join(folder, name), 'utf8')).split('\n')) {
+        // Line by line: a month may be longer than a string can be.
+        const file = await open(join(folder, name), 'r')
+        for await (const line of file.readLines()) {
           if (line === '') continue
           const row = rowOf(line)
           if (row) yield row

@@ -11,7 +11,9 @@ CREATE TYPE "prepared_export_state" AS ENUM ('queued', 'running', 'ready', 'expi
 CREATE TYPE "request_state" AS ENUM ('received', 'verified', 'waiting', 'running', 'verifying', 'completed', 'partly_completed', 'cancelled', 'rejected', 'failed');
 
 -- AlterTable
-ALTER TABLE "accounts" ADD COLUMN     "restricted_at" TIMESTAMPTZ(3);
+ALTER TABLE "accounts" ADD COLUMN     "restricted_at" TIMESTAMPTZ(3),
+ADD COLUMN     "restricted_for" TEXT[] DEFAULT ARRAY[]::TEXT[],
+ADD COLUMN     "suspended_at" TIMESTAMPTZ(3);
 
 -- AlterTable
 ALTER TABLE "agents" ADD COLUMN     "restricted_for" TEXT[] DEFAULT ARRAY[]::TEXT[],
@@ -28,6 +30,7 @@ CREATE TABLE "erasure_runs" (
     "reason" TEXT NOT NULL,
     "state" "erasure_run_state" NOT NULL DEFAULT 'planning',
     "holds_seen" TEXT NOT NULL DEFAULT '',
+    "plan_id" TEXT NOT NULL DEFAULT '',
     "rounds" INTEGER NOT NULL DEFAULT 0,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
     "fenced_at" TIMESTAMPTZ(3),
@@ -107,6 +110,8 @@ CREATE TABLE "prepared_exports" (
     "request_id" TEXT,
     "basis" TEXT NOT NULL,
     "state" "prepared_export_state" NOT NULL DEFAULT 'queued',
+    "attempt" TEXT,
+    "agents" TEXT[] NOT NULL DEFAULT ARRAY[]::TEXT[],
     "parts_done" INTEGER NOT NULL DEFAULT 0,
     "parts_total" INTEGER NOT NULL DEFAULT 0,
     "records" INTEGER NOT NULL DEFAULT 0,
@@ -129,6 +134,7 @@ CREATE TABLE "privacy_requests" (
     "state" "request_state" NOT NULL DEFAULT 'received',
     "account_id" TEXT,
     "agent_id" TEXT,
+    "subject_kind" TEXT NOT NULL,
     "subject_key" TEXT NOT NULL,
     "filed_by" TEXT,
     "grace" TEXT,
@@ -217,6 +223,9 @@ CREATE INDEX "write_fences_run_id_idx" ON "write_fences"("run_id");
 CREATE INDEX "suppressions_run_id_idx" ON "suppressions"("run_id");
 
 -- CreateIndex
+CREATE INDEX "export_runs_requested_by_idx" ON "export_runs"("requested_by");
+
+-- CreateIndex
 CREATE INDEX "prepared_exports_account_id_created_at_id_idx" ON "prepared_exports"("account_id", "created_at", "id");
 
 -- CreateIndex
@@ -250,6 +259,12 @@ CREATE INDEX "privacy_requests_received_at_id_idx" ON "privacy_requests"("receiv
 CREATE INDEX "privacy_requests_closed_at_idx" ON "privacy_requests"("closed_at");
 
 -- CreateIndex
+CREATE INDEX "privacy_requests_filed_by_idx" ON "privacy_requests"("filed_by");
+
+-- CreateIndex
+CREATE INDEX "privacy_requests_assigned_to_idx" ON "privacy_requests"("assigned_to");
+
+-- CreateIndex
 CREATE INDEX "privacy_request_events_request_id_at_id_idx" ON "privacy_request_events"("request_id", "at", "id");
 
 -- CreateIndex
@@ -276,6 +291,7 @@ ALTER TABLE "privacy_links" ADD CONSTRAINT "privacy_links_request_id_fkey" FOREI
 -- A list that is never null, like every other.
 UPDATE agents SET restricted_for = CASE WHEN restricted_at IS NULL THEN '{}'::text[] ELSE '{consent}' END;
 ALTER TABLE agents ALTER COLUMN restricted_for SET NOT NULL;
+ALTER TABLE accounts ALTER COLUMN restricted_for SET NOT NULL;
 
 -- The write fence: nothing is written for whom an erasure is under way. After the insert, because only then a statement that waited for
 -- the fence's transaction, which holds the rows of the subject FOR UPDATE, sees it. KP423 becomes the problem `fenced`.
@@ -357,3 +373,16 @@ CREATE INDEX privacy_requests_open_idx ON privacy_requests (legal_due_at) WHERE 
 -- One open request of a subject for each kind is a rule of the service; one open erasure is a rule of the database.
 CREATE UNIQUE INDEX privacy_requests_one_erasure_idx ON privacy_requests (subject_key)
   WHERE 'erasure' = ANY (kinds) AND state NOT IN ('completed', 'cancelled', 'rejected');
+
+-- What other domains may know of tokens: whose they are.
+CREATE VIEW token_bearers AS SELECT id, agent_id FROM tokens;
+
+-- An erasure asks for the answers that name each of its units: no list of what is yet to be sorted in is read through for each.
+ALTER INDEX idempotency_records_ids_idx SET (fastupdate = off);
+
+-- Where others' records name somebody: what an erasure replaces by a pseudonym.
+CREATE INDEX sop_versions_created_by_idx ON sop_versions (created_by);
+CREATE INDEX sop_versions_approved_by_idx ON sop_versions (approved_by) WHERE approved_by IS NOT NULL;
+CREATE INDEX sop_versions_validated_by_idx ON sop_versions USING gin ((document->'metadata'->'validated_by') jsonb_path_ops)
+  WHERE document->'metadata'->'validated_by' IS NOT NULL;
+CREATE INDEX skills_author_idx ON skills ((front_matter->>'author')) WHERE front_matter->>'author' IS NOT NULL;

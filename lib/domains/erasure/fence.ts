@@ -1,0 +1,38 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type RunRow, subjectOf } from './runs.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { Suppressions } from './suppressions.ts'
+
+/**
+ * Raises the write fence in one transaction: whoever is writing for the subject is waited for, whoever comes later is refused by the
+ * database. Which agents belong to the run is settled here, and from here on imports know whom not to bring back. Safe to repeat.
+ */
+export async function raiseFence(
+  tx: Transaction,
+  run: RunRow,
+  { subjects, suppressions }: Pick<SubjectErasurePorts, 'subjects'> & { suppressions: Suppressions },
+  now: Date,
+): Promise<void> {
+  const fencedAt = run.fencedAt ?? now
+  // A replay erases who was there then; agents that came since stay.
+  const andOwned = run.fencedAt === null && run.reason !== 'replay'
+  const { agents, email } = await subjects.seize(tx, subjectOf(run), { andOwned, now })
+  const fenced = [
+    ...(run.accountId === null ? [] : [{ kind: 'account' as const, value: run.accountId }]),
+    ...agents.map((value) => ({ kind: 'agent' as const, value })),
+  ]
+  // Of two runs about the same agent the later has the fence; the earlier one finds nothing more once that is done.
+  await tx.$executeRaw`
+    INSERT INTO write_fences (kind, id, run_id, raised_at)
+    SELECT f.kind, f.value, ${run.id}, ${fencedAt} FROM jsonb_to_recordset(${JSON.stringify(fenced)}::jsonb) AS f(kind text, value text)
+    ON CONFLICT (kind, id) DO UPDATE SET run_id = excluded.run_id`
+  await suppressions.add(tx, [...fenced, ...(email === null ? [] : [{ kind: 'email' as const, value: email }])], {
+    runId: run.id,
+    since: fencedAt,
+  })
+  await tx.erasureRun.update({ where: { id: run.id }, data: { agents, fencedAt } })
+}
+
+export const lowerFence = async (tx: Transaction, runId: string): Promise<void> => {
+  await tx.writeFence.deleteMany({ where: { runId } })
+}

@@ -1,0 +1,46 @@
+import type { DataHolder } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+/**
+ * Whose the erased units and skills were: receipts stay, and forget it when their owner is erased. An item is a receipt's id, which is
+ * the right to read it, and goes into the ledger beside that receipt.
+ */
+export const formerOwnerHolder = (db: Database): DataHolder => ({
+  name: 'erasure.owners',
+  store: 'postgresql',
+  stage: 'agent',
+  what: 'whose the units and skills were that had been erased before; their receipts stay, without it',
+  purpose: 'to give somebody the receipt of what they erased',
+  kept: 'until its owner is erased; the receipt for seven years',
+  basis: 'legal obligation (GDPR art. 6(1)(c), with art. 5(2)): proof of what was erased',
+  // The receipts themselves are kept, and named as such.
+  tables: [],
+  async inventory({ agents }) {
+    const [row] = await db.query<{ n: number; since: Date | null }>(
+      'former-owner-inventory',
+      'SELECT count(*)::int AS n, min(deleted_at) AS since FROM erasures WHERE former_owner = ANY($1::text[])',
+      [agents],
+    )
+    return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+  },
+  async plan(scope, tx) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    const found = await tx.erasure.findMany({
+      where: { formerOwner: { in: [...scope.subject.agents] } },
+      select: { receiptId: true },
+    })
+    return { items: found.map(({ receiptId }) => receiptId).sort(), held: {} }
+  },
+  erase: async (_scope, items, tx) =>
+    (await tx.erasure.updateMany({ where: { receiptId: { in: [...items] } }, data: { formerOwner: null } })).count,
+  async residue(scope, items) {
+    if (!('subject' in scope)) return 0
+    const [row] = await db.query<{ n: number }>(
+      'former-owner-residue',
+      `SELECT count(*)::int AS n FROM erasures
+       WHERE former_owner = ANY($1::text[]) OR (receipt_id = ANY($2::text[]) AND former_owner IS NOT NULL)`,
+      [scope.subject.agents, items],
+    )
+    return row?.n ?? 0
+  },
+})

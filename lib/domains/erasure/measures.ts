@@ -1,0 +1,68 @@
+import type { Measuring } from '#lib/kernel/measure.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+const runStates = ['planning', 'erasing', 'verifying', 'held', 'done', 'failed'] as const
+const stepStates = ['waiting', 'running', 'stuck'] as const
+const shares = [0.5, 0.95, 1] as const
+
+interface Row {
+  runs: Partial<Record<string, number>> | null
+  steps: Partial<Record<string, number>> | null
+  finished: number
+  seconds: number | null
+  quantiles: number[] | null
+}
+const day = 86_400_000
+/** Runs of the last eight days alone: what a legal hold kept open for longer says nothing about how long erasing takes. */
+const standing = `
+SELECT (SELECT json_object_agg(state, runs) FROM (SELECT state, count(*) AS runs FROM erasure_runs GROUP BY state) AS s) AS runs,
+       (SELECT json_object_agg(state, steps) FROM (SELECT state, count(*) AS steps FROM erasure_steps
+          WHERE state IN ('waiting', 'running', 'stuck') GROUP BY state) AS s) AS steps,
+       count(*)::int AS finished, sum(seconds)::float8 AS seconds,
+       percentile_cont($3::float8[]) WITHIN GROUP (ORDER BY seconds) AS quantiles
+FROM (SELECT extract(epoch FROM finished_at - created_at)::float8 AS seconds FROM erasure_runs
+      WHERE state = 'done' AND created_at > $1 AND finished_at > $2) AS recent`
+
+/** Erasures of subjects: where they stand, what is stuck, and how long those took that ended within the last day. */
+export const erasureMeasures = (db: Database): Measuring => ({
+  name: 'erasures',
+  async measure(now) {
+    const [row] = await db.query<Row>('measure-erasures', standing, [
+      new Date(now.getTime() - 8 * day),
+      new Date(now.getTime() - day),
+      shares,
+    ])
+    const { runs, steps, finished = 0, seconds, quantiles } = row ?? {}
+    return [
+      {
+        name: 'kp_erasures',
+        help: 'Erasures of people and agents by state',
+        type: 'gauge',
+        samples: runStates.map((state) => ({ labels: { state }, value: runs?.[state] ?? 0 })),
+      },
+      {
+        name: 'kp_erasure_steps',
+        help: 'Steps of erasures that are not done, by state',
+        type: 'gauge',
+        samples: stepStates.map((state) => ({ labels: { state }, value: steps?.[state] ?? 0 })),
+      },
+      {
+        name: 'kp_erasure_steps_stuck',
+        help: 'Steps of erasures that gave up and wait for an admin',
+        type: 'gauge',
+        samples: [{ value: steps?.stuck ?? 0 }],
+      },
+      {
+        name: 'kp_erasure_seconds',
+        help: 'From the start to the receipt, of erasures that ended within the last day',
+        type: 'summary',
+        samples: shares.flatMap((share, index) => {
+          const value = quantiles?.[index]
+          return value === undefined ? [] : [{ labels: { quantile: String(share) }, value }]
+        }),
+        sum: seconds ?? 0,
+        count: finished,
+      },
+    ]
+  },
+})

@@ -1,0 +1,38 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { trace } from '#lib/testing/units.ts'
+import { pdfAttachments } from './pdf-attachments.ts'
+import { receiptPdf } from './receipt-pdf.ts'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await testApp()
+})
+afterAll(() => app.close())
+
+const bytesOf = async (path: string, method = 'GET') => {
+  const answer = await fetch(app.url + path, { method })
+  return { status: answer.status, headers: answer.headers, bytes: new Uint8Array(await answer.arrayBuffer()) }
+}
+
+test('whoever knows the id of a receipt has it as a PDF, which carries what the API answers', async () => {
+  const { token } = await app.agent()
+  const made = await app.fetch('POST', '/v1/knowledge', { token, body: trace() })
+  const erased = await app.fetch('DELETE', `/v1/knowledge/${made.json.data.id}`, { token })
+  const path = `/v1/receipts/${erased.headers.get('x-deletion-receipt')}`
+  const { json: receipt } = await app.fetch('GET', path)
+  const { status, headers, bytes } = await bytesOf(`${path}/pdf`)
+  expect([status, headers.get('content-type')]).toEqual([200, 'application/pdf'])
+  expect(headers.get('content-length')).toBe(String(bytes.byteLength))
+  expect(headers.get('content-disposition')).toBe(`inline; filename="${receipt.receipt_id}.pdf"`)
+  expect(pdfAttachments(bytes).map((text) => JSON.parse(text))).toEqual([receipt])
+  expect(Buffer.from(await receiptPdf(receipt)).equals(bytes)).toBe(true)
+  const head = await bytesOf(`${path}/pdf`, 'HEAD')
+  expect([head.status, head.bytes.byteLength]).toEqual([200, 0])
+})
+
+test('a receipt that is none has no PDF either', async () => {
+  const unknown = await app.fetch('GET', '/v1/receipts/rcpt_0123456789abcdefABCDEF/pdf')
+  expect([unknown.status, unknown.json.code]).toEqual([404, 'not_found'])
+  expect((await app.fetch('GET', '/v1/receipts/1/pdf')).status).toBe(422)
+})

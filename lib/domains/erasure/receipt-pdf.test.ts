@@ -1,0 +1,114 @@
+import { decodeProtectedHeader } from 'jose'
+import { extractText, getDocumentProxy } from 'unpdf'
+import { describe, expect, test } from 'vitest'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import { isPdf, pdfAttachments } from './pdf-attachments.ts'
+import { onPage, receiptFile, receiptPdf } from './receipt-pdf.ts'
+
+const header = Buffer.from(JSON.stringify({ alg: 'EdDSA', kid: 'a-key-of-theirs', typ: 'deletion-receipt' }))
+const receipt = (more: Partial<Receipt> = {}): Receipt => ({
+  receipt_id: 'rcpt_0123456789abcdefABCDEF',
+  version: 1,
+  issuer: 'https://registry.example.org',
+  deleted_id: 'usr_0123456789abcdefABCDEF',
+  deleted_at: '2026-02-28T11:22:33.444Z',
+  reason: 'gdpr_erasure',
+  stores: Array.from({ length: 16 }, (_, index) => ({
+    store: index === 0 ? 'files' : 'postgresql',
+    holder: `holder.number-${index}`,
+    what: `records of the kind ${index}`,
+    found: 1000 + index,
+    deleted: 900 + index,
+    residue: index % 2,
+    verified_at: `2026-02-28T11:22:${30 + index}.000Z`,
+  })),
+  retained: [
+    { what: 'audit entries', ground: 'accountability (GDPR art. 5(2))', until: '2026-05-29T11:22:33.444Z' },
+    { what: 'the erased id', ground: 'effectiveness (GDPR art. 17(1))', until: null },
+  ],
+  physical: [{ what: 'write-ahead log, until it is recycled', until: null }],
+  signed_at: '2026-02-28T11:22:59.000Z',
+  jws: `${header.toString('base64url')}.${'cGF5bG9hZA'.repeat(60)}.${'c2lnbmF0dXJl'.repeat(7)}`,
+  ...more,
+})
+
+/** Text and attachments as another program reads them. */
+async function readBy(file: Uint8Array) {
+  const pdf = await getDocumentProxy(new Uint8Array(file))
+  const { text } = await extractText(pdf, { mergePages: true })
+  const attachments: [string, string][] = []
+  for (const [id, { filename }] of (await pdf.getAttachments()) ?? new Map()) {
+    const content = await pdf.getAttachmentContent(id)
+    attachments.push([filename, Buffer.from(content ?? []).toString('utf8')])
+  }
+  const { info } = await pdf.getMetadata()
+  return {
+    pages: pdf.numPages,
+    // Where a line breaks is the page's affair.
+    text: text.replaceAll(/\s+/g, ''),
+    info,
+    attachments,
+  }
+}
+
+/** Every value of the receipt, wherever it stands. */
+function* leaves(value: unknown): Generator<string> {
+  if (typeof value === 'object' && value !== null) for (const inner of Object.values(value)) yield* leaves(inner)
+  else if (value !== null) yield String(value)
+}
+
+describe('the PDF of a receipt', () => {
+  test('says all that the JSON says, and carries that JSON', async () => {
+    const one = receipt()
+    const read = await readBy(await receiptPdf(one))
+    for (const value of leaves(one)) expect(read.text, value).toContain(value.replaceAll(/\s+/g, ''))
+    expect(read.text).toContain(`Signingkey:${decodeProtectedHeader(one.jws).kid}`)
+    expect(read.text).toContain('Until:noend.')
+    expect(read.attachments).toEqual([[`${one.receipt_id}.json`, receiptFile(one)]])
+    expect(read.info).toMatchObject({ Title: `Deletion receipt ${one.receipt_id}` })
+    expect(read.pages).toBeGreaterThan(1)
+  })
+
+  test('is the same for the same receipt, whenever it is made', async () => {
+    const [one, two] = [await receiptPdf(receipt()), await receiptPdf(receipt())]
+    expect(Buffer.from(one).equals(Buffer.from(two))).toBe(true)
+    expect(Buffer.from(await receiptPdf(receipt({ reason: 'retention' }))).equals(Buffer.from(one))).toBe(false)
+  })
+
+  test('shows by their numbers the characters that its fonts lack, and breaks with none', async () => {
+    const ground = 'Rechtsstreit „Müller“, 诉讼保全, مرحبا, 🧾, half \ud800, \\u{4E2D}, line\nbreak\u202e'
+    const one = receipt({ deleted_id: '智能体-7', retained: [{ what: 'records', ground, until: null }] })
+    const file = await receiptPdf(one)
+    const { text, attachments } = await readBy(file)
+    expect(text).toContain('Erased:\\u{667A}\\u{80FD}\\u{4F53}-7')
+    expect(text).toContain(onPage(ground).replaceAll(/\s+/g, ''))
+    expect(onPage(ground)).toContain('„Müller“, \\u{8BC9}')
+    expect(onPage('\\u{4E2D}')).not.toBe(onPage('中'))
+    expect(JSON.parse(String(attachments[0]?.[1]))).toEqual({
+      ...one,
+      retained: [{ ...one.retained[0], ground: ground }],
+    })
+    expect(pdfAttachments(file)).toEqual([receiptFile(one)])
+  })
+})
+
+describe('the attachments of a PDF', () => {
+  test('are found as another program finds them', async () => {
+    const file = await receiptPdf(receipt())
+    expect(isPdf(file)).toBe(true)
+    expect(pdfAttachments(file)).toEqual([receiptFile(receipt())])
+  })
+
+  test('are none in what is cut short, damaged or something else', async () => {
+    const file = await receiptPdf(receipt())
+    const at = Buffer.from(file).indexOf('/EmbeddedFile')
+    expect(pdfAttachments(file.subarray(0, at + 40))).toEqual([])
+    expect(pdfAttachments(Buffer.from('%PDF-1.7\n/Type /EmbeddedFile\nstream\n'))).toEqual([''])
+    const damaged = Buffer.from(file)
+    const data = damaged.indexOf('stream\n', at) + 'stream\n'.length
+    damaged.fill(0xff, data, data + 20)
+    expect(pdfAttachments(damaged)).toEqual([])
+    expect(isPdf(Buffer.from('{}'))).toBe(false)
+    expect(pdfAttachments(Buffer.from('{}'))).toEqual([])
+  })
+})

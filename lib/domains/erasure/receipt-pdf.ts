@@ -1,0 +1,136 @@
+import { Readable } from 'node:stream'
+import { decodeProtectedHeader } from 'jose'
+import { Receipt } from '#lib/kernel/receipt.ts'
+import { stream, type UseCase } from '#lib/kernel/use-case.ts'
+import { readReceiptPdf } from './contract.ts'
+
+/** What the fonts that every reader of PDF brings can show: Windows-1252 (ISO 32000-1, annex D). */
+const shown = /^[\x20-\x7e\xa0-\xff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]$/u
+
+/**
+ * A text as the page shows it: a character that its fonts lack stands there by its number, `\u{4E2D}`, and so does a backslash. Nothing
+ * is left out, and no two texts look the same; the embedded receipt has the text itself.
+ */
+export const onPage = (text: string): string =>
+  Array.from(text, (character) =>
+    shown.test(character) && character !== '\\'
+      ? character
+      : `\\u{${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}}`,
+  ).join('')
+
+/** The receipt as the file that is embedded, byte for byte what `kp receipts get --output` writes. */
+export const receiptFile = (receipt: Receipt): string => `${JSON.stringify(receipt, null, 2)}\n`
+
+const yesOrNo = (residue: number): string => (residue === 0 ? 'nothing was found' : `${residue} were still found`)
+
+/**
+ * The receipt as a page for people: it says what the JSON says, all of it, and carries that JSON as an attachment. The same receipt gives
+ * the same bytes.
+ */
+export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuffer>> {
+  // Its font tables are no affair of a process that never makes one.
+  const { default: PDFDocument } = await import('pdfkit')
+  const signedAt = new Date(receipt.signed_at)
+  const name = `${receipt.receipt_id}.json`
+  const page = new PDFDocument({
+    size: 'A4',
+    margins: { top: 56, bottom: 56, left: 56, right: 56 },
+    pdfVersion: '1.7',
+    tagged: true,
+    lang: 'en',
+    displayTitle: true,
+    info: {
+      Title: `Deletion receipt ${receipt.receipt_id}`,
+      Creator: 'KnowledgePulse',
+      Producer: 'KnowledgePulse',
+      CreationDate: signedAt,
+      ModDate: signedAt,
+    },
+  })
+  const bytes: Buffer[] = []
+  const ended = new Promise<void>((done, failed) => page.once('end', done).once('error', failed))
+  page.on('data', (piece: Buffer) => bytes.push(piece))
+
+  const document = page.struct('Document')
+  page.addStructure(document)
+  const write = (tag: 'H1' | 'H2' | 'P', font: string, size: number, text: string, above = 0): void => {
+    document.add(
+      page.struct(tag, {}, () => {
+        page.y += above
+        page.font(font).fontSize(size).text(text, { lineGap: 2 })
+      }),
+    )
+  }
+  const heading = (text: string) => write('H2', 'Helvetica-Bold', 12, text, 12)
+  const line = (text: string, above = 2) => write('P', 'Helvetica', 10, onPage(text), above)
+  const fact = (label: string, value: string) => line(`${label}: ${value}`)
+
+  write('H1', 'Helvetica-Bold', 18, 'Deletion receipt')
+  fact('Erased', receipt.deleted_id)
+  fact('At', receipt.deleted_at)
+  fact('Reason', receipt.reason)
+  fact('By the registry', receipt.issuer)
+  fact('Receipt', receipt.receipt_id)
+  fact('Signed at', receipt.signed_at)
+
+  heading('What was erased')
+  for (const { store, holder, what, found, deleted, residue, verified_at } of receipt.stores) {
+    line(`${what} (${holder} in ${store})`, 6)
+    line(
+      `${found} found, ${deleted} deleted. Searched again at ${verified_at}: ${yesOrNo(residue)} (${residue} left).`,
+      0,
+    )
+  }
+  heading('What is kept, why and until when')
+  for (const { what, ground, until } of receipt.retained) {
+    line(what, 6)
+    line(`Ground: ${ground}. Until: ${until ?? 'no end'}.`, 0)
+  }
+  heading('What lingers physically')
+  for (const { what, until } of receipt.physical) line(`${what}. Until: ${until ?? 'no fixed end'}.`, 6)
+
+  heading('How to check it')
+  line(
+    `This page is a picture for people. What is signed is the receipt itself, which this file carries as the attachment ${name}. With signing keys of the registry that you pinned before, KnowledgePulse checks it offline: kp receipts verify <this file>. With any other tool: the signature (Ed25519, compact JWS) covers the attachment in its RFC 8785 form without the member "jws".`,
+  )
+  // Written past onPage: the example is one of its own.
+  write(
+    'P',
+    'Helvetica',
+    10,
+    'A character that the fonts of this page lack stands here by its number, such as \\u{4E2D}; the attachment has it as it is.',
+    2,
+  )
+  fact('Signing key', String(decodeProtectedHeader(receipt.jws).kid))
+  fact('Form of the receipt', `version ${receipt.version}`)
+  write('P', 'Helvetica', 10, 'Signature:', 2)
+  write('P', 'Courier', 8, onPage(receipt.jws))
+  document.end()
+
+  page.file(Buffer.from(receiptFile(receipt)), {
+    name,
+    type: 'application/json',
+    description: 'The signed deletion receipt',
+    creationDate: signedAt,
+    modifiedDate: signedAt,
+  })
+  page.end()
+  await ended
+  return new Uint8Array(Buffer.concat(bytes))
+}
+
+/** Hands out as a PDF what `read` hands out as JSON, to whom `read` does. */
+export const receiptPdfReader = (read: UseCase) =>
+  stream(readReceiptPdf, async (ctx, { params }) => {
+    const { body } = await read.execute(ctx, { params, query: {}, headers: {}, body: undefined })
+    const file = await receiptPdf(Receipt.parse(body))
+    return {
+      resourceId: params.id,
+      headers: {
+        'Content-Type': 'application/pdf',
+        'Content-Length': String(file.byteLength),
+        'Content-Disposition': `inline; filename="${params.id}.pdf"`,
+      },
+      body: Readable.from([file]),
+    }
+  })

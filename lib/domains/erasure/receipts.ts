@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+
+/** What a receipt keeps beside itself: ids and counts by holder. */
+export const Plan = z.record(z.string(), z.strictObject({ items: z.array(z.string()), deleted: z.number().int() }))
+
+/** What a receipt under the same id said was deleted before. */
+export interface Accounting {
+  total: number
+}
+
+/**
+ * Stores the signed receipt of a subject. One that a hold left incomplete is signed again under its id when the rest is done: the deletion
+ * log gets what was deleted since. `record` writes there and gives the entry's id.
+ */
+export async function keepReceipt(
+  tx: Transaction,
+  receipt: Receipt,
+  { record }: { record(fresh: Record<string, number>): Promise<string> },
+): Promise<Accounting> {
+  const receiptId = receipt.receipt_id
+  const known = await tx.erasure.findUnique({ where: { receiptId }, select: { plan: true } })
+  const before = known ? Plan.parse(known.plan) : {}
+  const fresh = Object.fromEntries(
+    receipt.stores.map(({ holder, deleted }) => [holder, deleted - (before[holder]?.deleted ?? 0)]),
+  )
+  const kept = {
+    auditId: await record(fresh),
+    deletedAt: new Date(receipt.deleted_at),
+    state: 'signed' as const,
+    plan: Object.fromEntries(receipt.stores.map(({ holder, deleted }) => [holder, { items: [], deleted }])),
+    receipt,
+    jws: receipt.jws,
+    signedAt: new Date(receipt.signed_at),
+  }
+  await tx.erasure.upsert({
+    where: { receiptId },
+    create: { receiptId, deletedId: receipt.deleted_id, ...kept },
+    update: kept,
+  })
+  return { total: Object.values(before).reduce((sum, { deleted }) => sum + deleted, 0) }
+}

@@ -1,0 +1,185 @@
+import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { Subject } from '#lib/kernel/holder.ts'
+import type { RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
+import { type Committed, isOfRecord, isOfSubject, ledgerHistory } from './ledger-history.ts'
+import { aimAt } from './plans.ts'
+import { type ReinstatementParts, reason, reinstatement, requestedBy } from './reinstatement.ts'
+import { isNobody } from './run-rules.ts'
+import { beginRun } from './runs.ts'
+import type { ErasureService } from './service.ts'
+import type { RunState, SubjectErasurePorts } from './subject-erasures.ts'
+import type { SuppressionKeys } from './suppression-keys.ts'
+import { nameOf } from './verification.ts'
+
+export interface Replay {
+  /** Erasures that the ledger says were carried out. */
+  committed: number
+  /** Units and skills that were there again and were erased once more. */
+  erased: number
+  /** People and agents of whom something was there again and was erased once more. */
+  subjects: number
+  /** Receipts that the restored database did not know, and their erased ids. */
+  reinstated: number
+  /** Lines of the ledger that do not check: cut short by a crash, or changed. */
+  damaged: number
+  /** Suppression keys that the restored database did not have. */
+  keys: number
+  /** Receipts of the repeated erasures. */
+  receipts: string[]
+  /** Not erased again: holds kept something then of which the restored database knows nothing. Set them again first. */
+  refused: { receipt: string; holds: string[] }[]
+  /** Runs that did not come to their end; the worker goes on with them. */
+  unfinished: { run: string; state: RunState }[]
+}
+
+export interface ReplayParts extends ReinstatementParts {
+  holds: SubjectErasurePorts['holds']
+  /** The unit or skill, locked, if it is stored and was at that time. */
+  restored(
+    tx: Transaction,
+    scope: RecordIntent['scope'],
+    at: Date,
+  ): Promise<{ formerOwner: string; wasPublic: boolean } | undefined>
+  records: Pick<ErasureService, 'begin' | 'finish' | 'reinstate'>
+  /** Brings a run to its end, in this process. */
+  complete(runId: string): Promise<RunState>
+  keys: Pick<SuppressionKeys, 'restore'>
+  audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
+}
+
+const without = (subject: Subject, gone: Subject): Subject => ({
+  account: subject.account === gone.account ? null : subject.account,
+  agents: subject.agents.filter((agent) => !gone.agents.includes(agent)),
+})
+
+/**
+ * Erases again what the ledger says was erased and a restored backup brought back, and gives back what the database forgot of it: receipts,
+ * erased ids, suppression. Intents that never committed are left alone, and so is what was stored after its erasure. Safe to repeat.
+ */
+export function replayErasures(parts: ReplayParts) {
+  const { db, ledger, records, holders, holds, subjects, audit, now } = parts
+  const reinstate = reinstatement(parts)
+
+  const audited = (tx: Transaction, resourceType: string, resourceId: string, receipt: string) =>
+    audit(tx, {
+      actorId: requestedBy,
+      at: now(),
+      ip: '',
+      action: 'delete',
+      resourceType,
+      resourceId,
+      details: { receipt },
+    })
+
+  async function replayRecord({ intent }: Committed<RecordIntent>, report: Replay): Promise<void> {
+    const { scope } = intent
+    const id = 'unit' in scope ? scope.unit : scope.skill
+    const at = new Date(intent.at)
+    const again = await db.transaction(async (tx) => {
+      const found = await parts.restored(tx, scope, at)
+      if (!found) return undefined
+      const wasPublic = found.wasPublic || (intent.wasPublic ?? true)
+      const { formerOwner } = found
+      const made = await records.begin(tx, {
+        scope,
+        deletedId: id,
+        formerOwner,
+        requestedBy,
+        reason,
+        wasPublic,
+        now: now(),
+      })
+      await audited(tx, 'unit' in scope ? 'knowledge' : 'skill', id, made)
+      return made
+    })
+    if (again !== undefined) {
+      await records.finish(again)
+      report.receipts.push(again)
+      report.erased++
+    }
+    // The backup knew nothing of the erasure: its receipt must be found, and its id must not be free again.
+    const { plan, wasPublic } = intent
+    const isNew = await db.transaction((tx) =>
+      records.reinstate(tx, { receiptId: intent.id, deletedId: id, deletedAt: at, plan, wasPublic }),
+    )
+    if (!isNew) return
+    await records.finish(intent.id)
+    report.reinstated++
+  }
+
+  /** Whether a holder finds anything of the subject that no hold of this moment keeps. */
+  const isAnythingLeft = async (subject: Subject): Promise<boolean> => {
+    const { free } = await db.transaction((tx) => aimAt(tx, subject, holds, now()))
+    if (isNobody(free)) return false
+    for (const holder of holders) if ((await holder.residue({ subject: free }, [], now())) > 0) return true
+    return false
+  }
+
+  /** The run that erases the subject again: one that the backup caught half way, or a new one; none where nothing came back. */
+  async function runFor(receiptId: string, restored: Subject): Promise<string | undefined> {
+    const caught = await db.prisma.erasureRun.findUnique({ where: { receiptId }, select: { id: true, state: true } })
+    if (caught && caught.state !== 'done' && caught.state !== 'held') return caught.id
+    if (!(await isAnythingLeft(restored))) return undefined
+    return db.transaction(async (tx) => {
+      const made = await beginRun(tx, { requestId: null, subject: restored, requestedBy, reason, now: now() })
+      await audited(tx, restored.account === null ? 'agent' : 'account', nameOf(restored), made.receiptId)
+      return made.runId
+    })
+  }
+
+  /** True when nothing of the subject is left but what is held, and its receipt may be given back. */
+  async function replaySubject({ intent }: Committed<SubjectIntent>, report: Replay): Promise<boolean> {
+    const known = new Set(await holds.known(db.prisma, intent.heldBy))
+    const lost = intent.heldBy.filter((hold) => !known.has(hold))
+    const { subject } = intent.scope
+    const { before, since } = await subjects.stored(db.prisma, subject, new Date(intent.at))
+    if (lost.length > 0 && !isNobody(before)) {
+      report.refused.push({ receipt: intent.id, holds: lost })
+      return false
+    }
+    const runId = await runFor(intent.id, without(subject, since))
+    if (runId === undefined) return true
+    // One that fails now must not keep the others from being erased; its jobs wait in the queue.
+    const state = await parts.complete(runId).catch((error: unknown) => {
+      logFault(error, { operationId: 'replayErasures', runId })
+      return 'erasing' as const
+    })
+    if (state !== 'done' && state !== 'held') {
+      report.unfinished.push({ run: runId, state })
+      return false
+    }
+    const run = await db.prisma.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { receiptId: true } })
+    report.receipts.push(run.receiptId)
+    report.subjects++
+    return true
+  }
+
+  return async function replay(): Promise<Replay> {
+    const { committed, keys, damaged } = await ledgerHistory(ledger)
+    const report: Replay = {
+      committed: committed.length,
+      erased: 0,
+      subjects: 0,
+      reinstated: 0,
+      damaged,
+      // First of all: under a key that is lost nobody is recognised.
+      keys: await parts.keys.restore(keys),
+      receipts: [],
+      refused: [],
+      unfinished: [],
+    }
+    const lost = new Map<string, Committed<SubjectIntent>>()
+    // People and agents first: what was theirs goes with them, and is not erased piece by piece.
+    for (const one of committed.filter(isOfSubject)) {
+      // Of whom a hold kept everything nothing was erased.
+      if (isNobody(one.intent.scope.subject)) continue
+      if (!(await replaySubject(one, report))) continue
+      if ((await db.prisma.erasure.count({ where: { receiptId: one.intent.id } })) === 0) lost.set(one.intent.id, one)
+    }
+    for (const one of committed.filter(isOfRecord)) await replayRecord(one, report)
+    await reinstate(lost)
+    report.reinstated += lost.size
+    return report
+  }
+}

@@ -1,0 +1,121 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type DataHolder, stages } from '#lib/kernel/holder.ts'
+import { dueSteps, heldCounts, heldTogether, inOrder, narrowed, stageAt } from './run-rules.ts'
+
+const holder = (name: string, store: string, stage: DataHolder['stage']): DataHolder => ({
+  name,
+  store,
+  stage,
+  what: '',
+  purpose: '',
+  kept: '',
+  tables: [],
+  inventory: async () => ({ count: 0, since: null, until: null }),
+  plan: async () => ({ items: [], held: {} }),
+  erase: async () => 0,
+  residue: async () => 0,
+})
+const anyHolders = fc
+  .array(fc.tuple(fc.constantFrom('postgresql', 'files', 'graph'), fc.constantFrom(...stages)), { maxLength: 30 })
+  .map((list) => list.map(([store, stage], n) => holder(`h${n}`, store, stage)))
+const stepsOf = (holders: DataHolder[], stateOf: (name: string) => 'waiting' | 'running' | 'done' | 'stuck') =>
+  inOrder(holders).map(({ holder: { name, store }, position }) => ({
+    holder: name,
+    store,
+    position,
+    state: stateOf(name),
+  }))
+
+describe('the order of a run', () => {
+  it('is that of the stages, and within one that of the list', () => {
+    const holders = [
+      holder('account', 'postgresql', 'account'),
+      holder('units', 'postgresql', 'content'),
+      holder('words', 'postgresql', 'derived'),
+      holder('votes', 'postgresql', 'content'),
+    ]
+    const ordered = inOrder(holders)
+    expect(ordered.map((one) => one.holder.name)).toEqual(['words', 'units', 'votes', 'account'])
+    expect(ordered.map(({ position }) => stageAt(position))).toEqual(['derived', 'content', 'content', 'account'])
+  })
+
+  it('does every step once, no stage before the one before it is done, and one step of a store at a time', () => {
+    fc.assert(
+      fc.property(anyHolders, fc.infiniteStream(fc.nat()), (holders, choices) => {
+        const done: string[] = []
+        for (;;) {
+          const steps = stepsOf(holders, (name) => (done.includes(name) ? 'done' : 'waiting'))
+          const due = dueSteps(steps)
+          if (due.length === 0) break
+          expect(new Set(due.map(({ store }) => store)).size).toBe(due.length)
+          const next = due[(choices.next().value ?? 0) % due.length]
+          if (!next) throw new Error('nothing is due')
+          for (const step of steps)
+            if (stages.indexOf(stageAt(step.position)) < stages.indexOf(stageAt(next.position)))
+              expect(step.state).toBe('done')
+          done.push(next.holder)
+        }
+        expect([...done].sort()).toEqual(holders.map(({ name }) => name).sort())
+      }),
+    )
+  })
+
+  it('a stuck step keeps what follows it waiting, and other stores go on', () => {
+    const holders = [
+      holder('a', 'postgresql', 'content'),
+      holder('b', 'postgresql', 'content'),
+      holder('c', 'files', 'content'),
+      holder('d', 'files', 'agent'),
+    ]
+    const state = (name: string) => (name === 'a' ? ('stuck' as const) : ('waiting' as const))
+    expect(dueSteps(stepsOf(holders, state)).map((step) => step.holder)).toEqual(['c'])
+    const later = (name: string) => (name === 'c' ? ('done' as const) : state(name))
+    expect(dueSteps(stepsOf(holders, later))).toEqual([])
+  })
+})
+
+describe('holds', () => {
+  const subject = { account: 'usr_1', agents: ['a', 'b', 'c'] }
+  it.each([
+    ['none', null, [], { free: subject, kept: [] }],
+    [
+      'on the person',
+      'h1',
+      [['a', 'h2']],
+      { free: { account: null, agents: [] }, kept: [{ hold: 'h1', part: subject }] },
+    ],
+    [
+      'on an agent',
+      null,
+      [['b', 'h2']],
+      {
+        free: { account: 'usr_1', agents: ['a', 'c'] },
+        kept: [{ hold: 'h2', part: { account: null, agents: ['b'] } }],
+      },
+    ],
+  ] as const)('%s narrow the subject', (_what, account, agents, expected) => {
+    const holds = { account, agents: new Map(agents.map(([agent, hold]) => [agent, hold])), fingerprint: '' }
+    expect(narrowed(subject, holds)).toEqual(expected)
+  })
+
+  it('nobody is both erased and kept, and nobody is forgotten', () => {
+    const ids = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 8 })
+    fc.assert(
+      fc.property(ids, fc.func(fc.boolean()), fc.option(fc.constant('h0')), (agents, isHeld, account) => {
+        const held = new Map(agents.filter((agent) => isHeld(agent)).map((agent) => [agent, `h-${agent}`]))
+        const { free, kept } = narrowed({ account: 'usr_1', agents }, { account, agents: held, fingerprint: '' })
+        expect([...free.agents, ...kept.flatMap(({ part }) => part.agents)].sort()).toEqual([...agents].sort())
+        expect(free.account === null).toBe(account !== null)
+      }),
+    )
+  })
+
+  it('counts of several are one by their ids, and those of nothing are none', () => {
+    const held = heldTogether([{ b: 2 }, { a: 1, b: 1, c: 0 }])
+    expect(heldCounts(held)).toEqual([
+      { hold: 'a', count: 1 },
+      { hold: 'b', count: 3 },
+    ])
+  })
+})

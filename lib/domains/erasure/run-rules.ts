@@ -1,0 +1,64 @@
+import { type DataHolder, type Stage, type Subject, stages } from '#lib/kernel/holder.ts'
+import type { HeldCount, HoldsInForce, StepState } from './subject-erasures.ts'
+
+/** Items of a page: what one transaction of a step erases at most. */
+export const pageSize = 1_000
+/** Failures of a step after which it is stuck, until it is retried by hand. */
+export const mostAttempts = 8
+/** How often verification may send a run back before it fails. */
+export const mostRounds = 5
+
+/** More holders than a stage will ever have: the position of a step tells its stage. */
+const places = 1_000
+/** The holders in the order of their turns, each with its position. */
+export const inOrder = (holders: readonly DataHolder[]): { holder: DataHolder; position: number }[] =>
+  holders
+    .map((holder, index) => ({ holder, position: stages.indexOf(holder.stage) * places + index }))
+    .sort((one, other) => one.position - other.position)
+export const stageAt = (position: number): Stage => stages[Math.floor(position / places)] ?? 'account'
+
+/**
+ * Whose turn it is: of the first stage that is not done, the first step of each store that is not done. A stuck one keeps what follows it
+ * waiting.
+ */
+export function dueSteps<S extends { store: string; position: number; state: StepState }>(steps: readonly S[]): S[] {
+  const open = steps.filter(({ state }) => state !== 'done').sort((one, other) => one.position - other.position)
+  const [first] = open
+  if (!first) return []
+  const firstOfStore = new Map<string, S>()
+  for (const step of open)
+    if (stageAt(step.position) === stageAt(first.position) && !firstOfStore.has(step.store))
+      firstOfStore.set(step.store, step)
+  return [...firstOfStore.values()].filter(({ state }) => state !== 'stuck')
+}
+
+export const isNobody = ({ account, agents }: Subject): boolean => account === null && agents.length === 0
+
+/** Who of the subject may be erased, and whom a hold on themselves keeps. A hold on the person keeps every agent of theirs. */
+export function narrowed(
+  subject: Subject,
+  holds: HoldsInForce,
+): { free: Subject; kept: { hold: string; part: Subject }[] } {
+  if (holds.account !== null)
+    return { free: { account: null, agents: [] }, kept: [{ hold: holds.account, part: subject }] }
+  const kept = subject.agents.flatMap((agent) => {
+    const hold = holds.agents.get(agent)
+    return hold === undefined ? [] : [{ hold, part: { account: null, agents: [agent] } }]
+  })
+  return {
+    free: { account: subject.account, agents: subject.agents.filter((agent) => !holds.agents.has(agent)) },
+    kept,
+  }
+}
+
+/** Counts by the hold's id, of several holders or parts, as one. */
+export function heldTogether(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+  const sum: Record<string, number> = {}
+  for (const held of counts)
+    for (const [hold, count] of Object.entries(held)) if (count > 0) sum[hold] = (sum[hold] ?? 0) + count
+  return sum
+}
+export const heldCounts = (held: Readonly<Record<string, number>>): HeldCount[] =>
+  Object.entries(held)
+    .map(([hold, count]) => ({ hold, count }))
+    .sort((one, other) => (one.hold < other.hold ? -1 : 1))

@@ -1,0 +1,175 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataHolder } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { raiseFence } from './fence.ts'
+import { type Aim, aimAt, planOf, writeStep } from './plans.ts'
+import { inOrder } from './run-rules.ts'
+import { changeOf, goOn, lockedRun, planAgain, type RunRow, stepsOf, subjectOf } from './runs.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { Suppressions } from './suppressions.ts'
+
+export interface StartParts extends SubjectErasurePorts {
+  db: Database
+  ledger: Ledger
+  holders: readonly DataHolder[]
+  suppressions: Suppressions
+  now(): Date
+}
+
+interface Plan extends Aim {
+  runId: string
+  planId: string
+}
+
+/** Holds that are set one after the other make a plan begin anew; after so many the queue tries later. */
+const mostPlans = 10
+
+/**
+ * The start of a run, and of every new plan of it: fence, plan, intent in the ledger, first steps. Before the intent is on the disk
+ * nothing is erased; a crash anywhere in it is mended by doing it once more.
+ */
+export function runStart(parts: StartParts) {
+  const { db, ledger, holders, holds, suppressions, now, interrupt } = parts
+
+  const fence = (runId: string): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'planning') return false
+      await raiseFence(tx, run, parts, now())
+      return true
+    })
+
+  /** A new plan, under the holds of this moment. Whoever works on an older one stops. */
+  const newPlan = (runId: string): Promise<Plan | undefined> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'planning') return undefined
+      const aim = await aimAt(tx, subjectOf(run), holds, now())
+      const planId = newId('plan')
+      await tx.erasureRun.update({ where: { id: runId }, data: { planId, holdsSeen: aim.fingerprint } })
+      return { ...aim, runId, planId }
+    })
+
+  /** The run, locked, while the plan counts; `outdated` when a hold was set or ended since it was begun. */
+  async function planned(tx: Transaction, plan: Plan): Promise<RunRow | 'outdated' | undefined> {
+    const run = await lockedRun(tx, plan.runId)
+    if (run?.state !== 'planning' || run.planId !== plan.planId) return undefined
+    const { fingerprint } = await aimAt(tx, subjectOf(run), holds, now())
+    return fingerprint === plan.fingerprint ? run : 'outdated'
+  }
+
+  /** Each holder's part in a transaction of its own, however much there is. */
+  async function planAll(plan: Plan): Promise<'planned' | 'outdated' | undefined> {
+    for (const { holder, position } of inOrder(holders)) {
+      const found = await db.transaction(async (tx) => {
+        const run = await planned(tx, plan)
+        if (!run || run === 'outdated') return run
+        await writeStep(tx, run.id, { holder, position }, await planOf(holder, plan, tx, now()), now())
+        return 'planned'
+      })
+      if (found !== 'planned') return found
+    }
+    return 'planned'
+  }
+
+  /** What is about to be erased, outside the database too, page by page. */
+  async function writeIntent({ runId, free }: Plan): Promise<void> {
+    const { receiptId, hashes, heldBy } = await db.transaction(async (tx) => {
+      const run = await tx.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { receiptId: true } })
+      const steps = await stepsOf(tx, runId)
+      return {
+        ...run,
+        hashes: await suppressions.ofRun(tx, runId),
+        heldBy: [...new Set(steps.flatMap(({ held }) => Object.keys(held)))].sort(),
+      }
+    })
+    const scope = { subject: { account: free.account, agents: free.agents } }
+    await ledger.append({ kind: 'intent', id: receiptId, at: now().toISOString(), scope, hashes, heldBy })
+    for (const { holder } of inOrder(holders))
+      for (let after = -1; ; ) {
+        const page = await db.transaction((tx) => pageToNote(tx, runId, holder, after))
+        if (!page) break
+        await ledger.append({ kind: 'items', id: receiptId, holder: holder.name, ...page.row })
+        after = page.page
+      }
+  }
+
+  /** The plan stands and the ledger has it: the first steps are enqueued. */
+  const setOff = (plan: Plan): Promise<'off' | 'outdated' | undefined> =>
+    db.transaction(async (tx) => {
+      const run = await planned(tx, plan)
+      if (!run || run === 'outdated') return run
+      const at = now()
+      await tx.erasureRun.update({ where: { id: run.id }, data: { state: 'erasing', plannedAt: at } })
+      await parts.onChange(tx, changeOf(run, await stepsOf(tx, run.id), 'erasing', at))
+      await goOn(tx, run, parts, at)
+      return 'off'
+    })
+
+  /** Whether a run that holds keep open has anything to do under the holds of this moment. What it saw is noted. */
+  async function looksAgain(runId: string): Promise<boolean> {
+    const found = await db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'held') return undefined
+      const aim = await aimAt(tx, subjectOf(run), holds, now())
+      return aim.fingerprint === run.holdsSeen ? undefined : { aim, steps: await stepsOf(tx, runId) }
+    })
+    if (!found) return false
+    const { aim, steps } = found
+    const isAsBefore = async (tx: Transaction, holder: DataHolder): Promise<boolean> => {
+      const { items, held } = await planOf(holder, aim, tx, now())
+      const before = steps.find((step) => step.holder === holder.name)?.held ?? {}
+      return items.length === 0 && isSame(held, before)
+    }
+    let changed = false
+    for (const holder of holders) changed ||= !(await db.transaction((tx) => isAsBefore(tx, holder)))
+    await db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'held') return
+      if (changed) await planAgain(tx, runId)
+      else await tx.erasureRun.update({ where: { id: runId }, data: { holdsSeen: aim.fingerprint } })
+    })
+    return changed
+  }
+
+  /** Safe to repeat, and beside another. Throws `unavailable` when the ledger or the database does not answer; nothing is erased then. */
+  return async function start(runId: string): Promise<void> {
+    const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true } })
+    if (run?.state === 'held' && !(await looksAgain(runId))) return
+    interrupt('start.before')
+    if (!(await fence(runId))) return
+    interrupt('start.fenced')
+    for (let tries = 0; tries < mostPlans; tries++) {
+      const plan = await newPlan(runId)
+      if (!plan) return
+      const made = await planAll(plan)
+      if (!made) return
+      if (made === 'outdated') continue
+      interrupt('start.planned')
+      await writeIntent(plan)
+      interrupt('start.intent')
+      if ((await setOff(plan)) !== 'outdated') return interrupt('start.after')
+    }
+    throw new Problem('unavailable', 'Legal holds keep changing; the erasure is planned again later.')
+  }
+}
+
+/** The next page that is to be erased, as the ledger notes it. */
+async function pageToNote(tx: Transaction, runId: string, holder: DataHolder, after: number) {
+  const found = await tx.erasurePage.findFirst({
+    where: { runId, holder: holder.name, erasedAt: null, page: { gt: after } },
+    orderBy: { page: 'asc' },
+  })
+  if (!found) return undefined
+  const { page, items } = found
+  const known = (await holder.identities?.(items, tx)) ?? []
+  const identities = Object.fromEntries(known.map(({ id, wasPublic }) => [id, wasPublic]))
+  return { page, row: { items, ...(known.length > 0 && { identities }) } }
+}
+
+const isSame = (one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>): boolean =>
+  Object.keys(one).length === Object.keys(other).length &&
+  Object.entries(one).every(([hold, count]) => other[hold] === count)

@@ -1,0 +1,132 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { DataHolder } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { aimAt } from './plans.ts'
+import { dueSteps, mostAttempts } from './run-rules.ts'
+import { enqueueStep, goOn, lockedRun, planAgain, stepJob, stepsOf, subjectOf } from './runs.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
+
+export interface StepParts extends SubjectErasurePorts {
+  db: Database
+  holders: readonly DataHolder[]
+  now(): Date
+}
+
+/** How long one job erases before it lets others have their turn, in milliseconds of system time. */
+const turn = 20_000
+
+/** `page`: one more is erased; `all`: none is left; `holds`: others are in force than the plan knew; `over`: there is nothing to do here. */
+type Outcome = 'page' | 'all' | 'holds' | 'over'
+
+/** One holder's step: page by page, each its own transaction, so that a page is erased and counted or neither. */
+export function runStep(parts: StepParts) {
+  const { db, holders, holds, now, interrupt } = parts
+
+  async function nextPage(tx: Transaction, runId: string, holder: DataHolder): Promise<Outcome> {
+    const run = await lockedRun(tx, runId, { shared: true })
+    if (run?.state !== 'erasing') return 'over'
+    // Two workers of one step take turns: each finds the pages that the other left.
+    await tx.$queryRaw`SELECT 1 FROM erasure_steps WHERE run_id = ${runId} AND holder = ${holder.name} FOR UPDATE`
+    // A job of an older plan may come before the turn of its step; it is enqueued again when that comes.
+    const step = dueSteps(await stepsOf(tx, runId)).find((one) => one.holder === holder.name)
+    if (!step) return 'over'
+    const aim = await aimAt(tx, subjectOf(run), holds, now())
+    if (aim.fingerprint !== run.holdsSeen) return 'holds'
+    const page = await tx.erasurePage.findFirst({
+      where: { runId, holder: holder.name, erasedAt: null },
+      orderBy: { page: 'asc' },
+    })
+    if (!page) return 'all'
+    const { items } = page
+    await keepIdentities(tx, run.receiptId, holder, items)
+    await holder.erase({ subject: aim.free }, items, tx)
+    await tx.erasurePage.update({
+      where: { runId_holder_page: { runId, holder: holder.name, page: page.page } },
+      data: { erasedAt: now() },
+    })
+    await tx.erasureStep.update({
+      where: { runId_holder: { runId, holder: holder.name } },
+      data: { state: 'running', erased: { increment: items.length }, startedAt: step.startedAt ?? now() },
+    })
+    interrupt(`step.${holder.name}.inside`)
+    return 'page'
+  }
+
+  /** What an erased record was called is never taken again. */
+  async function keepIdentities(tx: Transaction, receiptId: string, holder: DataHolder, items: readonly string[]) {
+    const known = (await holder.identities?.(items, tx)) ?? []
+    if (known.length === 0) return
+    const erasedAt = now()
+    await tx.erasedId.createMany({
+      data: known.map(({ id, wasPublic }) => ({ id, receiptId, erasedAt, wasPublic })),
+      skipDuplicates: true,
+    })
+  }
+
+  const finish = (runId: string, holder: string): Promise<void> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'erasing') return
+      // Another worker may have planned again since: then there are pages once more.
+      if ((await tx.erasurePage.count({ where: { runId, holder, erasedAt: null } })) > 0)
+        return enqueueStep(tx, runId, holder)
+      const { count } = await tx.erasureStep.updateMany({
+        where: { runId, holder, state: { in: ['waiting', 'running'] } },
+        data: { state: 'done', finishedAt: now(), fault: null },
+      })
+      if (count > 0) await goOn(tx, run, parts, now(), holder)
+    })
+
+  const planUnderNewHolds = (runId: string): Promise<void> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'erasing') return
+      const { fingerprint } = await aimAt(tx, subjectOf(run), holds, now())
+      if (fingerprint !== run.holdsSeen) await planAgain(tx, runId)
+    })
+
+  /** Counts a failure; true when it was the last that the step may have. */
+  const noteFault = (runId: string, holder: string, error: unknown): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId, { shared: true })
+      const where = { runId, holder, state: { in: ['waiting' as const, 'running' as const] } }
+      if (run?.state !== 'erasing') return false
+      await tx.erasureStep.updateMany({
+        where,
+        data: { attempts: { increment: 1 }, fault: Problem.is(error) ? error.code : 'internal' },
+      })
+      const { count } = await tx.erasureStep.updateMany({
+        where: { ...where, attempts: { gte: mostAttempts } },
+        data: { state: 'stuck' },
+      })
+      return count > 0
+    })
+
+  async function erase(runId: string, holder: DataHolder): Promise<void> {
+    interrupt(`step.${holder.name}.before`)
+    const until = performance.now() + turn
+    let outcome: Outcome
+    do outcome = await db.transaction((tx) => nextPage(tx, runId, holder))
+    while (outcome === 'page' && performance.now() < until)
+    if (outcome === 'page') await db.transaction((tx) => enqueueStep(tx, runId, holder.name))
+    if (outcome === 'all') await finish(runId, holder.name)
+    if (outcome === 'holds') await planUnderNewHolds(runId)
+    interrupt(`step.${holder.name}.after`)
+  }
+
+  /** Safe to repeat, and beside another. Throws what the holder threw, so that the queue tries again, until the step is stuck. */
+  return async function step(runId: string, name: string): Promise<void> {
+    try {
+      const holder = holders.find((one) => one.name === name)
+      if (!holder) throw new Error(`there is no holder ${name}`)
+      await erase(runId, holder)
+    } catch (error) {
+      // Where the database is what failed, the failure is not counted, and the queue's own count goes on.
+      const isStuck = await noteFault(runId, name, error).catch(() => false)
+      if (!isStuck) throw error
+      logFault(error, { job: stepJob, runId, holder: name, state: 'stuck' })
+    }
+  }
+}

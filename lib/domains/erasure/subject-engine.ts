@@ -1,0 +1,159 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Subject } from '#lib/kernel/holder.ts'
+import { aimAt, dryRun } from './plans.ts'
+import { dueSteps } from './run-rules.ts'
+import {
+  beginRun,
+  enqueueNext,
+  enqueueStart,
+  lockedRun,
+  planAgain,
+  type RunRow,
+  startJob,
+  stepJob,
+  stepsOf,
+  verifyJob,
+  viewOf,
+} from './runs.ts'
+import { runStart, type StartParts } from './start.ts'
+import { runStep } from './steps.ts'
+import type { RunState, SubjectErasures } from './subject-erasures.ts'
+import { runVerification, type VerificationParts } from './verification.ts'
+
+/** What the worker does for runs. */
+export interface SubjectEngine extends SubjectErasures {
+  start(runId: string): Promise<void>
+  step(runId: string, holder: string): Promise<void>
+  verify(runId: string): Promise<void>
+  /** Brings a run as far as it comes without waiting: done, held or failed, or erasing with a stuck step. */
+  complete(runId: string): Promise<RunState>
+  /** Takes up runs that no job in the queue is about, and held ones whose hold ended by itself. */
+  watch(): Promise<void>
+}
+
+const unfinished: RunState[] = ['planning', 'erasing', 'verifying']
+/** Runs that one transaction takes up. */
+const batch = 100
+
+/** The erasure of people and agents: runs, from the fence to the receipt. */
+export function subjectEngine(parts: StartParts & VerificationParts): SubjectEngine {
+  const { db, holders, holds, subjects, now } = parts
+  const start = runStart(parts)
+  const step = runStep(parts)
+  const verify = runVerification(parts)
+
+  async function complete(runId: string): Promise<RunState> {
+    for (;;) {
+      const run = await db.prisma.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { state: true } })
+      if (run.state === 'planning') await start(runId)
+      else if (run.state === 'verifying') await verify(runId)
+      else if (run.state === 'erasing') {
+        const due = dueSteps(await stepsOf(db.prisma, runId))
+        if (due.length === 0) return run.state
+        for (const { holder } of due) await step(runId, holder)
+      } else return run.state
+    }
+  }
+
+  /** Some unfinished runs in the order of their ids, after one. */
+  const someUnfinished = (after: string): Promise<Pick<RunRow, 'id'>[]> =>
+    db.prisma.erasureRun.findMany({
+      where: { state: { in: unfinished }, id: { gt: after } },
+      select: { id: true },
+      orderBy: { id: 'asc' },
+      take: batch,
+    })
+
+  async function takeUpForgotten(): Promise<void> {
+    const busy = await attended()
+    for (let after = ''; ; ) {
+      const runs = await someUnfinished(after)
+      for (const { id } of runs)
+        if (!busy.has(id))
+          await db.transaction(async (tx) => {
+            const run = await lockedRun(tx, id, { shared: true })
+            if (run) await enqueueNext(tx, run)
+          })
+      const last = runs.at(-1)
+      if (!last || runs.length < batch) return
+      after = last.id
+    }
+  }
+
+  /** Runs that a job in the queue will go on with: one that waits, or that a worker is doing; of a dead worker the queue takes it back. */
+  async function attended(): Promise<Set<string>> {
+    const rows = await db.query<{ key: string }>(
+      'erasure-jobs',
+      `SELECT key FROM graphile_worker.jobs WHERE task_identifier = ANY($1::text[]) AND key IS NOT NULL
+         AND (locked_at IS NOT NULL OR attempts < max_attempts)`,
+      [[startJob, stepJob, verifyJob]],
+    )
+    return new Set(rows.map(({ key }) => key.split(':')[1] ?? ''))
+  }
+
+  /** Enqueues a look at every held run that saw other holds than those in force. */
+  async function lookAtHeld(tx: Transaction): Promise<void> {
+    const nobody: Subject = { account: null, agents: [] }
+    const { fingerprint } = await holds.inForce(tx, nobody, now())
+    const held = await tx.erasureRun.findMany({
+      where: { state: 'held', holdsSeen: { not: fingerprint } },
+      select: { id: true },
+    })
+    for (const { id } of held) await enqueueStart(tx, id)
+  }
+
+  return {
+    start,
+    step,
+    verify,
+    complete,
+    begin: beginRun,
+    resumeHeld: lookAtHeld,
+
+    async dryRun(subject, now) {
+      const aim = await db.transaction(async (tx) => {
+        const agents = await subjects.agentsOf(tx, subject)
+        return aimAt(tx, { account: subject.account, agents }, holds, now)
+      })
+      return dryRun(holders, aim, db.transaction, now)
+    },
+
+    async run(runId, tx = db.prisma) {
+      const run = await tx.erasureRun.findUnique({ where: { id: runId } })
+      return run ? viewOf(tx, run) : undefined
+    },
+
+    async runs({ state, after, limit }) {
+      const older = after && {
+        OR: [{ createdAt: { lt: after.at } }, { createdAt: after.at, id: { lt: after.id } }],
+      }
+      const found = await db.prisma.erasureRun.findMany({
+        where: { AND: [state ? { state } : {}, older ?? {}] },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+        take: limit,
+      })
+      return Promise.all(found.map((run) => viewOf(db.prisma, run)))
+    },
+
+    async retry(tx, runId, holder) {
+      const run = await lockedRun(tx, runId)
+      if (run?.state === 'failed' && holder === undefined) {
+        await tx.erasureRun.update({ where: { id: runId }, data: { rounds: 0, finishedAt: null } })
+        await planAgain(tx, runId)
+        return true
+      }
+      if (run?.state !== 'erasing') return false
+      const { count } = await tx.erasureStep.updateMany({
+        where: { runId, state: 'stuck', ...(holder !== undefined && { holder }) },
+        data: { state: 'waiting', attempts: 0 },
+      })
+      if (count > 0) await enqueueNext(tx, run)
+      return count > 0
+    },
+
+    async watch() {
+      await takeUpForgotten()
+      await db.transaction(lookAtHeld)
+    },
+  }
+}

@@ -1,0 +1,135 @@
+import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
+import type { Stage, Subject } from '#lib/kernel/holder.ts'
+
+/** planning → erasing → verifying → done | held | failed; held → planning when a hold ended; erasing, verifying → planning when it must plan again. */
+export type RunState = 'planning' | 'erasing' | 'verifying' | 'held' | 'done' | 'failed'
+export type StepState = 'waiting' | 'running' | 'done' | 'stuck'
+
+/** How many items a legal hold keeps. */
+export interface HeldCount {
+  hold: string
+  count: number
+}
+/** What one holder would erase of a subject. */
+export interface PlannedHolding {
+  holder: string
+  store: string
+  what: string
+  items: number
+  held: HeldCount[]
+}
+export interface StepView {
+  holder: string
+  store: string
+  stage: Stage
+  state: StepState
+  planned: number
+  erased: number
+  held: HeldCount[]
+  residue: number | null
+  attempts: number
+  fault: string | null
+  startedAt: Date | null
+  finishedAt: Date | null
+  verifiedAt: Date | null
+}
+export interface RunView {
+  id: string
+  requestId: string | null
+  receiptId: string
+  state: RunState
+  /** Null where the subject is an agent alone, and once everything of it is erased. */
+  accountId: string | null
+  /** Empty once everything of them is erased. */
+  agents: string[]
+  requestedBy: string
+  reason: string
+  rounds: number
+  createdAt: Date
+  fencedAt: Date | null
+  plannedAt: Date | null
+  erasedAt: Date | null
+  finishedAt: Date | null
+  /** In the order in which their turns come. */
+  steps: StepView[]
+}
+export interface BeginRun {
+  /** Null where an operator asked. */
+  requestId: string | null
+  subject: Subject
+  /** As the audit log names them. */
+  requestedBy: string
+  /** `user_request`, `gdpr_erasure`, …; `replay` takes the subject as it is given, and no agents that its account has since. */
+  reason: string
+  now: Date
+}
+/** What a run tells whoever asked for it, in the transaction in which it changes. */
+export interface RunChange {
+  runId: string
+  requestId: string | null
+  state: Exclude<RunState, 'planning'>
+  receiptId: string
+  /** By holder; of holders that had something to erase. */
+  erased: Record<string, number>
+  held: HeldCount[]
+  now: Date
+}
+
+/** The legal holds in force that matter to a subject. */
+export interface HoldsInForce {
+  /** The hold on the person; it covers every agent of theirs. */
+  account: string | null
+  /** Agents that are held themselves, by agent. */
+  agents: ReadonlyMap<string, string>
+  /** Of all holds in force, whomever they cover: another one means that something changed. */
+  fingerprint: string
+}
+
+/** The erasure of subjects asks others; lib/app.ts connects it. */
+export interface SubjectErasurePorts {
+  holds: {
+    inForce(tx: Transaction, subject: Subject, now: Date): Promise<HoldsInForce>
+    /** From here to the transaction's end no hold is set; one that is being set is waited for. */
+    lock(tx: Transaction): Promise<void>
+    /** Those of the ids that the database knows, ended ones included. */
+    known(tx: Transaction, ids: readonly string[]): Promise<string[]>
+  }
+  subjects: {
+    /**
+     * Locks the rows of the account and the agents against everybody, so that whoever is writing for them is waited for; ends their
+     * sessions and tokens. With `andOwned` the account's agents of this moment come with it. Returns the agents, sorted, and the address on file.
+     */
+    seize(
+      tx: Transaction,
+      subject: Subject,
+      how: { andOwned: boolean; now: Date },
+    ): Promise<{ agents: string[]; email: string | null }>
+    /** The account's agents and those given, sorted. */
+    agentsOf(tx: Transaction, subject: Subject): Promise<string[]>
+    /** What of the subject is stored: what was there at that time, and what took its name since. */
+    stored(tx: Transaction, subject: Subject, at: Date): Promise<{ before: Subject; since: Subject }>
+  }
+  onChange(tx: Transaction, change: RunChange): Promise<void>
+  audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
+  /** A test throws here what a crash would be; nothing in production. */
+  interrupt(point: string): void
+}
+
+/** What erasure offers to privacy requests and to the operator. */
+export interface SubjectErasures {
+  /** What an erasure would do now. Nothing is fenced, nothing written. */
+  dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
+  /** Reserves run and receipt and enqueues the start; all of it commits with the caller. The same request gets the same run. */
+  begin(tx: Transaction, run: BeginRun): Promise<{ runId: string; receiptId: string }>
+  run(runId: string, tx?: Transaction): Promise<RunView | undefined>
+  /** Newest first, after the cursor's place. */
+  runs(which: {
+    state?: RunState | undefined
+    after?: { at: Date; id: string } | undefined
+    limit: number
+  }): Promise<RunView[]>
+  /** Stuck steps, or the named one, and a failed run are on again; false when there is nothing to retry. */
+  retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
+  /** After a hold was released: runs that holds keep open look again. */
+  resumeHeld(tx: Transaction): Promise<void>
+}

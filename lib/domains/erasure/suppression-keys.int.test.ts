@@ -1,0 +1,128 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, test } from 'vitest'
+import { systemClock } from '#lib/kernel/clock.ts'
+import { deriveKey, seal, sealedPurposes, unseal } from '#lib/secret.ts'
+import { fileLedger, type Ledger } from '#lib/stores/ledger/ledger.ts'
+import { type Database, openDatabase } from '#lib/stores/postgres/database.ts'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { createSuppressionKeys, type KeyLine } from './suppression-keys.ts'
+
+const secret = 'a secret of thirty-two characters'
+const opened: { database: TestDatabase; db: Database; ledger: Ledger; folder: string }[] = []
+afterAll(async () => {
+  for (const { database, db, ledger, folder } of opened) {
+    await ledger.close()
+    await db.close()
+    await database.drop()
+    rmSync(folder, { recursive: true, force: true })
+  }
+})
+
+/** A database and a ledger; `keys()` is one process more that has them. */
+async function place() {
+  const database = await testDatabase()
+  const db = openDatabase(database.appUrl, { isGuarded: true })
+  const folder = mkdtempSync(join(tmpdir(), 'kp-keys-'))
+  const ledger = fileLedger(folder)
+  opened.push({ database, db, ledger, folder })
+  return {
+    db,
+    keys: (given = secret) => createSuppressionKeys(db, { ledger, secret: () => given, clock: systemClock }),
+    async lines(): Promise<KeyLine[]> {
+      const lines: KeyLine[] = []
+      for await (const row of ledger.read()) if (row.kind === 'key') lines.push(row)
+      return lines
+    },
+  }
+}
+const hex = (hashes: Uint8Array[]) => hashes.map((hash) => Buffer.from(hash).toString('hex'))
+
+test('the first key is made at the first need, by one of many processes at once, and is in the ledger', async () => {
+  const { keys, db, lines } = await place()
+  expect(await keys().every('email', 'nobody@example.org')).toEqual([])
+  const made = await Promise.all(Array.from({ length: 8 }, () => keys().current('email', 'somebody@example.org')))
+  expect(new Set(made.map(({ keyId }) => keyId)).size).toBe(1)
+  expect(new Set(hex(made.map(({ hash }) => hash))).size).toBe(1)
+  expect(await db.prisma.suppressionKey.count()).toBe(1)
+  expect((await lines()).map(({ id }) => id)).toEqual([made[0]?.keyId])
+})
+
+test('the kind is part of what is hashed, and nothing of the value can be read from it', async () => {
+  const keys = (await place()).keys()
+  const asAgent = await keys.current('agent', 'one')
+  const asAccount = await keys.current('account', 'one')
+  expect(asAgent.hash).toHaveLength(32)
+  expect(hex([asAgent.hash])).not.toEqual(hex([asAccount.hash]))
+  expect(hex([(await keys.current('agent', 'one')).hash])).toEqual(hex([asAgent.hash]))
+})
+
+test('after a rotation new values are hashed with the new key, and old hashes are still matched', async () => {
+  const { keys, lines } = await place()
+  const one = keys()
+  const before = await one.current('account', 'usr_1')
+  const id = await one.rotate(new Date())
+  const after = await one.current('account', 'usr_1')
+  expect(after.keyId).toBe(id)
+  expect(hex([after.hash])).not.toEqual(hex([before.hash]))
+  expect(hex(await one.every('account', 'usr_1'))).toEqual(hex([after.hash, before.hash]))
+  expect(await lines()).toHaveLength(2)
+  expect((await one.list()).map(({ retiredAt, isLost }) => [retiredAt === null, isLost])).toEqual([
+    [true, false],
+    [false, false],
+  ])
+})
+
+test('inside a transaction it needs no second connection, and a key that is rolled back is forgotten', async () => {
+  const { keys, db } = await place()
+  const one = keys()
+  const undone = await db
+    .transaction(async (tx) => {
+      const { keyId } = await one.current('email', 'a@example.org', tx)
+      throw Object.assign(new Error('undone'), { keyId })
+    })
+    .catch((error: unknown) => error)
+  const kept = await db.transaction((tx) => one.current('email', 'a@example.org', tx))
+  expect(undone).not.toHaveProperty('keyId', kept.keyId)
+  expect(hex(await one.every('email', 'a@example.org'))).toEqual(hex([kept.hash]))
+  expect(await db.transaction((tx) => one.every('email', 'a@example.org', tx))).toHaveLength(1)
+})
+
+test('a restored database has its keys back from the ledger, and goes on matching', async () => {
+  const { keys, db, lines } = await place()
+  const one = keys()
+  const { hash } = await one.current('agent', 'gone')
+  await one.rotate(new Date())
+  await db.prisma.suppressionKey.deleteMany()
+  const restored = keys()
+  expect(await restored.every('agent', 'gone')).toEqual([])
+  expect(await restored.restore(await lines())).toBe(2)
+  expect(hex(await restored.every('agent', 'gone'))).toContain(hex([hash])[0])
+  expect(await restored.restore(await lines())).toBe(0)
+  expect((await restored.current('agent', 'new')).keyId).not.toBe((await lines())[0]?.id)
+})
+
+test('a key under another secret is lost and said to be, and is replaced; the ledger’s line that opens brings it back', async () => {
+  const { keys, db, lines } = await place()
+  const { hash, keyId } = await keys('a former secret, of no use any more').current('agent', 'gone')
+  const one = keys()
+  expect(await one.every('agent', 'gone')).toEqual([])
+  expect(await one.list()).toMatchObject([{ id: keyId, isLost: true }])
+  const made = await one.current('agent', 'gone')
+  expect(made.keyId).not.toBe(keyId)
+  expect(await db.prisma.suppressionKey.count()).toBe(2)
+  // As a rotation of the installation's secret leaves it: the same key, sealed anew.
+  const [line] = await lines()
+  if (!line) throw new Error('the ledger has no key')
+  const former = deriveKey('a former secret, of no use any more', sealedPurposes.suppressionKeys)
+  const key = unseal(former, Buffer.from(line.sealed, 'base64'), keyId)
+  const again = seal(deriveKey(secret, sealedPurposes.suppressionKeys), key, keyId).toString('base64')
+  for (const rows of [
+    [line, { ...line, sealed: again }],
+    [{ ...line, sealed: again }, line],
+  ])
+    await one.restore(rows)
+  expect(hex(await one.every('agent', 'gone'))).toContain(hex([hash])[0])
+  expect((await one.list()).every(({ isLost }) => !isLost)).toBe(true)
+})

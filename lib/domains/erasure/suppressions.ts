@@ -1,0 +1,52 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { LedgerHash } from '#lib/stores/ledger/ledger.ts'
+import type { SuppressedKind, SuppressionHashes } from './suppression-keys.ts'
+
+/** Who was erased, known by keyed hashes alone: neither an import nor a contribution brings them back. */
+export function suppressions(hashes: SuppressionHashes) {
+  const store = (tx: Transaction, rows: readonly LedgerHash[], { runId, since }: { runId: string; since: Date }) =>
+    tx.$executeRaw`
+      INSERT INTO suppressions (hash, key_id, kind, since, run_id)
+      SELECT decode(h.hash, 'hex'), h."keyId", h.kind, ${since}, ${runId}
+      FROM jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) AS h(hash text, "keyId" text, kind text)
+      ON CONFLICT (hash) DO UPDATE SET run_id = excluded.run_id`
+
+  return {
+    store,
+    /** Remembers whom a run erases. Values come normalised. */
+    async add(
+      tx: Transaction,
+      values: readonly { kind: SuppressedKind; value: string }[],
+      run: { runId: string; since: Date },
+    ): Promise<void> {
+      const rows: LedgerHash[] = []
+      for (const { kind, value } of values) {
+        const { hash, keyId } = await hashes.current(kind, value, tx)
+        rows.push({ kind, hash: Buffer.from(hash).toString('hex'), keyId })
+      }
+      await store(tx, rows, run)
+    },
+    /** As the ledger keeps them. */
+    async ofRun(tx: Transaction, runId: string): Promise<LedgerHash[]> {
+      return tx.$queryRaw<LedgerHash[]>`
+        SELECT kind, encode(hash, 'hex') AS hash, key_id AS "keyId" FROM suppressions WHERE run_id = ${runId} ORDER BY kind, hash`
+    },
+    /** Those of the values that were erased here. Inside a transaction it needs no second connection. */
+    async among(tx: Transaction, kind: SuppressedKind, values: readonly string[]): Promise<string[]> {
+      const known = new Map<string, string>()
+      for (const value of new Set(values))
+        for (const hash of await hashes.every(kind, value, tx)) known.set(Buffer.from(hash).toString('hex'), value)
+      if (known.size === 0) return []
+      const found = await tx.$queryRaw<{ hash: string }[]>`
+        SELECT encode(hash, 'hex') AS hash FROM suppressions
+        WHERE kind = ${kind} AND hash IN (SELECT decode(h, 'hex') FROM unnest(${[...known.keys()]}::text[]) AS h)`
+      return [...new Set(found.flatMap(({ hash }) => known.get(hash) ?? []))].sort()
+    },
+    /** A fresh, verified consent: the value binds nobody any more. */
+    async lift(tx: Transaction, kind: SuppressedKind, value: string): Promise<void> {
+      const every = await hashes.every(kind, value, tx)
+      await tx.suppression.deleteMany({ where: { kind, hash: { in: every } } })
+    },
+  }
+}
+export type Suppressions = ReturnType<typeof suppressions>

@@ -1,0 +1,179 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { recordDeletion } from './deletion-log.ts'
+import { lowerFence } from './fence.ts'
+import { type Aim, aimAt } from './plans.ts'
+import { type Accounting, keepReceipt } from './receipts.ts'
+import { lingeringAfter, type RetentionFacts, retainedOfSubject } from './rules.ts'
+import { heldCounts, heldTogether, inOrder, isNobody, mostRounds } from './run-rules.ts'
+import { changeOf, lockedRun, planAgain, type RunRow, type StepRow, stepsOf, subjectOf } from './runs.ts'
+import type { Signer } from './signing.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
+
+export interface VerificationParts extends SubjectErasurePorts {
+  db: Database
+  ledger: Ledger
+  signer: Signer
+  holders: readonly DataHolder[]
+  issuer: string
+  facts: RetentionFacts
+  now(): Date
+}
+
+/** What a subject is called on receipt and log. */
+export const nameOf = ({ account, agents }: Subject): string => account ?? agents[0] ?? 'nobody'
+
+/**
+ * The end of a run: every holder is searched again, by other queries than those that erased. What is found goes back to be erased;
+ * when nothing is, the receipt is signed, and it, the deletion log, the fence and the run's state change together.
+ */
+export function runVerification(parts: VerificationParts) {
+  const { db, ledger, signer, holders, holds, issuer, facts, now, interrupt } = parts
+
+  /** What is left, by holder. */
+  async function searchAll(run: RunRow, { free }: Aim): Promise<Map<string, number>> {
+    const found = new Map<string, number>()
+    for (const { holder } of inOrder(holders)) {
+      const pages = await db.prisma.erasurePage.findMany({
+        where: { runId: run.id, holder: holder.name, erasedAt: { not: null } },
+        select: { items: true },
+      })
+      const items = pages.flatMap((page) => page.items)
+      const isAsked = !isNobody(free) || items.length > 0
+      found.set(holder.name, isAsked ? await holder.residue({ subject: free }, items, now()) : 0)
+    }
+    return found
+  }
+
+  /** The run, locked, while what was verified is what stands. A hold that was set or ended since makes it plan again. */
+  async function verified(tx: Transaction, { id, planId }: RunRow): Promise<{ run: RunRow; aim: Aim } | undefined> {
+    const run = await lockedRun(tx, id)
+    if (run?.state !== 'verifying' || run.planId !== planId) return undefined
+    const aim = await aimAt(tx, subjectOf(run), holds, now())
+    if (aim.fingerprint === run.holdsSeen) return { run, aim }
+    await planAgain(tx, id)
+    return undefined
+  }
+
+  const sendBack = (known: RunRow, residues: ReadonlyMap<string, number>): Promise<void> =>
+    db.transaction(async (tx) => {
+      const found = await verified(tx, known)
+      if (!found) return
+      const { run } = found
+      for (const [holder, residue] of residues)
+        await tx.erasureStep.updateMany({ where: { runId: run.id, holder }, data: { residue } })
+      if (run.rounds < mostRounds) {
+        await tx.erasureRun.update({ where: { id: run.id }, data: { rounds: { increment: 1 } } })
+        return planAgain(tx, run.id)
+      }
+      await tx.erasureRun.update({ where: { id: run.id }, data: { state: 'failed', finishedAt: now() } })
+      await parts.onChange(tx, changeOf(run, await stepsOf(tx, run.id), 'failed', now()))
+    })
+
+  function receiptOf(run: RunRow, steps: readonly StepRow[], at: Date): Omit<Receipt, 'jws'> {
+    const deletedAt = run.erasedAt ?? at
+    const linesOf = ({ holder: name, store, planned, erased }: StepRow): Receipt['stores'] => {
+      const holder = holders.find((one) => one.name === name)
+      return [
+        {
+          store,
+          holder: name,
+          what: holder?.what ?? name,
+          found: planned,
+          deleted: erased,
+          residue: 0,
+          verified_at: at.toISOString(),
+        },
+      ]
+    }
+    return {
+      receipt_id: run.receiptId,
+      version: 1,
+      issuer,
+      deleted_id: nameOf(subjectOf(run)),
+      deleted_at: deletedAt.toISOString(),
+      reason: run.reason,
+      stores: steps.flatMap(linesOf),
+      retained: retainedOfSubject(deletedAt, {
+        isOfRequest: run.requestId !== null,
+        held: heldCounts(heldTogether(steps.map(({ held }) => held))),
+      }),
+      physical: lingeringAfter(deletedAt, facts),
+      signed_at: at.toISOString(),
+    }
+  }
+
+  const finish = (known: RunRow, receipt: Receipt): Promise<void> =>
+    db.transaction(async (tx) => {
+      const found = await verified(tx, known)
+      if (!found) return
+      const { run, aim } = found
+      const at = new Date(receipt.signed_at)
+      const subject = subjectOf(run)
+      const steps = await stepsOf(tx, run.id)
+      const isHeld = aim.kept.length > 0 || steps.some(({ held }) => Object.keys(held).length > 0)
+      const state = isHeld ? 'held' : 'done'
+      const before: Accounting = await keepReceipt(tx, receipt, {
+        record: (fresh) =>
+          recordDeletion(tx, {
+            requestedBy: run.requestedBy,
+            reason: run.reason,
+            scope: { subject: nameOf(subject) },
+            results: fresh,
+            now: at,
+          }),
+      })
+      await tx.erasureStep.updateMany({ where: { runId: run.id }, data: { residue: 0, verifiedAt: at } })
+      await parts.audit(tx, {
+        action: 'delete',
+        actorId: 'system:erasure.verify',
+        resourceType: subject.account === null ? 'agent' : 'account',
+        resourceId: nameOf(subject),
+        at,
+        ip: '',
+        details: { receipt: run.receiptId, state, items: total(steps) - before.total },
+      })
+      await tx.erasureRun.update({ where: { id: run.id }, data: { state, finishedAt: at, rounds: 0 } })
+      if (state === 'done') await forget(tx, run)
+      await parts.onChange(tx, changeOf(run, steps, state, at))
+    })
+
+  /** What served the run and names the subject: the ledger, the receipt and the logs keep what must be kept. */
+  async function forget(tx: Transaction, run: RunRow): Promise<void> {
+    await lowerFence(tx, run.id)
+    await tx.erasurePage.deleteMany({ where: { runId: run.id } })
+    const isTheirs = run.requestedBy === `user:${run.accountId}` || run.agents.includes(run.requestedBy)
+    await tx.erasureRun.update({
+      where: { id: run.id },
+      data: { accountId: null, agents: [], ...(isTheirs && { requestedBy: 'subject' }) },
+    })
+  }
+
+  /** Safe to repeat, and beside another. */
+  return async function verify(runId: string): Promise<void> {
+    const found = await db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'verifying') return undefined
+      return { run, aim: await aimAt(tx, subjectOf(run), holds, now()), steps: await stepsOf(tx, runId) }
+    })
+    if (!found) return
+    interrupt('verify.before')
+    const { run, aim, steps } = found
+    const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
+    await ledger.append({ kind: 'commit', id: run.receiptId, at: now().toISOString(), erased })
+    interrupt('verify.committed')
+    const left = [...(await searchAll(run, aim))].filter(([, residue]) => residue > 0)
+    if (left.length > 0) await sendBack(run, new Map(left))
+    else {
+      const receipt = await signer.sign(receiptOf(run, steps, now()))
+      interrupt('verify.signed')
+      await finish(run, receipt)
+    }
+    interrupt('verify.after')
+  }
+}
+
+const total = (steps: readonly StepRow[]): number => steps.reduce((sum, { erased }) => sum + erased, 0)

@@ -1,0 +1,100 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+
+const file = join(import.meta.dirname, 'crash-worker.ts')
+
+export interface CrashWork {
+  settings: Record<string, string>
+  pass?: readonly string[]
+  clock?: { jobs: readonly string[]; every: number }
+  ahead?: number
+}
+export interface CrashWorker {
+  /** Settles when its process has ended; gives the injection point at which it died, or undefined. */
+  died: Promise<string | undefined>
+  kill(): Promise<void>
+}
+
+/**
+ * Processes of crash-worker.ts; the next ones load while others work, so that they start in half a second. `afterAll(workers.close)`.
+ */
+export function crashWorkers({ spares = 1 } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), 'kp-crash-'))
+  const waiting: { child: ChildProcess; loaded: Promise<unknown> }[] = []
+  const alive = new Set<ChildProcess>()
+  let count = 0
+  const load = () => {
+    const child = fork(file, [], {
+      env: { NODE_ENV: 'test', PATH: process.env.PATH, NODE_COMPILE_CACHE: join(folder, 'compiled') },
+      execArgv: [],
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    })
+    alive.add(child)
+    const ended = once(child, 'exit').then(() => {
+      alive.delete(child)
+      throw new Error('a worker ended before it had loaded')
+    })
+    const loaded = Promise.race([once(child, 'message'), ended])
+    // One that is ended before it has loaded is nobody's fault.
+    ended.catch(() => {})
+    loaded.catch(() => {})
+    return { child, loaded }
+  }
+  const keepSpares = () => {
+    while (waiting.length < spares) waiting.push(load())
+  }
+  const end = async (child: ChildProcess) => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  async function start(work: CrashWork): Promise<CrashWorker> {
+    const { child, loaded } = waiting.shift() ?? load()
+    keepSpares()
+    await loaded
+    const notes = join(folder, `notes-${++count}`)
+    const died = once(child, 'exit').then(() => (existsSync(notes) ? readFileSync(notes, 'utf8').trim() : undefined))
+    child.send({ ...work, notes })
+    return { died, kill: () => end(child) }
+  }
+
+  return {
+    /** One that dies at the first point that is not in `pass`, or never without it. */
+    start,
+    /**
+     * So many at a time, each killed at random between the two times (milliseconds) and replaced by another, until all is done. Gives
+     * how many were killed.
+     */
+    async mayhem(work: CrashWork, { at = 2, from = 300, to = 3_000 }, isDone: () => Promise<boolean>): Promise<number> {
+      let killed = 0
+      let isOver = false
+      const one = async () => {
+        while (!isOver) {
+          const worker = await start(work)
+          const until = performance.now() + randomInt(from, to)
+          while (!isOver && performance.now() < until) await delay(50)
+          if (!isOver) killed++
+          await worker.kill()
+        }
+      }
+      const watch = async () => {
+        while (!(await isDone())) await delay(200)
+        isOver = true
+      }
+      await Promise.all([watch(), ...Array.from({ length: at }, one)])
+      return killed
+    },
+    async close(): Promise<void> {
+      await Promise.all([...alive].map(end))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+export type CrashWorkers = ReturnType<typeof crashWorkers>

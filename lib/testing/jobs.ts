@@ -1,0 +1,67 @@
+import { Logger, runOnce } from 'graphile-worker'
+import type { TestApp } from './app.ts'
+
+export interface Drained {
+  /** The names of the jobs that were run, in their order; a repetition counts again. */
+  ran: string[]
+  faults: { job: string; error: unknown }[]
+}
+export interface DrainOptions {
+  /** Asked before each round: true ends it. */
+  until?: () => boolean | Promise<boolean>
+  /** Jobs may fail, and are then run again as often as the queue would; else the first fault is thrown. */
+  mayFail?: boolean
+  /** Jobs that are left in the queue. */
+  except?: readonly string[]
+}
+
+/** More rounds than any test needs: a job that calls itself for ever is a defect. */
+const mostRounds = 500
+const waiting = 'locked_at IS NULL AND attempts < max_attempts AND task_identifier = ANY($1::text[])'
+const silent = new Logger(() => () => {})
+
+/**
+ * Runs what the queue of the test's database holds, through the queue itself, until nothing is left that may run. Jobs of later are due
+ * at once. Two at the same time are two workers. A job that a killed worker holds stays with it.
+ */
+export async function drain(
+  { app }: Pick<TestApp, 'app'>,
+  { until, mayFail = false, except = [] }: DrainOptions = {},
+): Promise<Drained> {
+  const drained: Drained = { ran: [], faults: [] }
+  const jobs = app.jobs.filter(({ name }) => !except.includes(name))
+  const names = jobs.map(({ name }) => name)
+  const taskList = Object.fromEntries(
+    jobs.map((job) => [
+      job.name,
+      async (payload: unknown) => {
+        drained.ran.push(job.name)
+        try {
+          await job.execute(app.gate, payload)
+        } catch (error) {
+          drained.faults.push({ job: job.name, error })
+          throw error
+        }
+      },
+    ]),
+  )
+  const began = await app.db.pool.query<{ at: Date }>('SELECT now() AS at')
+  for (let round = 0; !(await until?.()); round++) {
+    if (round === mostRounds) throw new Error(`the queue is not empty after ${mostRounds} rounds`)
+    await app.db.pool.query(
+      `SELECT graphile_worker.reschedule_jobs(array_agg(id), run_at => now() - interval '1 second') FROM graphile_worker.jobs
+       WHERE ${waiting} HAVING count(*) > 0`,
+      [names],
+    )
+    await runOnce({ pgPool: app.db.pool, taskList, noHandleSignals: true, concurrency: 1, logger: silent })
+    const [fault] = drained.faults
+    if (fault && !mayFail) throw fault.error
+    // What another worker has in hand, or is just giving back, may have to be done yet.
+    const { rows } = await app.db.pool.query<{ n: number }>(
+      `SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE ${waiting} OR (locked_at >= $2 AND task_identifier = ANY($1::text[]))`,
+      [names, began.rows[0]?.at],
+    )
+    if (rows[0]?.n === 0) return drained
+  }
+  return drained
+}

@@ -1,0 +1,52 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import NextAuth from 'next-auth'
+import type { App } from '#lib/app.ts'
+
+const cookiesOf = ({ headers }: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(
+    (headers.cookie ?? '')
+      .split(';')
+      .filter((pair) => pair.includes('='))
+      .map((pair) => [pair.slice(0, pair.indexOf('=')).trim(), decodeURIComponent(pair.slice(pair.indexOf('=') + 1))]),
+  )
+
+/** Next's part of signing in, for tests without Next: `/api/auth/…` answered by the real next-auth, everything else a 404. */
+export const authPages =
+  (app: App) =>
+  async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const url = new URL(request.url ?? '/', 'http://localhost')
+    if (!url.pathname.startsWith('/api/auth/')) {
+      response.writeHead(404).end('a page')
+      return
+    }
+    let text = ''
+    for await (const piece of request.setEncoding('utf8')) text += String(piece)
+    const unused = () => {
+      throw new Error('next-auth does not use this')
+    }
+    const asked = Object.assign(request, {
+      query: { ...Object.fromEntries(url.searchParams), nextauth: url.pathname.split('/').slice(3) },
+      cookies: cookiesOf(request),
+      body: Object.fromEntries(new URLSearchParams(text)),
+      env: {},
+    })
+    const answer = Object.assign(response, {
+      status(code: number) {
+        response.statusCode = code
+        return answer
+      },
+      json(body: unknown) {
+        response.setHeader('Content-Type', 'application/json').end(JSON.stringify(body))
+      },
+      send(body: unknown) {
+        if (typeof body === 'string' || body === undefined) response.end(body)
+        else answer.json(body)
+      },
+      redirect: unused,
+      setDraftMode: unused,
+      setPreviewData: unused,
+      clearPreviewData: unused,
+      revalidate: unused,
+    })
+    await NextAuth(asked, answer, app.authOptions())
+  }

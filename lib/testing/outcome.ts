@@ -1,0 +1,121 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type pg from 'pg'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+
+/** What an installation consists of. */
+export interface Stored {
+  ownerUrl: string
+  dataDir: string
+}
+
+const tablesOf = async (client: pg.Client): Promise<string[]> => {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT format('%I.%I', n.nspname, c.relname) AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname NOT IN ('pg_catalog', 'information_schema')
+       AND n.nspname !~ '^pg_(toast|temp)' ORDER BY 1`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+/** Every row of every table as JSON text, by table; a folder's files as text, by path. */
+async function everything({ ownerUrl, dataDir }: Stored, visit: (place: string, text: string) => void): Promise<void> {
+  await withConnection(ownerUrl, async (client) => {
+    for (const table of await tablesOf(client)) {
+      const { rows } = await client.query<{ row: string }>(`SELECT to_jsonb(t)::text AS row FROM ${table} AS t`)
+      for (const { row } of rows) visit(table.replace(/^public\./, ''), row)
+    }
+  })
+  const files = existsSync(dataDir) ? readdirSync(dataDir, { recursive: true, withFileTypes: true }) : []
+  for (const file of files)
+    if (file.isFile()) {
+      const path = join(file.parentPath, file.name)
+      visit(path.slice(dataDir.length + 1), `${file.name}\n${readFileSync(path, 'latin1')}`)
+    }
+}
+
+/**
+ * Where any of the strings stands: in which table or folder, how often. Bytes of `bytea` columns are looked at as text too; letters are
+ * decoded.
+ */
+export async function placesOf(installation: Stored, needles: readonly string[]): Promise<Record<string, number>> {
+  const wanted = needles.map((needle) => needle.toLowerCase())
+  const found: Record<string, number> = {}
+  await everything(installation, (place, text) => {
+    const bytes = [...text.matchAll(/"\\\\x([0-9a-f]+)"/g)].map(([, hex = '']) =>
+      Buffer.from(hex, 'hex').toString('latin1'),
+    )
+    const whole = [text, ...bytes, place.startsWith('mail/') ? decoded(text) : ''].join('\n').toLowerCase()
+    if (!wanted.some((needle) => whole.includes(needle))) return
+    const where = place.includes('/') ? `${place.slice(0, place.indexOf('/'))}/` : place
+    found[where] = (found[where] ?? 0) + 1
+  })
+  return found
+}
+
+/** A letter's parts, quoted-printable and base64 undone. */
+const decoded = (letter: string): string =>
+  letter
+    .replace(/=\r?\n/g, '')
+    .replace(/=([0-9A-F]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .replace(/^(?:[A-Za-z0-9+/]{60,}={0,2}\r?\n?)+[A-Za-z0-9+/]*={0,2}/gm, (text) =>
+      Buffer.from(text, 'base64').toString('latin1'),
+    )
+
+const time = /\d{4}-\d\d-\d\d[T ]\d\d[:-]\d\d[:-]\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?/g
+/** What differs from one run of the same to the next: times, and what is drawn by lot. */
+const settled = (text: string): string =>
+  text
+    .replace(time, '<time>')
+    .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uuid>')
+    .replace(/\b(plan|aud|job|evt)_[0-9A-Za-z]{22}\b/g, '<$1>')
+    .replace(/"jws": ?"[^"]*"/g, '"jws": "<jws>"')
+
+/**
+ * All that an installation holds, in a form in which two that did the same are equal: rows without their times and lots, sorted; the
+ * ledger's rows merged as its readers merge them; letters, each once: one that was handed over by a worker that then died comes twice.
+ */
+export async function outcomeOf(installation: Stored): Promise<Record<string, string[]>> {
+  const outcome: Record<string, string[]> = {}
+  const add = (place: string, text: string) => {
+    outcome[place] ??= []
+    outcome[place].push(settled(text))
+  }
+  await everything(installation, (place, text) => {
+    if (place.startsWith('graphile_worker.')) {
+      if (place.endsWith('_jobs')) add(place, text.replace(/"id": ?\d+, ?/, ''))
+    } else if (place.startsWith('erasures/')) {
+      for (const line of ledgerLines(text)) add('ledger', line)
+    } else if (place.startsWith('mail/')) add('mail', lettersText(text))
+    else if (place.includes('/')) add(place, text)
+    else add(place, text)
+  })
+  for (const [place, rows] of Object.entries(outcome)) {
+    const sorted = rows.sort()
+    outcome[place] = ['mail', 'ledger'].includes(place) ? [...new Set(sorted)] : sorted
+  }
+  return outcome
+}
+
+/** Each item of a row of items by itself: a plan that was written twice says the same twice, in other pages perhaps. */
+function ledgerLines(text: string): string[] {
+  return text.split('\n').flatMap((line) => {
+    if (!/^[0-9a-f]{16} \{/.test(line)) return []
+    const row: Record<string, unknown> = JSON.parse(line.slice(17))
+    const { items, identities, ...rest } = row
+    if (!Array.isArray(items)) return [JSON.stringify(row)]
+    const known = JSON.stringify(identities ?? {})
+    return [
+      ...items.map((item) => JSON.stringify({ ...rest, item })),
+      ...[...known.matchAll(/"([^"]+)":(true|false)/g)].map(([pair]) => JSON.stringify({ ...rest, pair })),
+    ]
+  })
+}
+
+/** A letter without its name, date, id and boundaries. */
+const lettersText = (text: string): string =>
+  decoded(text)
+    .replace(/^.*\n/, '')
+    .replace(/^(Date|Message-ID|Content-Type):.*(\r?\n[ \t].*)*/gim, '')
+    .replace(/----_NmP-[\w-]+/g, '')
+    .replace(/\b\d{1,2}:\d\d\b/g, '<hour>')

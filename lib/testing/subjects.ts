@@ -1,0 +1,175 @@
+import { randomInt } from 'node:crypto'
+import { encode } from 'next-auth/jwt'
+import { sessionSecret } from '#lib/access/sessions.ts'
+import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
+import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { TestApp } from './app.ts'
+import { drain } from './jobs.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from './people.ts'
+import { skillMd } from './skills.ts'
+import { pattern, sop, trace } from './units.ts'
+
+const day = 86_400_000
+
+export interface MadePerson extends Person {
+  email: string
+  password: string
+}
+
+/** As {@link signedIn}, with an address and a password that the test knows. */
+export async function personWithPassword(test: TestApp, name = 'Somebody'): Promise<MadePerson> {
+  const { app, clock } = test
+  const now = clock.now()
+  const [email, password] = [`${newId('mail').toLowerCase()}@example.org`, newId('password')]
+  const made = await app.db.transaction(async (tx) => {
+    const organisationId = await createOrganisation(tx, 'Test', now)
+    const accountId = await createAccount(tx, {
+      organisationId,
+      ...{ email, name, role: 'person', password, mustChangePassword: false, now },
+    })
+    return { organisationId, accountId }
+  })
+  return { ...made, email, password, cookie: await openSession(test, made.accountId) }
+}
+
+/** A session of the account, as a cookie. */
+export async function openSession({ app, clock }: TestApp, accountId: string): Promise<string> {
+  const now = clock.now()
+  const id = newId('ses')
+  const expiresAt = new Date(now.getTime() + 365 * day)
+  await app.db.prisma.session.create({ data: { id, accountId, createdAt: now, lastSeenAt: now, expiresAt } })
+  const secret = sessionSecret(app.env.KP_SECRET ?? '')
+  return `next-auth.session-token=${await encode({ token: { sid: id }, secret, maxAge: 3600 })}`
+}
+
+/** Others beside a subject: what they have stays, whatever becomes of it. */
+export interface Neighbour {
+  person: Person
+  agent: Issued
+  /** Of units that the subject's agents vote on, report, or stand in. */
+  units: { voted: string; reported: string; validated: string; sop: string }
+  skill: string
+}
+export interface MadeSubject extends MadePerson {
+  agents: Issued[]
+  units: string[]
+  skills: string[]
+  /** Stands in everything that the subject wrote, and nowhere else. */
+  marker: string
+  neighbour: Neighbour
+}
+
+type Ask = Parameters<TestApp['fetch']>[2]
+
+/** Asks, and gives what the answer's `data` holds. Throws unless it was answered with 2xx. */
+export async function told(test: TestApp, method: string, path: string, ask: Ask = {}): Promise<{ id: string }> {
+  const { status, json, text } = await test.fetch(method, path, ask)
+  if (status < 200 || status > 299) throw new Error(`${method} ${path} answered ${status}: ${text}`)
+  return json?.data ?? { id: '' }
+}
+
+async function madeNeighbour(test: TestApp): Promise<Omit<Neighbour, 'units' | 'skill'>> {
+  const person = await signedIn(test)
+  return { person, agent: await issuedAgent(test, ['read', 'write'], { tier: 'enterprise', owner: person }) }
+}
+
+/** A word that no text has, that search keeps as it is, and that no stemmer shortens: consonants alone. */
+const uncommonWord = (): string => Array.from({ length: 20 }, () => 'bcdfghjklmnpqrtvwxz'[randomInt(19)]).join('')
+
+/**
+ * A person with agents, of whom every holder of the application has something, beside others who have as much and whose records name
+ * them: units, skills and SOPs with former wordings; votes, reports, refused contributions, reputation; tokens with refusals; sessions and
+ * sign-ins; stored answers, exports, letters, jobs; something that was erased before, with its receipt.
+ */
+export async function madeSubject(test: TestApp, { agents: count = 2, units: each = 2 } = {}): Promise<MadeSubject> {
+  const { app, clock } = test
+  const now = clock.now()
+  const marker = uncommonWord()
+  const person = await personWithPassword(test, `Name ${marker}`)
+  const { accountId } = person
+  const agents = await Promise.all(
+    Array.from({ length: count }, () => issuedAgent(test, ['read', 'write'], { tier: 'enterprise', owner: person })),
+  )
+  const [first] = agents
+  if (!first) throw new Error('a subject has an agent at least')
+  const neighbour = await madeNeighbour(test)
+  const theirs = async (path: string, body: unknown) =>
+    (await told(test, 'POST', path, { token: neighbour.agent.token, body })).id
+  const units = {
+    voted: await theirs('/v1/knowledge', trace()),
+    reported: await theirs('/v1/knowledge', trace()),
+    validated: await theirs('/v1/knowledge', pattern({}, { validated_by: [first.id, neighbour.agent.id] })),
+    sop: await theirs(
+      '/v1/sop',
+      sop({ source: { type: 'human_expert', expert_id: first.id, credentials: ['on call since 2020'] } }),
+    ),
+  }
+  const skill = await theirs('/v1/skills', { skill_md: skillMd('theirs', { front: `author: ${first.id}` }) })
+
+  const ownUnits: string[] = []
+  const ownSkills: string[] = []
+  for (const [n, { id, token }] of agents.entries()) {
+    const own = async (path: string, body: unknown) =>
+      (await told(test, 'POST', path, { token, body, headers: { 'Idempotency-Key': newId('key') } })).id
+    const words = `${marker} number ${n}`
+    for (let m = 0; m < each; m++)
+      ownUnits.push(await own('/v1/knowledge', trace({ task: { objective: `${words} unit ${m}` } })))
+    ownUnits.push(await own('/v1/knowledge', pattern({ description: words }, { visibility: 'private' })))
+    const wording = (instruction: string) => sop({ name: words, decision_tree: [{ step: 1, instruction }] })
+    const made = await own('/v1/sop', wording('Stop the writers.'))
+    await told(test, 'PUT', `/v1/sop/${made}`, { token, body: wording(`Stop them all, says ${marker}.`) })
+    ownUnits.push(made)
+    ownSkills.push(await own('/v1/skills', { skill_md: skillMd(`mine-${n}`, { body: `# Do it\n\n${words}\n` }) }))
+    if (n === 0) {
+      const body = { valid: true, feedback: `It held, says ${marker}.` }
+      await told(test, 'POST', `/v1/knowledge/${units.voted}/validate`, { token, body })
+      await told(test, 'POST', `/v1/knowledge/${units.reported}/report`, {
+        token,
+        body: { reason: `No, says ${marker}.` },
+      })
+      await told(test, 'GET', `/v1/export/${id}`, { token })
+      const gone = await own('/v1/knowledge', trace({ task: { objective: words } }))
+      await told(test, 'DELETE', `/v1/knowledge/${gone}`, { token })
+    }
+    const [unit] = ownUnits
+    const { token: voter } = neighbour.agent
+    if (unit !== undefined && n === 0)
+      await told(test, 'POST', `/v1/knowledge/${unit}/validate`, { token: voter, body: { valid: true } })
+  }
+  await rowsOf(test, { accountId, agents })
+  await told(test, 'POST', '/api/privacy/exports', { cookie: person.cookie, body: {} })
+  await drain(test)
+  for (const job of app.jobs.filter(({ name }) => /^knowledge\.(index|gather)-words$/.test(name)))
+    await job.execute(app.gate, {})
+  for (const subject of ['Erste', 'Zweite'])
+    await app.mail.send({ to: person.email, subject, text: marker, html: `<p>${marker}</p>`, about: accountId })
+  await app.mail.send({ to: person.email.toUpperCase(), subject: 'Unmarked', text: marker, html: `<p>${marker}</p>` })
+  await app.mail.send({ to: 'neighbour@example.org', subject: 'Theirs', text: 'theirs', html: '<p>theirs</p>' })
+  // Jobs that wait for a day that does not come.
+  await app.db.transaction(async (tx) => {
+    await enqueueNotice(tx, { kind: 'password-reset', accountId, at: now.toISOString() })
+    await enqueueNotice(tx, { kind: 'password-reset', accountId: neighbour.person.accountId, at: now.toISOString() })
+    await enqueue(tx, 'knowledge.novelty', { agentId: first.id })
+    await tx.$executeRaw`UPDATE graphile_worker._private_jobs SET run_at = '2100-01-01'`
+  })
+  return { ...person, agents, units: ownUnits, skills: ownSkills, marker, neighbour: { ...neighbour, units, skill } }
+}
+
+/** What only much traffic or a browser would make. */
+async function rowsOf(
+  { app, clock }: TestApp,
+  { accountId, agents }: { accountId: string; agents: readonly Issued[] },
+) {
+  const at = clock.now()
+  await app.db.prisma.knownSignIn.create({
+    data: { mark: new Uint8Array(Buffer.from(newId('mark'))), accountId, lastAt: at },
+  })
+  for (const { id, tokenId } of agents) {
+    await app.db.prisma.contentRejection.create({ data: { id: newId('rej'), agentId: id, at, stage: 'injection' } })
+    await app.db.prisma.rateLimitRefusal.create({
+      data: { id: newId('ref'), tokenId, limitKey: tokenId, at, requestClass: 'write', limit: 1, consumed: 2, ip: '' },
+    })
+  }
+}
