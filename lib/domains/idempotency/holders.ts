@@ -1,9 +1,68 @@
-import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
-import { erasedStatus, withdrawnStatus } from './records.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataHolder, ItemId, Scope, Subject } from '#lib/kernel/holder.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { snapshot } from '#lib/stores/postgres/snapshot.ts'
+import { erasedStatus, keptFor, withdrawnStatus } from './records.ts'
 
 const erasedOf = (scope: Scope): string | undefined =>
   'unit' in scope ? scope.unit : 'skill' in scope ? scope.skill : undefined
+
+const accountsOf = ({ account }: Subject): string[] => (account === null ? [] : [account])
+/** What the subject asked itself: with a token of its agents ($1), or signed in ($2); and what made one of its agents, whoever asked. */
+const isOwn = `(r.scope = ANY(ARRAY(SELECT 'token:' || b.id FROM token_bearers b WHERE b.agent_id = ANY($1::text[])))
+  OR r.scope = ANY(ARRAY(SELECT 'account:' || a FROM unnest($2::text[]) AS a)) OR r.resource_id = ANY($1::text[]) OR r.resource_id = ANY($2::text[]))`
+/** Then what others asked about its units and skills, from the answers' side: there is a day of them, however many units. */
+const planned = `WITH mine AS MATERIALIZED (SELECT id FROM agent_records WHERE agent_id = ANY($1::text[]))
+  SELECT r.scope || ':' || r.key AS id FROM idempotency_records r WHERE ${isOwn}
+  UNION SELECT r.scope || ':' || r.key FROM idempotency_records r CROSS JOIN LATERAL unnest(r.ids) AS named(id) JOIN mine m ON m.id = named.id
+    WHERE r.status <> ${erasedStatus}
+  UNION SELECT r.scope || ':' || r.key FROM idempotency_records r JOIN mine m ON m.id = r.resource_id WHERE r.status <> ${erasedStatus}`
+
+/** Scopes and keys of items. A key is a hash and has no colon. */
+const pairsOf = (items: readonly ItemId[]): [string[], string[]] => {
+  const cuts = items.map((item) => item.lastIndexOf(':'))
+  return [
+    items.map((item, index) => item.slice(0, cuts[index])),
+    items.map((item, index) => item.slice((cuts[index] ?? 0) + 1)),
+  ]
+}
+const picked = `unnest($1::text[], $2::text[]) AS i(scope, key)`
+
+/** The subject's own answers go; others keep that there was one, so that a late repetition makes nothing twice. */
+async function eraseOf(subject: Subject, items: readonly ItemId[], tx: Transaction): Promise<number> {
+  const [scopes, keys] = pairsOf(items)
+  const own = isOwn.replaceAll('$1', '$3').replaceAll('$2', '$4')
+  const values = [scopes, keys, subject.agents, accountsOf(subject)]
+  const gone = await queryWithin(
+    tx,
+    'erase-own-answers',
+    `DELETE FROM idempotency_records r USING ${picked} WHERE r.scope = i.scope AND r.key = i.key AND ${own} RETURNING 1`,
+    values,
+  )
+  const withdrawn = await queryWithin(
+    tx,
+    'withdraw-answers-about',
+    `UPDATE idempotency_records r SET body = NULL, headers = '{}', ids = '{}',
+       status = CASE WHEN EXISTS (SELECT FROM agent_records m WHERE m.id = r.resource_id AND m.agent_id = ANY($3::text[]))
+         THEN ${erasedStatus} ELSE ${withdrawnStatus} END
+     FROM ${picked} WHERE r.scope = i.scope AND r.key = i.key AND r.status <> ${erasedStatus} RETURNING 1`,
+    values.slice(0, 3),
+  )
+  return gone.length + withdrawn.length
+}
+
+/** Of what a plan named: what still says something. And what the subject asked that no plan named, by whom it was asked. */
+const countOfItems = `SELECT count(*)::int AS n FROM ${picked} CROSS JOIN LATERAL (
+  SELECT body, headers, ids FROM idempotency_records r WHERE r.scope = i.scope AND r.key = i.key LIMIT 1) AS r
+  WHERE r.body IS NOT NULL OR r.ids <> '{}' OR r.headers <> '{}'`
+const countOwn = `SELECT count(*)::int AS n FROM idempotency_records r WHERE ${isOwn}`
+
+const residueOf = (db: Database, subject: Subject, items: readonly ItemId[]): Promise<number> =>
+  snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask) => {
+    const [own] = await ask<{ n: number }>(countOwn, [subject.agents, accountsOf(subject)])
+    const [left] = await ask<{ n: number }>(countOfItems, pairsOf(items))
+    return (own?.n ?? 0) + (left?.n ?? 0)
+  })
 
 /**
  * Stored answers hold what was answered: a contributed unit or skill stands in the answer to its POST, and an id in many. No answer that
@@ -12,9 +71,28 @@ const erasedOf = (scope: Scope): string | undefined =>
 export const idempotencyHolder = (db: Database): DataHolder => ({
   name: 'idempotency.answers',
   store: 'postgresql',
+  stage: 'derived',
   what: 'stored answers to repeated requests',
+  purpose: 'answering a repeated request as the first one, so that nothing is done twice',
+  kept: '24 hours',
   tables: ['idempotency_records'],
+  async inventory(subject) {
+    const [row] = await db.query<{ n: number; since: Date | null; until: Date | null }>(
+      'answers-held',
+      `SELECT count(*)::int AS n, min(r.created_at) AS since, max(r.created_at) + $3::float8 * interval '1 ms' AS until
+       FROM idempotency_records r WHERE ${isOwn}`,
+      [subject.agents, accountsOf(subject), keptFor],
+    )
+    return { count: row?.n ?? 0, since: row?.since ?? null, until: row?.until ?? null }
+  },
   async plan(scope, tx) {
+    if ('subject' in scope) {
+      const { agents } = scope.subject
+      // A holder before may have asked for indexes alone.
+      await queryWithin(tx, 'all-answers', "SELECT set_config('enable_seqscan', 'on', true)", [])
+      const rows = await queryWithin<{ id: string }>(tx, 'plan-answers', planned, [agents, accountsOf(scope.subject)])
+      return { items: rows.map(({ id }) => id).sort(), held: {} }
+    }
     const id = erasedOf(scope)
     if (id === undefined) return { items: [], held: {} }
     const found = await tx.idempotencyRecord.findMany({
@@ -27,15 +105,15 @@ export const idempotencyHolder = (db: Database): DataHolder => ({
    * The answers go; that there were some stays for their 24 hours, so that a late repetition does not bring the content back. Who asked
    * about something else, and named this, is not told that it was erased.
    */
-  async erase(scope, _plan, tx) {
+  async erase(scope, plan, tx) {
+    if ('subject' in scope) return eraseOf(scope.subject, plan, tx)
     const id = erasedOf(scope)
     if (id === undefined) return 0
-    return tx.$executeRaw`UPDATE idempotency_records
-      SET status = CASE WHEN resource_id = ${id} THEN ${erasedStatus}::int ELSE ${withdrawnStatus}::int END, body = NULL, headers = '{}', ids = '{}'
-      WHERE (resource_id = ${id} OR ids @> ARRAY[${id}]) AND status <> ${erasedStatus}::int`
+    return withdrawNaming(tx, [id])
   },
   /** By what stands in the answers themselves, wherever in them, and not by the columns that erase went by. */
-  async residue(scope) {
+  async residue(scope, plan) {
+    if ('subject' in scope) return residueOf(db, scope.subject, plan)
     const id = erasedOf(scope)
     if (id === undefined) return 0
     const [row] = await db.query<{ n: number }>(
@@ -46,3 +124,15 @@ export const idempotencyHolder = (db: Database): DataHolder => ({
     return row?.n ?? 0
   },
 })
+
+/** Id by id: the index answers one at once, and many together by comparing each with each. */
+const withdrawing = `UPDATE idempotency_records r
+  SET status = CASE WHEN r.resource_id = ANY($1::text[]) THEN ${erasedStatus} ELSE ${withdrawnStatus} END, body = NULL, headers = '{}', ids = '{}'
+  FROM (SELECT DISTINCT found.scope, found.key FROM unnest($1::text[]) AS i(id) CROSS JOIN LATERAL (
+      SELECT a.scope, a.key FROM idempotency_records a WHERE a.ids @> ARRAY[i.id]
+      UNION ALL SELECT a.scope, a.key FROM idempotency_records a WHERE a.resource_id = i.id) AS found) AS f
+  WHERE r.scope = f.scope AND r.key = f.key AND r.status <> ${erasedStatus} RETURNING 1`
+
+/** Takes the answers that name units or skills out of use, once these are erased. Returns how many that were. */
+export const withdrawNaming = async (tx: Transaction, ids: readonly string[]): Promise<number> =>
+  (await queryWithin(tx, 'withdraw-naming', withdrawing, [ids])).length

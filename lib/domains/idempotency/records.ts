@@ -80,6 +80,7 @@ export const idempotencyRecords: GatePorts['idempotency'] = {
  * Takes the answers that show a resource out of use once its content was corrected (GDPR art. 16): their text goes, and that there was
  * one stays, so that a late repetition makes nothing twice. Answers about it that do not show it stay.
  */
-export const withdrawAnswers = (tx: Transaction, resourceId: string): Promise<number> =>
+export const withdrawAnswers = (tx: Transaction, ...resourceIds: string[]): Promise<number> =>
   tx.$executeRaw`UPDATE idempotency_records SET status = ${withdrawnStatus}, body = NULL, headers = '{}', ids = '{}'
-    WHERE resource_id = ${resourceId} AND status <> ${erasedStatus} AND (body->'data'->'unit' IS NOT NULL OR body->'data'->'skill_md' IS NOT NULL)`
+    WHERE resource_id = ANY(${resourceIds}::text[]) AND status <> ${erasedStatus}
+      AND (body->'data'->'unit' IS NOT NULL OR body->'data'->'skill_md' IS NOT NULL)`

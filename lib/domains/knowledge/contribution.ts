@@ -8,6 +8,7 @@ import { recordRejection } from './rejections.ts'
 import { awardOne, awardValues } from './reputation/award.ts'
 import { rejectionsToQuarantine, rejectionWindow } from './rules.ts'
 import type { KnowledgeParts } from './stored-unit.ts'
+import { refuseErasedNames } from './suppression.ts'
 import type { Unit } from './unit.ts'
 import { etagOf } from './visibility.ts'
 
@@ -70,7 +71,7 @@ export type Contributed = ReturnType<typeof contributed>
  * `invalid`, `id_in_use`, `erased`.
  */
 export async function planContribution(
-  { db, strict }: Pick<KnowledgeParts, 'db' | 'strict'>,
+  { db, strict, isSuppressed }: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed'>,
   ctx: Context,
   sent: Unit,
 ): Promise<StatementPlan<Contributed>> {
@@ -78,6 +79,7 @@ export async function planContribution(
   refuseOthers(sent, author)
   const { now } = ctx
   const unit = await recordRejection(db, author, now, () => prepareUnit(sent, { author, strict }))
+  await refuseErasedNames(isSuppressed, unit.document, { author })
   return {
     statement: {
       name: 'contribute-unit',
@@ -112,5 +114,5 @@ export async function planContribution(
   }
 }
 
-export const contribution = (parts: Pick<KnowledgeParts, 'db' | 'strict'>) =>
+export const contribution = (parts: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed'>) =>
   statement(contributeUnit, (ctx, { body }) => planContribution(parts, ctx, body))

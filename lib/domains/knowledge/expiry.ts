@@ -26,8 +26,8 @@ const kinds: readonly Kind[] = [
   { table: 'skills', scope: 'skill', resourceType: 'skill', agents: [author], hasWordings: false },
 ]
 
-const wordings = (now: string): string =>
-  `SELECT v.unit_id AS id FROM sop_versions v WHERE v.document->'source'->>'expert_id' IN (${heldIds('agent', now)})`
+const wordings = (held: string): string =>
+  `SELECT v.unit_id AS id FROM sop_versions v WHERE v.document->'source'->>'expert_id' IN (${held})`
 
 /** Row by row. Each list is read once for a statement, so that many holds cost what few do. */
 const isHeld = ({ scope, agents, hasWordings }: Kind, now: string): string =>
@@ -37,7 +37,7 @@ const isHeld = ({ scope, agents, hasWordings }: Kind, now: string): string =>
       const id = isOptional ? `coalesce(t.${column}, '')` : `t.${column}`
       return `${id} IN (${heldIds('agent', now)})`
     }),
-    ...(hasWordings ? [`t.id IN (${wordings(now)})`] : []),
+    ...(hasWordings ? [`t.id IN (${wordings(heldIds('agent', now))})`] : []),
   ].join(' OR ')
 
 /**
@@ -56,12 +56,13 @@ const removal = (kind: Kind): string => `due AS MATERIALIZED (
 
 /** From the holds' side: few rows are held, many expire. $1 and $2 are visibilities and the times until which they expired, $3 the present. */
 const countHeld = (kind: Kind): string => `
+  WITH held_records AS MATERIALIZED (${heldIds(kind.scope, '$3')}), held_agents AS MATERIALIZED (${heldIds('agent', '$3')})
   SELECT p.visibility::text AS visibility, count(t.id)::int AS n
   FROM unnest($1::visibility[], $2::timestamptz[]) AS p (visibility, before)
   JOIN ${kind.table} t ON t.visibility = p.visibility AND t.created_at <= p.before
-  WHERE t.id IN (SELECT id FROM ${kind.table} WHERE id IN (${heldIds(kind.scope, '$3')})
-    ${kind.agents.map(({ column }) => `UNION SELECT id FROM ${kind.table} WHERE ${column} IS NOT NULL AND ${column} IN (${heldIds('agent', '$3')})`).join('\n    ')}
-    ${kind.hasWordings ? `UNION ${wordings('$3')}` : ''})
+  WHERE t.id IN (SELECT target_id FROM held_records
+    ${kind.agents.map(({ column }) => `UNION SELECT id FROM ${kind.table} WHERE ${column} IS NOT NULL AND ${column} IN (SELECT target_id FROM held_agents)`).join('\n    ')}
+    ${kind.hasWordings ? `UNION ${wordings('SELECT target_id FROM held_agents')}` : ''})
   GROUP BY p.visibility`
 const countExpired = (kind: Kind): string => `
   SELECT p.visibility::text AS visibility,

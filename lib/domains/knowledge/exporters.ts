@@ -1,6 +1,7 @@
 import type { Basis, Exporter, ExportReader } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { erasedSubject } from './reputation/rules.ts'
 import { visibleTo } from './visibility.ts'
 
 const both: readonly Basis[] = ['provided', 'all']
@@ -246,7 +247,12 @@ export function knowledgeExporters(db: Database): Exporter[] {
           at: 'l.at',
           id: 'l.id',
           columns: 'l.at, l.change, l.reason, l.subject_id',
-          record: jsonObject({ at: utc('c.at'), change: 'c.change', reason: 'c.reason', subject_id: 'c.subject_id' }),
+          record: jsonObject({
+            at: utc('c.at'),
+            change: 'c.change',
+            reason: 'c.reason',
+            subject_id: `nullif(c.subject_id, '${erasedSubject}')`,
+          }),
         }),
     },
     {

@@ -1,9 +1,52 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { Planned } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
-/** Ids that holds in force name, by kind; `now` is a placeholder. */
+const inForce = (now: string): string => `(expires_at IS NULL OR expires_at > ${now}::timestamptz)`
+
+/** Ids that holds in force name, by kind; `now` is a placeholder. Of agents: those that are held, those of held accounts, and these themselves. */
 export const heldIds = (kind: 'unit' | 'skill' | 'agent', now: string): string =>
-  `SELECT target_id FROM holds_in_force WHERE kind = '${kind}' AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)`
+  kind === 'agent'
+    ? `SELECT target_id FROM holds_in_force WHERE kind IN ('agent', 'account') AND ${inForce(now)}
+      UNION ALL SELECT a.id FROM holds_in_force h JOIN agent_owners a ON a.owner_id = h.target_id WHERE h.kind = 'account' AND ${inForce(now)}`
+    : `SELECT target_id FROM holds_in_force WHERE kind = '${kind}' AND ${inForce(now)}`
+
+/**
+ * Members of a WITH list, read from the holds' side, for few records are held: `held_agents (agent, hold)`, and `held_records (id, hold)`,
+ * the records of this kind that are held themselves or came from somebody who is, former wordings included. `now` is a placeholder.
+ */
+export const holdMembers = (kind: 'unit' | 'skill', now: string): string => `in_force AS MATERIALIZED (
+    SELECT id, kind, target_id FROM holds_in_force WHERE ${inForce(now)}),
+  held_agents AS MATERIALIZED (
+    SELECT agent, min(hold) AS hold FROM (
+      SELECT target_id AS agent, id AS hold FROM in_force WHERE kind IN ('agent', 'account')
+      UNION ALL SELECT a.id, h.id FROM in_force h JOIN agent_owners a ON a.owner_id = h.target_id WHERE h.kind = 'account') AS g GROUP BY agent),
+  held_records AS MATERIALIZED (
+    SELECT id, min(hold) AS hold FROM (
+      SELECT target_id AS id, id AS hold FROM in_force WHERE kind = '${kind}'${kind === 'unit' ? fromHeld : ''}) AS g GROUP BY id)`
+const fromHeld = `
+      UNION ALL SELECT u.id, a.hold FROM held_agents a JOIN units u ON u.attributed_to = a.agent
+      UNION ALL SELECT u.id, a.hold FROM held_agents a JOIN units u ON u.original_author = a.agent
+      UNION ALL SELECT v.unit_id, a.hold FROM held_agents a JOIN sop_versions v ON v.document->'source'->>'expert_id' = a.agent`
+/** The hold on the record `alias` of {@link holdMembers}, as a column and the joins that it needs. */
+export const holdOf = 'coalesce(r.hold, h.hold)'
+export const joinHolds = (alias: string): string =>
+  `LEFT JOIN held_records r ON r.id = ${alias}.id LEFT JOIN held_agents h ON h.agent = ${alias}.agent_id`
+
+export interface PlannedRow {
+  id: string
+  /** The hold that covers it. */
+  hold: string | null
+}
+/** A plan from its rows: what a hold covers is counted and stays. */
+export function plannedOf(rows: readonly PlannedRow[]): Planned {
+  const planned: Planned = { items: [], held: {} }
+  for (const { id, hold } of rows)
+    if (hold === null) planned.items.push(id)
+    else planned.held[hold] = (planned.held[hold] ?? 0) + 1
+  planned.items.sort()
+  return planned
+}
 
 export interface Holdable {
   kind: 'unit' | 'skill'
@@ -20,7 +63,8 @@ export async function refuseHeld(tx: Transaction, { kind, id, agents }: Holdable
   await tx.$queryRaw`SELECT 1 AS taken FROM (SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))) AS lock`
   const whose = agents.filter((agent) => agent !== null)
   const [hold] = await tx.$queryRaw<{ id: string }[]>`SELECT id FROM holds_in_force
-    WHERE ((kind = ${kind} AND target_id = ${id}) OR (kind = 'agent' AND target_id = ANY(${whose}::text[])))
+    WHERE ((kind = ${kind} AND target_id = ${id}) OR (kind IN ('agent', 'account') AND target_id = ANY(${whose}::text[]))
+        OR (kind = 'account' AND target_id IN (SELECT owner_id FROM agent_owners WHERE id = ANY(${whose}::text[]))))
       AND (expires_at IS NULL OR expires_at > ${now}) ORDER BY id LIMIT 1`
   if (hold)
     throw new Problem('held', {

@@ -1,31 +1,87 @@
 import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
-import { withdraw } from './reputation/award.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { holdMembers, holdOf, joinHolds, type PlannedRow, plannedOf } from './held.ts'
+import { keepGains, withdraw } from './reputation/award.ts'
+import type { KnowledgeParts } from './stored-unit.ts'
+import { byIndex, chunked, countLeft, holding, subjectOf } from './subject.ts'
 
 const unitOf = (scope: Scope): string | undefined => ('unit' in scope ? scope.unit : undefined)
 
+const planAuthored = `WITH ${holdMembers('unit', '$2')}
+  SELECT u.id, ${holdOf} AS hold FROM units u ${joinHolds('u')} WHERE u.agent_id = ANY($1::text[])`
+const lockAuthored =
+  'SELECT id FROM units WHERE id = ANY($1::text[]) AND agent_id = ANY($2::text[]) ORDER BY id FOR UPDATE'
+/** What hangs on units goes first, all of a page at once: the database's own cascade would look row by row. */
+const hanging = ['unit_votes', 'unit_reports', 'sop_versions'] as const
+
+const countAuthored = `WITH ${holdMembers('unit', '$2')}
+  SELECT count(*)::int AS n FROM units u ${joinHolds('u')} WHERE u.agent_id = ANY($1::text[]) AND ${holdOf} IS NULL`
+const countById = `SELECT ((SELECT count(*) FROM units WHERE id = ANY($1::text[]))
+  ${hanging.map((table) => `+ (SELECT count(*) FROM ${table} WHERE unit_id = ANY($1::text[]))`).join('\n  ')}
+  + (SELECT count(*) FROM reputation_ledger WHERE subject_id = ANY($1::text[])))::int AS n`
+
 /**
- * Units with what stands under their id: votes, reports, an SOP's wordings, what their authors and voters gained. The count is of units;
- * the rest goes with them.
+ * Units with what stands under their id: votes, reports, an SOP's wordings, what was gained by them. The count is of units; the rest goes
+ * with them. With a unit that is erased alone its gains are taken back; where a subject goes, what others gained by its units stays theirs,
+ * and says no more for what.
  */
-export const unitHolder = (db: Database): DataHolder => ({
+export const unitHolder = (db: Database, { withdrawNaming }: Pick<KnowledgeParts, 'withdrawNaming'>): DataHolder => ({
   name: 'knowledge.units',
   store: 'postgresql',
+  stage: 'content',
   what: 'knowledge units, with their votes, reports, wordings and what was gained by them',
-  tables: ['units', 'unit_votes', 'unit_reports', 'sop_versions'],
-  async plan(scope, tx) {
+  purpose: 'sharing what was learned, and judging how good it is',
+  kept: 'by visibility, as the retention settings say; until they are erased',
+  tables: ['units', 'sop_versions'],
+  inventory: ({ agents }) =>
+    holding(
+      db,
+      'units-held',
+      'SELECT count(*)::int AS n, min(created_at) AS since FROM units WHERE agent_id = ANY($1::text[])',
+      [agents],
+    ),
+  async plan(scope, tx, now) {
+    const subject = subjectOf(scope)
+    if (subject) {
+      await byIndex(tx)
+      return plannedOf(await queryWithin<PlannedRow>(tx, 'plan-units', planAuthored, [subject.agents, now]))
+    }
     const id = unitOf(scope)
     return { items: id !== undefined && (await tx.unit.count({ where: { id } })) > 0 ? [id] : [], held: {} }
   },
-  async erase(_scope, plan, tx) {
-    const ids = [...plan]
-    const { count } = await tx.unit.deleteMany({ where: { id: { in: ids } } })
-    // After the units, as everywhere: a reputation is locked last.
-    await withdraw(tx, ids)
-    return count
+  async erase(scope, plan, tx) {
+    const subject = subjectOf(scope)
+    if (!subject) {
+      const ids = [...plan]
+      const { count } = await tx.unit.deleteMany({ where: { id: { in: ids } } })
+      // After the units, as everywhere: a reputation is locked last.
+      await withdraw(tx, ids)
+      return count
+    }
+    await byIndex(tx)
+    const ids = (await queryWithin<{ id: string }>(tx, 'lock-units', lockAuthored, [plan, subject.agents])).map(
+      ({ id }) => id,
+    )
+    if (ids.length === 0) return 0
+    for (const table of hanging)
+      await queryWithin(tx, `erase-${table}`, `DELETE FROM ${table} WHERE unit_id = ANY($1::text[])`, [ids])
+    await queryWithin(tx, 'erase-units', 'DELETE FROM units WHERE id = ANY($1::text[])', [ids])
+    await keepGains(tx, ids, subject.agents)
+    // Once nobody can ask about them any more: an answer that was given meanwhile is seen too.
+    await withdrawNaming(tx, ids)
+    return ids.length
   },
-  /** By the id that the documents themselves carry as well as by the rows'; what a foreign key should have taken, in its own tables. */
-  async residue(scope, plan) {
+  /**
+   * Of a subject: by whose they are, and everything that stands under the ids. Of one unit: by the id that documents themselves carry as
+   * well as by the rows'. What a foreign key should have taken, in its own tables.
+   */
+  async residue(scope, plan, now) {
+    const subject = subjectOf(scope)
+    if (subject)
+      return countLeft(db, async (ask) => {
+        await ask(countAuthored, [subject.agents, now])
+        for (const ids of chunked(plan)) await ask(countById, [ids])
+      })
     const ids = [...new Set([...plan, ...(unitOf(scope) === undefined ? [] : [unitOf(scope)])])]
     const [row] = await db.query<{ n: number }>(
       'unit-residue',
@@ -38,4 +94,11 @@ export const unitHolder = (db: Database): DataHolder => ({
     )
     return row?.n ?? 0
   },
+  identities: async (items, tx) =>
+    queryWithin(
+      tx,
+      'unit-identities',
+      `SELECT id, was_public OR visibility = 'network' AS "wasPublic" FROM units WHERE id = ANY($1::text[])`,
+      [items],
+    ),
 })

@@ -7,6 +7,7 @@ import { heldForReview, idErased } from './contribution.ts'
 import { prepareUnit } from './preparation.ts'
 import { countRejections, rejectionOf } from './rejections.ts'
 import { type StorableUnit, storeUnits } from './storage.ts'
+import { foreignNames, type IsSuppressed, type PseudonymOf, renamed } from './suppression.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
 import { type Reader, readerOf, visibleTo } from './visibility.ts'
 
@@ -43,6 +44,8 @@ export interface ImportParts {
   strict: boolean
   /** Those of the ids that were erased here. */
   erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
+  isSuppressed: IsSuppressed
+  pseudonymOf: PseudonymOf
 }
 /** Whose data a unit is, beside the importing agent's. */
 const subjectsOf = ({ originalAuthor, attributedTo }: StorableUnit): string[] =>
@@ -63,7 +66,12 @@ const failed = (id: string, code: ProblemCode, detail: string) => ({ id, status:
  * a name that nobody verified. What names an erased author or expert is refused. Refused content is counted like any other: whoever
  * brings it here answers for it.
  */
-export const unitImporter = ({ strict, erasedAmong }: ImportParts): Importer<StorableUnit> => ({
+export const unitImporter = ({
+  strict,
+  erasedAmong,
+  isSuppressed,
+  pseudonymOf,
+}: ImportParts): Importer<StorableUnit> => ({
   part: 'knowledge_units',
   countRefused: countingRefused,
   prepare(record, { author, ctx }, bytes) {
@@ -86,10 +94,16 @@ export const unitImporter = ({ strict, erasedAmong }: ImportParts): Importer<Sto
   },
   async store(tx, records, { organisationId, ctx }) {
     const units = records.map(({ content }) => content)
-    const subjects = new Set(units.flatMap((unit) => subjectsOf(unit)))
-    const gone = new Set(await erasedAmong(tx, [...subjects]))
+    const named = [...new Set([...units.flatMap((unit) => subjectsOf(unit)), ...foreignNames(units)])]
+    const suppressed = named.length === 0 ? [] : await isSuppressed('agent', named, tx)
+    const gone = new Set([...(await erasedAmong(tx, named)), ...suppressed])
     const isOfErased = (unit: StorableUnit) => subjectsOf(unit).some((id) => gone.has(id))
-    const welcome = units.filter((unit) => !isOfErased(unit))
+    // Who validated it is a reference in somebody else's unit: it comes without the name.
+    const unnamed = (unit: StorableUnit): StorableUnit => {
+      const document = renamed(unit.document, (name) => (gone.has(name) ? pseudonymOf(name) : name))
+      return document === unit.document ? unit : { ...unit, document, json: JSON.stringify(document) }
+    }
+    const welcome = units.filter((unit) => !isOfErased(unit)).map(unnamed)
     const now = ctx.gate.clock.now()
     const { stored, quarantined, inUse, erased } = await storeUnits(tx, welcome, { organisationId, now })
     const known = await sameOf(

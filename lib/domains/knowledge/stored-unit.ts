@@ -2,6 +2,7 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { IsSuppressed } from './suppression.ts'
 import type { Unit } from './unit.ts'
 
 /** What knowledge asks of erasure, which it does not know. */
@@ -25,8 +26,11 @@ export interface KnowledgeParts {
   db: Database
   erasures: Erasures
   strict: boolean
-  /** Takes stored answers that hold a resource's former content out of use, so that no repetition tells it. */
-  withdrawAnswers(tx: Transaction, resourceId: string): Promise<unknown>
+  /** Takes stored answers that hold the resources' former content out of use, so that no repetition tells it. */
+  withdrawAnswers(tx: Transaction, ...resourceIds: string[]): Promise<unknown>
+  /** Takes stored answers out of use that name units or skills which are erased. */
+  withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
+  isSuppressed: IsSuppressed
   /** Keys the hashes of reporters' networks. */
   networkKey: () => Uint8Array
 }

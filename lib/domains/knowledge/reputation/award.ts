@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { fullFrom, gains, type Reason, roomFor } from './rules.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { erasedSubject, fullFrom, gains, type Reason, roomFor } from './rules.ts'
 
 /** Values of the caller's own statement, as `$1`, `$2` … */
 interface Places {
@@ -105,6 +106,29 @@ export async function withdraw(tx: Transaction, subjectIds: readonly string[]): 
       FROM (SELECT agent_id, sum(change) AS change FROM gone GROUP BY agent_id) AS lost WHERE r.agent_id = lost.agent_id)
     SELECT count(*)::int AS n FROM gone`
   return row?.n ?? 0
+}
+
+/**
+ * Lets others keep what they gained with units or skills whose author is erased: their ledger rows stay, and say no more for what. What
+ * these agents themselves gained by it goes. Locks no reputation: nobody's score changes.
+ */
+export async function keepGains(
+  tx: Transaction,
+  subjectIds: readonly string[],
+  agents: readonly string[],
+): Promise<void> {
+  await queryWithin(
+    tx,
+    'forget-gains',
+    'DELETE FROM reputation_ledger WHERE subject_id = ANY($1::text[]) AND agent_id = ANY($2::text[])',
+    [subjectIds, agents],
+  )
+  await queryWithin(
+    tx,
+    'keep-gains',
+    'UPDATE reputation_ledger SET subject_id = $2 WHERE subject_id = ANY($1::text[])',
+    [subjectIds, erasedSubject],
+  )
 }
 
 /** Takes back what agents gained by votes that do not count any more. */

@@ -13,10 +13,10 @@ const LedgerEntry = z
     at: z.iso.datetime(),
     change: z.number(),
     reason: z.enum(reasons),
-    subject_id: z
-      .string()
-      .nullable()
-      .meta({ description: 'The unit or skill that it was for; for the agent itself, its owner and admins alone' }),
+    subject_id: z.string().nullable().meta({
+      description:
+        'The unit or skill that it was for, unless its author was erased; for the agent itself, its owner and admins alone',
+    }),
   })
   .meta({ id: 'ReputationEntry' })
 

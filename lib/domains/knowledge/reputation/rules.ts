@@ -2,6 +2,9 @@
 export const reasons = ['unit', 'sop', 'skill', 'vote'] as const
 export type Reason = (typeof reasons)[number]
 
+/** What a ledger row of somebody else was for, once the author of that is erased: a score keeps its value. */
+export const erasedSubject = 'erased'
+
 /** What each is worth. Registering is worth nothing. */
 export const gains: Readonly<Record<Reason, number>> = { unit: 0.2, sop: 0.15, skill: 0.1, vote: 0.05 }
 

@@ -4,7 +4,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listLeaders, readReputation } from './contract.ts'
-import type { Reason } from './rules.ts'
+import { erasedSubject, type Reason } from './rules.ts'
 
 /** How far a total is counted. */
 const countedTo = 1_001
@@ -105,7 +105,7 @@ export function reputationService(db: Database) {
               at: at.toISOString(),
               change,
               reason,
-              subject_id: close ? subject_id : null,
+              subject_id: close && subject_id !== erasedSubject ? subject_id : null,
             })),
           },
           total: count?.n ?? 0,

@@ -5,6 +5,7 @@ import { contributorOf, heldForReview } from '../contribution.ts'
 import { eraseRow } from '../erasing.ts'
 import { isUnderReview, recordingRejection } from '../rejections.ts'
 import { goneOrNever, type KnowledgeParts } from '../stored-unit.ts'
+import { refuseErasedAuthor } from '../suppression.ts'
 import { passes, readerOf, visibleTo } from '../visibility.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
 import { listing } from './listing.ts'
@@ -12,7 +13,7 @@ import { examineSkill, prepareSkill } from './preparation.ts'
 import type { Fault } from './rules.ts'
 import { insertSkill, replaceSkill, type WholeSkillRow, wholeOf, wholeSkillColumns } from './storage.ts'
 
-export type SkillParts = Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers'>
+export type SkillParts = Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'isSuppressed'>
 
 const selectVisible = `SELECT ${wholeSkillColumns} FROM skills u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')}`
 const etagOf = (version: number): string => `"v${version}"`
@@ -23,7 +24,7 @@ const nameInUse = (name: string): Problem =>
   })
 
 /** Skills: SKILL.md and its files. */
-export function skillsService({ db, erasures, strict, withdrawAnswers }: SkillParts) {
+export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppressed }: SkillParts) {
   /** The row locked, for whoever may change it: its author, the author's owner; an admin what is not private. */
   async function changeable(ctx: MutationContext, id: string): Promise<WholeSkillRow> {
     const { agents, isAdmin } = ctx.actor
@@ -44,6 +45,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers }: SkillPa
     contribute: mutation(contributeSkill, async (ctx, { body: { visibility, ...sent } }) => {
       const { author, organisationId } = contributorOf(ctx)
       const { skill, warnings } = recordingRejection(db, author, ctx.now, () => prepareSkill(sent, bounds(ctx)))
+      await refuseErasedAuthor(isSuppressed, skill.frontMatter.author, { author, tx: ctx.tx })
       const stored = await insertSkill(ctx.tx, skill, { author, organisationId, visibility, now: ctx.now })
       if (!stored) throw nameInUse(skill.frontMatter.name)
       const { row, isQuarantined } = stored
@@ -97,6 +99,8 @@ export function skillsService({ db, erasures, strict, withdrawAnswers }: SkillPa
         throw new Problem('precondition_failed', 'The skill has changed since you read it; nothing was changed.')
       const sent = { skill_md: body.skill_md ?? row.document, files: body.files ?? row.files }
       const { skill, warnings } = recordingRejection(db, ctx.actor.id, ctx.now, () => prepareSkill(sent, bounds(ctx)))
+      const naming = { author: row.agent_id, before: [row.front_matter.author ?? ''], tx: ctx.tx }
+      await refuseErasedAuthor(isSuppressed, skill.frontMatter.author, naming)
       const visibility = body.visibility ?? row.visibility
       const isHeld = await isUnderReview(ctx.tx, { author: row.agent_id, actorId: ctx.actor.id }, ctx.now)
       const after = await replaceSkill(ctx.tx, row, skill, { visibility, isHeld, now: ctx.now })

@@ -5,6 +5,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { prepareUnit } from '../preparation.ts'
 import { isUnderReview, recordingRejection } from '../rejections.ts'
+import { type IsSuppressed, namesIn, refuseErasedNames } from '../suppression.ts'
 import type { Unit } from '../unit.ts'
 import { passes } from '../visibility.ts'
 import { dropVotes } from '../weighing.ts'
@@ -43,7 +44,7 @@ const isSameText = (one: Unit, { metadata, ...other }: Unit): boolean =>
 export async function revise(
   { tx, actor, now }: MutationContext,
   { params: { id }, headers, body }: Input<typeof reviseSop>,
-  { db, strict }: { db: Database; strict: boolean },
+  { db, strict, isSuppressed }: { db: Database; strict: boolean; isSuppressed: IsSuppressed },
 ): Promise<Revised | undefined> {
   const [locked] = await tx.$queryRaw<LockedRow[]>`
     SELECT u.agent_id, u.document, u.version, u.quality_score, u.quarantined_at,
@@ -69,6 +70,7 @@ export async function revise(
     })
 
   const unit = recordingRejection(db, actor.id, now, () => prepareUnit({ ...body, id }, { author, strict }))
+  await refuseErasedNames(isSuppressed, unit.document, { author, before: namesIn(locked.document), tx })
   const done = { warnings: unit.warnings, sanitized: unit.sanitized }
   if (isDeepStrictEqual(unit.document, { ...locked.document, id }))
     return { ...done, row: await storedSop(tx, id), changed: false, heldNow: false }

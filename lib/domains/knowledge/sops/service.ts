@@ -41,8 +41,10 @@ const afterVersion = (cursor: string | undefined, id: string): number | undefine
 }
 
 /** SOPs: units of the type ExpertSOP, with every wording that they had. */
-export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers'>) {
-  const { db, erasures, strict, withdrawAnswers } = parts
+export function sopsService(
+  parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'isSuppressed'>,
+) {
+  const { db, erasures, strict, withdrawAnswers, isSuppressed } = parts
 
   return {
     list: read(listSops, async (ctx, { query }) => {
@@ -98,7 +100,7 @@ export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'str
 
     revise: mutation(reviseSop, async (ctx, input) => {
       const { id } = input.params
-      const revised = await revise(ctx, input, { db, strict })
+      const revised = await revise(ctx, input, { db, strict, isSuppressed })
       if (!revised) throw await goneOrNever(erasures, ctx, id, ctx.tx)
       const { row, changed, sanitized, heldNow } = revised
       const warnings = heldNow ? [...revised.warnings, heldForReview] : revised.warnings

@@ -620,7 +620,7 @@ describe('stored answers', () => {
       test.db.prisma.idempotencyRecord.create({
         data: { scope: 'test', key, requestHash: new Uint8Array(1), status: 200, body, headers, createdAt: new Date() },
       })
-    const residue = () => holder?.residue({ skill: id }, [])
+    const residue = () => holder?.residue({ skill: id }, [], test.clock.now())
     await keep('longer', { data: { id: `${id}2`, text: 'kp:skill:hidden-1' } })
     expect(await residue()).toBe(0)
     await keep('deep', { data: [{ deep: [`see kp:trace:${id}.`] }] })

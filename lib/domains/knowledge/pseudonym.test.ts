@@ -1,0 +1,21 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { pseudonyms } from './pseudonym.ts'
+
+const key = (fill: number) => () => new Uint8Array(32).fill(fill)
+const [one, other] = [pseudonyms(key(1)), pseudonyms(key(2))]
+
+it('is the same for the same name, differs by name and by key, and shows nothing of the name', () => {
+  fc.assert(
+    fc.property(fc.string({ minLength: 1 }), fc.string({ minLength: 1 }), (name, another) => {
+      expect(one(name)).toMatch(/^erased-[0-9A-Za-z]{12}$/)
+      expect(one(name)).toBe(one(name))
+      expect(one(name)).not.toBe(other(name))
+      expect(one(name) === one(another)).toBe(name === another)
+    }),
+  )
+})
+
+it('stays what it was: what stands in records is found again', () => {
+  expect(one('agent-7')).toMatchInlineSnapshot(`"erased-u7ME5sDd0fOD"`)
+})

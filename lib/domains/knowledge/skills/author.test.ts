@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest'
+import { withAuthor } from './author.ts'
+import { parseSkillMd } from './front-matter.ts'
+
+const name = 'erased-0Az9'
+const document = (author: string): string =>
+  `---\nname: a-skill\ndescription: Does it.\n${author}\nversion: 1.0 # as it was\ntags: [a, b]\n---\n\n# Text\n\nauthor: somebody\n`
+
+describe('the author in a stored SKILL.md is replaced, and nothing else', () => {
+  it.each([
+    ['plain', 'author: somebody', `author: ${name}`],
+    ['quoted', 'author: "some\\u0062ody"', `author: ${name}`],
+    ['single quotes, with a comment', "author: 'somebody' # yes", `author: ${name} # yes`],
+    ['a number', 'author: 1234', `author: ${name}`],
+    ['a folded block', 'author: >-\n  some\n  body', `author: ${name}`],
+    ['a literal block', 'author: |\n  somebody', `author: ${name}`],
+    ['on several lines', 'author: some\n  body', `author: ${name}`],
+    ['a quoted key', '"author": somebody', `"author": ${name}`],
+  ])('%s', (_how, before, after) => {
+    const changed = withAuthor(document(before), name)
+    expect(changed).toBe(document(after))
+    expect(parseSkillMd(changed).frontMatter).toMatchObject({
+      name: 'a-skill',
+      author: name,
+      version: '1.0',
+      tags: ['a', 'b'],
+    })
+  })
+
+  it('with line breaks of two characters', () => {
+    const text = document('author: somebody').replaceAll('\n', '\r\n')
+    expect(withAuthor(text, name)).toBe(document(`author: ${name}`).replaceAll('\n', '\r\n'))
+  })
+
+  it('where there is none, nothing is guessed', () => {
+    expect(() => withAuthor(document('license: MIT'), name)).toThrow('names no author')
+  })
+})

@@ -1,0 +1,100 @@
+import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { byIndex, countLeft, doersOf, holding, subjectOf } from './subject.ts'
+
+interface Kind {
+  table: 'unit_votes' | 'unit_reports'
+  /** The column of who did it. */
+  who: 'voter_id' | 'reporter_id'
+  what: string
+  purpose: string
+  kept: string
+}
+
+/**
+ * Of a person, also what is under their key alone, because the agent that did it is gone: $2 has these keys. What an agent did that is
+ * there and not in the scope, because a hold keeps it, stays.
+ */
+const orphaned = ({ who }: Kind): string =>
+  `owner_key = ANY($2::text[]) AND NOT EXISTS (SELECT FROM agent_owners a WHERE a.id = t.${who})`
+const keysOf = ({ account }: Subject): string[] => (account === null ? [] : [`user:${account}`])
+
+/**
+ * What agents said of others' units. The rows go; the sums of the units, and whether one is held for review, stay as they are: they are
+ * others' scores, and nobody counts them anew from the rows.
+ */
+const saidHolder = (db: Database, kind: Kind): DataHolder => {
+  const { table, who, what, purpose, kept } = kind
+  return {
+    name: table === 'unit_votes' ? 'knowledge.votes' : 'knowledge.reports',
+    store: 'postgresql',
+    stage: 'content',
+    ...{ what, purpose, kept },
+    tables: [table],
+    inventory: (subject) =>
+      holding(
+        db,
+        `${table}-held`,
+        `SELECT count(*)::int AS n, min(t.at) AS since FROM ${table} t WHERE t.${who} = ANY($1::text[])`,
+        [doersOf(subject)],
+      ),
+    async plan(scope, tx) {
+      const subject = subjectOf(scope)
+      if (!subject) return { items: [], held: {} }
+      await byIndex(tx)
+      const rows = await queryWithin<{ id: string }>(
+        tx,
+        `plan-${table}`,
+        `SELECT t.unit_id AS id FROM ${table} t WHERE t.${who} = ANY($1::text[])
+         UNION SELECT t.unit_id FROM ${table} t WHERE ${orphaned(kind)}`,
+        [doersOf(subject), keysOf(subject)],
+      )
+      return { items: rows.map(({ id }) => id).sort(), held: {} }
+    },
+    async erase(scope, items, tx) {
+      const subject = subjectOf(scope)
+      if (!subject) return 0
+      await byIndex(tx)
+      const [gone] = await queryWithin<{ n: number }>(
+        tx,
+        `erase-own-${table}`,
+        `WITH gone AS (DELETE FROM ${table} t WHERE t.unit_id = ANY($3::text[])
+           AND (t.${who} = ANY($1::text[]) OR ${orphaned(kind)}) RETURNING 1)
+         SELECT count(*)::int AS n FROM gone`,
+        [doersOf(subject), keysOf(subject), items],
+      )
+      return gone?.n ?? 0
+    },
+    /** By who did it, and by who answers for them, whatever the unit. */
+    residue(scope) {
+      const subject = subjectOf(scope)
+      if (!subject) return Promise.resolve(0)
+      const doers = doersOf(subject)
+      return countLeft(db, async (ask) => {
+        await ask(`SELECT count(*)::int AS n FROM ${table} t WHERE t.${who} = ANY($1::text[])`, [doers])
+        await ask(
+          `SELECT count(*)::int AS n FROM ${table} t WHERE (t.owner_key = ANY($1::text[]) AND t.${who} = ANY($1::text[])) OR (${orphaned(kind)})`,
+          [doers, [...doers, ...keysOf(subject)]],
+        )
+      })
+    },
+  }
+}
+
+/** Votes and reports of a subject; the item is the unit. */
+export const saidHolders = (db: Database): DataHolder[] => [
+  saidHolder(db, {
+    table: 'unit_votes',
+    who: 'voter_id',
+    what: 'votes on others’ units, with what was said to them; the units keep their scores',
+    purpose: 'judging how good what was shared is',
+    kept: 'as long as the unit, or until they are erased',
+  }),
+  saidHolder(db, {
+    table: 'unit_reports',
+    who: 'reporter_id',
+    what: 'reports of others’ units, with their reasons',
+    purpose: 'taking out what is harmful',
+    kept: 'as long as the unit, or until they are erased',
+  }),
+]
