@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, test as each, expect, it } from 'vitest'
+import { stages } from '#lib/kernel/holder.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 
 let test: TestApp
@@ -10,35 +11,77 @@ afterAll(() => test.close())
 /** Tables that no holder answers for, each with the reason. Whatever is not here needs a holder. */
 const unheld: Record<string, string> = {
   _prisma_migrations: 'names of migrations',
-  settings: 'settings of the installation',
   signing_keys: 'keys of the installation',
+  suppression_keys: 'keys of the installation',
   rate_limit_windows: 'ids of tokens and addresses, for one minute',
   audit_entries: 'kept for 90 days by law; ids and counts, named on every receipt',
   deletion_audit_log: 'kept for seven years as proof; ids and counts, named on every receipt',
   erasures: 'receipts: kept for seven years as proof; ids and counts',
-  erased_ids: 'ids of units, so that they cannot come back; named on every receipt',
-  // Of agents and people themselves, whose whole erasure is not offered yet; nothing in them is about a unit.
-  organisations: 'goes with its last agent or account',
-  accounts: 'of a person; not about a unit',
-  sessions: 'goes with its account, and a day after its end',
-  known_sign_ins: 'a keyed hash of where an account signed in; goes with its account, and after 30 days',
-  agents: 'of an agent; not about a unit',
-  invites: 'goes a week after its end',
-  tokens: 'goes with its agent',
-  reputation: 'of an agent: a sum of its ledger, from which what is erased is taken',
-  reputation_ledger: 'rows go with their unit or skill, by its holder; the rest with its agent',
+  erased_ids: 'ids of what was erased, so that it cannot come back; named on every receipt',
+  erasure_runs:
+    'ids of the subject while it is being erased, and taken out once it is; then counts and times, as proof',
+  erasure_steps: 'names of holders and counts of a run, as proof',
+  erasure_pages: 'ids of what a run erases; they go with its end',
+  write_fences: 'ids of whom nothing is written for, while their erasure is under way',
+  suppressions: 'keyed hashes, so that who was erased does not come back by an import; named on the receipt',
+  // Ids of acts of office: who decided it, which the law wants known.
+  settings: 'settings of the installation, and the id of the admin who changed them',
   retention_overrides: 'settings of the installation, and the id of the admin who set them',
   retention_sweeps: 'counts by visibility, and the id of who asked; kept as proof of the storage limitation',
   legal_holds: 'ids of what is held, and the reason; kept as proof of why something was not erased',
-  export_runs: 'ids of who exported whose data when',
-  content_rejections: 'id of an agent, stage and time of a refusal; goes after an hour',
-  rate_limit_refusals: 'goes with its token, and after a week',
+  invites: 'the id of the admin who gave it out; goes a week after its end',
+  // The queue's own; jobs themselves have a holder.
+  'graphile_worker._private_job_queues': 'names of queues, of nobody in particular',
+  'graphile_worker._private_known_crontabs': 'names of jobs that run by the clock',
+  'graphile_worker._private_tasks': 'names of jobs',
+  'graphile_worker.migrations': 'numbers of migrations',
 }
 
-it('every table of the database is a holder’s, or on the list with its reason; nothing on the list is a holder’s or gone', async () => {
-  const { rows } = await test.db.pool.query<{ name: string }>(
-    "SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1",
-  )
-  const held = test.app.holders.flatMap(({ tables }) => tables)
-  expect([...held, ...Object.keys(unheld)].sort()).toEqual(rows.map(({ name }) => name))
+const tables = async () =>
+  (
+    await test.db.pool.query<{ name: string }>(
+      `SELECT CASE n.nspname WHEN 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END AS name
+       FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE c.relkind IN ('r', 'p', 'm', 'f') AND NOT c.relispartition
+         AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
+         AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`,
+    )
+  ).rows.map(({ name }) => name)
+
+it('every table of the database, in every schema, is a holder’s or on the list with its reason; nothing on the list is a holder’s or gone', async () => {
+  const held = test.app.holders.flatMap(({ tables: own }) => own)
+  expect([...new Set(held), ...Object.keys(unheld)].sort()).toEqual((await tables()).sort())
+})
+
+it('no two holders have one name, and each says in words what it holds, why, and for how long', () => {
+  const names = test.app.holders.map(({ name }) => name)
+  expect(new Set(names).size).toBe(names.length)
+  for (const { name, stage, store, what, purpose, kept } of test.app.holders) {
+    expect(name).toMatch(/^[a-z][a-z.-]*$/)
+    expect(stages).toContain(stage)
+    for (const words of [store, what, purpose, kept]) expect(words, name).not.toBe('')
+  }
+})
+
+it('the rows that find the rest go last, and the account is the last of all', () => {
+  const order = stages.flatMap((stage) => test.app.holders.filter((one) => one.stage === stage).map(({ name }) => name))
+  expect(order.at(-1)).toBe('accounts')
+  for (const later of ['tokens', 'agents'])
+    for (const earlier of ['knowledge.units', 'knowledge.skills'])
+      expect(order.indexOf(later), `${later} after ${earlier}`).toBeGreaterThan(order.indexOf(earlier))
+  expect(order.indexOf('agents')).toBeGreaterThan(order.indexOf('tokens'))
+})
+
+describe('of somebody whom nobody knows', () => {
+  const subject = { account: 'usr_0123456789abcdefghijkl', agents: ['nobody-here', "o'brien%_"] }
+  each('no holder has anything, plans anything, or finds anything left', async () => {
+    const now = test.clock.now()
+    for (const holder of test.app.holders) {
+      expect(await holder.inventory(subject, now), holder.name).toEqual({ count: 0, since: null, until: null })
+      const planned = await test.db.transaction((tx) => holder.plan({ subject }, tx, now))
+      expect(planned, holder.name).toEqual({ items: [], held: {} })
+      expect(await test.db.transaction((tx) => holder.erase({ subject }, [], tx)), holder.name).toBe(0)
+      expect(await holder.residue({ subject }, [], now), holder.name).toBe(0)
+    }
+  })
 })

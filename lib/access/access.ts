@@ -41,7 +41,7 @@ export function createAccess(parts: AccessParts) {
             detail: 'Send it as "Authorization: Bearer kp_…".',
             headers: challenge('invalid_request'),
           })
-        return agentCaller(await parts.tokens.find(key))
+        return agentCaller(await parts.tokens.find(key, permission))
       }
       const cookie = request.headers.get('cookie')
       const person = cookie === null ? undefined : await parts.session(cookie)

@@ -1,5 +1,6 @@
 import { type TierLimits, type TierName, tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { Actor } from '#lib/kernel/context.ts'
+import type { Permission } from '#lib/kernel/operation.ts'
 import { permits, type Standing } from './permissions.ts'
 
 /** An actor with the windows that its requests count in. */
@@ -24,6 +25,8 @@ export interface TokenRow {
   reads_per_minute: number | null
   writes_per_minute: number | null
   restricted_at: Date | null
+  /** An erasure of its agent waits: see {@link TokenLookup}. */
+  suspended_at: Date | null
 }
 
 export function agentCaller(row: TokenRow): Caller {
@@ -77,6 +80,12 @@ export const personCaller = (row: SessionRow): Caller => ({
   limitKey: `account:${row.account_id}`,
   reads: tierLimits.pro.reads,
   writes: tierLimits.pro.writes,
+})
+
+/** The caller, who may also do what this one permission says. */
+export const permittedTo = (caller: Caller, permission: Permission): Caller => ({
+  ...caller,
+  actor: { ...caller.actor, can: (asked) => asked === permission || caller.actor.can(asked) },
 })
 
 export const anonymousCaller = (address: string, mayRead: boolean): Caller => ({

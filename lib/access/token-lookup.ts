@@ -1,20 +1,27 @@
 import { hashKey, isKey } from '#lib/domains/tokens/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
+import type { Permission } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { sharedQuestion } from '#lib/kernel/shared-question.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { TokenRow } from './actor.ts'
 
 const selectTokens = `SELECT t.hash, t.id, t.agent_id, t.limit_key, t.scopes, t.expires_at, t.revoked_at, t.last_used_at,
-    a.organisation_id, a.tier, a.reads_per_minute, a.writes_per_minute, a.restricted_at
+    a.organisation_id, a.tier, a.reads_per_minute, a.writes_per_minute, a.restricted_at, a.suspended_at
   FROM tokens t JOIN agents a ON a.id = t.agent_id WHERE t.hash = ANY($1::bytea[])`
+
+/** What a suspended token is still good for: the privacy requests of its agent. */
+const whileSuspended: Permission = 'privacy:self'
 
 /** How long uses are gathered before they are written, in milliseconds. */
 const usesEvery = 2_000
 
 export interface TokenLookup {
-  /** The token's row as the database has it now. Throws the 401 that fits. */
-  find(key: string): Promise<TokenRow>
+  /**
+   * The token's row as the database has it now. Throws the 401 that fits. A suspended one is refused too, but where its agent looks at
+   * and cancels what suspended it: an agent that nobody owns has no other way.
+   */
+  find(key: string, permission: Permission): Promise<TokenRow>
   /** Writes the uses gathered so far. */
   flushUses(): Promise<void>
   close(): Promise<void>
@@ -61,7 +68,7 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
 
   return {
     flushUses,
-    async find(key) {
+    async find(key, permission) {
       if (!isKey(key))
         throw new Problem('token_invalid', {
           detail: 'This is not a KnowledgePulse token (a character is missing or wrong).',
@@ -78,6 +85,12 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
       if (row.expires_at && row.expires_at <= now)
         throw new Problem('token_expired', {
           detail: 'Create one with another token of the agent, or ask its owner.',
+          headers: challenge('invalid_token'),
+        })
+      if (row.suspended_at && permission !== whileSuspended)
+        throw new Problem('token_suspended', {
+          detail:
+            'The erasure of its agent was asked for, so nothing is done with it. While the grace runs it can be cancelled: where the agent asked itself, by POST /api/privacy/requests/{id}/cancel with this token (GET /api/privacy/requests has the id); where its owner asked, by them, when signed in or by the link in the letter.',
           headers: challenge('invalid_token'),
         })
       if (row.last_used_at === null) await firstUse(row, now)

@@ -1,18 +1,28 @@
-import { Logger, parseCronItems, type Runner, run } from 'graphile-worker'
+import { Logger, parseCronItems, run } from 'graphile-worker'
 import type { GatePorts } from '#lib/kernel/context.ts'
 import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
 import type { RunnableJob } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { watchForAbandoned } from './abandoned.ts'
 
 /** The queue's own troubles; what a job says is told once, by the job's own fault. */
 const logger = new Logger(() => (level, message) => {
   if (level === 'error' && !message.startsWith('Failed task')) logNotice(`queue: ${message}`)
 })
 
-/** Runs the jobs until it is stopped; a stop waits for those under way. A job that fails is retried with exponential back-off. */
-export async function runJobs(db: Database, gate: GatePorts, jobs: readonly RunnableJob[]): Promise<Runner> {
+/**
+ * Runs the jobs until it is stopped; a stop waits for those under way. A job that fails is retried with exponential back-off; one whose
+ * worker was killed is taken up by another within seconds.
+ */
+export async function runJobs(
+  db: Database,
+  gate: GatePorts,
+  jobs: readonly RunnableJob[],
+): Promise<{ stop(): Promise<void> }> {
+  const watch = watchForAbandoned(db, (error) => logFault(error, { job: 'queue', state: 'looking for abandoned jobs' }))
   const runner = await run({
     pgPool: db.pool,
+    events: watch.events,
     concurrency: 4,
     pollInterval: 2_000,
     noHandleSignals: true,
@@ -36,5 +46,11 @@ export async function runJobs(db: Database, gate: GatePorts, jobs: readonly Runn
       ),
     ),
   })
-  return runner
+  watch.look()
+  return {
+    async stop() {
+      await runner.stop()
+      await watch.stop()
+    },
+  }
 }

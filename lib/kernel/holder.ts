@@ -40,6 +40,11 @@ export interface Exporter {
   pages(agentId: string, reader: ExportReader): AsyncIterable<ExportPage>
 }
 
+/** What exports some of what is held on a person, beside what is held on the agents that they own: one part of their document. */
+export interface PersonExporter extends Omit<Exporter, 'pages'> {
+  pages(accountId: string, reader: ExportReader): AsyncIterable<ExportPage>
+}
+
 /** How much of what a domain holds is kept how long, in days from when it was stored; null: for ever. */
 export interface Periods {
   network: number | null
@@ -114,6 +119,8 @@ export interface DataHolder {
   /** Of the inventory, in words: why we have it, and how long it is kept. */
   purpose: string
   kept: string
+  /** Of the inventory, in words: the lawful basis, where it is another than the one that the subject was registered on. */
+  basis?: string
   /** The tables it answers for; a test finds a table that nobody answers for. */
   tables: readonly string[]
   /** What there is of a subject. */
@@ -126,4 +133,19 @@ export interface DataHolder {
   residue(scope: Scope, items: readonly ItemId[], now: Date): Promise<number>
   /** Of items that are about to go: the ids that nobody may use again, and whether others could have copied what they name. */
   identities?(items: readonly ItemId[], tx: Transaction): Promise<{ id: string; wasPublic: boolean }[]>
+}
+
+/** What stays of a subject whatever is erased, as proof or because the law wants it. No holder answers for it; the inventory names it. */
+export interface Kept {
+  /** `<domain>.<what>` */
+  name: string
+  store: string
+  /** In words, as of a {@link DataHolder}: what it is, why it stays, on which ground, and until when. */
+  what: string
+  purpose: string
+  basis: string
+  kept: string
+  tables: readonly string[]
+  /** Null where it is not counted. */
+  inventory(subject: Subject, now: Date): Promise<Holding | null>
 }

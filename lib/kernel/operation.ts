@@ -24,6 +24,8 @@ export interface OperationShape {
   description?: string
   permission: Permission
   audit: AuditRule
+  /** Whoever asks from the machine itself, past no proxy, needs no token for it. */
+  isOpenToLocal?: true
   /** Which of the caller's two windows a request counts in. `exempt` counts in none. */
   limit: 'read' | 'write' | 'exempt'
   status: 200 | 201 | 202 | 204

@@ -23,6 +23,7 @@ export const problems = {
   wrong_state: [409, 'It has gone too far for this'],
   idempotency_in_progress: [409, 'The same request is still being carried out'],
   erased: [410, 'Erased'],
+  expired: [410, 'It has expired'],
   link_spent: [410, 'The link works no more'],
   precondition_failed: [412, 'It has changed since you read it'],
   too_large: [413, 'The body is too large'],

@@ -67,7 +67,13 @@ beforeAll(async () => {
     ...auditLog(db),
     idempotency: { claim: async () => undefined, complete: async () => {}, release: async () => {} },
   }
-  accounts = accountsService(db, { gate, tries, markKey: () => Buffer.from(secret) })
+  accounts = accountsService(db, {
+    gate,
+    tries,
+    markKey: () => Buffer.from(secret),
+    graceSignIn: 'keep',
+    unsuppress: async () => {},
+  })
   sessions = createSessions({ db, clock, secret })
 })
 afterAll(async () => {

@@ -1,13 +1,11 @@
 import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
+import { lettersKept } from '#lib/stores/mail/letters-held.ts'
 import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { passwordResetMail, tokenRevokedMail } from './mails.ts'
 import { Notice, noticeJob } from './notices.ts'
 import { endedSessionsKept, knownFor, localeNamed } from './rules.ts'
-
-/** Letters in the folder are kept this long, in milliseconds. */
-const lettersKept = 7 * 86_400_000
 
 function letterOf(notice: Notice, locale: string, url: string): Omit<Letter, 'to'> {
   const at = new Date(notice.at)
@@ -41,8 +39,16 @@ export const accountsJobs = (db: Database, mail: MailPort, publicUrl: string) =>
         where: { id: notice.accountId },
         select: { email: true, locale: true },
       })
-      // Nobody is left to tell.
-      if (account) await mail.send({ to: account.email, ...letterOf(notice, account.locale, publicUrl) })
+      const fenced = await db.query('account-fenced', "SELECT 1 FROM fenced WHERE kind = 'account' AND id = $1", [
+        notice.accountId,
+      ])
+      // Nobody is left to tell, or will be: a letter that is written now would outlive the search for it.
+      if (account && fenced.length === 0)
+        await mail.send({
+          to: account.email,
+          about: notice.accountId,
+          ...letterOf(notice, account.locale, publicUrl),
+        })
     },
   }),
 ]

@@ -1,31 +1,11 @@
-import type { Letter } from '#lib/stores/mail/mail.ts'
+import { type LetterContent, letter, letterTime as time } from '#lib/stores/mail/letter.ts'
 import type { Locale } from './rules.ts'
-
-type Content = Omit<Letter, 'to'>
-
-const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`)
-
-/** Paragraphs as text and as HTML that mail programs agree on. A paragraph that is a link stands alone. */
-function letter(locale: Locale, subject: string, paragraphs: readonly string[]): Content {
-  const isLink = (text: string) => /^https?:\/\/\S+$/.test(text)
-  const html = paragraphs.map((text) => {
-    const safe = escapeHtml(text)
-    return `<p style="margin:0 0 16px">${isLink(text) ? `<a href="${safe}" style="color:#0f766e">${safe}</a>` : safe}</p>`
-  })
-  return {
-    subject,
-    text: `${paragraphs.join('\n\n')}\n\nKnowledgePulse\n`,
-    html: `<!doctype html><html lang="${locale}"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><title>${escapeHtml(subject)}</title></head><body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;max-width:36em">${html.join('')}<p style="margin:0;opacity:.7">KnowledgePulse</p></body></html>`,
-  }
-}
-
-const time = (at: Date): string => `${at.toISOString().slice(0, 16).replace('T', ' ')} UTC`
 
 /** To an agent's owner: its token received three 429s within an hour. The token is named by its readable beginning. */
 export function tokenRevokedMail(
   locale: Locale,
   { url, keyPrefix, at }: { url: string; keyPrefix: string; at: Date },
-): Content {
+): LetterContent {
   return locale === 'zh'
     ? letter(locale, '一个令牌已被自动撤销', [
         `您的智能体所用的一个令牌（以 ${keyPrefix} 开头）已于 ${time(at)} 被撤销，因为它在一小时内三次超出了请求限额。`,
@@ -42,7 +22,7 @@ export function tokenRevokedMail(
 }
 
 /** To the person whose password the operator reset. It holds no password. */
-export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): Content {
+export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): LetterContent {
   return locale === 'zh'
     ? letter(locale, '您的密码已被重置', [
         `此系统的管理者已于 ${time(at)} 重置了您的密码。您的所有登录会话都已结束。`,

@@ -5,11 +5,14 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { changePassword, listSessions, readAccount, revokeSession, type SessionView } from './contract.ts'
+import { accountDirectory } from './directory.ts'
 import { enqueueNotice } from './notices.ts'
 import { hashPassword, isPassword } from './passwords.ts'
+import { type AccountChanges, rectifyAccount, type Unsuppress } from './rectification.ts'
 import {
   type Locale,
   localeNamed,
+  longestPassword,
   normaliseEmail,
   type PasswordFault,
   passwordChecksPerMinute,
@@ -17,6 +20,7 @@ import {
   type Role,
 } from './rules.ts'
 import { type SignInParts, signIn } from './sign-in.ts'
+import { endSessions, freeAccount, restrictAccount, standingOf, suspendAccount } from './standing.ts'
 import { countTry } from './tries.ts'
 
 /** Makes an organisation; returns its id. */
@@ -40,7 +44,10 @@ export interface NewAccount {
   locale?: Locale
   now: Date
 }
-/** Makes an account; returns its id. Throws `conflict` when the address has one. */
+/**
+ * Makes an account; returns its id. Throws `conflict` when the address has one. For an installation that may have erased somebody of this
+ * address before, take the service's `create`.
+ */
 export async function createAccount(tx: Transaction, account: NewAccount): Promise<string> {
   const { password, now, ...fields } = account
   const email = normaliseEmail(account.email)
@@ -84,10 +91,51 @@ const viewOf = (row: SessionRow, current: string | undefined): SessionView => ({
   is_current: row.id === current,
 })
 
+export interface AccountsParts extends SignInParts {
+  unsuppress: Unsuppress
+}
+
 /** People, their passwords and their sessions. */
-export function accountsService(db: Database, parts: SignInParts) {
+export function accountsService(db: Database, parts: AccountsParts) {
   return {
     ...signIn(db, parts),
+    ...accountDirectory,
+    standingOf,
+    restrict: restrictAccount,
+    free: freeAccount,
+    endSessions,
+
+    /** As {@link createAccount}; who was erased here and comes back is welcome. */
+    async create(tx: Transaction, account: NewAccount): Promise<string> {
+      const id = await createAccount(tx, account)
+      await parts.unsuppress(tx, 'email', normaliseEmail(account.email))
+      return id
+    },
+
+    /** The grace of the account's erasure begins; where sign-in stops meanwhile, its sessions end. True when it changed. */
+    async suspend(tx: Transaction, accountId: string, now: Date): Promise<boolean> {
+      const changed = await suspendAccount(tx, accountId, now)
+      if (parts.graceSignIn === 'stop') await endSessions(tx, accountId, now)
+      return changed
+    },
+    unsuspend: (tx: Transaction, accountId: string): Promise<boolean> => suspendAccount(tx, accountId, null),
+
+    /** Corrects name, language, address; the names of what changed. Throws `not_found`, `conflict`. See {@link rectifyAccount}. */
+    rectify: (tx: Transaction, accountId: string, changes: AccountChanges, now: Date): Promise<string[]> =>
+      rectifyAccount(tx, accountId, changes, { now, unsuppress: parts.unsuppress }),
+
+    /**
+     * Identity, by the password once more: takes as long for a wrong one, and for an account that is gone. Counted with the tries to
+     * change it. Throws `rate_limited`, and `invalid` with the path `password`; either way nothing was changed.
+     */
+    async checkPassword(tx: Transaction, accountId: string, password: string, now: Date): Promise<void> {
+      await countTry(parts.tries, [{ key: `password:${accountId}`, limit: passwordChecksPerMinute }], now)
+      const account = await tx.account.findUnique({ where: { id: accountId }, select: { passwordHash: true } })
+      // Unicode normalisation of a long enough text takes minutes.
+      const tried = password.length > longestPassword ? '' : password
+      if (!(await isPassword(account?.passwordHash, tried)))
+        throw fault('password', 'is not the password of this account')
+    },
 
     /** Tells a person, in the transaction of what happened. */
     notify: (tx: Transaction, notice: { kind: 'token-revoked'; accountId: string; keyPrefix: string }): Promise<void> =>

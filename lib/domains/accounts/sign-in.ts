@@ -13,6 +13,8 @@ export interface SignInParts {
   tries: Tries
   /** Keys the hashes of where accounts signed in. */
   markKey: () => Uint8Array
+  /** Whether people sign in while the grace of their erasure runs. */
+  graceSignIn: 'keep' | 'stop'
 }
 export interface Visit {
   /** The client's address, after trusted proxies. */
@@ -29,7 +31,7 @@ export interface OpenSession {
 }
 
 /** Sessions from the password to their end. Whether an address is known is never told, by words or by time. */
-export function signIn(db: Database, { gate, tries, markKey }: SignInParts) {
+export function signIn(db: Database, { gate, tries, markKey, graceSignIn }: SignInParts) {
   const known = knownSignIns(db, markKey)
   const audit = (
     tx: Parameters<GatePorts['auditWithin']>[0],
@@ -50,7 +52,7 @@ export function signIn(db: Database, { gate, tries, markKey }: SignInParts) {
     return found && isRight ? { id: found.id, passwordHash: found.password_hash } : undefined
   }
 
-  /** Undefined when the password was changed since it was verified. */
+  /** Undefined when the password was changed since it was verified. Throws `fenced` for who is being erased. */
   const openSession = (account: { id: string; passwordHash: string }, visit: Visit): Promise<OpenSession | undefined> =>
     gate.transaction(async (tx) => {
       const now = gate.clock.now()
@@ -58,9 +60,14 @@ export function signIn(db: Database, { gate, tries, markKey }: SignInParts) {
       const [found] = await tx.account.updateManyAndReturn({
         where: { id: account.id, passwordHash: account.passwordHash },
         data: { locale: visit.locale },
-        select: { id: true, email: true },
+        select: { id: true, email: true, suspendedAt: true },
       })
       if (!found) return undefined
+      if (found.suspendedAt && graceSignIn === 'stop')
+        throw new Problem(
+          'fenced',
+          'The erasure of this account was asked for, and nobody signs in to it meanwhile. To cancel, use the link in the letter.',
+        )
       const sessionId = newId('ses')
       const expiresAt = new Date(now.getTime() + sessionLife)
       await tx.session.create({

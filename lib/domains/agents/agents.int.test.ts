@@ -345,7 +345,11 @@ describe('withdrawing consent', () => {
 
   test('leaves a restriction of another origin in place', async () => {
     const agent = await app.agent(['read'])
-    await rows('UPDATE agents SET restricted_at = $2 WHERE id = $1', agent.id, new Date('2026-01-01T00:00:00Z'))
+    await rows(
+      `UPDATE agents SET restricted_at = $2, restricted_for = '{objection}' WHERE id = $1`,
+      agent.id,
+      new Date('2026-01-01T00:00:00Z'),
+    )
     await withdraw({ token: agent.token })
     const fresh = { token: agent.token, body: { policy_version: noticeVersion } }
     const given = await app.fetch('POST', '/v1/auth/consent', fresh)

@@ -58,7 +58,7 @@ export const agentConsent = (notice: Notice) => ({
       },
       resourceId: agent.id,
       details: {
-        fields: ['consent_withdrawn_at', 'restricted_at'],
+        fields: ['consent_withdrawn_at', 'restricted_at', 'restricted_for'],
         changed: agent.consentWithdrawnAt === null,
       },
     }
@@ -76,7 +76,10 @@ export const agentConsent = (notice: Notice) => ({
           : 'Consent is recorded. Withdrawing it is as easy: DELETE /v1/auth/consent.',
       },
       resourceId: agent.id,
-      details: { fields: ['consent_at', 'consent_withdrawn_at', 'restricted_at'], policy_version: notice.version },
+      details: {
+        fields: ['consent_at', 'consent_withdrawn_at', 'restricted_at', 'restricted_for'],
+        policy_version: notice.version,
+      },
     }
   }),
 })

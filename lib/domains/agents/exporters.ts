@@ -32,6 +32,8 @@ export const agentExporters = (db: Database): Exporter[] => [
             reads_per_minute: 'c.reads_per_minute',
             writes_per_minute: 'c.writes_per_minute',
             restricted_at: utc('c.restricted_at'),
+            restricted_for: 'c.restricted_for',
+            suspended_at: utc('c.suspended_at'),
             first_used_at: utc('c.first_used_at'),
           }),
         }),

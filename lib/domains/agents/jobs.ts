@@ -24,10 +24,12 @@ export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJob
   /** Removes a batch of agents that never used a token and belong to nobody; their tokens go with them. */
   async function removeUnused(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - unusedAfter)
-    // One that is being used or claimed at this moment is locked, and passed over.
+    // One that is being used or claimed at this moment is locked, and passed over. One with a record lost its owner to an erasure, and a
+    // hold keeps the record.
     const gone = await tx.$queryRaw<{ id: string; organisation_id: string }[]>`
       DELETE FROM agents WHERE id IN (
         SELECT id FROM agents WHERE first_used_at IS NULL AND owner_id IS NULL AND created_at < ${before}
+          AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = agents.id)
         ORDER BY created_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)
       RETURNING id, organisation_id`
     if (gone.length === 0) return 0

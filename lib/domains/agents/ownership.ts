@@ -6,6 +6,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { claimAgent, listOwnAgents } from './contract.ts'
 import type { AgentPorts } from './ports.ts'
 import { agentOf } from './rows.ts'
+import { sharedStanding } from './standing.ts'
 
 interface OwnRow {
   id: string
@@ -25,7 +26,8 @@ export function agentOwnership(
     tokens,
     ownerFound,
     dropOrganisationIfEmpty,
-  }: Pick<AgentPorts, 'tokens' | 'ownerFound' | 'dropOrganisationIfEmpty'>,
+    ...owners
+  }: Pick<AgentPorts, 'tokens' | 'ownerFound' | 'dropOrganisationIfEmpty' | 'accounts' | 'graceTokens'>,
 ) {
   return {
     claim: mutation(claimAgent, async ({ tx, actor, now }, { body }) => {
@@ -33,8 +35,8 @@ export function agentOwnership(
       if (accountId === undefined || organisationId === undefined) throw new Problem('sign_in_needed')
       const bearer = await tokens.bearerOf(tx, body.token, now)
       const agent = bearer && (await agentOf(tx, bearer.agentId, { lock: true }))
-      // Unknown, mistyped, expired, revoked: all the same, so that nothing is told about a token to who only guesses.
-      if (!agent)
+      // Unknown, mistyped, expired, revoked, suspended: all the same, so that nothing is told about a token to who only guesses.
+      if (!agent || agent.suspendedAt)
         throw new Problem('not_found', 'No agent is known by this token. Check that it is whole, and still works.')
       const done = (changed: boolean) => ({
         body: { data: { agent_id: agent.id, name: agent.name } },
@@ -50,7 +52,10 @@ export function agentOwnership(
           `Another token of this agent has the scope "${lacking}", which this one lacks. Claim it with that one.`,
         )
       // What the agent contributed follows by its foreign key.
-      await tx.agent.update({ where: { id: agent.id }, data: { ownerId: accountId, organisationId } })
+      await tx.agent.update({
+        where: { id: agent.id },
+        data: { ownerId: accountId, organisationId, ...(await sharedStanding(tx, owners, accountId, agent, now)) },
+      })
       await ownerFound(tx, agent.id, accountId)
       if (agent.organisationId !== organisationId) await dropOrganisationIfEmpty(tx, agent.organisationId)
       return done(true)

@@ -1,5 +1,6 @@
 import type { Scope } from '#lib/domains/tokens/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { Restriction, RestrictionReason } from '#lib/kernel/restriction.ts'
 import type { LawfulBasis, Notice, RegistrationMode } from './rules.ts'
 
 export interface IssuedToken {
@@ -30,6 +31,19 @@ export interface AgentPorts {
   }
   /** What others keep of the agent counts as its owner's from now on; within the claim's transaction. */
   ownerFound(tx: Transaction, agentId: string, ownerId: string): Promise<unknown>
+  /** What of a person their agents share. */
+  accounts: {
+    /** Held as it is until the transaction ends; undefined without such an account. */
+    standingOf(tx: Transaction, accountId: string): Promise<(Restriction & { suspendedAt: Date | null }) | undefined>
+    restrict(tx: Transaction, accountId: string, reason: RestrictionReason, now: Date): Promise<boolean>
+    free(tx: Transaction, accountId: string, reason: RestrictionReason, now: Date): Promise<boolean>
+    suspend(tx: Transaction, accountId: string, now: Date): Promise<boolean>
+    unsuspend(tx: Transaction, accountId: string): Promise<boolean>
+  }
+  /** Whether tokens stop while the grace of an erasure runs. */
+  graceTokens: 'stop' | 'keep'
+  /** Those of the ids that somebody erased here had: nobody takes them again. */
+  isSuppressed(tx: Transaction, kind: 'agent', values: readonly string[]): Promise<string[]>
   createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
 }

@@ -10,6 +10,7 @@ import { spendInvite } from './invites.ts'
 import type { AgentPorts, IssuedToken } from './ports.ts'
 import { agentOf } from './rows.ts'
 import { consentRecord, judgeRegistration } from './rules.ts'
+import { sharedStanding } from './standing.ts'
 
 type Body = Input<typeof registerAgent>['body']
 
@@ -29,13 +30,25 @@ export function agentRegistration(ports: AgentPorts) {
   const { registration, tokens } = ports
   const { notice } = registration
 
+  /** Whose id it is nobody learns: an erased one, and one that is being erased, look like any that is taken. */
+  async function isErasedOrBeing(tx: Transaction, agentId: string): Promise<boolean> {
+    const fenced = await tx.$queryRaw<unknown[]>`SELECT 1 FROM fenced WHERE kind = 'agent' AND id = ${agentId}`
+    return fenced.length > 0 || (await ports.isSuppressed(tx, 'agent', [agentId])).length > 0
+  }
+
   /** Makes an agent; it asks nobody for permission. Of two that want the same id at once, one gets it: the other throws `id_in_use`. */
   async function issueAgent(tx: Transaction, { agentId, isConsentExplicit, now, ...fields }: NewAgent): Promise<void> {
     const consent = consentRecord(registration.lawfulBasis, notice, isConsentExplicit, now)
-    const { count } = await tx.agent.createMany({
-      data: { id: agentId, ...fields, ...consent, createdAt: now },
-      skipDuplicates: true,
-    })
+    const unrestricted = { restrictedAt: null, restrictedFor: [] }
+    const standing =
+      fields.ownerId === null ? unrestricted : await sharedStanding(tx, ports, fields.ownerId, unrestricted, now)
+    const isTaken = await isErasedOrBeing(tx, agentId)
+    const { count } = isTaken
+      ? { count: 0 }
+      : await tx.agent.createMany({
+          data: { id: agentId, ...fields, ...consent, ...standing, createdAt: now },
+          skipDuplicates: true,
+        })
     if (count === 0)
       throw new Problem(
         'id_in_use',

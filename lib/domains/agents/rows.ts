@@ -17,6 +17,8 @@ export interface AgentRow {
   consentVia: string | null
   consentWithdrawnAt: Date | null
   restrictedAt: Date | null
+  restrictedFor: string[]
+  suspendedAt: Date | null
   createdAt: Date
 }
 
@@ -32,7 +34,8 @@ export async function agentOf(tx: Transaction, agentId: string, { lock = false }
 const selectProfile = `SELECT id, name, tier, owner_id AS "ownerId", organisation_id AS "organisationId",
     reads_per_minute AS "readsPerMinute", writes_per_minute AS "writesPerMinute", lawful_basis AS "lawfulBasis",
     notice_version AS "noticeVersion", consent_at AS "consentAt", consent_via AS "consentVia",
-    consent_withdrawn_at AS "consentWithdrawnAt", restricted_at AS "restrictedAt", created_at AS "createdAt"
+    consent_withdrawn_at AS "consentWithdrawnAt", restricted_at AS "restrictedAt",
+    restricted_for AS "restrictedFor", suspended_at AS "suspendedAt", created_at AS "createdAt"
   FROM agents WHERE id = $1`
 
 /** The agent as it stands, outside any transaction. */

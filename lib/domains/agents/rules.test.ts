@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { freedOf, type Restriction, restrictedBy, restrictionReasons } from '#lib/kernel/restriction.ts'
 import { AgentId } from './contract.ts'
 import { consentRecord, edited, givenAgain, hashInvite, inviteId, judgeRegistration, withdrawn } from './rules.ts'
 
@@ -91,23 +92,49 @@ describe('consent', () => {
     }),
   )
 
+  const free = { consentWithdrawnAt: null, restrictedAt: null, restrictedFor: [] }
   test('withdrawing restricts at the same instant, and once', () => {
-    const first = withdrawn({ consentWithdrawnAt: null, restrictedAt: null }, earlier)
-    expect(first).toEqual({ consentWithdrawnAt: earlier, restrictedAt: earlier })
+    const first = withdrawn(free, earlier)
+    expect(first).toEqual({ consentWithdrawnAt: earlier, restrictedAt: earlier, restrictedFor: ['consent'] })
     expect(withdrawn(first, now)).toEqual(first)
   })
-  test('giving it again lifts that restriction', () =>
-    expect(givenAgain(withdrawn({ consentWithdrawnAt: null, restrictedAt: null }, now))).toEqual({
-      consentWithdrawnAt: null,
-      restrictedAt: null,
-    }))
-  test('and no restriction that was there before', () =>
-    expect(givenAgain(withdrawn({ consentWithdrawnAt: null, restrictedAt: earlier }, now))).toEqual({
+  test('giving it again lifts that restriction', () => expect(givenAgain(withdrawn(free, now))).toEqual(free))
+  test.each(['request', 'objection'])('and not one for another reason, "%s", whichever came first', (reason) => {
+    const before = { consentWithdrawnAt: null, restrictedAt: earlier, restrictedFor: [reason] }
+    const both = withdrawn(before, now)
+    expect(both).toEqual({
+      consentWithdrawnAt: now,
+      restrictedAt: earlier,
+      restrictedFor: ['consent', reason],
+    })
+    expect(givenAgain(both)).toEqual(before)
+    // At the very same instant too: reasons are told apart by name, and not by time.
+    expect(givenAgain(withdrawn({ ...before, restrictedAt: now }, now))).toEqual({ ...before, restrictedAt: now })
+  })
+  test('nor one that nothing was withdrawn for', () =>
+    expect(givenAgain({ consentWithdrawnAt: null, restrictedAt: earlier, restrictedFor: ['request'] })).toEqual({
       consentWithdrawnAt: null,
       restrictedAt: earlier,
+      restrictedFor: ['request'],
     }))
-  test('nor one that nothing was withdrawn for', () =>
-    expect(givenAgain({ consentWithdrawnAt: null, restrictedAt: earlier }).restrictedAt).toEqual(earlier))
+  test('restricted is who has a reason, since the first of those without a gap', () => {
+    const reason = fc.constantFrom(...restrictionReasons)
+    const step = fc.record({ reason, isAdded: fc.boolean(), at: fc.date({ noInvalidDate: true }) })
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        let state: Restriction = { restrictedAt: null, restrictedFor: [] }
+        const wanted = new Set<string>()
+        let since: Date | null = null
+        for (const { reason: one, isAdded, at } of steps) {
+          state = isAdded ? restrictedBy(state, one, at) : freedOf(state, one)
+          if (isAdded) wanted.add(one)
+          else wanted.delete(one)
+          since = wanted.size === 0 ? null : (since ?? at)
+          expect(state).toEqual({ restrictedAt: since, restrictedFor: [...wanted].sort() })
+        }
+      }),
+    )
+  })
 })
 
 describe('limits of its own', () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
+import { freedOf, type Restriction, restrictedBy } from '#lib/kernel/restriction.ts'
 
 /** 3 to 64 characters; no colon, which `user:<id>` and `system:<job>` have. */
 export const agentIdForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{2,63}$/
@@ -64,19 +65,18 @@ export function consentRecord(basis: LawfulBasis, notice: Notice, isExplicit: bo
   }
 }
 
-export interface ConsentState {
+export interface ConsentState extends Restriction {
   consentWithdrawnAt: Date | null
-  restrictedAt: Date | null
 }
 /** Withdrawing restricts in the same instant; who was restricted before stays so since then. */
-export const withdrawn = (state: ConsentState, now: Date): ConsentState =>
-  state.consentWithdrawnAt && state.restrictedAt
-    ? state
-    : { consentWithdrawnAt: now, restrictedAt: state.restrictedAt ?? now }
-/** Fresh consent lifts the restriction that the withdrawal brought, which has its very instant, and no other. */
-export const givenAgain = ({ consentWithdrawnAt, restrictedAt }: ConsentState): ConsentState => ({
+export const withdrawn = (state: ConsentState, now: Date): ConsentState => ({
+  consentWithdrawnAt: state.consentWithdrawnAt ?? now,
+  ...restrictedBy(state, 'consent', now),
+})
+/** Fresh consent lifts the restriction that the withdrawal brought, and no other. */
+export const givenAgain = (state: ConsentState): ConsentState => ({
   consentWithdrawnAt: null,
-  restrictedAt: restrictedAt?.getTime() === consentWithdrawnAt?.getTime() ? null : restrictedAt,
+  ...freedOf(state, 'consent'),
 })
 
 export interface OwnLimits {

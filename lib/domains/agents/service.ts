@@ -7,12 +7,17 @@ import { agentInvites } from './invites.ts'
 import { agentOwnership } from './ownership.ts'
 import type { AgentPorts } from './ports.ts'
 import { agentRegistration } from './registration.ts'
+import { agentRestriction } from './restriction.ts'
 import { agentOf } from './rows.ts'
 import { edited } from './rules.ts'
+import { agentStanding } from './standing.ts'
 
 /** Agents: how they come, whose they are, what they agreed to, and what they may. */
 export function agentsService(db: Database, ports: AgentPorts) {
+  const standing = agentStanding(ports)
   return {
+    ...standing,
+    ...agentRestriction(ports, standing),
     ...agentRegistration(ports),
     ...agentConsent(ports.registration.notice),
     ...agentInvites(),

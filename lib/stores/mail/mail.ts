@@ -1,7 +1,6 @@
-import { randomBytes } from 'node:crypto'
-import { chmod, mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
+import { type LetterFolder, letterFolder } from './letter-folder.ts'
 
 export interface Letter {
   /** One address. */
@@ -9,6 +8,11 @@ export interface Letter {
   subject: string
   text: string
   html: string
+  /**
+   * The id of the account that it is about, for letters that go with the account. What tells a person about their privacy request has
+   * none: the request minds it.
+   */
+  about?: string
 }
 export interface MailPort {
   /** Resolves once the server has taken the letter, or the file is written. Rejects, naming no address, when it could not be handed over. */
@@ -17,6 +21,8 @@ export interface MailPort {
   verify(): Promise<void>
   /** Removes letters that were written to the folder before `time`; returns how many. */
   prune(time: Date): Promise<number>
+  /** Where letters lie that no server took. */
+  folder: LetterFolder
   close(): void
 }
 export interface MailSettings {
@@ -31,8 +37,10 @@ export interface MailSettings {
 const ownPartsOnly = { disableFileAccess: true, disableUrlAccess: true }
 
 /** Mail through a server, or, without one, as files that a person can open. */
-export const openMail = ({ smtpUrl, from, dataDir }: MailSettings): MailPort =>
-  smtpUrl === undefined ? folderMail(from, join(dataDir, 'mail')) : smtpMail(from, smtpUrl)
+export function openMail({ smtpUrl, from, dataDir }: MailSettings): MailPort {
+  const folder = letterFolder(join(dataDir, 'mail'))
+  return smtpUrl === undefined ? folderMail(from, folder) : smtpMail(from, smtpUrl, folder)
+}
 
 /** Codes alone: the server's own words repeat the address, and errors are logged and kept with their job. */
 function reasonOf(error: unknown): string {
@@ -41,7 +49,7 @@ function reasonOf(error: unknown): string {
   return [field('code'), field('responseCode')].filter((part) => part !== undefined).join(' ') || 'no reason given'
 }
 
-function smtpMail(from: string, url: string): MailPort {
+function smtpMail(from: string, url: string, folder: LetterFolder): MailPort {
   const transport = createTransport({
     url,
     connectionTimeout: 10_000,
@@ -50,7 +58,7 @@ function smtpMail(from: string, url: string): MailPort {
     ...ownPartsOnly,
   })
   return {
-    async send({ to, ...letter }) {
+    async send({ to, about: _, ...letter }) {
       // As an object, so that the address is one address whatever is in it.
       await transport
         .sendMail({ from, to: { name: '', address: to }, ...letter, ...ownPartsOnly })
@@ -61,40 +69,23 @@ function smtpMail(from: string, url: string): MailPort {
     async verify() {
       await transport.verify()
     },
-    prune: async () => 0,
+    // From before there was a server.
+    prune: folder.prune,
+    folder,
     close: () => transport.close(),
   }
 }
 
-function folderMail(from: string, folder: string): MailPort {
+function folderMail(from: string, folder: LetterFolder): MailPort {
   const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows', ...ownPartsOnly })
-  const prepare = async () => {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
-    await chmod(folder, 0o700)
-  }
   return {
-    async send({ to, ...letter }) {
+    async send({ to, about, ...letter }) {
       const { message } = await transport.sendMail({ from, to: { name: '', address: to }, ...letter })
-      await prepare()
-      const time = new Date().toISOString().replaceAll(':', '-')
-      const name = `${time}-${randomBytes(4).toString('hex')}.eml`
-      await writeFile(join(folder, name), message, { mode: 0o600, flag: 'wx' })
+      await folder.write(message, about)
     },
-    verify: prepare,
-    async prune(time) {
-      const names = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return []
-        throw error
-      })
-      let removed = 0
-      for (const name of names.filter((one) => one.endsWith('.eml'))) {
-        const file = join(folder, name)
-        if ((await stat(file)).mtime >= time) continue
-        await rm(file)
-        removed++
-      }
-      return removed
-    },
+    verify: folder.prepare,
+    prune: folder.prune,
+    folder,
     close() {},
   }
 }

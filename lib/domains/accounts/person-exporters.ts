@@ -1,0 +1,89 @@
+import type { PersonExporter } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+
+/** The person's own row, never its password, and where they are signed in. */
+export const accountExporters = (db: Database): PersonExporter[] => [
+  {
+    part: 'account',
+    bases: ['provided', 'all'],
+    tables: ['accounts', 'organisations'],
+    pages: (accountId, { basis }) =>
+      recordPages(db, {
+        from: 'accounts a JOIN organisations o ON o.id = a.organisation_id',
+        where: 'a.id = $1',
+        values: [accountId],
+        at: 'a.created_at',
+        id: 'a.id',
+        columns: 'a.*, o.name AS organisation',
+        record: jsonObject({
+          account_id: 'c.id',
+          email: 'c.email',
+          name: 'c.name',
+          locale: 'c.locale',
+          created_at: utc('c.created_at'),
+          ...(basis === 'all' && {
+            organisation_id: 'c.organisation_id',
+            organisation: 'c.organisation',
+            role: 'c.role',
+            must_change_password: 'c.must_change_password',
+            restricted_at: utc('c.restricted_at'),
+            restricted_for: 'c.restricted_for',
+            suspended_at: utc('c.suspended_at'),
+            updated_at: utc('c.updated_at'),
+          }),
+        }),
+      }),
+  },
+  {
+    part: 'sessions',
+    bases: ['all'],
+    tables: ['sessions'],
+    pages: (accountId, { until }) =>
+      recordPages(db, {
+        from: 'sessions s',
+        where: 's.account_id = $1 AND s.created_at <= $2',
+        values: [accountId, until],
+        at: 's.created_at',
+        id: 's.id',
+        columns: 's.*',
+        record: jsonObject({
+          session_id: 'c.id',
+          browser: 'c.user_agent',
+          created_at: utc('c.created_at'),
+          last_seen_at: utc('c.last_seen_at'),
+          expires_at: utc('c.expires_at'),
+          revoked_at: utc('c.revoked_at'),
+        }),
+      }),
+  },
+  {
+    part: 'known_sign_ins',
+    bases: ['all'],
+    tables: ['known_sign_ins'],
+    pages: (accountId, { until }) =>
+      recordPages(db, {
+        from: 'known_sign_ins k',
+        where: 'k.account_id = $1 AND k.last_at <= $2',
+        values: [accountId, until],
+        at: 'k.last_at',
+        id: "encode(k.mark, 'hex')",
+        columns: 'k.mark, k.last_at',
+        // A keyed hash of address and network, from which neither can be read.
+        record: jsonObject({ mark: "encode(c.mark, 'hex')", last_at: utc('c.last_at') }),
+      }),
+  },
+]
+
+/** The organisation of an account that nobody erases; undefined where there is none. */
+export const organisationOf =
+  (db: Database) =>
+  async (accountId: string): Promise<string | undefined> =>
+    (
+      await db.query<{ organisation_id: string }>(
+        'organisation-of-account',
+        `SELECT organisation_id FROM accounts a WHERE id = $1
+         AND NOT EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = a.id)`,
+        [accountId],
+      )
+    )[0]?.organisation_id

@@ -1,0 +1,65 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataHolder } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+export interface AgentHolderPorts {
+  /** Those of the agents that wrote something which a hold in force covers, with the hold: without its author's row no record stays. */
+  heldAuthors(tx: Transaction, agents: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
+  dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
+}
+
+/** The rows of agents themselves: what they said of themselves, what they agreed to, what was set for them. */
+export const agentHolder = (db: Database, { heldAuthors, dropOrganisationIfEmpty }: AgentHolderPorts): DataHolder => ({
+  name: 'agents',
+  store: 'postgresql',
+  stage: 'agent',
+  what: 'agents: name, consent, tier and limits; the organisation that an agent was alone in',
+  purpose: 'to know who contributes, on which ground, and what they may',
+  kept: 'until the agent is erased; one that never used its token for 24 hours',
+  tables: ['agents'],
+  async inventory({ agents }) {
+    const [row] = await db.query<{ n: number; since: Date | null }>(
+      'agents-inventory',
+      'SELECT count(*)::int AS n, min(created_at) AS since FROM agents WHERE id = ANY($1::text[])',
+      [agents],
+    )
+    return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+  },
+  async plan(scope, tx, now) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    const { agents } = scope.subject
+    const holdOf = await heldAuthors(tx, agents, now)
+    const found = await tx.agent.findMany({ where: { id: { in: [...agents] } }, select: { id: true } })
+    const kept: Record<string, number> = {}
+    for (const { id } of found) {
+      const hold = holdOf.get(id)
+      if (hold !== undefined) kept[hold] = (kept[hold] ?? 0) + 1
+    }
+    return { items: found.flatMap(({ id }) => (holdOf.has(id) ? [] : [id])).sort(), held: kept }
+  },
+  async erase(_scope, items, tx) {
+    const ids = [...items]
+    await tx.$queryRaw`SELECT 1 FROM agents WHERE id = ANY(${ids}::text[]) ORDER BY id FOR UPDATE`
+    // One with a record that stayed stays too, for whatever reason that was; the record's holder counts it.
+    const gone = await tx.$queryRaw<{ organisation_id: string }[]>`
+      DELETE FROM agents a WHERE a.id = ANY(${ids}::text[]) AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = a.id)
+      RETURNING organisation_id`
+    for (const id of [...new Set(gone.map(({ organisation_id }) => organisation_id))].sort())
+      await dropOrganisationIfEmpty(tx, id)
+    return gone.length
+  },
+  /** Agents without a record, by the view that other domains read, and organisations that were made for one and are empty. */
+  async residue(scope, items) {
+    if (!('subject' in scope)) return 0
+    const [row] = await db.query<{ n: number }>(
+      'agents-residue',
+      `SELECT ((SELECT count(*) FROM agent_owners o WHERE o.id = ANY($1::text[])
+          AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = o.id))
+        + (SELECT count(*) FROM organisations g WHERE g.name = ANY($1::text[])
+          AND NOT EXISTS (SELECT FROM agents a WHERE a.organisation_id = g.id)
+          AND NOT EXISTS (SELECT FROM accounts p WHERE p.organisation_id = g.id)))::int AS n`,
+      [[...new Set([...items, ...scope.subject.agents])]],
+    )
+    return row?.n ?? 0
+  },
+})

@@ -1,0 +1,26 @@
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+/** The agents that a person owns and that nobody erases, oldest first. */
+export const ownedAgents =
+  (db: Database) =>
+  async (accountId: string): Promise<string[]> =>
+    (
+      await db.query<{ id: string }>(
+        'owned-agents',
+        `SELECT id FROM agents a WHERE owner_id = $1
+         AND NOT EXISTS (SELECT FROM fenced f WHERE f.kind = 'agent' AND f.id = a.id) ORDER BY created_at, id`,
+        [accountId],
+      )
+    ).map(({ id }) => id)
+
+/** On what the agents were registered, each ground once. */
+export const lawfulBases =
+  (db: Database) =>
+  async (agents: readonly string[]): Promise<string[]> =>
+    (
+      await db.query<{ lawful_basis: string }>(
+        'lawful-bases',
+        'SELECT DISTINCT lawful_basis FROM agents WHERE id = ANY($1::text[])',
+        [agents],
+      )
+    ).map(({ lawful_basis }) => lawful_basis)

@@ -1,0 +1,118 @@
+import type { Actor, MutationContext } from '#lib/kernel/context.ts'
+import type { Subject } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type Restriction, restrictionReasons } from '#lib/kernel/restriction.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import type { AgentPorts } from './ports.ts'
+import { setRestriction, withdrawAllConsent } from './privacy-contract.ts'
+import { agentOf } from './rows.ts'
+import { withdrawn } from './rules.ts'
+import { type agentStanding, changeStandings, type StandingChange, standingsOf } from './standing.ts'
+
+/** Who asks, with everything that is theirs: a person with their agents, or the agent. */
+function selfOf({ kind, id, accountId }: Actor): Subject {
+  if (kind === 'agent') return { account: null, agents: [id] }
+  if (accountId === undefined) throw new Problem('sign_in_needed')
+  return { account: accountId, agents: [] }
+}
+
+const entriesOf = ({ account, agents }: StandingChange, details: Record<string, unknown>) => [
+  ...(account === null ? [] : [{ resourceType: 'account', resourceId: account, details }]),
+  ...agents.map((resourceId) => ({ resourceId, details })),
+]
+/** One entry for each that changed; for a repetition one that says so. */
+const audited = (change: StandingChange, asked: string, details: Record<string, unknown>) => {
+  const entries = entriesOf(change, details)
+  return {
+    resourceId: asked,
+    entries: entries.length > 0 ? entries : [{ resourceId: asked, details: { changed: false } }],
+  }
+}
+
+/** Restriction, and withdrawal of consent for all, by whom they are about. */
+export function agentRestriction(
+  { accounts }: Pick<AgentPorts, 'accounts'>,
+  { restrict, unrestrict }: Pick<ReturnType<typeof agentStanding>, 'restrict' | 'unrestrict'>,
+) {
+  /** The agent that is named or that asks. Another's looks like none. */
+  async function ownAgent({ actor, tx }: MutationContext, id: string) {
+    const agent = await agentOf(tx, id, { lock: true })
+    const isOwn = agent && (actor.kind === 'agent' ? actor.id === agent.id : actor.accountId === agent.ownerId)
+    if (!isOwn) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    return agent
+  }
+
+  /** A leaked token must not undo what a person set, nor one agent's call what all of a person's share. */
+  async function refuseLifting(ctx: MutationContext, ownerId: string | null): Promise<void> {
+    if (ownerId === null) return
+    if (ctx.actor.kind === 'agent')
+      throw new Problem('forbidden', 'The person who owns this agent lifts its restriction, when signed in.')
+    const standing = await accounts.standingOf(ctx.tx, ownerId)
+    if (standing?.restrictedFor.includes('request'))
+      throw new Problem(
+        'conflict',
+        'You restricted all your agents together. Nothing was changed: lift that restriction, without agent_id.',
+      )
+  }
+
+  async function subjectOf(ctx: MutationContext, body: { restricted: boolean; agent_id?: string | undefined }) {
+    const { actor } = ctx
+    if (actor.kind === 'agent' && !actor.scopes.some((scope) => scope === 'write' || scope === 'admin'))
+      throw new Problem('scope_too_small', 'It needs the scope "write".')
+    const id = body.agent_id ?? (actor.kind === 'agent' ? actor.id : undefined)
+    if (id === undefined) return selfOf(actor)
+    const agent = await ownAgent(ctx, id)
+    if (!body.restricted) await refuseLifting(ctx, agent.ownerId)
+    return { account: null, agents: [agent.id] }
+  }
+
+  const shown = ({ restrictedAt, restrictedFor }: Restriction) => ({
+    restricted: restrictedAt !== null,
+    restricted_at: restrictedAt?.toISOString() ?? null,
+    restricted_for: restrictionReasons.filter((reason) => restrictedFor.includes(reason)),
+  })
+
+  return {
+    setRestriction: mutation(setRestriction, async (ctx, { body }) => {
+      const { tx, now } = ctx
+      const subject = await subjectOf(ctx, body)
+      const change = await (body.restricted ? restrict : unrestrict)(tx, subject, 'request', now)
+      const standings = await standingsOf(tx, subject)
+      const [only] = standings
+      const after = subject.account === null ? only : await accounts.standingOf(tx, subject.account)
+      if (!after) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+      const stays = standings.filter(({ restrictedAt }) => restrictedAt !== null).length
+      return {
+        ...audited(change, subject.account ?? subject.agents[0] ?? '', { fields: ['restricted_at', 'restricted_for'] }),
+        body: {
+          data: {
+            agent_id: subject.account === null ? (subject.agents[0] ?? null) : null,
+            ...shown(after),
+            agents: standings.length,
+            changed: change.agents.length,
+          },
+          message: body.restricted
+            ? 'Processing is restricted from now on: nothing more is written, and what was contributed is neither found nor shared. Nothing was erased; reading, exporting and erasing go on. To lift it, send {"restricted": false}.'
+            : after.restrictedAt !== null || stays > 0
+              ? 'This restriction is lifted. Another one stays: for a withdrawn consent, give it again with POST /v1/auth/consent; for an objection, wait for its outcome.'
+              : 'The restriction is lifted: everything goes on as before.',
+        },
+      }
+    }),
+
+    withdrawAllConsent: mutation(withdrawAllConsent, async ({ tx, now, actor }) => {
+      const standings = await standingsOf(tx, selfOf(actor))
+      const agents = await changeStandings(tx, standings, (standing) => withdrawn(standing, now))
+      return {
+        ...audited({ account: null, agents }, actor.accountId ?? actor.id, {
+          fields: ['consent_withdrawn_at', 'restricted_at', 'restricted_for'],
+        }),
+        body: {
+          data: { agents: standings.length, changed: agents.length },
+          message:
+            'Consent is withdrawn: nothing more is written for these agents, and what they contributed is neither found nor shared. Nothing was erased. To have everything erased, send POST /api/privacy/requests with {"kinds": ["erasure"]}: you get a signed receipt. To take part again, send POST /v1/auth/consent for each agent.',
+        },
+      }
+    }),
+  }
+}

@@ -1,0 +1,120 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { domainToASCII } from 'node:url'
+
+export interface StoredLetter {
+  /** Of the file. */
+  name: string
+  writtenAt: Date
+}
+/** By the address, or by what a letter was marked with as it was written; a mark outlives the account's address. */
+export interface Recipient {
+  address?: string | undefined
+  mark: string
+}
+
+/** In a file's name, whom a letter is about: an id cannot be read from it, and whoever has the id finds the letter. */
+const markOf = (id: string): string => createHash('sha256').update(id).digest('hex').slice(0, 16)
+const nameForm = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z(?:-([0-9a-f]{16}))?-[0-9a-f]{8}\.eml$/
+/** More than the headers of a letter of ours have. */
+const headBytes = 8_192
+
+const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code === 'ENOENT'
+const unlessMissing =
+  <T>(otherwise: T) =>
+  (error: unknown): T => {
+    if (isMissing(error)) return otherwise
+    throw error
+  }
+
+/** An address as it is compared: headers write a domain in ASCII. */
+function comparable(address: string): string {
+  const at = address.lastIndexOf('@')
+  const domain = address.slice(at + 1)
+  return `${address.slice(0, at)}@${domainToASCII(domain) || domain}`.normalize('NFC').toLowerCase()
+}
+
+/** The address in a letter's To header (RFC 5322 §3.6.3), its lines unfolded; undefined where there is none. */
+function recipientOf(head: string): string | undefined {
+  const [headers = ''] = head.split(/\r?\n\r?\n/, 1)
+  const to = /^To:[ \t]*(.*)$/im.exec(headers.replace(/\r?\n[ \t]+/g, ' '))?.[1]?.trim()
+  const address = to && (/<([^<>]*)>\s*$/.exec(to)?.[1] ?? to)
+  return address ? comparable(address) : undefined
+}
+
+/** Letters as files that a person can open, in a folder that its owner alone reads. */
+export function letterFolder(folder: string) {
+  const prepare = async () => {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await chmod(folder, 0o700)
+  }
+  const names = async () =>
+    (await readdir(folder).catch(unlessMissing<string[]>([]))).filter((one) => one.endsWith('.eml'))
+
+  async function headOf(name: string): Promise<string> {
+    const file = await open(join(folder, name)).catch(unlessMissing(undefined))
+    if (!file) return ''
+    try {
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(headBytes), 0, headBytes, 0)
+      return buffer.toString('utf8', 0, bytesRead)
+    } finally {
+      await file.close()
+    }
+  }
+  async function stored(found: readonly string[]): Promise<StoredLetter[]> {
+    const letters: StoredLetter[] = []
+    for (const name of found) {
+      const file = await stat(join(folder, name)).catch(unlessMissing(undefined))
+      if (file) letters.push({ name, writtenAt: file.mtime })
+    }
+    return letters
+  }
+  async function remove(gone: readonly string[]): Promise<number> {
+    let removed = 0
+    for (const name of gone) {
+      if (!nameForm.test(name)) continue
+      const was = await rm(join(folder, name)).then(() => true, unlessMissing(false))
+      if (was) removed++
+    }
+    return removed
+  }
+
+  return {
+    prepare,
+    /** `about`: the id of the account that it is about. */
+    async write(message: Parameters<typeof writeFile>[1], about: string | undefined): Promise<void> {
+      await prepare()
+      const time = new Date().toISOString().replaceAll(':', '-')
+      const mark = about === undefined ? '' : `-${markOf(about)}`
+      const name = `${time}${mark}-${randomBytes(4).toString('hex')}.eml`
+      await writeFile(join(folder, name), message, { mode: 0o600, flag: 'wx' })
+    },
+    /** Those to one address, and those with its mark, oldest first. */
+    async to({ address, mark }: Recipient): Promise<StoredLetter[]> {
+      const wanted = address === undefined ? undefined : comparable(address)
+      const found: string[] = []
+      for (const name of (await names()).sort()) {
+        const isMarked = nameForm.exec(name)?.[1] === markOf(mark)
+        if (isMarked || (wanted !== undefined && recipientOf(await headOf(name)) === wanted)) found.push(name)
+      }
+      return stored(found)
+    },
+    /** How many there are of these files, and beside them of those with that mark. */
+    async left(expected: readonly string[], mark: string): Promise<number> {
+      const gone = new Set(expected)
+      return (await names()).filter((name) => gone.has(name) || name.includes(`-${markOf(mark)}-`)).length
+    },
+    /** Returns how many there were. A name that is not of a letter of ours is passed over. */
+    remove,
+    /** Removes those that were written before `time`; returns how many. */
+    async prune(time: Date): Promise<number> {
+      const old = (await stored(await names())).filter(({ writtenAt }) => writtenAt < time)
+      let removed = 0
+      for (const { name } of old) if (await rm(join(folder, name)).then(() => true, unlessMissing(false))) removed++
+      return removed
+    },
+  }
+}
+export type LetterFolder = ReturnType<typeof letterFolder>
