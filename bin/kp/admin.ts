@@ -1,7 +1,12 @@
-import type { Command } from 'commander'
+import { Argument, type Command, Option } from 'commander'
+import { z } from 'zod'
+import { type Role, roles } from '#lib/domains/accounts/rules.ts'
 import { operator } from '#lib/operator.ts'
+import { operatorAccounts } from '#lib/operator-accounts.ts'
+import { usageFailure } from './failure.ts'
 import { scopesOf } from './grants.ts'
 import { withInstallation } from './installation.ts'
+import { rotateSigning } from './keys.ts'
 import type { Session } from './session.ts'
 
 async function token(session: Session, { scopes, name }: { scopes: string; name: string }): Promise<void> {
@@ -27,24 +32,99 @@ async function resetPassword(session: Session, email: string): Promise<void> {
   )
 }
 
-async function rotateSigningKey(session: Session): Promise<void> {
-  const { terminal, command } = session
-  const kid = await withInstallation((app) => operator(app).rotateSigningKey())
-  terminal.document({ data: { kid } })
+async function addAccount(
+  session: Session,
+  email: string,
+  { role, name, organisation }: { role: Role; name?: string; organisation?: string },
+): Promise<void> {
+  const { terminal } = session
+  if (!z.email().safeParse(email.trim()).success) throw usageFailure(`"${email}" is not an e-mail address.`)
+  const made = await withInstallation((app) =>
+    operatorAccounts(app).add({
+      email,
+      name: name ?? email.split('@')[0] ?? email,
+      role,
+      organisationId: organisation,
+    }),
+  )
+  terminal.document({
+    data: { account_id: made.accountId, organisation_id: made.organisationId, role, password: made.password },
+  })
+  terminal.line(made.password)
+  terminal.note(
+    `The account ${made.accountId} (${role}). The password is shown this once; a new one has to be chosen at the first sign-in.`,
+  )
+}
+
+async function changeRole(session: Session, email: string, role: Role): Promise<void> {
+  const { terminal } = session
+  const { accountId, before } = await withInstallation((app) => operatorAccounts(app).changeRole(email, role))
+  terminal.document({ data: { account_id: accountId, role, before } })
   terminal.line(
     terminal.good('✓ '),
-    `Receipts are signed with the key ${kid} from now on; running processes follow within a minute.`,
+    before === role
+      ? `The account ${accountId} is ${role} already.`
+      : `The account ${accountId} is ${role} now, and was ${before}.`,
   )
-  terminal.note(
-    `The old key stays published, so old receipts still hold. Whoever pinned keys adds the new one with ${command('receipts trust')}`,
+}
+
+async function listAccounts(session: Session): Promise<void> {
+  const { terminal } = session
+  const accounts = await withInstallation((app) => operatorAccounts(app).list())
+  terminal.document({
+    data: accounts.map(({ accountId, email, name, role, organisationId, createdAt }) => ({
+      ...{ account_id: accountId, email, name, role, organisation_id: organisationId },
+      created_at: createdAt.toISOString(),
+    })),
+    total: accounts.length,
+  })
+  terminal.table(
+    ['E-MAIL', 'ROLE', 'ACCOUNT', 'ORGANISATION', 'MADE'],
+    accounts.map((one) => [one.email, one.role, one.accountId, one.organisationId, one.createdAt.toISOString()]),
   )
+}
+
+function accountCommands(admin: Command, begin: () => Session): void {
+  const account = admin
+    .command('account')
+    .summary('make accounts, change their roles')
+    .description(
+      'People’s accounts of the console, by the operator’s own hand.\n\nExample:\n  kp admin account add somebody@example.org --role manager',
+    )
+  account
+    .command('add')
+    .summary('make an account with a one-time password')
+    .description(
+      'Makes an account and prints a password that works until its owner chooses one.\n\nExample:\n  kp admin account add somebody@example.org --role auditor --name "Somebody"',
+    )
+    .argument('<e-mail>', 'the account’s address')
+    .addOption(new Option('--role <role>', 'what the account may do').choices(roles).default('person'))
+    .option('--name <name>', 'how the person is called (default: what stands before the @)')
+    .option('--organisation <id>', 'the organisation that it belongs to (default: the first admin’s)')
+    .action((email: string, options: { role: Role; name?: string; organisation?: string }) =>
+      addAccount(begin(), email, options),
+    )
+  account
+    .command('role')
+    .summary('give an account another role')
+    .description(
+      'Changes what an account may do, from its next request on. The last admin stays one.\n\nExample:\n  kp admin account role somebody@example.org admin',
+    )
+    .argument('<e-mail>', 'the account’s address')
+    .addArgument(new Argument('<role>', 'what the account may do').choices(roles))
+    .action((email: string, role: Role) => changeRole(begin(), email, role))
+  account
+    .command('list')
+    .summary('show every account')
+    .description('Shows every account with its role and organisation.\n\nExample:\n  kp admin account list')
+    .action(() => listAccounts(begin()))
 }
 
 /** What needs the installation's machine and its database, and no token. */
 export function adminCommands(program: Command, begin: () => Session): void {
   const admin = program
     .command('admin')
-    .summary('tokens, passwords and keys, by the operator’s own hand')
+    .summary('tokens, passwords and accounts, by the operator’s own hand')
     .description(
       'For whoever runs the installation, on its own machine: it needs the database, and no token. Works while it runs, and while it does not.\n\nExample:\n  kp admin token --scopes admin',
     )
@@ -67,9 +147,8 @@ export function adminCommands(program: Command, begin: () => Session): void {
     .action((email: string) => resetPassword(begin(), email))
   admin
     .command('rotate-signing-key')
-    .summary('sign receipts with a new key')
-    .description(
-      'Makes a new key that signs receipts from now on. The old one stays published with its history, so that old receipts still hold.\n\nExample:\n  kp admin rotate-signing-key',
-    )
-    .action(() => rotateSigningKey(begin()))
+    .summary('the same as kp keys rotate signing')
+    .description('The older name of kp keys rotate signing.\n\nExample:\n  kp admin rotate-signing-key')
+    .action(() => rotateSigning(begin()))
+  accountCommands(admin, begin)
 }

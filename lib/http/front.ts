@@ -3,7 +3,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { z } from 'zod'
-import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
+import { clientAddress, isLocalRequest, type TrustedProxies } from '#lib/access/client-address.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
@@ -139,7 +139,9 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       const useCase: UseCase = found.store
       const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
       boundBody(request, response, useCase.operation.upload !== undefined, most)
-      return send(response, await handle(useCase, doorRequest(request, most), { params, address }), isHead, most)
+      const asked = doorRequest(request, most)
+      const isLocal = isLocalRequest(request.socket.remoteAddress, asked.headers)
+      return send(response, await handle(useCase, asked, { params, address, isLocal }), isHead, most)
     }
     boundBody(request, response, false, most)
     const [path = '/'] = url.split('?', 1)

@@ -1,6 +1,6 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
-import type { Caller } from '#lib/access/actor.ts'
+import { type Caller, permittedTo } from '#lib/access/actor.ts'
 import { limitHeaders } from '#lib/access/limit-headers.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
 import type { Context, GatePorts } from '#lib/kernel/context.ts'
@@ -158,7 +158,10 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
       Object.assign(common, limitHeaders(access.uncounted(requestClass), requestClass))
-      const caller = await access.identify(request, via.address, operation.permission)
+      const known = await access.identify(request, via.address, operation.permission)
+      // Who says who they are is judged by that, here as elsewhere.
+      const isOpen = operation.isOpenToLocal && via.isLocal && known.actor.kind === 'anonymous'
+      const caller = isOpen ? permittedTo(known, operation.permission) : known
       refuseCrossSite(request, caller, origin)
       const turnedAway = caller.actor.kind === 'anonymous' && !caller.actor.can(operation.permission)
       if (operation.limit !== 'exempt' && !turnedAway) {

@@ -1,7 +1,49 @@
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { Measure, Measuring, Sample } from '#lib/kernel/measure.ts'
 
-/** Counts for Prometheus: operations, statuses and problem codes; nobody's id and no address is a label. Of this process alone. */
-export function createMetrics() {
+/** Prometheus' text format, version 0.0.4. */
+const escaped = (text: string): string => text.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')
+const line = (name: string, { labels = {}, value }: Sample): string => {
+  const named = Object.entries(labels).map(([label, text]) => `${label}="${escaped(text)}"`)
+  return `${name}${named.length > 0 ? `{${named.join(',')}}` : ''} ${value}`
+}
+const textOf = ({ name, help, type, samples, sum, count }: Measure): string =>
+  [
+    `# HELP ${name} ${help}`,
+    `# TYPE ${name} ${type}`,
+    ...samples.map((sample) => line(name, sample)),
+    ...(sum === undefined ? [] : [line(`${name}_sum`, { value: sum })]),
+    ...(count === undefined ? [] : [line(`${name}_count`, { value: count })]),
+    '',
+  ].join('\n')
+
+/** What every source measures. One that does not answer leaves its measures out and says so: a guess would hide an outage. */
+async function measured(sources: readonly Measuring[], now: Date): Promise<string> {
+  const found = await Promise.all(
+    sources.map(async (source) => {
+      try {
+        return { source, measures: await source.measure(now) }
+      } catch (error) {
+        logFault(error, { operationId: 'readMetrics', measuring: source.name })
+        return { source, measures: undefined }
+      }
+    }),
+  )
+  const answered: Measure = {
+    name: 'kp_measured',
+    help: 'Whether what the gauges of this kind are read from answered: 1 or 0',
+    type: 'gauge',
+    samples: found.map(({ source, measures }) => ({ labels: { of: source.name }, value: measures ? 1 : 0 })),
+  }
+  return [answered, ...found.flatMap(({ measures = [] }) => measures)].map(textOf).join('\n')
+}
+
+/**
+ * Counts for Prometheus: operations, statuses and problem codes of this process alone, and what `sources` measure of the whole
+ * installation when it asks. Nobody's id and no address is a label.
+ */
+export function createMetrics(sources: () => readonly Measuring[] = () => []) {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry, prefix: 'kp_' })
   const answers = new Counter({
@@ -20,7 +62,7 @@ export function createMetrics() {
     answered: (operation: string, status: number): void => answers.inc({ operation, status }),
     refused: (code: string): void => refusals.inc({ code }),
     contentType: registry.contentType,
-    text: (): Promise<string> => registry.metrics(),
+    text: async (now: Date): Promise<string> => `${await registry.metrics()}\n${await measured(sources(), now)}`,
   }
 }
 export type Metrics = ReturnType<typeof createMetrics>

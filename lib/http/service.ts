@@ -49,8 +49,10 @@ const readMetrics = operation({
   method: 'get',
   path: '/metrics',
   summary: 'Counts for Prometheus',
-  description: 'Of the process that answers: answers by operation and status, refusals by code. No ids, no addresses.',
+  description:
+    'Of the process that answers: answers by operation and status, refusals by code. Of the installation: privacy requests by state and due time, erasures, retention sweeps, limits. No ids, no addresses. For a token with the scope admin; from the machine itself, past no proxy, without one.',
   permission: 'service:audit',
+  isOpenToLocal: true,
   audit: { none: 'counts of the service, not about anybody' },
   limit: 'read',
   status: 200,
@@ -83,8 +85,8 @@ export function serviceUseCases(
         ...(isDown && { status: 503, headers: { 'Retry-After': '5' } }),
       }
     }),
-    metrics: read(readMetrics, async () => ({
-      body: await metrics.text(),
+    metrics: read(readMetrics, async ({ now }) => ({
+      body: await metrics.text(now),
       resourceId: 'service',
       headers: { 'Content-Type': metrics.contentType },
     })),

@@ -15,6 +15,8 @@ export type DatabaseFaultCode =
   | 'SCHEMA_NEWER'
   | 'MIGRATION_CHANGED'
   | 'MIGRATION_FAILED'
+  | 'SECRET_REPLACED'
+  | 'IN_USE'
 
 /** Why the database under our feet cannot be used. The message is for the operator: one line saying what to do. */
 export class DatabaseFault extends Error {

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import type { ClientBase } from 'pg'
 import type { Env } from '#lib/env.ts'
 import { installationSecret } from '#lib/secret.ts'
 import { madeRoleUrl } from './application-role.ts'
@@ -8,13 +9,14 @@ import { type EmbeddedDatabase, findEmbedded, startEmbedded } from './embedded.t
 import { DatabaseFault } from './fault.ts'
 import { historyDifference } from './migration-history.ts'
 import { type PreparedDatabase, prepareDatabase } from './preparation.ts'
+import { type SecretSettings, settleSecret } from './secret-settling.ts'
 
 export type Installation = PreparedDatabase & {
   /** Present when the database is ours to run; whoever opened the installation stops it. */
   embedded?: EmbeddedDatabase
 }
 
-type Settings = Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL' | 'KP_DATA_DIR' | 'KP_SECRET'>
+type Settings = Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> & SecretSettings
 
 /**
  * The installation's database, running and prepared: the one that DATABASE_URL names, else the embedded one in KP_DATA_DIR.
@@ -22,7 +24,7 @@ type Settings = Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL' | 'KP_DATA_D
  */
 export async function openInstallation(settings: Settings): Promise<Installation> {
   const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL, KP_DATA_DIR } = settings
-  const secret = installationSecret(KP_DATA_DIR, settings.KP_SECRET)
+  const secret = (owner: ClientBase) => settleSecret(owner, settings)
   const ownerUrl = DATABASE_MIGRATION_URL ?? appUrl
   if (ownerUrl) return prepareDatabase({ ownerUrl, appUrl, secret })
   const embedded = await startEmbedded(KP_DATA_DIR)

@@ -4,13 +4,14 @@ import { applicationAccess } from './application-role.ts'
 import { withConnection } from './connection.ts'
 import { DatabaseFault, errorCode } from './fault.ts'
 import { deploy } from './migration-history.ts'
+import type { SettledSecret } from './secret-settling.ts'
 
 export type PreparationOptions = {
   ownerUrl: string
   /** What the application was given; when absent, or the owner's, a role is made for it. */
   appUrl?: string | undefined
-  /** The installation's secret, from which a made role's password is derived. */
-  secret?: string | undefined
+  /** The installation's secret, from which a made role's password is derived; or how it is decided, once the database is migrated. */
+  secret?: string | undefined | ((owner: ClientBase) => Promise<SettledSecret>)
   /** Make the database when it is not there: for a server of our own, where no typing error can be the reason. */
   mayCreateDatabase?: boolean
 }
@@ -20,12 +21,12 @@ export type PreparedDatabase = {
   ownerUrl: string
   /** The migrations that were applied just now. */
   applied: string[]
-  /** What the operator should change, in one line. */
+  /** What the operator should change, a line each. */
   warning?: string
 }
 
 const LEAST_VERSION = 15
-const PREPARATION_LOCK = 0x6b70_0001 // one starter at a time per database
+export const PREPARATION_LOCK = 0x6b70_0001 // one starter at a time per database
 
 async function createDatabase(ownerUrl: string) {
   const name = decodeURIComponent(new URL(ownerUrl).pathname.slice(1))
@@ -77,7 +78,11 @@ export async function prepareDatabase(options: PreparationOptions): Promise<Prep
       await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // let go with the connection
       const applied = await deploy(owner)
       await runMigrations({ connectionString: ownerUrl, maxPoolSize: 1, logger: quiet })
-      return { ownerUrl, applied, ...(await applicationAccess(owner, options)) }
+      const settled = typeof options.secret === 'function' ? await options.secret(owner) : undefined
+      const secret = typeof options.secret === 'function' ? settled?.secret : options.secret
+      const access = await applicationAccess(owner, { ...options, secret })
+      const warnings = [settled, access].flatMap((told) => told?.warning ?? [])
+      return { ownerUrl, applied, ...access, ...(warnings.length > 0 && { warning: warnings.join('\n') }) }
     },
     variable,
   )

@@ -1,0 +1,33 @@
+import type { Kept } from '#lib/kernel/holder.ts'
+import type { Database } from './database.ts'
+
+/** Where a table says which account did something for the installation, and when. Names are ours. */
+interface Office {
+  /** `<domain>.<what>` */
+  name: string
+  what: string
+  table: string
+  /** One column or several. */
+  by: readonly string[]
+  at: string
+}
+
+/** The id of who did something for the installation: an act of office, which stays when the person goes. */
+export const officeActs = (db: Database, { name, what, table, by, at }: Office): Kept => ({
+  name,
+  store: 'postgresql',
+  what,
+  purpose: 'Knowing by which admin the installation was set as it is.',
+  basis: 'legitimate interest (GDPR art. 6(1)(f)): an accountable administration',
+  kept: 'As long as what was set or decided; the id alone.',
+  tables: [table],
+  async inventory({ account }) {
+    if (account === null) return { count: 0, since: null, until: null }
+    const [row] = await db.query<{ count: number; since: Date | null }>(
+      `office-${table}`,
+      `SELECT count(*)::int AS count, min(${at}) AS since FROM ${table} WHERE ARRAY[${by.join(', ')}] && ARRAY[$1, 'user:' || $1]`,
+      [account],
+    )
+    return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
+  },
+})

@@ -1,0 +1,289 @@
+import { spawn } from 'node:child_process'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { createSigner, verifyReceipt } from '#lib/domains/erasure/signing.ts'
+import { createSuppressionKeys } from '#lib/domains/erasure/suppression-keys.ts'
+import { subjectHash } from '#lib/domains/privacy-requests/requests.ts'
+import { readEnv } from '#lib/env.ts'
+import { systemClock } from '#lib/kernel/clock.ts'
+import {
+  deriveKey,
+  installationSecret,
+  newSecret,
+  seal,
+  sealedPurposes,
+  subjectPurpose,
+  unsealed,
+} from '#lib/secret.ts'
+import { fileLedger } from '#lib/stores/ledger/ledger.ts'
+import { testDatabase } from '#lib/testing/database.ts'
+import { withConnection } from './connection.ts'
+import { type Database, openDatabase } from './database.ts'
+import { openInstallation } from './installation.ts'
+import { sealedColumns } from './resealing.ts'
+import { rotateInstallationSecret } from './secret-rotation.ts'
+import { type SecretSettings, settleSecret } from './secret-settling.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'kp-rotation-'))
+chmodSync(root, 0o755) // the server's account has to pass
+afterAll(() => rmSync(root, { recursive: true, force: true }))
+
+const receipt = {
+  receipt_id: 'rcpt_0123456789abcdefABCDEF',
+  version: 1 as const,
+  issuer: 'http://localhost:3000',
+  deleted_id: 'kp:trace:1',
+  deleted_at: '2026-01-01T00:00:00.000Z',
+  reason: 'user_request',
+  stores: [],
+  retained: [],
+  physical: [],
+  signed_at: '2026-01-01T00:00:01.000Z',
+}
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+
+/** Uses every key of an installation, as a process with this secret does. */
+function user(db: Database, dataDir: string, given?: string) {
+  const secret = () => installationSecret(dataDir, given)
+  const ledger = fileLedger(join(dataDir, 'erasures'))
+  const signer = createSigner(db, secret)
+  const suppression = createSuppressionKeys(db, { ledger, secret, clock: systemClock })
+  const contactKey = () => deriveKey(secret(), sealedPurposes.privacyContacts)
+  const subjectKey = () => deriveKey(secret(), subjectPurpose)
+  return {
+    signer,
+    suppression,
+    async kid() {
+      const verified = await verifyReceipt(await signer.sign(receipt), await signer.keys())
+      return 'kid' in verified ? verified.kid : verified.fault
+    },
+    hash: async () => hex((await suppression.current('email', 'somebody@example.org')).hash),
+    async keepContact() {
+      const contact = new Uint8Array(seal(contactKey(), Buffer.from('somebody@example.org'), 'req_1'))
+      const at = new Date()
+      await db.prisma.privacyRequest.create({
+        data: {
+          ...{
+            id: 'req_1',
+            kinds: ['access'],
+            channel: 'console',
+            subjectKind: 'person',
+            accountId: 'usr_1',
+            subjectKey: subjectHash(subjectKey(), 'account', 'usr_1'),
+          },
+          ...{ receivedAt: at, legalDueAt: at, contact },
+        },
+      })
+    },
+    async contact() {
+      const row = await db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: 'req_1' } })
+      const isFound = row.subjectKey === subjectHash(subjectKey(), 'account', 'usr_1')
+      return { isFound, email: row.contact && unsealed(contactKey(), row.contact, 'req_1')?.toString() }
+    },
+    linesOfLedger: async () => {
+      const lines = []
+      for await (const row of ledger.read()) if (row.kind === 'key') lines.push(row)
+      return lines
+    },
+  }
+}
+
+async function used<T>(
+  url: string,
+  dataDir: string,
+  work: (one: ReturnType<typeof user>) => Promise<T>,
+  given?: string,
+) {
+  const db = openDatabase(url)
+  try {
+    return await work(user(db, dataDir, given))
+  } finally {
+    await db.close()
+  }
+}
+
+describe('the secret in a file', () => {
+  const dataDir = join(root, 'var')
+  const env = { NODE_ENV: 'test' as const, PATH: process.env.PATH, KP_DATA_DIR: dataDir }
+  const settings = readEnv(env)
+  const file = () => readFileSync(join(dataDir, 'secret'), 'utf8')
+  const started = async <T>(work: (one: ReturnType<typeof user>) => Promise<T>): Promise<T> => {
+    const { appUrl, embedded } = await openInstallation(settings)
+    try {
+      return await used(appUrl, dataDir, work)
+    } finally {
+      await embedded?.stop()
+    }
+  }
+  const state = async (one: ReturnType<typeof user>) => ({
+    kid: await one.kid(),
+    hash: await one.hash(),
+    contact: await one.contact(),
+  })
+  const killedAt = (point: string) =>
+    new Promise<string | null>((done, failed) => {
+      const program = join(import.meta.dirname, '../../testing/rotation-process.ts')
+      const child = spawn(process.execPath, [program, point], { env, stdio: ['ignore', 'ignore', 'inherit'] })
+      child.once('error', failed).once('close', (_, signal) => done(signal))
+    })
+
+  test('a kill at any point of its rotation leaves every key usable, and the next one finishes', async () => {
+    const before = await started(async (one) => {
+      await one.keepContact()
+      return state(one)
+    })
+    expect(before.contact).toEqual({ isFound: true, email: 'somebody@example.org' })
+    for (const [point, isReplaced] of [
+      ['begun', false],
+      ['next', false],
+      ['sealed', false],
+      ['committed', true],
+      ['adopted', true],
+    ] as const) {
+      const secret = file()
+      expect(await killedAt(point), point).toBe('SIGKILL')
+      expect(await started(state), point).toEqual(before)
+      expect(file() !== secret, point).toBe(isReplaced)
+    }
+    // Nothing is left over that a later rotation would take up: the next one makes a secret of its own.
+    expect(existsSync(join(dataDir, 'secret.next'))).toBe(false)
+    const secret = file()
+    expect(await killedAt('nowhere')).toBe(null)
+    expect(file()).not.toBe(secret)
+    expect(statSync(join(dataDir, 'secret')).mode & 0o777).toBe(0o600)
+    expect(await started(state)).toEqual(before)
+    // The ledger can give the key back to a database that lost it, with the secret of now.
+    const hashes = await started(async ({ suppression, linesOfLedger }) => {
+      const db = await suppression.list()
+      expect(db).toHaveLength(1)
+      return (await linesOfLedger()).filter(({ id, sealed }) =>
+        unsealed(deriveKey(file(), sealedPurposes.suppressionKeys), Buffer.from(sealed, 'base64'), id),
+      )
+    })
+    expect(hashes).toHaveLength(1)
+  }, 120_000)
+
+  test('it is refused while the installation runs, and where there is none', async () => {
+    const secret = file()
+    const { embedded } = await openInstallation(settings)
+    try {
+      await expect(rotateInstallationSecret(settings)).rejects.toMatchObject({ code: 'IN_USE' })
+    } finally {
+      await embedded?.stop()
+    }
+    expect(file()).toBe(secret)
+    const nowhere = { ...settings, KP_DATA_DIR: join(root, 'nothing') }
+    await expect(rotateInstallationSecret(nowhere)).rejects.toMatchObject({ code: 'NOT_PREPARED' })
+    expect(existsSync(nowhere.KP_DATA_DIR)).toBe(false)
+  }, 60_000)
+
+  test('a file that was put back is recognised as the former secret', async () => {
+    const former = file()
+    await rotateInstallationSecret(settings)
+    const present = file()
+    writeFileSync(join(dataDir, 'secret'), former)
+    await expect(openInstallation(settings)).rejects.toMatchObject({ code: 'SECRET_REPLACED' })
+    writeFileSync(join(dataDir, 'secret'), present)
+    expect(await started(({ contact }) => contact())).toMatchObject({ isFound: true })
+  }, 60_000)
+})
+
+describe('the secret in KP_SECRET', () => {
+  async function place() {
+    const database = await testDatabase()
+    const settings = (more: Partial<SecretSettings>): SecretSettings => ({
+      ...{ KP_DATA_DIR: mkdtempSync(join(root, 'given-')), KP_SECRET: undefined },
+      ...{ KP_SECRET_PREVIOUS: undefined, KP_LEDGER_URL: undefined },
+      ...more,
+    })
+    const dataDir = mkdtempSync(join(root, 'given-'))
+    return {
+      database,
+      start: (secret: string, previous?: string) =>
+        withConnection(database.ownerUrl, (owner) =>
+          settleSecret(
+            owner,
+            settings({ KP_DATA_DIR: dataDir, KP_SECRET: secret, ...(previous && { KP_SECRET_PREVIOUS: previous }) }),
+          ),
+        ),
+      use: <T>(secret: string, work: (one: ReturnType<typeof user>) => Promise<T>) =>
+        used(database.appUrl, dataDir, work, secret),
+    }
+  }
+
+  test('another one takes over what KP_SECRET_PREVIOUS opens, at the start; of many starts at once too', async () => {
+    const { database, start, use } = await place()
+    const [first, second] = [newSecret(), newSecret()]
+    expect(await start(first)).toEqual({ secret: first })
+    const before = await use(first, async (one) => ({ kid: await one.kid(), hash: await one.hash() }))
+    const starts = await Promise.all(Array.from({ length: 4 }, () => start(second, first)))
+    expect(starts).toEqual(Array.from({ length: 4 }, () => ({ secret: second })))
+    const after = await use(second, async (one) => ({ kid: await one.kid(), hash: await one.hash() }))
+    expect(after).toEqual(before)
+    expect(await start(second)).toEqual({ secret: second })
+    await expect(start(first)).rejects.toMatchObject({ code: 'SECRET_REPLACED' })
+    // Turned back on purpose.
+    expect(await start(first, second)).toEqual({ secret: first })
+    expect(await use(first, (one) => one.kid())).toBe(before.kid)
+    await database.drop()
+  })
+
+  test('a process that still has the former one makes no keys that the others could not open', async () => {
+    const { database, start, use } = await place()
+    const [first, second] = [newSecret(), newSecret()]
+    await start(first)
+    const kid = await use(first, (one) => one.kid())
+    await use(first, (one) => one.hash())
+    await start(second, first)
+    await use(first, async (one) => {
+      await expect(one.kid()).rejects.toMatchObject({ code: 'unavailable' })
+      await expect(one.hash()).rejects.toMatchObject({ code: 'unavailable' })
+      await expect(one.signer.rotate(new Date())).rejects.toMatchObject({ code: 'unavailable' })
+      await expect(one.suppression.rotate(new Date())).rejects.toMatchObject({ code: 'unavailable' })
+    })
+    expect(await use(second, (one) => one.kid())).toBe(kid)
+    await database.drop()
+  })
+
+  test('a lost secret is said at the start, a new key signs, and the former one mends it later', async () => {
+    const { database, start, use } = await place()
+    const [lost, second] = [newSecret(), newSecret()]
+    await start(lost)
+    const before = await use(lost, async (one) => ({ kid: await one.kid(), hash: await one.hash() }))
+    const { warning } = await start(second)
+    expect(warning).toMatch(/1 signing keys, 1 suppression keys.*KP_SECRET_PREVIOUS/)
+    expect(await use(second, (one) => one.kid())).not.toBe(before.kid)
+    expect(await start(second, lost)).toEqual({ secret: second })
+    const hashes = await use(second, (one) => one.suppression.every('email', 'somebody@example.org'))
+    expect(hashes.map(hex)).toContain(before.hash)
+    await database.drop()
+  })
+})
+
+test('no column of bytes is left out of the rotation unless it is known to be a hash', async () => {
+  const hashes = new Set([
+    'tokens.hash',
+    'invites.code_hash',
+    'known_sign_ins.mark',
+    'unit_reports.network',
+    'unit_votes.network',
+    'idempotency_records.request_hash',
+    'suppressions.hash',
+    'privacy_links.hash',
+  ])
+  const database = await testDatabase()
+  const columns = await withConnection(database.ownerUrl, async (owner) => {
+    const { rows } = await owner.query<{ name: string }>(
+      `SELECT c.relname || '.' || a.attname AS name FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
+       WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition
+         AND a.atttypid = 'bytea'::regtype AND a.attnum > 0 AND NOT a.attisdropped ORDER BY 1`,
+    )
+    return rows.map(({ name }) => name)
+  })
+  await database.drop()
+  const sealed = sealedColumns.map(({ table, column }) => `${table}.${column}`)
+  expect(columns).toEqual(expect.arrayContaining(sealed))
+  expect(columns.filter((name) => !sealed.includes(name) && !hashes.has(name))).toEqual([])
+})

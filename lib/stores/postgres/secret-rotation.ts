@@ -1,0 +1,83 @@
+import type { ClientBase } from 'pg'
+import type { Env } from '#lib/env.ts'
+import { adoptNextSecret, nextSecret } from '#lib/secret.ts'
+import { withConnection } from './connection.ts'
+import { findEmbedded } from './embedded.ts'
+import { DatabaseFault } from './fault.ts'
+import { openInstallation } from './installation.ts'
+import { PREPARATION_LOCK, prepareDatabase } from './preparation.ts'
+import { type Resealed, reseal } from './resealing.ts'
+import { type SecretSettings, settleSecret, withLedger } from './secret-settling.ts'
+
+/** Where a crash is tried out. */
+export type RotationPoint = 'begun' | 'next' | 'sealed' | 'committed' | 'adopted'
+type Interrupt = (point: RotationPoint) => void
+
+/**
+ * Replaces the secret in `<KP_DATA_DIR>/secret`. The new one is on the disk before anything is sealed with it; sealing is one
+ * transaction; the file's name changes last. A crash at any point is finished, or forgotten, by {@link settleSecret}.
+ */
+async function rotate(owner: ClientBase, settings: SecretSettings, interrupt: Interrupt): Promise<Resealed> {
+  await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // let go with the connection
+  const { secret } = await settleSecret(owner, settings)
+  interrupt('begun')
+  const to = nextSecret(settings.KP_DATA_DIR)
+  interrupt('next')
+  const made = await withLedger(settings, (keep) =>
+    reseal(owner, { from: [secret], to, keep, before: () => interrupt('sealed') }),
+  )
+  interrupt('committed')
+  adoptNextSecret(settings.KP_DATA_DIR)
+  interrupt('adopted')
+  return made
+}
+
+/** A process that runs has the former secret in its memory: it could open nothing any more, and what it sealed nobody could. */
+const inUse = (who: string) =>
+  new DatabaseFault(
+    'IN_USE',
+    `KnowledgePulse is running (${who}). Stop every process of it first, then repeat this: a process keeps the secret that it started with. Nothing was changed.`,
+  )
+
+async function checkUnused(ownerUrl: string): Promise<void> {
+  const others = await withConnection(ownerUrl, async (client) => {
+    const { rows } = await client.query<{ others: number }>(
+      `SELECT count(*)::int AS others FROM pg_stat_activity
+       WHERE datname = current_database() AND usename IS NOT NULL AND pid <> pg_backend_pid()`,
+    )
+    return rows[0]?.others ?? 0
+  })
+  if (others > 0) throw inUse(`${others} other connection(s) to its database are open`)
+}
+
+/**
+ * Rotates the secret of an installation that stands still and keeps its secret in a file; returns what was sealed anew. Everybody is
+ * signed out by it.
+ * @throws DatabaseFault IN_USE while it runs, NOT_PREPARED where there is none
+ */
+export async function rotateInstallationSecret(
+  settings: Pick<Env, 'DATABASE_URL' | 'DATABASE_MIGRATION_URL'> & SecretSettings,
+  interrupt: Interrupt = () => {},
+): Promise<Resealed> {
+  const { DATABASE_URL: appUrl, DATABASE_MIGRATION_URL, KP_DATA_DIR } = settings
+  const given = DATABASE_MIGRATION_URL ?? appUrl
+  if (given) await checkUnused(given)
+  else {
+    const place = await findEmbedded(KP_DATA_DIR)
+    if (!place.exists)
+      throw new DatabaseFault(
+        'NOT_PREPARED',
+        `There is no installation in ${KP_DATA_DIR} yet. Run npm start, which makes it.`,
+      )
+    if (place.ownerPid !== undefined) throw inUse(`process ${place.ownerPid}`)
+  }
+  const { ownerUrl, embedded } = await openInstallation(settings)
+  try {
+    const made = await withConnection(ownerUrl, (owner) => rotate(owner, settings, interrupt))
+    // The password of the application's role comes from the secret.
+    await prepareDatabase({ ownerUrl, appUrl, secret: (owner) => settleSecret(owner, settings) })
+    return made
+  } finally {
+    await embedded?.stop()
+  }
+}

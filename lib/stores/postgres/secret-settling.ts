@@ -1,0 +1,67 @@
+import type { ClientBase } from 'pg'
+import type { Env } from '#lib/env.ts'
+import { adoptNextSecret, installationSecret, pendingSecret, secretMark } from '#lib/secret.ts'
+import { fileLedger } from '#lib/stores/ledger/ledger.ts'
+import { DatabaseFault } from './fault.ts'
+import { type KeptKey, type Resealed, reseal, secretRecord } from './resealing.ts'
+
+export type SecretSettings = Pick<Env, 'KP_DATA_DIR' | 'KP_SECRET' | 'KP_SECRET_PREVIOUS' | 'KP_LEDGER_URL'>
+export interface SettledSecret {
+  secret: string
+  /** What the operator should know, in one line. */
+  warning?: string
+}
+
+/** Appends to the installation's ledger, and lets go of it afterwards. */
+export async function withLedger<T>(
+  { KP_DATA_DIR, KP_LEDGER_URL }: SecretSettings,
+  work: (keep: KeptKey) => Promise<T>,
+) {
+  const ledger = fileLedger(KP_LEDGER_URL ?? `${KP_DATA_DIR}/erasures`)
+  try {
+    return await work((id, sealed) =>
+      ledger.append({ kind: 'key', id, at: new Date().toISOString(), sealed: sealed.toString('base64') }),
+    )
+  } finally {
+    await ledger.close()
+  }
+}
+
+const names: Record<string, string> = {
+  signing_keys: 'signing keys',
+  suppression_keys: 'suppression keys',
+  privacy_requests: 'contacts of privacy requests',
+}
+const warningOf = ({ lost }: Resealed): string | undefined =>
+  Object.keys(lost).length === 0
+    ? undefined
+    : `The secret is another than the one that ${Object.entries(lost)
+        .map(([table, count]) => `${count} ${names[table] ?? table}`)
+        .join(
+          ', ',
+        )} are sealed with. Receipts are signed with a new key; who was erased under a lost suppression key is not recognised. If you have the former secret, start once with it in KP_SECRET_PREVIOUS.`
+
+/**
+ * Decides which secret the installation has, before anything uses it: finishes a rotation that a crash cut off, seals anew what
+ * KP_SECRET_PREVIOUS opens. The database is migrated; nobody else starts or rotates meanwhile (the caller's lock).
+ * @throws DatabaseFault SECRET_REPLACED
+ */
+export async function settleSecret(owner: ClientBase, settings: SecretSettings): Promise<SettledSecret> {
+  const { KP_DATA_DIR, KP_SECRET, KP_SECRET_PREVIOUS: previous } = settings
+  const record = await secretRecord(owner)
+  // The database is sealed with the next one: all that is left of the rotation is the file's new name. Otherwise it never happened.
+  const pending = KP_SECRET === undefined ? pendingSecret(KP_DATA_DIR) : undefined
+  if (pending !== undefined && record?.mark === secretMark(pending)) adoptNextSecret(KP_DATA_DIR)
+  const secret = installationSecret(KP_DATA_DIR, KP_SECRET)
+  const mark = secretMark(secret)
+  const isTurnedBack = previous !== undefined && record?.mark === secretMark(previous)
+  if (record?.former.includes(mark) && !isTurnedBack)
+    throw new DatabaseFault(
+      'SECRET_REPLACED',
+      `The installation’s secret was replaced, and ${KP_SECRET === undefined ? `${KP_DATA_DIR}/secret` : 'KP_SECRET'} is the former one. Give the present one. If that is lost, give a new one, and this one as KP_SECRET_PREVIOUS.`,
+    )
+  if (record?.mark === mark && previous === undefined) return { secret }
+  const from = previous === undefined || previous === secret ? [] : [previous]
+  const warning = warningOf(await withLedger(settings, (keep) => reseal(owner, { from, to: secret, keep })))
+  return { secret, ...(warning !== undefined && { warning }) }
+}
