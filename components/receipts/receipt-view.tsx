@@ -115,6 +115,12 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
             keys: (text) => <PlainLink href="/.well-known/jwks.json">{text}</PlainLink>,
           })}
         </p>
+        <p>
+          {t.rich('verifyPdf', {
+            pdf: (text) => <PlainLink href={`/v1/receipts/${receipt.receipt_id}/pdf`}>{text}</PlainLink>,
+            command: (text) => <code className="font-mono">{text}</code>,
+          })}
+        </p>
         <details>
           <summary className="cursor-pointer">{t('signature')}</summary>
           <div className="pt-2">

@@ -1,0 +1,4 @@
+import { app, route } from '#lib/app.ts'
+
+export const GET = route(app.exports.readExport)
+export const DELETE = route(app.exports.deleteExport)

@@ -1,0 +1,71 @@
+'use client'
+
+import { useMutation } from '@tanstack/react-query'
+import { useTranslations } from 'next-intl'
+import { useEffect, useState } from 'react'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { type Endpoint, RequestRefused, request } from '#lib/client/request.ts'
+import type { useLink as linkUse } from '#lib/domains/privacy-requests/contract.ts'
+
+const place: Endpoint<typeof linkUse> = { method: 'post', path: '/api/privacy/links/use' }
+const purposes = ['verify', 'cancel', 'address'] as const
+interface Given {
+  purpose: (typeof purposes)[number]
+  token: string
+}
+
+function givenIn(fragment: string): Given | undefined {
+  const [name, token] = fragment.replace(/^#/, '').split('.')
+  const purpose = purposes.find((one) => one === name)
+  return purpose && token ? { purpose, token } : undefined
+}
+
+/** Says what the link of a letter does, and does it when the person presses the button, and not before. */
+export function LinkConfirmation() {
+  const t = useTranslations('confirm')
+  const [given, setGiven] = useState<Given | 'none'>()
+  // The fragment is the browser's alone: the page is first drawn without it.
+  useEffect(() => {
+    const read = () => setGiven(givenIn(window.location.hash) ?? 'none')
+    read()
+    window.addEventListener('hashchange', read)
+    return () => window.removeEventListener('hashchange', read)
+  }, [])
+  const using = useMutation({
+    mutationFn: (body: Given) => request(place, { body }),
+    // What is used up need not stay in the history.
+    onSuccess: () => window.history.replaceState(null, '', window.location.pathname),
+  })
+  const problem = using.error instanceof RequestRefused ? using.error.problem : undefined
+
+  if (using.isSuccess)
+    return (
+      <Alert tone="done" title={t(`${using.data.data.purpose}.done`)} isLive>
+        <p>{t(`${using.data.data.purpose}.next`)}</p>
+      </Alert>
+    )
+  if (given === undefined) return <p className="text-quiet">{t('reading')}</p>
+  if (given === 'none')
+    return (
+      <Alert tone="warning" title={t('missing.title')}>
+        {<p>{t('missing.text')}</p>}
+      </Alert>
+    )
+  return (
+    <div className="grid gap-5">
+      {problem && <ProblemAlert problem={problem} />}
+      <p>{t(`${given.purpose}.what`)}</p>
+      <Button
+        aria-disabled={using.isPending}
+        onClick={() => {
+          if (!using.isPending) using.mutate(given)
+        }}
+        className="justify-self-start"
+      >
+        {using.isPending ? t('busy') : t(`${given.purpose}.button`)}
+      </Button>
+    </div>
+  )
+}

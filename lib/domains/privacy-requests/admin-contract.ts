@@ -1,0 +1,283 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
+import { EventView, RequestDetail, RequestId, RequestView, RunDetail, Words } from './contract.ts'
+import { channels, graces, kinds, refusalGrounds, states } from './rules.ts'
+
+const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
+const AgentId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an agent')
+const permission = 'privacy:admin'
+const request = { resourceType: 'request' }
+const params = z.strictObject({ id: RequestId })
+
+const adminFields = {
+  account_id: z.string().nullable(),
+  filed_by: z.string().nullable(),
+  assigned_to: z.string().nullable(),
+}
+export const AdminRequestView = RequestView.extend(adminFields).meta({ id: 'AdminPrivacyRequest' })
+export const AdminRequestDetail = RequestDetail.extend({
+  ...adminFields,
+  timeline: z.array(EventView.extend({ internal: z.boolean() })),
+}).meta({ id: 'AdminPrivacyRequestDetail' })
+const answered = z.strictObject({ data: AdminRequestView, message: z.string() })
+
+export const listAllRequests = operation({
+  id: 'listAllPrivacyRequests',
+  method: 'get',
+  path: '/api/admin/privacy/requests',
+  summary: 'The queue of privacy requests',
+  description: '`total` stops counting at 1,001.',
+  permission,
+  audit: { action: 'read', ...request },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({
+    state: z.enum(states).optional(),
+    kind: z.enum(kinds).optional(),
+    channel: z.enum(channels).optional(),
+    due: z.enum(['near', 'overdue']).optional(),
+    assignee: AccountId.or(z.literal('none')).optional(),
+    q: z
+      .string()
+      .regex(/^[\w]{1,40}$/, 'takes the beginning of a request’s id')
+      .optional(),
+    open: z
+      .enum(['true', 'false'])
+      .transform((text) => text === 'true')
+      .optional(),
+    sort: z.enum(['due', 'received']).default('due'),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
+  output: page(AdminRequestView),
+})
+
+export const readAnyRequest = operation({
+  id: 'readAnyPrivacyRequest',
+  method: 'get',
+  path: '/api/admin/privacy/requests/{id}',
+  summary: 'One privacy request with its whole timeline',
+  permission,
+  audit: { action: 'read', ...request },
+  limit: 'read',
+  status: 200,
+  params,
+  output: z.strictObject({ data: AdminRequestDetail }),
+  refusals: ['not_found'],
+})
+
+export const fileForSubject = operation({
+  id: 'filePrivacyRequestForSubject',
+  method: 'post',
+  path: '/api/admin/privacy/requests',
+  summary: 'File a request that came by mail',
+  description:
+    'The link that verifies it goes to the address on file, wherever the mail came from. A kind that is open already is joined.',
+  permission,
+  audit: { action: 'create', ...request },
+  limit: 'write',
+  status: 201,
+  body: z
+    .strictObject({
+      kinds: z
+        .array(z.enum(kinds))
+        .min(1, 'names one kind at least')
+        .max(kinds.length)
+        .refine((list) => new Set(list).size === list.length, 'names a kind twice'),
+      email: z.email('takes an e-mail address').max(320).optional(),
+      account_id: AccountId.optional(),
+      agent_id: AgentId.optional(),
+      received_at: Timestamp.meta({ description: 'When the mail arrived: the legal month counts from then' }),
+      statement: Words.optional(),
+      grace: z.enum(graces).optional(),
+    })
+    .refine(
+      (body) => [body.email, body.account_id, body.agent_id].filter((one) => one !== undefined).length === 1,
+      'names the subject by one of email, account_id and agent_id',
+    ),
+  output: z.strictObject({
+    data: AdminRequestView,
+    message: z.string(),
+    joined: z.array(z.strictObject({ kind: z.enum(kinds), request_id: RequestId })),
+  }),
+  refusals: ['not_found', 'conflict', 'content_rejected', 'rate_limited'],
+})
+
+const act = {
+  method: 'post',
+  permission,
+  audit: { action: 'update', ...request },
+  limit: 'write',
+  status: 200,
+  params,
+  output: answered,
+} as const
+const at = <const V extends string>(verb: V) => `/api/admin/privacy/requests/{id}/${verb}` as const
+
+export const assignRequest = operation({
+  ...act,
+  id: 'assignPrivacyRequest',
+  path: at('assign'),
+  summary: 'Say which admin minds a request',
+  body: z.strictObject({ account_id: AccountId.nullable() }),
+  refusals: ['not_found'],
+})
+export const verifyByAdmin = operation({
+  ...act,
+  id: 'verifyPrivacyRequestByAdmin',
+  path: at('verify'),
+  summary: 'Record that identity was shown by another way',
+  body: z.strictObject({ note: Words.meta({ description: 'The evidence, in words; for admins alone' }) }),
+  refusals: ['not_found', 'wrong_state', 'content_rejected'],
+})
+export const refuseRequest = operation({
+  ...act,
+  id: 'refusePrivacyRequest',
+  path: at('refuse'),
+  summary: 'Refuse a request, with the reason and the remedies',
+  description:
+    'The letter states the reason, the right to complain to the authority and to go to court (GDPR art. 12(4)). Not once an erasure has begun.',
+  body: z.strictObject({ ground: z.enum(refusalGrounds), reason: Words }),
+  refusals: ['not_found', 'wrong_state', 'content_rejected'],
+})
+export const extendRequest = operation({
+  ...act,
+  id: 'extendPrivacyRequest',
+  path: at('extend'),
+  summary: 'Extend the legal limit, once, within the first month',
+  description: 'By two months at most (GDPR art. 12(3)); the subject reads the reason.',
+  body: z.strictObject({
+    days: z.number().int().min(1, 'takes 1 at least').max(62, 'takes two months at most'),
+    reason: Words,
+  }),
+  refusals: ['not_found', 'wrong_state', 'content_rejected'],
+})
+export const pauseRequest = operation({
+  ...act,
+  id: 'pausePrivacyRequest',
+  path: at('pause'),
+  summary: 'Stop the clocks, with a reason that the subject reads',
+  body: z.strictObject({ reason: Words }),
+  refusals: ['not_found', 'wrong_state', 'content_rejected'],
+})
+export const resumeRequest = operation({
+  ...act,
+  id: 'resumePrivacyRequest',
+  path: at('resume'),
+  summary: 'Let the clocks go on',
+  refusals: ['not_found', 'wrong_state'],
+})
+export const expediteByAdmin = operation({
+  ...act,
+  id: 'expeditePrivacyRequestByAdmin',
+  path: at('expedite'),
+  summary: 'End the grace now',
+  body: z.strictObject({ reason: Words }),
+  refusals: ['not_found', 'wrong_state', 'content_rejected'],
+})
+export const retryRequest = operation({
+  ...act,
+  id: 'retryPrivacyRequest',
+  path: at('retry'),
+  summary: 'Try a failed request, or a stuck step of its erasure, again',
+  body: z.strictObject({ holder: z.string().min(1).max(100).optional() }),
+  refusals: ['not_found', 'wrong_state'],
+})
+export const completePart = operation({
+  ...act,
+  id: 'completePrivacyRequestPart',
+  path: at('complete'),
+  summary: 'Record that a rectification or objection was carried out by hand',
+  body: z.strictObject({ kind: z.enum(['rectification', 'objection']), note: Words }),
+  refusals: ['not_found', 'wrong_state', 'content_rejected'],
+})
+export const commentRequest = operation({
+  ...act,
+  id: 'commentPrivacyRequest',
+  path: at('comment'),
+  summary: 'Leave a comment for other admins',
+  body: z.strictObject({ note: Words }),
+  refusals: ['not_found', 'content_rejected'],
+})
+
+const ids = z
+  .array(RequestId)
+  .min(1)
+  .max(100, 'takes 100 at most')
+  .refine((list) => new Set(list).size === list.length, 'names a request twice')
+export const bulkRequests = operation({
+  id: 'bulkPrivacyRequests',
+  method: 'post',
+  path: '/api/admin/privacy/bulk',
+  summary: 'Do the same with up to 100 requests',
+  description: 'Each in a transaction of its own; the answer has a result for each.',
+  permission,
+  audit: { none: 'each request that changed has an entry of its own' },
+  limit: 'write',
+  status: 200,
+  body: z.discriminatedUnion('action', [
+    z.strictObject({ action: z.literal('assign'), ids, account_id: AccountId.nullable() }),
+    z.strictObject({ action: z.literal('expedite'), ids, reason: Words }),
+    z.strictObject({ action: z.literal('comment'), ids, note: Words }),
+    z.strictObject({ action: z.literal('retry'), ids }),
+    z.strictObject({ action: z.literal('pause'), ids, reason: Words }),
+    z.strictObject({ action: z.literal('resume'), ids }),
+  ]),
+  output: z.strictObject({
+    data: z.array(
+      z.strictObject({
+        id: RequestId,
+        ok: z.boolean(),
+        state: z.enum(states).nullable(),
+        code: z.string().nullable().meta({ description: 'Why not' }),
+        detail: z.string().nullable(),
+      }),
+    ),
+  }),
+})
+
+const runStates = ['planning', 'erasing', 'verifying', 'held', 'done', 'failed'] as const
+export const ErasureView = z
+  .strictObject({
+    run_id: z.string(),
+    request_id: z.string().nullable(),
+    receipt_id: z.string().nullable().meta({ description: 'Once the receipt is signed' }),
+    state: z.enum(runStates),
+    created_at: z.iso.datetime(),
+    finished_at: z.iso.datetime().nullable(),
+    steps_done: z.number().int(),
+    steps_total: z.number().int(),
+    stuck: z.number().int(),
+    planned: z.number().int(),
+    erased: z.number().int(),
+  })
+  .meta({ id: 'Erasure' })
+
+export const listErasures = operation({
+  id: 'listErasures',
+  method: 'get',
+  path: '/api/erasures',
+  summary: 'Erasures of subjects, newest first',
+  permission: 'erasures:audit',
+  audit: { action: 'read', resourceType: 'erasure' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ state: z.enum(runStates).optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  output: z.strictObject({ data: z.array(ErasureView), limit: z.number().int(), next_cursor: z.string().nullable() }),
+})
+
+export const readErasure = operation({
+  id: 'readErasure',
+  method: 'get',
+  path: '/api/erasures/{id}',
+  summary: 'One erasure with its steps',
+  description: 'For admins, auditors, and whose it is.',
+  permission: 'privacy:self',
+  audit: { action: 'read', resourceType: 'erasure' },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({ id: z.string().regex(/^[\w-]{1,64}$/, 'is not the id of an erasure') }),
+  output: z.strictObject({ data: RunDetail }),
+  refusals: ['not_found'],
+})

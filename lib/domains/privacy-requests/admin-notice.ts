@@ -1,0 +1,10 @@
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { PrivacyParts } from './ports.ts'
+import { tellAdminJob } from './timeline.ts'
+
+/** Whoever answers for the installation is told, in counts: of the jobs for one admin that wait there is one. */
+export async function tellAdmins({ people }: Pick<PrivacyParts, 'people'>, tx: Transaction): Promise<void> {
+  for (const { accountId } of await people.adminContacts(tx))
+    await enqueue(tx, tellAdminJob, { accountId }, { key: `${tellAdminJob}:${accountId}`, maxAttempts: 12 })
+}

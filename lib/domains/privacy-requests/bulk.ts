@@ -1,0 +1,57 @@
+import type { Context } from '#lib/kernel/context.ts'
+import type { Input } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import { bulkRequests } from './admin-contract.ts'
+import { assign, comment, expedite, pause, resume, retry } from './deciding.ts'
+import type { PrivacyParts } from './ports.ts'
+import { plainWords } from './requesting.ts'
+import { lockedRequest, noRequest, type RequestRow, StateName } from './requests.ts'
+import { settle, type Work, workOf } from './timeline.ts'
+
+/** The same for many requests, each in a transaction of its own, with its timeline row and its audit entry. */
+export function bulk(parts: PrivacyParts) {
+  const words = (text: string, field: string) => plainWords(text, field, parts.strict)
+
+  function act(work: Work, row: RequestRow, body: Input<typeof bulkRequests>['body']): Promise<RequestRow> {
+    switch (body.action) {
+      case 'assign':
+        return assign(parts, work, row, body.account_id)
+      case 'expedite':
+        return expedite(parts, work, row, words(body.reason, 'reason'))
+      case 'comment':
+        return comment(work, row, words(body.note, 'note'))
+      case 'retry':
+        return retry(parts, work, row)
+      case 'pause':
+        return pause(work, row, words(body.reason, 'reason'))
+      case 'resume':
+        return resume(parts, work, row)
+    }
+  }
+  const one = (ctx: Context, id: string, body: Input<typeof bulkRequests>['body']): Promise<RequestRow> =>
+    ctx.gate.transaction(async (tx) => {
+      const row = await lockedRequest(tx, id)
+      if (!row) throw noRequest()
+      const work = workOf({ ...ctx, tx }, 'admin')
+      const next = await act(work, row, body)
+      await settle(parts, work, ctx.ip)
+      return next
+    })
+
+  return {
+    bulk: read(bulkRequests, async (ctx, { body }) => {
+      const data = []
+      for (const id of body.ids) {
+        try {
+          const row = await one(ctx, id, body)
+          data.push({ id, ok: true, state: StateName.parse(row.state), code: null, detail: null })
+        } catch (error) {
+          if (!Problem.is(error)) throw error
+          data.push({ id, ok: false, state: null, code: error.code, detail: error.detail ?? null })
+        }
+      }
+      return { body: { data }, resourceId: 'bulk' }
+    }),
+  }
+}

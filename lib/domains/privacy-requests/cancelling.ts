@@ -1,0 +1,62 @@
+import type { Subject } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { setPart } from './parts.ts'
+import type { PrivacyParts } from './ports.ts'
+import { KindName, type RequestRow, StateName, subjectOf } from './requests.ts'
+import { isCancellable, isClosed } from './rules.ts'
+import { change, type Work } from './timeline.ts'
+
+/** What an erasure took so far, by store; counts from its plan. */
+export async function erasedSoFar({ erasures }: PrivacyParts, runId: string | null): Promise<Record<string, number>> {
+  const run = runId === null ? undefined : await erasures.run(runId)
+  const erased: Record<string, number> = {}
+  for (const step of run?.steps ?? []) erased[step.store] = (erased[step.store] ?? 0) + step.erased
+  return erased
+}
+
+/** Too late: says so, with what is erased already. */
+function tooLate(parts: PrivacyParts, row: RequestRow): Problem {
+  const state = StateName.parse(row.state)
+  const isErasing = row.runId !== null && !isClosed(state)
+  const problem: Problem = new Problem('wrong_state', {
+    detail: isErasing
+      ? 'The erasure has begun and cannot be taken back. `erased` says what is gone already.'
+      : `The request is ${state.replace('_', ' ')}: there is nothing to take back.`,
+    extensions: { state, erased: {} },
+    // Counted after the transaction, which holds a connection of its own.
+    afterRollback: async () => Object.assign(problem.extensions, { erased: await erasedSoFar(parts, row.runId) }),
+  })
+  return problem
+}
+
+/** Tokens work again, but for those for whom another erasure waits. */
+export async function unsuspend(parts: PrivacyParts, work: Work, row: RequestRow): Promise<void> {
+  const { tx, now } = work
+  const subject: Subject = await subjectOf(tx, row, parts.agents)
+  await parts.agents.unsuspend(tx, subject, now)
+  const owner = row.agentId === null ? null : await parts.agents.ownerOf(tx, row.agentId)
+  const others = await tx.privacyRequest.findMany({
+    where: {
+      id: { not: row.id },
+      state: 'waiting',
+      OR: [{ agentId: { in: [...subject.agents] } }, ...(typeof owner === 'string' ? [{ accountId: owner }] : [])],
+    },
+    include: { parts: true },
+  })
+  for (const other of others) await parts.agents.suspend(tx, await subjectOf(tx, other, parts.agents), now)
+}
+
+/** Takes a locked request back. Throws `wrong_state` once its work began; of a cancel and a start at once exactly one wins. */
+export async function cancel(parts: PrivacyParts, work: Work, given: RequestRow): Promise<RequestRow> {
+  const from = StateName.parse(given.state)
+  if (!isCancellable(from)) throw tooLate(parts, given)
+  let row = given
+  const isObjecting = row.parts.some(({ kind, state }) => kind === 'objection' && state === 'running')
+  for (const part of given.parts)
+    if (part.state === 'pending' || part.state === 'running')
+      row = await setPart(work, row, KindName.parse(part.kind), 'cancelled')
+  if (from === 'waiting') await unsuspend(parts, work, row)
+  if (isObjecting)
+    await parts.agents.unrestrict(work.tx, await subjectOf(work.tx, row, parts.agents), 'objection', work.now)
+  return change(work, row, { event: 'cancelled', to: 'cancelled' })
+}

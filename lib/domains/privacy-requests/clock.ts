@@ -1,0 +1,136 @@
+import { z } from 'zod'
+import type { Context } from '#lib/kernel/context.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { job } from '#lib/kernel/job.ts'
+import { tellAdmins } from './admin-notice.ts'
+import { beginErasure } from './erasure-start.ts'
+import { setPart } from './parts.ts'
+import type { PrivacyParts } from './ports.ts'
+import { KindName, type RequestRow, withParts } from './requests.ts'
+import { addMonths, contactKept, nearAt, nextDue } from './rules.ts'
+import { change, settle, systemWork, type Work } from './timeline.ts'
+
+const clockJob = 'privacy.clock'
+/** Requests in one transaction. */
+const batch = 25
+
+interface Sweep {
+  /** A condition of ours; $1 is the present. */
+  sql: string
+  act(work: Work, row: RequestRow): Promise<unknown>
+}
+
+/**
+ * The minute's round: what is due begins, who waits is reminded, what has no time left stands out, what is over goes. Every batch is a
+ * transaction that passes over rows which another worker has, so that any number of workers share the work and do nothing twice.
+ */
+export function clockJobs(parts: PrivacyParts) {
+  const { db } = parts
+
+  /** One transaction: at most `most` of the requests after one; gives their ids. */
+  const some = (ctx: Context, { sql, act }: Sweep, after: string, most: number): Promise<string[]> =>
+    ctx.gate.transaction(async (tx) => {
+      const found = await tx.$queryRawUnsafe<{ id: string }[]>(
+        `SELECT id FROM privacy_requests WHERE id > $2 AND ${sql} ORDER BY id LIMIT ${most} FOR NO KEY UPDATE SKIP LOCKED`,
+        ctx.now,
+        after,
+      )
+      const ids = found.map(({ id }) => id)
+      const rows = await tx.privacyRequest.findMany({
+        where: { id: { in: ids } },
+        include: withParts,
+        orderBy: { id: 'asc' },
+      })
+      const work = systemWork(tx, ctx.now, clockJob)
+      for (const row of rows) await act(work, row)
+      await settle(parts, work)
+      return ids
+    })
+
+  /** Works through what `sql` finds ($1 is the present). One that cannot be done holds nobody else up: it is logged, and tried again in a minute. */
+  async function sweep(ctx: Context, what: Sweep): Promise<void> {
+    for (let after = ''; ; ) {
+      let ids: string[]
+      try {
+        ids = await some(ctx, what, after, batch)
+      } catch {
+        // Which of them it was is found one by one.
+        ids = await oneByOne(ctx, what, after)
+      }
+      const last = ids.at(-1)
+      if (last === undefined) return
+      after = last
+    }
+  }
+  async function oneByOne(ctx: Context, what: Sweep, after: string): Promise<string[]> {
+    const found = await db.query<{ id: string }>(
+      undefined,
+      `SELECT id FROM privacy_requests WHERE id > $2 AND ${what.sql} ORDER BY id LIMIT ${batch}`,
+      [ctx.now, after],
+    )
+    const ids = found.map(({ id }) => id)
+    for (const id of ids)
+      await some(ctx, { ...what, sql: `${what.sql} AND id = '${id}'` }, '', 1).catch((error: unknown) =>
+        logFault(error, { job: clockJob, requestId: id }),
+      )
+    return ids
+  }
+
+  async function expire(work: Work, given: RequestRow): Promise<void> {
+    let row = given
+    for (const { kind } of given.parts) row = await setPart(work, row, KindName.parse(kind), 'cancelled')
+    await change(work, row, { event: 'expired', to: 'cancelled' })
+  }
+
+  const flag =
+    (event: 'overdue' | 'nearly_due', since: (row: RequestRow) => Date) => async (work: Work, row: RequestRow) => {
+      await change(work, row, {
+        event,
+        data: { nearlyToldAt: row.nearlyToldAt ?? work.now, ...(event === 'overdue' && { overdueToldAt: work.now }) },
+        details: { since: since(row).toISOString(), due: nextDue(row).toISOString() },
+        isInternal: true,
+      })
+      await tellAdmins(parts, work.tx)
+    }
+  const owed = "closed_at IS NULL AND paused_at IS NULL AND state <> 'partly_completed'"
+  const rounds: Sweep[] = [
+    {
+      sql: "state = 'waiting' AND paused_at IS NULL AND waiting_until <= $1",
+      act: (work, row) => beginErasure(parts, work, row),
+    },
+    {
+      sql: `state = 'waiting' AND paused_at IS NULL AND reminded_at IS NULL AND grace IN ('7d', '14d')
+        AND waiting_until > $1 AND waiting_until <= $1 + interval '1 day'`,
+      act: (work, row) => change(work, row, { event: 'reminded', data: { remindedAt: work.now } }),
+    },
+    { sql: "state = 'received' AND paused_at IS NULL AND legal_due_at <= $1", act: expire },
+    {
+      sql: `${owed} AND overdue_told_at IS NULL AND least(legal_due_at, due_at) < $1`,
+      act: flag('overdue', nextDue),
+    },
+    {
+      sql: `${owed} AND nearly_told_at IS NULL AND least(legal_due_at - (legal_due_at - received_at) / 4, due_at - interval '18 hours') < $1`,
+      act: flag('nearly_due', nearAt),
+    },
+  ]
+
+  return [
+    job({
+      name: clockJob,
+      payload: z.unknown(),
+      cron: '* * * * *',
+      async run(ctx) {
+        for (const round of rounds) await sweep(ctx, round)
+        await db.prisma.privacyLink.deleteMany({
+          where: { expiresAt: { lt: new Date(ctx.now.getTime() - 86_400_000) } },
+        })
+        await db.prisma.privacyRequest.updateMany({
+          where: { closedAt: { lt: new Date(ctx.now.getTime() - contactKept) }, contact: { not: null } },
+          data: { contact: null },
+        })
+        // Kept three years from closing; what belongs to them goes with them.
+        await db.prisma.privacyRequest.deleteMany({ where: { closedAt: { lte: addMonths(ctx.now, -36) } } })
+      },
+    }),
+  ]
+}

@@ -1,0 +1,12 @@
+import { z } from 'zod'
+import { seal, unseal } from '#lib/secret.ts'
+import type { Contact } from './ports.ts'
+
+const Sealed = z.strictObject({ email: z.string(), locale: z.enum(['en', 'zh']) })
+
+/** Where letters about a request go: readable by this installation alone, and for this request alone. */
+export const sealContact = (key: Uint8Array, requestId: string, { email, locale }: Contact): Uint8Array<ArrayBuffer> =>
+  new Uint8Array(seal(key, Buffer.from(JSON.stringify({ email, locale })), requestId))
+
+export const openContact = (key: Uint8Array, requestId: string, sealed: Uint8Array): Contact =>
+  Sealed.parse(JSON.parse(unseal(key, sealed, requestId).toString('utf8')))

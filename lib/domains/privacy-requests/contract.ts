@@ -1,0 +1,289 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { channels, dueTags, graces, kinds, parties, partStates, states } from './rules.ts'
+
+const when = z.iso.datetime()
+const whenever = when.nullable()
+export const RequestId = z.string().regex(/^preq_[0-9A-Za-z]{22}$/, 'is not the id of a privacy request')
+const AgentId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an agent')
+const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
+const Password = z.string().min(1).max(200)
+export const Words = z.string().trim().min(1, 'has one character at least').max(4_000, 'has 4,000 characters at most')
+/** Ids, codes, counts and times, by name. */
+export const Facts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
+
+export const PartView = z
+  .strictObject({
+    kind: z.enum(kinds),
+    state: z.enum(partStates),
+    started_at: whenever,
+    finished_at: whenever,
+    outcome: Facts,
+  })
+  .meta({ id: 'PrivacyRequestPart' })
+
+const requestFields = {
+  id: RequestId,
+  kinds: z.array(z.enum(kinds)),
+  parts: z.array(PartView),
+  channel: z.enum(channels),
+  state: z.enum(states),
+  subject: z.enum(['person', 'agent']),
+  agent_id: z.string().nullable(),
+  grace: z.enum(graces).nullable(),
+  received_at: when,
+  verified_by: z.string().nullable().meta({ description: 'password, link, token or admin' }),
+  verified_at: whenever,
+  waiting_until: whenever.meta({ description: 'The end of the grace' }),
+  started_at: whenever,
+  due_at: whenever.meta({ description: 'Ours: 72 hours after verification or the end of the grace' }),
+  legal_due_at: when.meta({
+    description: 'The law’s: one month from receipt (GDPR art. 12(3)), extension and pauses counted in',
+  }),
+  due: z
+    .enum(dueTags)
+    .meta({ description: 'near: less than a quarter of the time is left; stopped: nothing is owed any more' }),
+  seconds_left: z
+    .number()
+    .int()
+    .nullable()
+    .meta({ description: 'Until the earlier of the two; negative once it is over' }),
+  extended: z.boolean(),
+  paused: z.strictObject({ since: when, reason: z.string() }).nullable(),
+  closed_at: whenever,
+  receipt_id: z.string().nullable(),
+  can_cancel: z.boolean(),
+}
+export const RequestView = z.strictObject(requestFields).meta({ id: 'PrivacyRequest' })
+export type RequestView = z.output<typeof RequestView>
+
+export const EventView = z
+  .strictObject({
+    at: when,
+    by: z.enum(parties),
+    event: z.string(),
+    from: z.enum(states).nullable(),
+    to: z.enum(states).nullable(),
+    details: Facts,
+    note: z.string().nullable(),
+  })
+  .meta({ id: 'PrivacyRequestEvent' })
+
+export const StepView = z
+  .strictObject({
+    holder: z.string(),
+    store: z.string(),
+    state: z.enum(['waiting', 'running', 'done', 'stuck']),
+    planned: z.number().int(),
+    erased: z.number().int(),
+    held: z.array(z.strictObject({ hold_id: z.string(), count: z.number().int() })),
+    residue: z.number().int().nullable(),
+    attempts: z.number().int(),
+    fault: z.string().nullable(),
+    started_at: whenever,
+    finished_at: whenever,
+    verified_at: whenever,
+  })
+  .meta({ id: 'ErasureStep' })
+export const RunDetail = z
+  .strictObject({
+    run_id: z.string(),
+    state: z.enum(['planning', 'erasing', 'verifying', 'held', 'done', 'failed']),
+    created_at: when,
+    fenced_at: whenever,
+    finished_at: whenever,
+    receipt_id: z.string().nullable().meta({ description: 'Once the receipt is signed' }),
+    steps: z.array(StepView),
+  })
+  .meta({ id: 'ErasureRun' })
+
+export const RequestDetail = z
+  .strictObject({
+    ...requestFields,
+    statement: z.string().nullable().meta({ description: 'What the subject wrote; gone when the request is closed' }),
+    timeline: z.array(EventView),
+    erasure: RunDetail.nullable(),
+  })
+  .meta({ id: 'PrivacyRequestDetail' })
+
+const permission = 'privacy:self'
+const request = { resourceType: 'request' }
+const params = z.strictObject({ id: RequestId })
+export const answered = z.strictObject({ data: RequestView, message: z.string() })
+const asked = z
+  .array(z.enum(kinds))
+  .min(1, 'names one kind at least')
+  .max(kinds.length)
+  .refine((list) => new Set(list).size === list.length, 'names a kind twice')
+
+export const fileRequest = operation({
+  id: 'filePrivacyRequest',
+  method: 'post',
+  path: '/api/privacy/requests',
+  summary: 'Ask for access, portability, rectification, restriction, erasure, or object',
+  description:
+    'For oneself, for one of one’s agents, or, as a manager, for a member of one’s organisation. With the right password it is verified at once; without, a link goes to the address on file. An agent’s token verifies for that agent alone. A kind that is open already is joined: 200 with the open request.',
+  permission,
+  audit: { action: 'create', ...request },
+  limit: 'write',
+  status: 201,
+  body: z.strictObject({
+    kinds: asked,
+    grace: z.enum(graces).optional().meta({ description: 'How long an erasure waits; 24 hours unless given' }),
+    password: Password.optional(),
+    agent_id: AgentId.optional().meta({ description: 'One of your agents alone' }),
+    member: AccountId.optional().meta({ description: 'For managers: a member of the organisation' }),
+    statement: Words.optional().meta({ description: 'Plain text: what is wrong, or why you object' }),
+    changes: z
+      .strictObject({
+        name: z.string().trim().min(1).max(200).optional(),
+        email: z.email('takes an e-mail address').max(320).optional(),
+        locale: z.enum(['en', 'zh']).optional(),
+      })
+      .refine((changes) => Object.values(changes).some((value) => value !== undefined), 'names one change at least')
+      .optional()
+      .meta({ description: 'Of a rectification: takes the password; a new address is confirmed by a link first' }),
+  }),
+  output: z.strictObject({
+    data: RequestView.extend({
+      cancel_token: z.string().nullable().meta({
+        description:
+          'For an agent that asks for its own erasure: its tokens stop for everything but this request; who keeps none of them takes it back with this (POST /api/privacy/links/use). Shown once.',
+      }),
+    }),
+    message: z.string(),
+    joined: z.array(z.strictObject({ kind: z.enum(kinds), request_id: RequestId })),
+  }),
+  secrets: ['cancel_token'],
+  refusals: ['not_found', 'conflict', 'content_rejected', 'rate_limited', 'scope_too_small'],
+})
+
+export const listRequests = operation({
+  id: 'listPrivacyRequests',
+  method: 'get',
+  path: '/api/privacy/requests',
+  summary: 'My privacy requests, newest first',
+  description:
+    'Those about you and your agents, and those that you filed as a manager. `total` stops counting at 1,001.',
+  permission,
+  audit: { action: 'read', ...request },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(RequestView),
+})
+
+export const readRequest = operation({
+  id: 'readPrivacyRequest',
+  method: 'get',
+  path: '/api/privacy/requests/{id}',
+  summary: 'One of my privacy requests, with its timeline',
+  permission,
+  audit: { action: 'read', ...request },
+  limit: 'read',
+  status: 200,
+  params,
+  output: z.strictObject({ data: RequestDetail }),
+  refusals: ['not_found'],
+})
+
+const act = {
+  method: 'post',
+  permission,
+  audit: { action: 'update', ...request },
+  limit: 'write',
+  status: 200,
+  params,
+} as const
+
+export const verifyRequest = operation({
+  ...act,
+  id: 'verifyPrivacyRequest',
+  path: '/api/privacy/requests/{id}/verify',
+  summary: 'Show with my password that I asked for it',
+  body: z.strictObject({ password: Password }),
+  output: answered,
+  refusals: ['not_found', 'wrong_state', 'rate_limited'],
+})
+
+export const sendRequestLink = operation({
+  ...act,
+  id: 'sendPrivacyRequestLink',
+  path: '/api/privacy/requests/{id}/link',
+  summary: 'Send the letter with the link again',
+  description: 'The link that went before works no more. Three letters an hour at most.',
+  output: answered,
+  refusals: ['not_found', 'wrong_state', 'rate_limited'],
+})
+
+export const cancelRequest = operation({
+  ...act,
+  id: 'cancelPrivacyRequest',
+  path: '/api/privacy/requests/{id}/cancel',
+  summary: 'Take a request back',
+  description: 'Until its work begins. After that 409, with what is erased already, by store, in `erased`.',
+  output: answered,
+  refusals: ['not_found', 'wrong_state'],
+})
+
+export const expediteRequest = operation({
+  ...act,
+  id: 'expeditePrivacyRequest',
+  path: '/api/privacy/requests/{id}/expedite',
+  summary: 'End my grace now',
+  description:
+    'The erasure begins at once and cannot be taken back; copies that you asked for and did not fetch go with it.',
+  body: z.strictObject({ password: Password }),
+  output: answered,
+  refusals: ['not_found', 'wrong_state', 'rate_limited'],
+})
+
+export const useLink = operation({
+  id: 'usePrivacyLink',
+  method: 'post',
+  path: '/api/privacy/links/use',
+  summary: 'Use the link of a letter',
+  description: 'Single use. Unknown, used and expired links are answered alike.',
+  permission: 'public',
+  audit: { action: 'update', ...request },
+  // Who follows a link has no session; tries are counted by network beside this.
+  limit: 'read',
+  status: 200,
+  body: z.strictObject({
+    token: z.string().min(1).max(200),
+    purpose: z.enum(['verify', 'cancel', 'address']),
+  }),
+  output: z.strictObject({
+    data: z.strictObject({ purpose: z.enum(['verify', 'cancel', 'address']), state: z.enum(states) }),
+  }),
+  refusals: ['link_spent', 'wrong_state', 'conflict', 'rate_limited'],
+})
+
+export const planErasure = operation({
+  id: 'planErasure',
+  method: 'get',
+  path: '/api/privacy/plan',
+  summary: 'What an erasure would delete, without deleting anything',
+  permission,
+  audit: { action: 'read', ...request },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ agent_id: AgentId.optional() }),
+  output: z.strictObject({
+    data: z.strictObject({
+      holdings: z.array(
+        z.strictObject({
+          holder: z.string(),
+          store: z.string(),
+          what: z.string(),
+          count: z.number().int(),
+          held: z.array(z.strictObject({ hold_id: z.string(), count: z.number().int() })),
+        }),
+      ),
+      total: z.number().int(),
+      retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
+    }),
+  }),
+  refusals: ['not_found'],
+})

@@ -1,0 +1,143 @@
+import { Problem } from '#lib/kernel/problem.ts'
+import { unsuspend } from './cancelling.ts'
+import { restartParts } from './carrying-out.ts'
+import { beginErasure } from './erasure-start.ts'
+import { conclude, setPart } from './parts.ts'
+import type { PrivacyParts } from './ports.ts'
+import { invalid } from './requesting.ts'
+import { clocksOf, KindName, partOf, type RequestRow, StateName, subjectOf } from './requests.ts'
+import { extended, isCancellable, isClosed, ourTerm, type RefusalGround } from './rules.ts'
+import { change, note, type Work } from './timeline.ts'
+
+const wrong = (row: RequestRow, what: string) =>
+  new Problem('wrong_state', `The request is ${row.state.replace('_', ' ')}: ${what}. Nothing was changed.`)
+const refuseClosed = (row: RequestRow): void => {
+  if (isClosed(StateName.parse(row.state))) throw wrong(row, 'it is closed')
+}
+
+/** The whole request before its work began; later, what waits for an admin's judgement. GDPR art. 12(4): with the reason and the remedies. */
+export async function refuse(
+  parts: PrivacyParts,
+  work: Work,
+  given: RequestRow,
+  { ground, reason }: { ground: RefusalGround; reason: string },
+): Promise<RequestRow> {
+  refuseClosed(given)
+  let row = given
+  const told = { details: { ground }, note: reason }
+  const isWhole = isCancellable(StateName.parse(row.state))
+  const open = row.parts.filter(({ state }) => state === 'pending' || state === 'running')
+  const refusable = isWhole ? open : open.filter(({ kind }) => kind === 'rectification' || kind === 'objection')
+  if (refusable.length === 0) throw wrong(row, 'nothing in it waits for a decision')
+  for (const { kind, state } of refusable) {
+    if (kind === 'objection' && state === 'running')
+      await parts.agents.unrestrict(work.tx, await subjectOf(work.tx, row, parts.agents), 'objection', work.now)
+    row = await setPart(work, row, KindName.parse(kind), 'refused', { ground, waits_for: null })
+  }
+  if (!isWhole) {
+    row = await change(work, row, { event: 'part_refused', ...told })
+    return conclude(work, row)
+  }
+  if (row.state === 'waiting') await unsuspend(parts, work, row)
+  return change(work, row, { event: 'rejected', to: 'rejected', ...told })
+}
+
+const extensionFaults = {
+  extended_already: 'has been extended once, and the law knows no second time',
+  first_month_over: 'must be told within the first month, which is over',
+  beyond_law: 'goes beyond the two further months that the law allows (GDPR art. 12(3))',
+} as const
+
+/** Throws `invalid` for what the law does not allow. */
+export async function extend(work: Work, row: RequestRow, days: number, reason: string): Promise<RequestRow> {
+  const limit = extended(clocksOf(row), days, work.now)
+  if (limit === 'settled') throw wrong(row, 'its clocks stand still')
+  if (!(limit instanceof Date)) throw invalid(['days'], extensionFaults[limit])
+  return change(work, row, {
+    event: 'extended',
+    data: { legalDueAt: limit, extendedAt: work.now, nearlyToldAt: null, overdueToldAt: null },
+    details: { days, until: limit.toISOString() },
+    note: reason,
+  })
+}
+
+export async function pause(work: Work, row: RequestRow, reason: string): Promise<RequestRow> {
+  refuseClosed(row)
+  if (row.pausedAt) throw wrong(row, 'its clocks stand still already')
+  if (!isCancellable(StateName.parse(row.state))) throw wrong(row, 'its work has begun, and nobody waits for anything')
+  return change(work, row, { event: 'paused', data: { pausedAt: work.now }, note: reason })
+}
+
+/** Both clocks go on, later by as long as they stood still. */
+export async function resume(parts: PrivacyParts, work: Work, row: RequestRow): Promise<RequestRow> {
+  if (!row.pausedAt) throw wrong(row, 'its clocks go on')
+  const still = work.now.getTime() - row.pausedAt.getTime()
+  const later = (at: Date) => new Date(at.getTime() + still)
+  const next = await change(work, row, {
+    event: 'resumed',
+    data: { pausedAt: null, legalDueAt: later(row.legalDueAt), ...(row.dueAt && { dueAt: later(row.dueAt) }) },
+    details: { seconds: Math.round(still / 1000) },
+  })
+  return beginErasure(parts, work, next)
+}
+
+/** The grace ends now. */
+export async function expedite(parts: PrivacyParts, work: Work, row: RequestRow, reason?: string): Promise<RequestRow> {
+  if (row.state !== 'waiting') throw wrong(row, 'no grace runs')
+  if (row.pausedAt) throw wrong(row, 'its clocks stand still')
+  const next = await change(work, row, {
+    event: 'expedited',
+    data: { waitingUntil: work.now, dueAt: new Date(Math.min(row.legalDueAt.getTime(), work.now.getTime() + ourTerm)) },
+    ...(reason !== undefined && { note: reason }),
+  })
+  return beginErasure(parts, work, next, { force: true })
+}
+
+/** What failed, or the stuck steps of its erasure, begin anew. */
+export async function retry(parts: PrivacyParts, work: Work, given: RequestRow, holder?: string): Promise<RequestRow> {
+  refuseClosed(given)
+  const hasFailed = given.parts.filter(({ state }) => state === 'failed').map(({ kind }) => kind)
+  const isErasing = given.runId !== null && (await parts.erasures.retry(work.tx, given.runId, holder, work.now))
+  if (!isErasing && hasFailed.every((kind) => kind === 'erasure')) throw wrong(given, 'nothing in it is stuck')
+  let row = given
+  if (row.state === 'failed') row = await change(work, row, { event: 'running', to: 'running' })
+  row = await restartParts(parts, work, row)
+  if (isErasing && partOf(row, 'erasure')?.state === 'failed') row = await setPart(work, row, 'erasure', 'running')
+  return change(work, row, { event: 'retried', details: { holder: holder ?? null }, isSilent: true })
+}
+
+/** An admin carried it out by hand. An objection that is upheld stays restricted. */
+export async function complete(
+  work: Work,
+  row: RequestRow,
+  kind: 'rectification' | 'objection',
+  words: string,
+): Promise<RequestRow> {
+  const part = partOf(row, kind)
+  if (part?.state !== 'running') throw wrong(row, `no ${kind} in it waits for a decision`)
+  const next = await setPart(work, row, kind, 'done', { waits_for: null })
+  return conclude(work, await change(work, next, { event: 'part_done', details: { kind }, note: words }))
+}
+
+/** To an admin, or to nobody. */
+export async function assign(
+  { people }: PrivacyParts,
+  work: Work,
+  row: RequestRow,
+  accountId: string | null,
+): Promise<RequestRow> {
+  if (accountId !== null && (await people.byId(work.tx, accountId))?.role !== 'admin')
+    throw invalid(['account_id'], 'is not the id of an admin')
+  return change(work, row, {
+    event: 'assigned',
+    data: { assignedTo: accountId },
+    details: { assigned: accountId !== null },
+    isInternal: true,
+  })
+}
+
+/** Among admins; it changes nothing, so it is taken in every state. */
+export async function comment(work: Work, row: RequestRow, words: string): Promise<RequestRow> {
+  await note(work, row, { event: 'comment', note: words, isInternal: true })
+  return row
+}

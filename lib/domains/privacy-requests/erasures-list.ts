@@ -1,0 +1,80 @@
+import type { Context } from '#lib/kernel/context.ts'
+import type { Subject } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import { listErasures, readErasure } from './admin-contract.ts'
+import { planErasure } from './contract.ts'
+import type { PrivacyParts, RunView } from './ports.ts'
+import { pageOf, placeOf } from './reading.ts'
+import { ownedBy } from './requests.ts'
+import { heldView, runView } from './views.ts'
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
+const listed = (run: RunView) => ({
+  run_id: run.id,
+  request_id: run.requestId,
+  receipt_id: run.state === 'done' || run.state === 'held' ? run.receiptId : null,
+  state: run.state,
+  created_at: run.createdAt.toISOString(),
+  finished_at: run.finishedAt?.toISOString() ?? null,
+  steps_done: run.steps.filter(({ state }) => state === 'done').length,
+  steps_total: run.steps.length,
+  stuck: run.steps.filter(({ state }) => state === 'stuck').length,
+  planned: sum(run.steps.map(({ planned }) => planned)),
+  erased: sum(run.steps.map(({ erased }) => erased)),
+})
+
+/** What an erasure would do, and what those under way and done did. */
+export function erasuresList(parts: PrivacyParts) {
+  const { db, erasures } = parts
+
+  function subjectFor({ actor }: Context, agentId: string | undefined): Subject {
+    if (agentId !== undefined && !actor.agents.includes(agentId))
+      throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    if (agentId !== undefined) return { account: null, agents: [agentId] }
+    return { account: actor.accountId ?? null, agents: actor.agents }
+  }
+
+  return {
+    plan: read(planErasure, async (ctx, { query: { agent_id } }) => {
+      const subject = subjectFor(ctx, agent_id)
+      const planned = await erasures.dryRun(subject, ctx.now)
+      const holdings = planned.map(({ items, held, ...holding }) => ({
+        ...holding,
+        count: items,
+        held: heldView(held),
+      }))
+      return {
+        body: {
+          data: { holdings, total: sum(planned.map(({ items }) => items)), retained: parts.retained(ctx.now) },
+        },
+        resourceId: subject.account ?? subject.agents[0] ?? 'nobody',
+        resourceType: subject.account === null ? 'agent' : 'account',
+        details: { holders: holdings.length },
+      }
+    }),
+
+    listErasures: read(listErasures, async (_ctx, { query: { state, cursor, limit } }) => {
+      const found = await erasures.runs({ state, after: placeOf(cursor), limit: limit + 1 })
+      const { shown, page } = pageOf(found, limit, found.length, ({ createdAt, id }) => ({ at: createdAt, id }))
+      return {
+        body: { data: shown.map(listed), limit: page.limit, next_cursor: page.next_cursor },
+        resourceId: 'list',
+        details: { count: shown.length },
+      }
+    }),
+
+    readErasure: read(readErasure, async (ctx, { params: { id } }) => {
+      const run = await erasures.run(id)
+      const mayRead = async (): Promise<boolean> =>
+        run !== undefined &&
+        (ctx.actor.can('erasures:audit') ||
+          (run.requestId !== null &&
+            (await db.prisma.privacyRequest.count({
+              where: { AND: [{ id: run.requestId }, ownedBy(ctx, { filed: true })] },
+            })) > 0))
+      if (!run || !(await mayRead())) throw new Problem('not_found', 'There is no such erasure, or it is not yours.')
+      return { body: { data: runView(run) }, resourceId: run.id }
+    }),
+  }
+}

@@ -1,0 +1,96 @@
+import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+
+/** The requests of a subject, with what was asked, their parts, their timeline without the comments of admins, and when links were sent. */
+const requestParts = (db: Database, mine: string): PersonExporter[] => [
+  {
+    part: 'privacy_requests',
+    bases: ['provided', 'all'],
+    tables: ['privacy_requests', 'privacy_request_parts'],
+    pages: (id: string, { until, basis }: ExportReader) =>
+      recordPages(db, {
+        from: 'privacy_requests q',
+        where: `${mine} AND q.received_at <= $2`,
+        values: [id, until],
+        at: 'q.received_at',
+        id: 'q.id',
+        columns: 'q.*',
+        weight: 'coalesce(pg_column_size(q.payload), 0)',
+        record: jsonObject({
+          id: 'c.id',
+          kinds: 'c.kinds',
+          channel: 'c.channel',
+          asked: 'c.payload',
+          grace: 'c.grace',
+          received_at: utc('c.received_at'),
+          ...(basis === 'all' && {
+            state: 'c.state',
+            agent_id: 'c.agent_id',
+            verified_by: 'c.verified_by',
+            verified_at: utc('c.verified_at'),
+            waiting_until: utc('c.waiting_until'),
+            started_at: utc('c.started_at'),
+            due_at: utc('c.due_at'),
+            legal_due_at: utc('c.legal_due_at'),
+            extended_at: utc('c.extended_at'),
+            paused_at: utc('c.paused_at'),
+            closed_at: utc('c.closed_at'),
+            receipt_id: 'c.receipt_id',
+            parts: `coalesce((SELECT json_agg(json_build_object('kind', p.kind, 'state', p.state, 'outcome', p.outcome) ORDER BY p.kind)
+              FROM privacy_request_parts p WHERE p.request_id = c.id), '[]')`,
+          }),
+        }),
+      }),
+  },
+  {
+    part: 'privacy_request_events',
+    bases: ['all'],
+    tables: ['privacy_request_events'],
+    pages: (id: string, { until }: ExportReader) =>
+      recordPages(db, {
+        from: 'privacy_request_events e JOIN privacy_requests q ON q.id = e.request_id',
+        where: `${mine} AND NOT e.is_internal AND e.at <= $2`,
+        values: [id, until],
+        at: 'e.at',
+        id: 'e.id',
+        columns: 'e.id, e.request_id, e.at, e.by, e.event, e."from", e."to", e.note',
+        record: jsonObject({
+          request_id: 'c.request_id',
+          at: utc('c.at'),
+          by: 'c.by',
+          event: 'c.event',
+          from: 'c."from"',
+          to: 'c."to"',
+          note: 'c.note',
+        }),
+      }),
+  },
+  {
+    part: 'privacy_links',
+    bases: ['all'],
+    tables: ['privacy_links'],
+    pages: (id: string, { until }: ExportReader) =>
+      recordPages(db, {
+        from: 'privacy_links l JOIN privacy_requests q ON q.id = l.request_id',
+        where: `${mine} AND l.created_at <= $2`,
+        values: [id, until],
+        at: 'l.created_at',
+        id: "encode(l.hash, 'hex')",
+        columns: 'l.hash, l.request_id, l.purpose, l.created_at, l.expires_at, l.used_at',
+        // Never the hash: whoever has it can tell a secret that they guessed.
+        record: jsonObject({
+          request_id: 'c.request_id',
+          purpose: 'c.purpose',
+          created_at: utc('c.created_at'),
+          expires_at: utc('c.expires_at'),
+          used_at: utc('c.used_at'),
+        }),
+      }),
+  },
+]
+
+export const requestPersonExporters = (db: Database): PersonExporter[] => requestParts(db, 'q.account_id = $1')
+
+/** Of requests about one agent. */
+export const requestExporters = (db: Database): Exporter[] => requestParts(db, 'q.agent_id = $1')

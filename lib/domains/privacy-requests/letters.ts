@@ -1,0 +1,60 @@
+import { type LetterContent, letter } from '#lib/stores/mail/letter.ts'
+import type { LetterFacts, Told, Words } from './letter-facts.ts'
+import { chinese } from './letters-chinese.ts'
+import { english } from './letters-english.ts'
+import type { Locale } from './ports.ts'
+
+const words: Record<Locale, Record<string, Words>> = { en: english, zh: chinese }
+
+/** One letter about everything that happened to a request in one transaction: the last change is its subject. Undefined when none is told. */
+export function requestLetter(locale: Locale, events: readonly Told[], facts: LetterFacts): LetterContent | undefined {
+  const known = events.flatMap((told) => {
+    const said = words[locale][told.event]
+    return said ? [{ said, told }] : []
+  })
+  const last = known.at(-1)
+  if (!last) return undefined
+  return letter(locale, last.said.subject, [
+    ...known.flatMap(({ said, told }) => said.text(told, facts)),
+    locale === 'zh' ? `请求编号 ${facts.id}` : `The number of the request is ${facts.id}.`,
+    ...(facts.page === undefined ? [] : [facts.page]),
+  ])
+}
+
+/** To the new address itself: whoever reads it there confirms it. */
+export const addressLetter = (locale: Locale, link: string): LetterContent =>
+  locale === 'zh'
+    ? letter(locale, '请确认这个邮箱地址', [
+        '有人请求将这个地址作为其账户的邮箱。请打开下面的页面并按下按钮确认。链接只能使用一次，一天内有效。',
+        link,
+        '如果与您无关，无需理会：未经确认，什么都不会改变。',
+      ])
+    : letter(locale, 'Confirm this address', [
+        'Somebody asked that this become the address of their account. Open this page and press the button to confirm it. It works once, for one day.',
+        link,
+        'If it was not you, do nothing: without the confirmation nothing changes.',
+      ])
+
+export interface Standing {
+  near: number
+  overdue: number
+  failed: number
+  page: string
+}
+/** To an admin: how many requests have little time left, or none, or need another try. Counts alone. */
+export function dueLetter(locale: Locale, { near, overdue, failed, page }: Standing): LetterContent {
+  const which = overdue > 0 ? 'overdue' : failed > 0 ? 'failed' : 'near'
+  const subjects = {
+    en: {
+      overdue: 'Privacy requests are overdue',
+      failed: 'Privacy requests need another try',
+      near: 'Privacy requests are nearly due',
+    },
+    zh: { overdue: '有隐私请求已逾期', failed: '有隐私请求需要重试', near: '有隐私请求即将到期' },
+  }
+  const text =
+    locale === 'zh'
+      ? `即将到期（剩余不足四分之一的时间）：${near}。已逾期：${overdue}。未能完成、需要重试：${failed}。`
+      : `Nearly due (less than a quarter of the time is left): ${near}. Overdue: ${overdue}. Failed, to be tried again: ${failed}.`
+  return letter(locale, subjects[locale][which], [text, page])
+}

@@ -1,0 +1,228 @@
+import type { Actor, Context, MutationContext } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { cancel } from './cancelling.ts'
+import { rectify } from './carrying-out.ts'
+import {
+  cancelRequest,
+  expediteRequest,
+  fileRequest,
+  listRequests,
+  readRequest,
+  sendRequestLink,
+  verifyRequest,
+} from './contract.ts'
+import { expedite } from './deciding.ts'
+import { makeLink } from './links.ts'
+import type { PrivacyParts } from './ports.ts'
+import { countedTo, pageOf, pauseReasons, placeOf, storyOf } from './reading.ts'
+import { type About, askForLink, checkFiling, file, invalid, lockSubject, plainWords } from './requesting.ts'
+import {
+  isOwnOf,
+  lockedRequest,
+  noRequest,
+  ownedBy,
+  partOf,
+  type RequestRow,
+  waitsForAddress,
+  withParts,
+} from './requests.ts'
+import { type Kind, scopeFor } from './rules.ts'
+import { tell, type Work, workOf } from './timeline.ts'
+import { verify } from './verifying.ts'
+import { eventView, requestView, runView, statementOf } from './views.ts'
+import { wordsFor } from './words.ts'
+
+/** A token asks for its own agent alone, and only for what its scopes reach. */
+function refuseScopes({ kind, scopes }: Actor, kinds: readonly Kind[]): void {
+  if (kind !== 'agent' || scopes.includes('admin')) return
+  const missing = kinds.map(scopeFor).find((scope) => !scopes.includes(scope))
+  if (missing) throw new Problem('scope_too_small', `It needs the scope "${missing}".`)
+}
+
+/** What the subject's own operations do; each change commits with its timeline row, its audit entry and its letter. */
+export function ownRequests(parts: PrivacyParts) {
+  const { db, people } = parts
+
+  /** Whom it is about: oneself, one of one's agents, a member. Another's agent or member looks like none. */
+  async function aboutOf(
+    ctx: MutationContext,
+    body: { agent_id?: string | undefined; member?: string | undefined },
+  ): Promise<About> {
+    const { actor, tx } = ctx
+    if (body.agent_id !== undefined && body.member !== undefined)
+      throw invalid(['member'], 'cannot stand beside agent_id')
+    if (body.member !== undefined) {
+      const isMember =
+        actor.accountId !== undefined && (await people.sameOrganisation(tx, actor.accountId, body.member))
+      if (!isMember) throw new Problem('not_found', 'There is no such member in an organisation that you manage.')
+      return { account: body.member }
+    }
+    const agent = body.agent_id ?? (actor.kind === 'agent' ? actor.id : undefined)
+    if (agent === undefined) {
+      if (actor.accountId === undefined) throw new Problem('sign_in_needed')
+      return { account: actor.accountId }
+    }
+    if (!actor.agents.includes(agent)) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+    return { agent }
+  }
+
+  const checkPassword = (ctx: MutationContext, password: string): Promise<void> => {
+    const { accountId } = ctx.actor
+    if (accountId === undefined) throw invalid(['password'], 'is for people; a token shows who it is by itself')
+    return people.checkPassword(ctx.tx, accountId, password, ctx.now)
+  }
+
+  const own = async (ctx: MutationContext, id: string): Promise<RequestRow> => {
+    const row = await lockedRequest(ctx.tx, id, ownedBy(ctx))
+    if (!row) throw noRequest()
+    return row
+  }
+  const viewed = async (ctx: Context & { tx?: MutationContext['tx'] }, row: RequestRow) =>
+    requestView(row, ctx.now, await pauseReasons(ctx.tx ?? db.prisma, [row]))
+  const replied = async (ctx: MutationContext, work: Work, row: RequestRow) => {
+    await tell(work)
+    return {
+      body: { data: await viewed(ctx, row), message: wordsFor(parts, row) },
+      resourceId: row.id,
+      // What only joined, or came again, changed nothing: the gate's own entry says that it was asked.
+      ...(work.entries.length > 0 && { entries: work.entries }),
+    }
+  }
+
+  return {
+    file: mutation(fileRequest, async (ctx, { body }) => {
+      const { actor, tx, now } = ctx
+      refuseScopes(actor, body.kinds)
+      checkFiling(body, actor.kind === 'agent' || body.agent_id !== undefined)
+      const isForMember = body.member !== undefined
+      if (body.password !== undefined && isForMember)
+        throw invalid(['password'], 'is for your own requests: the member gets a link')
+      if (body.changes && (isForMember || actor.kind === 'agent' || body.agent_id !== undefined))
+        throw invalid(['changes'], 'is for your own account')
+      if (body.changes && body.password === undefined) throw invalid(['password'], 'is needed to change the account')
+      const about = await aboutOf(ctx, body)
+      if (body.password !== undefined) await checkPassword(ctx, body.password)
+      const work = workOf(ctx, isForMember ? 'manager' : 'subject')
+      const filed = await file(parts, work, {
+        about,
+        kinds: body.kinds,
+        channel: isForMember ? 'manager' : actor.kind === 'agent' ? 'api' : 'console',
+        filedBy: actor.id,
+        receivedAt: now,
+        isProven: body.password !== undefined || actor.kind === 'agent',
+        grace: body.grace,
+        ...(body.statement !== undefined && { statement: plainWords(body.statement, 'statement', parts.strict) }),
+        ...(body.changes && {
+          changes: {
+            ...body.changes,
+            ...(body.changes.name !== undefined && { name: plainWords(body.changes.name, 'changes', parts.strict) }),
+          },
+        }),
+      })
+      let { row } = filed
+      const proof = body.password !== undefined ? 'password' : actor.kind === 'agent' ? 'token' : undefined
+      if (proof && row.state === 'received') row = await verify(parts, work, row, proof)
+      else if (filed.isNew) await askForLink(work, row, 'verify')
+      else if (proof && partOf(row, 'rectification')?.state === 'running' && (body.statement ?? body.changes))
+        row = await rectify(parts, work, row)
+      const takesBack = filed.isNew && actor.kind === 'agent' && row.state === 'waiting'
+      const { body: answer, ...reply } = await replied(ctx, work, row)
+      return {
+        ...reply,
+        body: {
+          data: { ...answer.data, cancel_token: takesBack ? await makeLink(tx, row, 'cancel', now) : null },
+          message: filed.joined.length > 0 ? `${answer.message} What was open already was joined.` : answer.message,
+          joined: filed.joined,
+        },
+        status: filed.isNew ? 201 : 200,
+        headers: { Location: `/api/privacy/requests/${row.id}` },
+      }
+    }),
+
+    list: read(listRequests, async (ctx, { query: { cursor, limit } }) => {
+      const after = placeOf(cursor)
+      const where = ownedBy(ctx, { filed: true })
+      const [found, total] = await Promise.all([
+        db.prisma.privacyRequest.findMany({
+          where: {
+            AND: [
+              where,
+              after ? { OR: [{ receivedAt: { lt: after.at } }, { receivedAt: after.at, id: { lt: after.id } }] } : {},
+            ],
+          },
+          orderBy: [{ receivedAt: 'desc' }, { id: 'desc' }],
+          take: limit + 1,
+          include: withParts,
+        }),
+        db.prisma.privacyRequest.count({ where, take: countedTo }),
+      ])
+      const { shown, page } = pageOf(found, limit, total, ({ receivedAt, id }) => ({ at: receivedAt, id }))
+      const reasons = await pauseReasons(db.prisma, shown)
+      return {
+        body: { data: shown.map((row) => requestView(row, ctx.now, reasons)), ...page },
+        resourceId: 'list',
+        details: { count: shown.length },
+      }
+    }),
+
+    read: read(readRequest, async (ctx, { params: { id } }) => {
+      const row = await db.prisma.privacyRequest.findFirst({
+        where: { AND: [{ id }, ownedBy(ctx, { filed: true })] },
+        include: withParts,
+      })
+      if (!row) throw noRequest()
+      const { events, run } = await storyOf(parts, row)
+      // Who filed it for a member sees how it stands, and none of the words.
+      const isOwn = isOwnOf(ctx, row)
+      return {
+        body: {
+          data: {
+            ...(await viewed(ctx, row)),
+            statement: isOwn ? statementOf(row) : null,
+            timeline: events
+              .filter(({ isInternal }) => !isInternal)
+              .map((event) => eventView(isOwn ? event : { ...event, note: null })),
+            erasure: run ? runView(run) : null,
+          },
+        },
+        resourceId: id,
+      }
+    }),
+
+    verify: mutation(verifyRequest, async (ctx, { params: { id }, body: { password } }) => {
+      await checkPassword(ctx, password)
+      const row = await own(ctx, id)
+      const work = workOf(ctx, 'subject')
+      return replied(ctx, work, await verify(parts, work, row, 'password'))
+    }),
+
+    sendLink: mutation(sendRequestLink, async (ctx, { params: { id } }) => {
+      const { tx } = ctx
+      const found = await tx.privacyRequest.findFirst({ where: { AND: [{ id }, ownedBy(ctx, { filed: true })] } })
+      if (!found) throw noRequest()
+      // Letters to one subject are counted one after the other, whichever request they are about.
+      await lockSubject(tx, found.subjectKey)
+      const row = await lockedRequest(tx, id)
+      if (!row) throw noRequest()
+      const work = workOf(ctx, found.filedBy === ctx.actor.id && found.channel === 'manager' ? 'manager' : 'subject')
+      if (row.state !== 'received' && !waitsForAddress(row))
+        throw new Problem('wrong_state', 'This request waits for no link. Nothing was sent.')
+      await askForLink(work, row, row.state === 'received' ? 'verify' : 'address')
+      return replied(ctx, work, row)
+    }),
+
+    cancel: mutation(cancelRequest, async (ctx, { params: { id } }) => {
+      const row = await own(ctx, id)
+      const work = workOf(ctx, 'subject')
+      return replied(ctx, work, await cancel(parts, work, row))
+    }),
+
+    expedite: mutation(expediteRequest, async (ctx, { params: { id }, body: { password } }) => {
+      await checkPassword(ctx, password)
+      const row = await own(ctx, id)
+      const work = workOf(ctx, 'subject')
+      return replied(ctx, work, await expedite(parts, work, row))
+    }),
+  }
+}

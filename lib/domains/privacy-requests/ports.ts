@@ -1,0 +1,147 @@
+import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Basis, Subject } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+export type Locale = 'en' | 'zh'
+export interface Contact {
+  email: string
+  locale: Locale
+}
+interface KnownAccount {
+  accountId: string
+}
+export interface Changes {
+  name?: string | undefined
+  email?: string | undefined
+  locale?: Locale | undefined
+}
+/** What is asked of whoever keeps accounts. */
+export interface People {
+  contactOf(tx: Transaction, accountId: string): Promise<Contact | undefined>
+  byId(tx: Transaction, accountId: string): Promise<(KnownAccount & { role: string }) | undefined>
+  byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined>
+  /** Two that ask at once wait for each other: ask in the transaction that then suspends the account. */
+  isLastAdmin(tx: Transaction, accountId: string): Promise<boolean>
+  /** Whether the first manages and the second belongs to the same organisation. */
+  sameOrganisation(tx: Transaction, managerId: string, memberId: string): Promise<boolean>
+  adminContacts(tx: Transaction): Promise<(KnownAccount & Contact)[]>
+  /** Counted, and as slow for a wrong one. Throws `rate_limited`, and `invalid` with the path `password`. */
+  checkPassword(tx: Transaction, accountId: string, password: string, now: Date): Promise<void>
+  /** Gives the names of what changed. Throws `conflict` where the address is another account's. */
+  rectify(tx: Transaction, accountId: string, changes: Changes, now: Date): Promise<string[]>
+}
+/** What is asked of whoever keeps agents: of one, and of a subject with its agents. */
+export interface Agents {
+  /** Null: nobody owns it; undefined: there is none. */
+  ownerOf(tx: Transaction, agentId: string): Promise<string | null | undefined>
+  agentsOfAccount(tx: Transaction, accountId: string): Promise<string[]>
+  /** From now on no token of the subject's agents works, as the installation has it; until `unsuspend`. */
+  suspend(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
+  /** Of agents for which another erasure waits, `suspend` is asked again. */
+  unsuspend(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
+  /** GDPR art. 18; by an objection, 18(1)(d). */
+  restrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
+  unrestrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
+}
+export interface PlannedHolding {
+  holder: string
+  store: string
+  what: string
+  items: number
+  held: { hold: string; count: number }[]
+}
+export interface RunStep {
+  holder: string
+  store: string
+  state: 'waiting' | 'running' | 'done' | 'stuck'
+  planned: number
+  erased: number
+  held: { hold: string; count: number }[]
+  residue: number | null
+  attempts: number
+  fault: string | null
+  startedAt: Date | null
+  finishedAt: Date | null
+  verifiedAt: Date | null
+}
+export interface RunView {
+  id: string
+  requestId: string | null
+  receiptId: string
+  state: RunState
+  accountId: string | null
+  agents: string[]
+  requestedBy: string
+  createdAt: Date
+  fencedAt: Date | null
+  finishedAt: Date | null
+  steps: RunStep[]
+}
+export type RunState = 'planning' | 'erasing' | 'verifying' | 'held' | 'done' | 'failed'
+/** What is asked of the engine. */
+export interface SubjectErasures {
+  /** Nothing is fenced, nothing written. */
+  dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
+  begin(
+    tx: Transaction,
+    erasure: { requestId: string | null; subject: Subject; requestedBy: string; reason: string; now: Date },
+  ): Promise<{ runId: string; receiptId: string }>
+  run(runId: string): Promise<RunView | undefined>
+  /** Newest first, after the cursor's place. */
+  runs(which: {
+    state?: RunState | undefined
+    after?: { at: Date; id: string } | undefined
+    limit: number
+  }): Promise<RunView[]>
+  /** False where there is nothing to try again. */
+  retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
+}
+/** How the engine tells that a run changed, in the transaction in which it does. */
+export interface RunChange {
+  runId: string
+  requestId: string | null
+  state: Exclude<RunState, 'planning'>
+  receiptId: string
+  erased: Record<string, number>
+  held: { hold: string; count: number }[]
+  now: Date
+}
+/** What is asked of whoever prepares copies. */
+export interface Copies {
+  /** Gives the id of the prepared export. */
+  prepare(tx: Transaction, copy: { accountId: string; requestId: string; basis: Basis; now: Date }): Promise<string>
+}
+/** What became of a copy, told in the transaction in which it becomes that. */
+export interface CopyChange {
+  exportId: string
+  requestId: string
+  basis: Basis
+  /** fetched: its owner has it whole. gone: expired, deleted, or something in it was erased. */
+  state: 'ready' | 'fetched' | 'gone' | 'failed'
+  records: number
+  now: Date
+}
+
+export interface PrivacyParts {
+  db: Database
+  gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
+  people: People
+  agents: Agents
+  erasures: SubjectErasures
+  copies: Copies
+  /** Counts tries from a network (throws `rate_limited`). */
+  countTry(network: string, now: Date): Promise<void>
+  /** Keys the hash of a subject, by which duplicates are found. */
+  subjectKey: () => Uint8Array
+  /** Seals addresses. */
+  contactKey: () => Uint8Array
+  /** What an erasure leaves, on which ground and how long; as receipts name it. */
+  retained(now: Date): { what: string; ground: string; until: string | null }[]
+  /** Where this installation is reached. */
+  origin: string
+  /** Of the subject's plain words; throws `content_rejected`, `invalid`. */
+  strict: boolean
+  /** What stops during a grace. */
+  graceTokens: 'stop' | 'keep'
+  graceSignIn: 'stop' | 'keep'
+}

@@ -1,0 +1,51 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import type { PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
+import type { PrivacyParts, RunView } from './ports.ts'
+import { invalid } from './requesting.ts'
+import type { RequestRow } from './requests.ts'
+
+/** Lists stop counting here. */
+export const countedTo = 1_001
+
+/** Why the clocks of those that stand still do, by request. */
+export async function pauseReasons(tx: Transaction, rows: readonly RequestRow[]): Promise<Map<string, string>> {
+  const paused = rows.filter(({ pausedAt }) => pausedAt !== null).map(({ id }) => id)
+  if (paused.length === 0) return new Map()
+  const events = await tx.privacyRequestEvent.findMany({
+    where: { requestId: { in: paused }, event: 'paused' },
+    orderBy: [{ at: 'asc' }, { id: 'asc' }],
+  })
+  return new Map(events.map(({ requestId, note }) => [requestId, note ?? 'last_admin']))
+}
+
+export interface Story {
+  events: PrivacyRequestEvent[]
+  run: RunView | undefined
+}
+/** The timeline, oldest first, and the erasure as far as it is. */
+export async function storyOf({ db, erasures }: PrivacyParts, row: RequestRow): Promise<Story> {
+  const [events, run] = await Promise.all([
+    db.prisma.privacyRequestEvent.findMany({ where: { requestId: row.id }, orderBy: [{ at: 'asc' }, { id: 'asc' }] }),
+    row.runId === null ? undefined : erasures.run(row.runId),
+  ])
+  return { events, run }
+}
+
+export interface Place {
+  at: Date
+  id: string
+}
+export function placeOf(cursor: string | undefined): Place | undefined {
+  const place = cursor === undefined ? undefined : decodeCursor(cursor)
+  if (cursor !== undefined && !place) throw invalid(['query', 'cursor'], 'is not a cursor of this list')
+  return place
+}
+
+/** One more row than is shown says whether there is a next page. */
+export function pageOf<T>(found: readonly T[], limit: number, total: number, place: (row: T) => Place) {
+  const shown = found.slice(0, limit)
+  const last = found.length > limit ? shown.at(-1) : undefined
+  const at = last && place(last)
+  return { shown, page: { total, offset: 0, limit, next_cursor: at ? encodeCursor(at.at, at.id) : null } }
+}

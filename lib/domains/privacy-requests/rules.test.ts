@@ -1,0 +1,272 @@
+import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import {
+  addMonths,
+  type Clocks,
+  cancellableStates,
+  closedStates,
+  dueAfter,
+  dueNow,
+  extended,
+  type Grace,
+  graceEnd,
+  graceMargin,
+  graces,
+  isClosed,
+  kinds,
+  legalDueAt,
+  mayBecome,
+  nearAt,
+  ourTerm,
+  type PartState,
+  parties,
+  partStates,
+  type State,
+  standing,
+  stateOfParts,
+  states,
+  transitions,
+} from './rules.ts'
+
+const day = 86_400_000
+const at = (text: string): Date => new Date(text.includes('T') ? text : `${text}T09:30:00.000Z`)
+const times = fc.date({ min: at('2001-01-01'), max: at('2199-12-31'), noInvalidDate: true })
+const clocks = (more: Partial<Clocks> & { receivedAt: Date }): Clocks => ({
+  state: 'received',
+  legalDueAt: legalDueAt(more.receivedAt),
+  dueAt: null,
+  pausedAt: null,
+  extendedAt: null,
+  ...more,
+})
+
+describe('the legal month (GDPR art. 12(3))', () => {
+  test.each([
+    ['2026-01-31', '2026-02-28'],
+    ['2028-01-31', '2028-02-29'],
+    ['2026-01-30', '2026-02-28'],
+    ['2026-01-28', '2026-02-28'],
+    ['2026-03-31', '2026-04-30'],
+    ['2026-02-28', '2026-03-28'],
+    ['2028-02-29', '2028-03-29'],
+    ['2026-12-31', '2027-01-31'],
+    ['2026-11-15', '2026-12-15'],
+  ])('received %s, due %s, at the same time of day', (received, due) => {
+    expect(legalDueAt(at(received))).toEqual(at(due))
+  })
+
+  it('is the next calendar month, the same day or the month’s last, for every day', () => {
+    fc.assert(
+      fc.property(times, fc.integer({ min: 1, max: 36 }), (received, months) => {
+        const due = addMonths(received, months)
+        const elapsed =
+          (due.getUTCFullYear() - received.getUTCFullYear()) * 12 + due.getUTCMonth() - received.getUTCMonth()
+        expect(elapsed).toBe(months)
+        const isLast = new Date(due.getTime() + day).getUTCDate() === 1
+        expect(due.getUTCDate() === received.getUTCDate() || (isLast && due.getUTCDate() < received.getUTCDate())).toBe(
+          true,
+        )
+        expect(due.getTime() % day).toBe(received.getTime() % day)
+      }),
+    )
+  })
+})
+
+describe('an extension', () => {
+  const received = at('2026-12-31')
+  test.each([
+    [59, at('2027-03-31')],
+    [60, 'beyond_law'],
+    [1, at('2027-02-01')],
+  ])('of %i days from 31 January gives %s', (days, limit) => {
+    expect(extended(clocks({ receivedAt: received }), days, at('2027-01-10'))).toEqual(limit)
+  })
+  test.each([
+    ['within the first month alone', { receivedAt: received }, at('2027-01-31T09:30:00.001Z'), 'first_month_over'],
+    ['once', { receivedAt: received, extendedAt: at('2027-01-05') }, at('2027-01-10'), 'extended_already'],
+    ['while something is owed', { receivedAt: received, state: 'completed' as const }, at('2027-01-10'), 'settled'],
+  ])('%s', (_, given, now, fault) => {
+    expect(extended(clocks(given), 10, now)).toBe(fault)
+  })
+  it('is allowed on the month’s last moment, and as late as a pause made it', () => {
+    expect(extended(clocks({ receivedAt: received }), 10, at('2027-01-31'))).toBeInstanceOf(Date)
+    const paused = clocks({ receivedAt: received, pausedAt: at('2027-01-20') })
+    expect(extended(paused, 10, at('2027-02-20'))).toBeInstanceOf(Date)
+  })
+  it('never goes beyond three calendar months from receipt and the time that the clock stood still', () => {
+    fc.assert(
+      fc.property(
+        times,
+        fc.integer({ min: 1, max: 100 }),
+        fc.integer({ min: 0, max: 90 * day }),
+        (receivedAt, days, still) => {
+          const limit = extended(
+            clocks({ receivedAt, legalDueAt: new Date(legalDueAt(receivedAt).getTime() + still) }),
+            days,
+            receivedAt,
+          )
+          const most = addMonths(receivedAt, 3).getTime() + still
+          if (limit instanceof Date) expect(limit.getTime()).toBeLessThanOrEqual(most)
+          else expect(legalDueAt(receivedAt).getTime() + still + days * day).toBeGreaterThan(most)
+        },
+      ),
+    )
+  })
+})
+
+describe('a pause', () => {
+  it('moves both clocks by itself, whenever it is looked at', () => {
+    fc.assert(
+      fc.property(times, fc.nat(day * 20), fc.nat(day * 20), (receivedAt, until, length) => {
+        const pausedAt = new Date(receivedAt.getTime() + until)
+        const now = new Date(pausedAt.getTime() + length)
+        const given = clocks({ receivedAt, pausedAt, dueAt: new Date(receivedAt.getTime() + ourTerm) })
+        const { legalDueAt: legal, dueAt } = standing(given, now)
+        expect(legal.getTime() - given.legalDueAt.getTime()).toBe(length)
+        expect((dueAt?.getTime() ?? 0) - (given.dueAt?.getTime() ?? 0)).toBe(length)
+        // What is left is what was left when it stopped.
+        expect(dueNow(given, now)).toEqual({
+          tag: 'paused',
+          secondsLeft: dueNow({ ...given, pausedAt: null }, pausedAt).secondsLeft,
+        })
+      }),
+    )
+  })
+})
+
+describe('the grace', () => {
+  const received = at('2026-11-01')
+  test.each<[Grace, string, string, boolean]>([
+    ['now', '2026-11-02', '2026-11-02', false],
+    ['24h', '2026-11-02', '2026-11-03', false],
+    ['7d', '2026-11-02', '2026-11-09', false],
+    ['14d', '2026-11-02', '2026-11-16', false],
+    ['14d', '2026-11-20', '2026-11-28', true],
+    ['24h', '2026-11-27', '2026-11-28', false],
+    ['24h', '2026-11-29', '2026-11-29', true],
+    ['7d', '2026-12-10', '2026-12-10', true],
+  ])('%s from %s ends %s, shortened: %s', (grace, now, end, isShortened) => {
+    expect(graceEnd(grace, legalDueAt(received), at(now))).toEqual({ at: at(end), isShortened })
+  })
+  it('touches the legal limit never, lies in the past never, and is longer than chosen never', () => {
+    fc.assert(
+      fc.property(times, fc.constantFrom(...graces), fc.nat(day * 60), (receivedAt, grace, later) => {
+        const now = new Date(receivedAt.getTime() + later)
+        const limit = legalDueAt(receivedAt)
+        const { at: end, isShortened } = graceEnd(grace, limit, now)
+        const chosen = graceEnd(grace, new Date(8.64e15), now).at
+        expect(end.getTime()).toBeGreaterThanOrEqual(now.getTime())
+        expect(end.getTime()).toBeLessThanOrEqual(Math.max(now.getTime(), limit.getTime() - graceMargin))
+        expect(isShortened).toBe(end < chosen)
+        // Ours always fits before the law's, unless that is over already.
+        expect(dueAfter(end, limit).getTime()).toBeLessThanOrEqual(limit.getTime())
+      }),
+    )
+  })
+})
+
+describe('how the clocks stand', () => {
+  const receivedAt = at('2026-11-01')
+  const verifiedAt = at('2026-11-05')
+  const dueAt = new Date(verifiedAt.getTime() + ourTerm)
+  const hour = 3_600_000
+  test.each<[string, Partial<Clocks>, Date, string]>([
+    ['just received', {}, receivedAt, 'ok'],
+    ['a quarter of the month is left', {}, new Date(legalDueAt(receivedAt).getTime() - 7.5 * day), 'ok'],
+    ['less than a quarter', {}, new Date(legalDueAt(receivedAt).getTime() - 7.5 * day + 1), 'near'],
+    ['the last moment', {}, legalDueAt(receivedAt), 'near'],
+    ['a second later', {}, new Date(legalDueAt(receivedAt).getTime() + 1000), 'overdue'],
+    ['18 of the 72 hours left', { dueAt, state: 'running' }, new Date(dueAt.getTime() - 18 * hour), 'ok'],
+    ['less', { dueAt, state: 'running' }, new Date(dueAt.getTime() - 18 * hour + 1), 'near'],
+    ['ours is over, the law’s not', { dueAt, state: 'running' }, new Date(dueAt.getTime() + 1000), 'overdue'],
+    ['failed is owed', { dueAt, state: 'failed' }, new Date(dueAt.getTime() + 1000), 'overdue'],
+    ['completed', { dueAt, state: 'completed' }, new Date(dueAt.getTime() + day), 'stopped'],
+    ['kept by a hold', { dueAt, state: 'partly_completed' }, new Date(dueAt.getTime() + day), 'stopped'],
+    ['paused', { dueAt, state: 'waiting', pausedAt: verifiedAt }, new Date(dueAt.getTime() + day), 'paused'],
+  ])('%s: %s', (_, given, now, tag) => {
+    expect(dueNow(clocks({ receivedAt, ...given }), now).tag).toBe(tag)
+  })
+  it('near begins before the end, and never before the beginning', () => {
+    fc.assert(
+      fc.property(times, (received) => {
+        const given = clocks({ receivedAt: received })
+        expect(nearAt(given).getTime()).toBeGreaterThan(received.getTime())
+        expect(nearAt(given).getTime()).toBeLessThan(given.legalDueAt.getTime())
+      }),
+    )
+  })
+})
+
+describe('the machine', () => {
+  it('has every state, and each is reached; what is closed goes nowhere', () => {
+    const reached = new Set<State>(['received'])
+    for (let size = 0; size < reached.size; ) {
+      size = reached.size
+      for (const { from, to } of transitions) if (reached.has(from)) reached.add(to)
+    }
+    expect([...reached].sort()).toEqual([...states].sort())
+    for (const { from } of transitions) expect(isClosed(from)).toBe(false)
+    for (const state of states) if (!isClosed(state)) expect(transitions.some(({ from }) => from === state)).toBe(true)
+  })
+  it('cancels before the work begins and never after; only an admin refuses; the system never verifies', () => {
+    expect(
+      transitions
+        .filter(({ to }) => to === 'cancelled')
+        .map(({ from }) => from)
+        .sort(),
+    ).toEqual([...cancellableStates].sort())
+    for (const { to, by } of transitions) {
+      if (to === 'rejected') expect(by).toEqual(['admin'])
+      if (to === 'verified') expect(by).not.toContain('system')
+    }
+    // Nothing is erased for whom nobody verified.
+    expect(mayBecome('received', 'running', 'system')).toBe(false)
+    expect(mayBecome('received', 'waiting', 'system')).toBe(false)
+  })
+  it('lets nobody take a step that the table has not', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.constantFrom(...states), fc.constantFrom(...parties)), { maxLength: 40 }),
+        (tries) => {
+          let state: State = 'received'
+          let wasCancelled = false
+          for (const [to, by] of tries)
+            if (mayBecome(state, to, by)) {
+              expect(transitions.some((step) => step.from === state && step.to === to)).toBe(true)
+              expect(wasCancelled).toBe(false)
+              state = to
+              wasCancelled = closedStates.some((closed) => closed === to)
+            }
+        },
+      ),
+    )
+  })
+  test.each<[PartState[], State]>([
+    [['done'], 'completed'],
+    [['done', 'running'], 'running'],
+    [['done', 'pending'], 'running'],
+    [['done', 'partly_done'], 'partly_completed'],
+    [['partly_done', 'running'], 'running'],
+    [['refused'], 'rejected'],
+    [['refused', 'done'], 'completed'],
+    [['failed', 'running'], 'failed'],
+  ])('parts %j make it %s', (parts, state) => {
+    expect(stateOfParts(parts)).toBe(state)
+  })
+  it('is complete only when its slowest part is', () => {
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...partStates), { minLength: 1, maxLength: kinds.length }), (parts) => {
+        if (stateOfParts(parts) === 'completed')
+          for (const part of parts) expect(['done', 'refused', 'cancelled']).toContain(part)
+      }),
+    )
+  })
+})
+
+it('docs/privacy-requests.md shows the machine and the clocks as they are', () => {
+  const text = readFileSync(new URL('../../../docs/privacy-requests.md', import.meta.url), 'utf8')
+  const rows = transitions.map(({ from, to, by, when }) => `| ${from} | ${to} | ${by.join(', ')} | ${when} |`)
+  const shown = text.split('\n').filter((line) => states.some((state) => line.startsWith(`| ${state} |`)))
+  expect(shown).toEqual(rows)
+})

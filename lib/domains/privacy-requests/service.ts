@@ -1,0 +1,25 @@
+import type { MailPort } from '#lib/stores/mail/mail.ts'
+import { bulk } from './bulk.ts'
+import { clockJobs } from './clock.ts'
+import { erasuresList } from './erasures-list.ts'
+import { following } from './following.ts'
+import { linkUse } from './link-use.ts'
+import { notifying } from './notifying.ts'
+import { ownRequests } from './own-requests.ts'
+import type { PrivacyParts } from './ports.ts'
+import { requestQueue } from './queue.ts'
+
+/** What a subject asks for under the GDPR, from the first call to the last row of the timeline. */
+export const privacyRequestsService = (parts: PrivacyParts) => ({
+  ...ownRequests(parts),
+  ...linkUse(parts),
+  ...requestQueue(parts),
+  ...bulk(parts),
+  ...erasuresList(parts),
+  ...following(parts),
+})
+
+export const privacyRequestsJobs = (parts: PrivacyParts, mail: MailPort) => [
+  ...clockJobs(parts),
+  ...notifying(parts, mail),
+]

@@ -1,0 +1,138 @@
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { newUuid } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Entry } from '#lib/kernel/use-case.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import type { PrivacyParts } from './ports.ts'
+import { type RequestRow, StateName, withParts } from './requests.ts'
+import { isClosed, mayBecome, type Party, type State } from './rules.ts'
+
+export const notifyJob = 'privacy.notify'
+/** A letter to the new address of a rectification. */
+export const addressJob = 'privacy.confirm-address'
+/** A letter to an admin, in counts. */
+export const tellAdminJob = 'privacy.tell-admin'
+
+/** One transaction's work on requests: what it notes is in the timeline, in the audit log, and in one letter, or nowhere. */
+export interface Work {
+  tx: Transaction
+  now: Date
+  by: Party
+  /** As the audit log names who acts. */
+  actorId: string
+  /** The audit entries, for the gate. */
+  entries: Entry[]
+  /** Ids of timeline rows that the subject is told of, by request. */
+  told: Map<string, string[]>
+}
+export const workOf = ({ tx, now, actor }: Pick<MutationContext, 'tx' | 'now' | 'actor'>, by: Party): Work => ({
+  tx,
+  now,
+  by,
+  actorId: actor.id,
+  entries: [],
+  told: new Map(),
+})
+export const systemWork = (tx: Transaction, now: Date, job: string): Work => ({
+  tx,
+  now,
+  by: 'system',
+  actorId: `system:${job}`,
+  entries: [],
+  told: new Map(),
+})
+
+export interface Change {
+  event: string
+  to?: State
+  /** What else of the row changes with it. */
+  data?: Prisma.PrivacyRequestUpdateInput
+  /** Ids, codes, counts, times. */
+  details?: Record<string, string | number | boolean | null>
+  /** Words that the subject reads, or admins alone. */
+  note?: string
+  isInternal?: boolean
+  /** No letter of its own. */
+  isSilent?: boolean
+  by?: Party
+}
+
+/**
+ * Changes a locked request: its row, a row of the timeline, an audit entry, and a letter when the transaction ends. Throws
+ * `wrong_state` for a step that the table of transitions does not have.
+ */
+export async function change(work: Work, row: RequestRow, made: Change): Promise<RequestRow> {
+  const { tx, now } = work
+  const from = StateName.parse(row.state)
+  if (made.to !== undefined && !mayBecome(from, made.to, made.by ?? work.by))
+    throw new Problem('wrong_state', `The request is ${from.replace('_', ' ')}. Nothing was changed.`)
+  const closes = made.to !== undefined && isClosed(made.to)
+  if (closes) {
+    await tx.privacyLink.deleteMany({ where: { requestId: row.id } })
+    await tx.$executeRaw`UPDATE privacy_requests SET payload = NULL WHERE id = ${row.id}`
+  }
+  const next = await tx.privacyRequest.update({
+    where: { id: row.id },
+    data: {
+      ...made.data,
+      ...(made.to !== undefined && { state: made.to }),
+      ...(closes && { closedAt: now, pausedAt: null }),
+      version: { increment: 1 },
+    },
+    include: withParts,
+  })
+  await note(work, next, made, from)
+  return next
+}
+
+/** A row of the timeline and an audit entry, for what changed beside the request's own row. */
+export async function note(work: Work, row: RequestRow, made: Change, from?: State): Promise<void> {
+  const { tx, now } = work
+  const id = newUuid()
+  await tx.privacyRequestEvent.create({
+    data: {
+      id,
+      requestId: row.id,
+      at: now,
+      by: made.by ?? work.by,
+      event: made.event,
+      from: made.to === undefined ? null : (from ?? null),
+      to: made.to ?? null,
+      details: made.details ?? {},
+      note: made.note ?? null,
+      isInternal: made.isInternal ?? false,
+    },
+  })
+  work.entries.push({
+    resourceId: row.id,
+    ...(made.event === 'received' && { action: 'create' as const }),
+    details: { event: made.event, ...(made.to !== undefined && { from: from ?? null, to: made.to }), ...made.details },
+  })
+  if (!made.isInternal && !made.isSilent) work.told.set(row.id, [...(work.told.get(row.id) ?? []), id])
+}
+
+/** Puts the letters of this work into the queue: one for each request, about everything that happened to it. */
+export async function tell(work: Work): Promise<void> {
+  for (const [requestId, events] of work.told)
+    await enqueue(work.tx, notifyJob, { requestId, events: events.join(',') }, { maxAttempts: 25 })
+  work.told.clear()
+}
+
+/** Work of a job or of another domain's transaction: what the gate does for operations. */
+export async function settle(parts: Pick<PrivacyParts, 'gate'>, work: Work, ip = ''): Promise<void> {
+  await tell(work)
+  await parts.gate.auditWithin(
+    work.tx,
+    ...work.entries.map((entry) => ({
+      action: 'update' as const,
+      resourceType: 'request',
+      actorId: work.actorId,
+      at: work.now,
+      ip,
+      ...entry,
+      details: entry.details ?? {},
+    })),
+  )
+  work.entries.length = 0
+}

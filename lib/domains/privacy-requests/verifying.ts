@@ -1,0 +1,32 @@
+import { Problem } from '#lib/kernel/problem.ts'
+import { carryOut } from './carrying-out.ts'
+import type { PrivacyParts } from './ports.ts'
+import { type RequestRow, StateName } from './requests.ts'
+import { change, type Work } from './timeline.ts'
+
+export type Proof = 'password' | 'token' | 'link' | 'admin'
+
+/**
+ * Identity was shown: what was asked for begins, or its grace. A request that came further already stays as it is when the same is
+ * shown again; one that is closed is refused (`wrong_state`).
+ */
+export async function verify(parts: PrivacyParts, work: Work, row: RequestRow, proof: Proof): Promise<RequestRow> {
+  const state = StateName.parse(row.state)
+  if (state !== 'received')
+    throw new Problem('wrong_state', `The request is ${state.replace('_', ' ')}: who asked for it is settled.`)
+  await work.tx.privacyLink.deleteMany({ where: { requestId: row.id, purpose: 'verify', usedAt: null } })
+  // Doubts about identity are what clocks stood still for, and they are over.
+  const paused = row.pausedAt ? work.now.getTime() - row.pausedAt.getTime() : 0
+  const verified = await change(work, row, {
+    event: 'verified',
+    to: 'verified',
+    data: {
+      verifiedBy: proof,
+      verifiedAt: work.now,
+      ...(row.pausedAt && { pausedAt: null, legalDueAt: new Date(row.legalDueAt.getTime() + paused) }),
+    },
+    details: { by: proof },
+    by: proof === 'admin' ? 'admin' : 'subject',
+  })
+  return carryOut(parts, work, verified)
+}

@@ -1,0 +1,107 @@
+import type { z } from 'zod'
+import type { Prisma, PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
+import { type EventView, Facts, type RequestView, type RunDetail } from './contract.ts'
+import type { RunView } from './ports.ts'
+import {
+  ChannelName,
+  clocksOf,
+  GraceName,
+  KindName,
+  kindsOf,
+  PartStateName,
+  payloadOf,
+  type RequestRow,
+  StateName,
+} from './requests.ts'
+import { dueNow, isCancellable, kinds, parties, standing } from './rules.ts'
+
+const text = (at: Date | null): string | null => at?.toISOString() ?? null
+const factsOf = (json: Prisma.JsonValue) => Facts.parse(json ?? {})
+
+/** Why the clocks stand still, as the last row of the timeline about it says. */
+const pausedFor = (row: RequestRow, reasons: ReadonlyMap<string, string>) =>
+  row.pausedAt ? { since: row.pausedAt.toISOString(), reason: reasons.get(row.id) ?? '' } : null
+
+export function requestView(row: RequestRow, now: Date, reasons: ReadonlyMap<string, string>): RequestView {
+  const state = StateName.parse(row.state)
+  const clocks = standing(clocksOf(row), now)
+  const { tag, secondsLeft } = dueNow(clocksOf(row), now)
+  return {
+    id: row.id,
+    kinds: kindsOf(row),
+    parts: row.parts
+      .map((part) => ({
+        kind: KindName.parse(part.kind),
+        state: PartStateName.parse(part.state),
+        started_at: text(part.startedAt),
+        finished_at: text(part.finishedAt),
+        outcome: factsOf(part.outcome),
+      }))
+      .sort((one, other) => kinds.indexOf(one.kind) - kinds.indexOf(other.kind)),
+    channel: ChannelName.parse(row.channel),
+    state,
+    subject: row.subjectKind === 'agent' ? 'agent' : 'person',
+    agent_id: row.agentId,
+    grace: row.grace === null ? null : GraceName.parse(row.grace),
+    received_at: row.receivedAt.toISOString(),
+    verified_by: row.verifiedBy,
+    verified_at: text(row.verifiedAt),
+    waiting_until: text(row.waitingUntil),
+    started_at: text(row.startedAt),
+    due_at: text(clocks.dueAt),
+    legal_due_at: clocks.legalDueAt.toISOString(),
+    due: tag,
+    seconds_left: secondsLeft,
+    extended: row.extendedAt !== null,
+    paused: pausedFor(row, reasons),
+    closed_at: text(row.closedAt),
+    receipt_id: row.receiptId,
+    can_cancel: isCancellable(state),
+  }
+}
+
+export const adminView = (row: RequestRow, now: Date, reasons: ReadonlyMap<string, string>) => ({
+  ...requestView(row, now, reasons),
+  account_id: row.accountId,
+  filed_by: row.filedBy,
+  assigned_to: row.assignedTo,
+})
+
+export const eventView = (row: PrivacyRequestEvent): z.input<typeof EventView> => ({
+  at: row.at.toISOString(),
+  by: parties.find((party) => party === row.by) ?? 'system',
+  event: row.event,
+  from: row.from,
+  to: row.to,
+  details: factsOf(row.details),
+  note: row.note,
+})
+
+export const statementOf = (row: RequestRow): string | null => payloadOf(row).statements?.join('\n\n') ?? null
+
+const heldView = (held: readonly { hold: string; count: number }[]) =>
+  held.map(({ hold, count }) => ({ hold_id: hold, count }))
+
+export const runView = (run: RunView): z.input<typeof RunDetail> => ({
+  run_id: run.id,
+  state: run.state,
+  created_at: run.createdAt.toISOString(),
+  fenced_at: text(run.fencedAt),
+  finished_at: text(run.finishedAt),
+  receipt_id: run.state === 'done' || run.state === 'held' ? run.receiptId : null,
+  steps: run.steps.map((step) => ({
+    holder: step.holder,
+    store: step.store,
+    state: step.state,
+    planned: step.planned,
+    erased: step.erased,
+    held: heldView(step.held),
+    residue: step.residue,
+    attempts: step.attempts,
+    fault: step.fault,
+    started_at: text(step.startedAt),
+    finished_at: text(step.finishedAt),
+    verified_at: text(step.verifiedAt),
+  })),
+})
+export { heldView }
