@@ -27,7 +27,17 @@ test.beforeAll(async ({ browser, playwright, baseURL }) => {
   await context.close()
 })
 
-const open = ['/', '/sign-in', '/docs/api', '/docs/api?q=token', '/privacy', '/receipts/:id', '/nothing/here']
+const open = [
+  '/',
+  '/sign-in',
+  '/docs/api',
+  '/docs/api?q=token',
+  '/privacy',
+  '/privacy/confirm',
+  '/privacy/confirm#verify.x',
+  '/receipts/:id',
+  '/nothing/here',
+]
 const own = ['/', '/account', '/account/password']
 
 for (const { locale, lang } of languages) {

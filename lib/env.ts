@@ -59,6 +59,8 @@ const variables = z.object({
   KP_DATA_DIR: z.string().default('var'),
   KP_URL: url(['http', 'https']).optional(),
   KP_SECRET: z.string().min(32, 'takes 32 characters at least').optional(),
+  /** The secret before this one: what it sealed is sealed anew at the start. */
+  KP_SECRET_PREVIOUS: z.string().min(32, 'takes 32 characters at least').optional(),
   KP_ADMIN_EMAIL: z.email('takes an e-mail address').default('admin@localhost.localdomain'),
   KP_ADMIN_PASSWORD: z.string().min(12, 'takes 12 characters at least').optional(),
   KP_REGISTRATION: z.enum(['open', 'invite', 'closed'], 'takes open, invite or closed').default('open'),
@@ -85,6 +87,10 @@ const variables = z.object({
     )
     .default(''),
   KP_SANITIZER_STRICT: flag.default(false),
+  KP_PRIVACY_EMAIL: z.email('takes an e-mail address').optional(),
+  /** While the grace of an erasure runs: whether the subject's tokens work, and whether the person signs in. */
+  KP_GRACE_TOKENS: z.enum(['stop', 'keep'], 'takes stop or keep').default('stop'),
+  KP_GRACE_SIGN_IN: z.enum(['keep', 'stop'], 'takes keep or stop').default('keep'),
   KP_ROLE: z.enum(['web', 'worker', 'all'], 'takes web, worker or all').default('all'),
   KP_WEB_PROCESSES: whole(1, 64).default(1),
   KP_LIMITS: z.enum(['auto', 'memory', 'postgres', 'redis'], 'takes auto, memory, postgres or redis').default('auto'),

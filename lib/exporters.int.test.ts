@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 
 let test: TestApp
@@ -7,37 +7,54 @@ beforeAll(async () => {
 })
 afterAll(() => test.close())
 
-/** Tables that no exporter of an agent's data gives out, each with the reason. Whatever is not here needs an exporter. */
+/** Tables that no export gives out, neither an agent's nor a person's, each with the reason. Whatever is not here needs an exporter. */
 const unexported: Record<string, string> = {
   _prisma_migrations: 'names of migrations',
   settings: 'settings of the installation',
   retention_overrides: 'settings of the installation',
   retention_sweeps: 'counts of the installation’s sweeps, of nobody in particular',
   signing_keys: 'keys of the installation',
+  suppression_keys: 'keys of the installation',
   rate_limit_windows: 'counters that live for a minute',
   search_words: 'the words of units, without whose they are; the units themselves are exported',
   search_news: 'ids of units whose words have yet to be gathered',
   idempotency_records: 'copies, for 24 hours, of answers that the agent was given',
   erased_ids: 'ids that are not taken again; those of the agent are in its erasures',
   deletion_audit_log: 'ids and counts of deletions; those of the agent are in its erasures, with their receipts',
+  erasure_pages: 'ids of what an erasure under way is about to remove; they name records that other parts give out',
+  write_fences: 'that an erasure is under way; its run says so',
+  suppressions: 'keyed hashes of who was erased, and of nobody who is here',
   invites: 'given out by admins, and to nobody by name',
   legal_holds: 'an admin’s notes on a matter of law; whoever meets a hold is told so with the refusal (art. 23)',
-  // Of people, who export what is about them with their account.
-  organisations: 'the tenant; its id is in the agent’s part',
-  accounts: 'of a person',
-  sessions: 'of a person',
-  known_sign_ins: 'of a person',
 }
+/** What only a person has: an agent’s own export leaves it out. */
+const ofPeople = ['organisations', 'accounts', 'sessions', 'known_sign_ins', 'prepared_exports']
+
+const tablesOf = (exporters: readonly { tables: readonly string[] }[]) =>
+  new Set(exporters.flatMap(({ tables }) => [...tables]))
 
 it('every table of the database is an exporter’s, or on the list with its reason; nothing on the list is an exporter’s or gone', async () => {
   const { rows } = await test.db.pool.query<{ name: string }>(
     "SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1",
   )
-  const exported = test.app.exporters.flatMap(({ tables }) => tables)
+  const exported = tablesOf([...test.app.exporters, ...test.app.personExporters])
   expect([...exported, ...Object.keys(unexported)].sort()).toEqual(rows.map(({ name }) => name))
 })
 
-it('no two exporters give out a part of one name', () => {
-  const parts = test.app.exporters.map(({ part }) => part)
-  expect(new Set(parts).size).toBe(parts.length)
+it('what is exported of people alone is what only people have', () => {
+  const ofAgents = tablesOf(test.app.exporters)
+  const others = [...tablesOf(test.app.personExporters)].filter((table) => !ofAgents.has(table))
+  expect(others.sort()).toEqual(ofPeople.toSorted())
+})
+
+describe.each([
+  ['agents', () => test.app.exporters],
+  ['people', () => test.app.personExporters],
+])('exporters of %s', (_, exporters) => {
+  it('no two give out a part of one name, and none of a name that a folder has', () => {
+    const parts = exporters().map(({ part }) => part)
+    expect(new Set(parts).size).toBe(parts.length)
+    for (const part of parts) expect(part).toMatch(/^[a-z_]+$/)
+    expect(parts).not.toContain('agents')
+  })
 })

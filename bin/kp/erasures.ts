@@ -1,15 +1,27 @@
 import type { Command } from 'commander'
 import { operator } from '#lib/operator.ts'
+import type { RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import { enterInstallation, withInstallation } from './installation.ts'
 import type { Session } from './session.ts'
 
 interface Erasure {
   receipt_id: string
-  scope: Record<string, string>
+  scope: LedgerIntent['scope']
   at: string
   committed_at: string | null
   items: number
 }
+type LedgerIntent = RecordIntent | SubjectIntent
+
+const whatOf = (scope: LedgerIntent['scope']): string => {
+  if ('unit' in scope) return scope.unit
+  if ('skill' in scope) return scope.skill
+  const { account, agents } = scope.subject
+  return [...(account === null ? [] : [account]), agents.length > 3 ? `${agents.length} agents` : agents.join(' ')]
+    .filter(Boolean)
+    .join(' ')
+}
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
 
 async function list(session: Session): Promise<void> {
   const { terminal } = session
@@ -18,11 +30,15 @@ async function list(session: Session): Promise<void> {
   const erasures = new Map<string, Erasure>()
   for await (const row of app.ledger.read()) {
     if (row.kind === 'intent') {
-      const items = Object.values(row.plan).reduce((sum, ids) => sum + ids.length, 0)
-      erasures.set(row.id, { receipt_id: row.id, scope: row.scope, at: row.at, committed_at: null, items })
-    } else {
-      const intent = erasures.get(row.id)
-      if (intent) intent.committed_at ??= row.at
+      const known = erasures.get(row.id)
+      const items = 'plan' in row ? sum(Object.values(row.plan).map((ids) => ids.length)) : (known?.items ?? 0)
+      const { scope, at } = row
+      erasures.set(row.id, { receipt_id: row.id, scope, at, committed_at: known?.committed_at ?? null, items })
+    }
+    const erasure = erasures.get(row.id)
+    if (row.kind === 'commit' && erasure) {
+      erasure.committed_at ??= row.at
+      if (row.erased) erasure.items = sum(Object.values(row.erased))
     }
   }
   await app.close()
@@ -33,7 +49,7 @@ async function list(session: Session): Promise<void> {
     rows.map((row) => [
       row.at,
       row.receipt_id,
-      Object.values(row.scope).join(' '),
+      whatOf(row.scope),
       String(row.items),
       row.committed_at ?? 'no: begun and never committed',
     ]),
@@ -43,21 +59,28 @@ async function list(session: Session): Promise<void> {
 
 async function replay(session: Session): Promise<void> {
   const { terminal } = session
-  const { committed, erased, reinstated, damaged, receipts } = await withInstallation((app) =>
-    operator(app).replayErasures(),
-  )
-  terminal.document({ data: { committed, erased, reinstated, damaged, receipts } })
+  const report = await withInstallation((app) => operator(app).replayErasures())
+  terminal.document({ data: report })
+  const again = report.erased + report.subjects
   terminal.line(
-    terminal.good('✓ '),
-    `${committed} erasures are in the ledger; ${erased === 0 ? 'none of them had come back' : `${erased} had come back and were erased again`}.`,
+    report.refused.length + report.unfinished.length === 0 ? terminal.good('✓ ') : '! ',
+    `${report.committed} erasures are in the ledger; ${again === 0 ? 'nothing of them had come back' : `${again} had come back and were erased again: ${report.erased} units and skills, ${report.subjects} people and agents`}.`,
   )
-  if (reinstated > 0)
+  if (report.reinstated > 0)
     terminal.line(
-      `${reinstated} receipts that the restored database did not know are there again, and their ids stay taken.`,
+      `${report.reinstated} receipts that the restored database did not know are there again, and their ids stay taken.`,
     )
-  if (damaged > 0)
-    terminal.note(`${damaged} lines of the ledger do not check: a crash cut them short, or they were changed.`)
-  for (const receipt of receipts) terminal.line(`  ${receipt}`)
+  if (report.keys > 0)
+    terminal.line(`${report.keys} suppression keys that the restored database did not have are there again.`)
+  if (report.damaged > 0)
+    terminal.note(`${report.damaged} lines of the ledger do not check: a crash cut them short, or they were changed.`)
+  for (const receipt of report.receipts) terminal.line(`  ${receipt}`)
+  for (const { receipt, holds } of report.refused)
+    terminal.note(
+      `${receipt} was not repeated: ${holds.join(', ')} kept something of it then, and the restored database does not know that hold. Nothing was erased. Hold it anew, then replay again.`,
+    )
+  for (const { run, state } of report.unfinished)
+    terminal.note(`${run} is ${state} and goes on by itself with npm start; look at it with the admin's queue.`)
 }
 
 /** The erasure ledger, on the installation's machine. */
@@ -79,7 +102,7 @@ export function erasureCommands(program: Command, begin: () => Session): void {
     .command('replay')
     .summary('erase again what a restored backup brought back')
     .description(
-      'Run it after restoring a backup: what was erased after the backup was made is erased again, with a receipt each. What was stored after its erasure stays. Safe to repeat.\n\nExample:\n  kp erasures replay',
+      'Run it after restoring a backup: what was erased after the backup was made, units, skills, agents and people, is erased again, with a receipt each. What was stored after its erasure stays. Safe to repeat.\n\nExample:\n  kp erasures replay',
     )
     .action(() => replay(begin()))
 }

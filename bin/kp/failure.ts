@@ -131,7 +131,12 @@ export function tell(error: unknown, url: string, command: (words: string) => st
     }
   if (error instanceof BadVariable) return { code: 'bad_variable', message: error.message, exitCode: exitCodes.usage }
   if (error instanceof DatabaseFault)
-    return { code: error.code.toLowerCase(), message: error.message, exitCode: exitCodes.unreachable }
+    return {
+      code: error.code.toLowerCase(),
+      message: error.message,
+      // It answered, and said no.
+      exitCode: error.code === 'IN_USE' || error.code === 'SECRET_REPLACED' ? exitCodes.failed : exitCodes.unreachable,
+    }
   if (Problem.is(error))
     return {
       code: error.code,

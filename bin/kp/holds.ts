@@ -64,7 +64,7 @@ export function holdCommands(program: Command, begin: () => Session): void {
     .command('add')
     .summary('hold a unit, a skill, or all of an agent’s')
     .description(
-      'Keeps a unit, a skill, or everything of an agent from being erased or swept. Its owner is told that it is held, not why.\n\nExample:\n  kp holds add kp:trace:6d961dbbe7e99e7f7c2cc1f2 --kind unit --reason "court order 12/26"',
+      'Keeps a unit, a skill, everything of an agent, or of a person with their agents (kind `account`) from being erased or swept. Its owner is told that it is held, not why.\n\nExample:\n  kp holds add kp:trace:6d961dbbe7e99e7f7c2cc1f2 --kind unit --reason "court order 12/26"',
     )
     .argument('<id>', 'of what is to be held')
     .addOption(new Option('--kind <kind>', 'what the id names').choices(holdKinds).makeOptionMandatory())

@@ -3,8 +3,8 @@ import type { Readable } from 'node:stream'
 import type { Command } from 'commander'
 import { Option } from 'commander'
 import { type ImportReport, importDocument } from '#lib/domains/exports/contract.ts'
-import { sizeOf } from './exports.ts'
 import { exitCodes, usageFailure } from './failure.ts'
+import { sizeOf } from './receiving.ts'
 import type { Session } from './session.ts'
 
 const mediaTypes = { json: 'application/json', ndjson: 'application/x-ndjson' } as const

@@ -12,7 +12,10 @@ import { erasureCommands } from './erasures.ts'
 import { exportCommands } from './exports.ts'
 import { holdCommands } from './holds.ts'
 import { importCommands } from './imports.ts'
+import { keyCommands } from './keys.ts'
 import { knowledgeCommands } from './knowledge.ts'
+import { peopleCommands } from './people.ts'
+import { privacyCommands } from './privacy.ts'
 import { receiptCommands } from './receipts.ts'
 import { reputationCommands } from './reputation.ts'
 import { retentionCommands } from './retention.ts'
@@ -77,6 +80,7 @@ export function buildProgram(opened: (session: Session) => void): Command {
   const groups: [string, (command: Command, begin: (url?: string) => Session) => void][] = [
     ['Who you are:', accountCommands],
     ['Who you are:', consentCommands],
+    ['Who you are:', peopleCommands],
     ['Knowledge:', searchCommands],
     ['Knowledge:', knowledgeCommands],
     ['Knowledge:', validatingCommands],
@@ -88,6 +92,7 @@ export function buildProgram(opened: (session: Session) => void): Command {
     ['Skills:', tombstoneCommands],
     ['Your data:', exportCommands],
     ['Your data:', importCommands],
+    ['Your data:', privacyCommands],
     ['Receipts:', receiptCommands],
     ['Tokens and the audit log:', tokenCommands],
     ['Tokens and the audit log:', auditCommands],
@@ -95,6 +100,7 @@ export function buildProgram(opened: (session: Session) => void): Command {
     ['For admins:', holdCommands],
     ['On the installation’s own machine:', startingCommands],
     ['On the installation’s own machine:', adminCommands],
+    ['On the installation’s own machine:', keyCommands],
     ['On the installation’s own machine:', erasureCommands],
     ['When something is wrong:', doctorCommand],
     ['Your shell:', completionCommand],

@@ -1,8 +1,9 @@
 import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { receiptFile, receiptPdf } from '#lib/domains/erasure/receipt-pdf.ts'
 import { PublicKey, signedBytes } from '#lib/domains/erasure/signing.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import { asReceipt, checkReceipt } from './receipt-check.ts'
+import { asReceipt, checkReceipt, receiptIn } from './receipt-check.ts'
 
 const url = 'http://localhost:3000'
 const unsigned: Omit<Receipt, 'jws'> = {
@@ -132,3 +133,24 @@ describe('a receipt', () => {
 test.each([null, 1, 'text', [], {}, { receipt_id: 'x' }])('%j is no receipt', (value) =>
   expect(asReceipt(value)).toHaveProperty('fault'),
 )
+
+describe('the receipt in a file', () => {
+  test('is the same, whether JSON or PDF, and holds', async () => {
+    const pdf = await receiptPdf(good)
+    expect(receiptIn(Buffer.from(receiptFile(good)))).toEqual({ receipt: good, isPdf: false })
+    const found = receiptIn(pdf)
+    expect(found).toEqual({ receipt: good, isPdf: true })
+    expect('receipt' in found && (await check(found.receipt)).ok).toBe(true)
+  })
+  test('is not what the pages of a PDF say', async () => {
+    const shown = await receiptPdf({ ...good, deleted_id: 'kp:trace:other' })
+    const found = receiptIn(shown)
+    expect('receipt' in found && (await check(found.receipt)).ok).toBe(false)
+  })
+  test('is none in other files, in a PDF without one, or where a PDF carries several', async () => {
+    const pdf = await receiptPdf(good)
+    const two = Buffer.concat([pdf, await receiptPdf({ ...good, reason: 'retention' })])
+    for (const file of [two, Buffer.from('%PDF-1.7\n'), Buffer.from('no JSON'), Buffer.from('{}'), new Uint8Array()])
+      expect(receiptIn(file)).toHaveProperty('fault')
+  })
+})

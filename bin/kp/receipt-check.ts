@@ -1,5 +1,8 @@
+import { z } from 'zod'
+import { isPdf, pdfAttachments } from '#lib/domains/erasure/pdf-attachments.ts'
 import { type PublicKey, verifyReceipt } from '#lib/domains/erasure/signing.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
+import { parsedJson } from './config.ts'
 import { registryName } from './pins.ts'
 
 export interface Finding {
@@ -35,6 +38,30 @@ export function asReceipt(value: unknown): { receipt: Receipt } | { fault: strin
   const issue = parsed.error.issues[0]
   const place = issue?.path.join('.')
   return { fault: `It is not a deletion receipt${issue ? `: ${place ? `${place}: ` : ''}${issue.message}` : ''}.` }
+}
+
+/** The receipt in a file: the JSON itself, or a PDF that carries exactly one. */
+export function receiptIn(file: Uint8Array): { receipt: Receipt; isPdf: boolean } | { fault: string } {
+  const read = (text: string) => {
+    const value = parsedJson(text, z.unknown())
+    return value === undefined ? { fault: 'It is not JSON.' } : asReceipt(value)
+  }
+  if (!isPdf(file)) {
+    const found = read(Buffer.from(file).toString('utf8'))
+    return 'fault' in found ? found : { ...found, isPdf: false }
+  }
+  const found = pdfAttachments(file).flatMap((text) => {
+    const one = read(text)
+    return 'fault' in one ? [] : [one.receipt]
+  })
+  const [receipt] = found
+  if (receipt && found.length === 1) return { receipt, isPdf: true }
+  return {
+    fault:
+      found.length > 1
+        ? 'It is a PDF that carries several receipts, so it does not say which one it shows.'
+        : 'It is a PDF that carries no receipt. One that was printed or saved anew lost it: take the file as the registry gave it, or the receipt as JSON.',
+  }
 }
 
 /**

@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { z } from 'zod'
 import { readReceipt } from '#lib/domains/erasure/contract.ts'
+import { receiptPdf } from '#lib/domains/erasure/receipt-pdf.ts'
 import { PublicKey } from '#lib/domains/erasure/signing.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { parsedJson } from './config.ts'
 import { saveReceipt } from './erasing.ts'
 import { exitCodes, Failure, usageFailure } from './failure.ts'
 import { readPin } from './pins.ts'
-import { asReceipt, checkReceipt, type TrustedKeys } from './receipt-check.ts'
+import { asReceipt, checkReceipt, receiptIn, type TrustedKeys } from './receipt-check.ts'
 import { printFindings, printReceipt } from './receipt-print.ts'
 import type { Session } from './session.ts'
 import { readStdin } from './terminal.ts'
@@ -50,9 +51,9 @@ function keysFor(session: Session, receipt: Receipt, keysFile: string | undefine
 
 async function verify(session: Session, file: string, keysFile: string | undefined): Promise<void> {
   const { terminal } = session
-  const text = file === '-' ? await readStdin('A receipt') : readFileSync(session.pathOf(file), 'utf8')
-  const value = parsedJson(text, z.unknown())
-  const read = value === undefined ? { fault: 'It is not JSON.' } : asReceipt(value)
+  const content =
+    file === '-' ? Buffer.from(await readStdin('A receipt')) : new Uint8Array(readFileSync(session.pathOf(file)))
+  const read = receiptIn(content)
   if ('fault' in read) {
     terminal.document({ data: { valid: false, findings: [{ ok: false, text: read.fault }] } })
     printFindings(terminal, [{ ok: false, text: read.fault }])
@@ -61,6 +62,8 @@ async function verify(session: Session, file: string, keysFile: string | undefin
   }
   const { receipt } = read
   const { ok, findings, kid } = await checkReceipt(receipt, keysFor(session, receipt, keysFile))
+  // Anybody can put a good receipt into a PDF that shows something else.
+  const showsIt = read.isPdf ? Buffer.from(await receiptPdf(receipt)).equals(content) : undefined
   terminal.document({
     data: {
       valid: ok,
@@ -69,10 +72,17 @@ async function verify(session: Session, file: string, keysFile: string | undefin
       deleted_id: receipt.deleted_id,
       kid: kid ?? null,
       findings,
+      ...(showsIt !== undefined && { pages_are_ours: showsIt }),
     },
   })
   printFindings(terminal, findings)
   if (ok) printReceipt(terminal, receipt)
+  if (showsIt !== undefined)
+    terminal.note(
+      showsIt
+        ? 'The pages of the PDF are exactly those that this receipt makes.'
+        : 'What was checked is the receipt inside the PDF, as it stands above. The pages are not those that this version of kp makes of it: believe the receipt, not them.',
+    )
   terminal.line(ok ? terminal.good('✓ The receipt holds.') : terminal.bad('✗ The receipt does not hold.'))
   process.exitCode = ok ? exitCodes.done : exitCodes.failed
 }
@@ -116,9 +126,9 @@ export function receiptCommands(program: Command, begin: (url?: string) => Sessi
     .command('verify')
     .summary('check a receipt, offline')
     .description(
-      'Checks that a receipt was signed by a pinned key of the registry that it names, was not changed since, and says that nothing is left. Asks nobody. Exit code 0 when it holds, 1 when not.\n\nExample:\n  kp receipts verify receipt.json\n  kp receipts verify receipt.json --keys jwks.json',
+      'Checks that a receipt was signed by a pinned key of the registry that it names, was not changed since, and says that nothing is left. Asks nobody. Exit code 0 when it holds, 1 when not.\n\nExample:\n  kp receipts verify receipt.json\n  kp receipts verify receipt.pdf --keys jwks.json',
     )
-    .argument('<file>', 'the receipt, or - for standard input')
+    .argument('<file>', 'the receipt as JSON or PDF, or - for JSON from standard input')
     .option('--keys <file>', 'check with the keys in this file (JWK Set) instead of the pinned ones')
     .action((file: string, options: { keys?: string }) => verify(begin(), file, options.keys))
   receipts

@@ -62,10 +62,10 @@ export function openSession(options: GlobalOptions) {
     while (performance.now() < until) await delay(Math.min(1000, until - performance.now()))
   }
 
-  function warnOfPlainText(): void {
+  function warnOfPlainText(what = 'token'): void {
     if (isWarned || !url.startsWith('http:') || isLoopback(url)) return
     isWarned = true
-    terminal.warning(`The connection to ${url} is not encrypted: whoever listens on the way can read the token.`)
+    terminal.warning(`The connection to ${url} is not encrypted: whoever listens on the way can read the ${what}.`)
   }
 
   /** Waits where the window is used up, heeds the answer's; waits after one 429 of a run, and stops at the second. */
@@ -129,6 +129,8 @@ export function openSession(options: GlobalOptions) {
         ? resolve(env.INIT_CWD, named)
         : named
     },
+    warnOfPlainText,
+    checkedAnswer,
     /** Throws while nothing has been sent yet, where the token could not be kept. */
     checkStorage: (): void => checkWritable(folder),
     remember: (config: Config): void => writeConfig(folder, config),

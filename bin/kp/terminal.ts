@@ -1,3 +1,4 @@
+import { on } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { exitCodes, Failure, type Told } from './failure.ts'
@@ -124,6 +125,29 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
         return (await Promise.race([answered, left])).trim()
       } finally {
         reader.close()
+      }
+    },
+    /** Asks on the terminal for what nobody may see; for terminals alone. Ctrl-C and Ctrl-D answer nothing. */
+    async askSecretly(question: string): Promise<string> {
+      clear()
+      stderr.write(`${visible(question)} `)
+      stdin.setRawMode(true)
+      stdin.setEncoding('utf8').resume()
+      let typed: string[] = []
+      try {
+        for await (const [piece] of on(stdin, 'data'))
+          for (const character of String(piece)) {
+            if (character === '\r' || character === '\n') return typed.join('')
+            if (character === '\u0003' || character === '\u0004') return ''
+            if (character === '\u007f' || character === '\b') typed = typed.slice(0, -1)
+            else if (character === '\u0015') typed = []
+            else typed.push(character)
+          }
+        return ''
+      } finally {
+        stdin.setRawMode(false)
+        stdin.pause()
+        stderr.write('\n')
       }
     },
     /** An error: what happened and what to do, with the request's id. */

@@ -1,6 +1,6 @@
 import { RequestRefused } from './request.ts'
 
-type SignInRefusal = 'wrong' | 'cookies' | 'rate_limited' | 'unavailable' | 'unreachable' | 'internal'
+type SignInRefusal = 'wrong' | 'cookies' | 'rate_limited' | 'unavailable' | 'fenced' | 'unreachable' | 'internal'
 
 /** Why nobody was signed in. `retryAfter` in seconds, where waiting helps. */
 export class SignInRefused extends Error {
@@ -14,9 +14,19 @@ export class SignInRefused extends Error {
   }
 }
 
-async function answer(path: string, init?: RequestInit): Promise<Record<string, unknown>> {
+/** Where to sign in: within our own pages, unless a program says where and brings a fetch that keeps cookies. */
+export interface SignInPlace {
+  baseUrl: string
+  fetch: typeof fetch
+}
+
+async function answer(
+  path: string,
+  place: SignInPlace | undefined,
+  init?: RequestInit,
+): Promise<Record<string, unknown>> {
   try {
-    const response = await fetch(path, init)
+    const response = await (place?.fetch ?? fetch)((place?.baseUrl ?? '') + path, init)
     const body: unknown = await response.json()
     return typeof body === 'object' && body !== null ? { ...body } : {}
   } catch (cause) {
@@ -25,21 +35,21 @@ async function answer(path: string, init?: RequestInit): Promise<Record<string, 
 }
 
 /** next-auth takes a form with its own token against requests from other sites, and answers with the address to go to. */
-async function post(path: string, fields: Record<string, string>): Promise<URL> {
-  const { csrfToken } = await answer('/api/auth/csrf')
+async function post(path: string, fields: Record<string, string>, place: SignInPlace | undefined): Promise<URL> {
+  const { csrfToken } = await answer('/api/auth/csrf', place)
   const body = new URLSearchParams({ ...fields, csrfToken: String(csrfToken), json: 'true' })
-  const { url } = await answer(path, { method: 'POST', body })
-  const next = new URL(String(url ?? ''), window.location.origin)
+  const { url } = await answer(path, place, { method: 'POST', body })
+  const next = new URL(String(url ?? ''), place?.baseUrl ?? window.location.origin)
   // Without its cookie it sends to a form of its own.
   if (next.searchParams.has('csrf')) throw new SignInRefused('cookies')
   return next
 }
 
-/** Opens a session; the browser has its cookie afterwards. Throws {@link SignInRefused}. */
-export async function signIn(credentials: { email: string; password: string }): Promise<void> {
+/** Opens a session; the browser, or the place's fetch, has its cookie afterwards. Throws {@link SignInRefused}. */
+export async function signIn(credentials: { email: string; password: string }, place?: SignInPlace): Promise<void> {
   let next: URL
   try {
-    next = await post('/api/auth/callback/credentials', credentials)
+    next = await post('/api/auth/callback/credentials', credentials, place)
   } catch (error) {
     throw error instanceof SignInRefused ? error : new SignInRefused('unreachable')
   }
@@ -48,10 +58,10 @@ export async function signIn(credentials: { email: string; password: string }): 
   const [code = '', seconds = ''] = error.split(':')
   if (code === 'CredentialsSignin') throw new SignInRefused('wrong')
   if (code === 'rate_limited' || code === 'unavailable') throw new SignInRefused(code, Number(seconds) || undefined)
-  throw new SignInRefused('internal')
+  throw new SignInRefused(code === 'fenced' ? code : 'internal')
 }
 
 /** Ends the session, on the server too. */
-export async function signOut(): Promise<void> {
-  await post('/api/auth/signout', {})
+export async function signOut(place?: SignInPlace): Promise<void> {
+  await post('/api/auth/signout', {}, place)
 }

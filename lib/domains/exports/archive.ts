@@ -1,9 +1,19 @@
 import { createHash } from 'node:crypto'
 import { configure, TextReader, ZipWriter } from '@zip.js/zip.js'
 import { csvCell } from '#lib/domains/audit/rules.ts'
-import type { DocumentHead, Part } from './document.ts'
+import type { Part } from './document.ts'
 
 configure({ useWebWorkers: false })
+
+/** What the manifest begins with: whose document it is, of which schema. */
+interface ArchiveHead {
+  exported_at: string
+  schema_version: string
+}
+/** Hears how far the archive is; what it throws ends it. */
+interface Watch {
+  part(records: number): void
+}
 
 interface FileFacts {
   records: number
@@ -57,7 +67,11 @@ function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
  * A ZIP whose files are made while they leave: each part as JSON and, where it has records, as CSV; manifest.json, which has the counts and
  * hashes, comes last. A part is read twice, so its files may differ by what was erased between; the manifest says what each holds.
  */
-export async function* zipArchive(head: DocumentHead, parts: readonly Part[]): AsyncGenerator<Uint8Array> {
+export async function* zipArchive(
+  head: ArchiveHead,
+  parts: readonly Part[],
+  watch?: Watch,
+): AsyncGenerator<Uint8Array> {
   const files: Record<string, FileFacts> = {}
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const zip = new ZipWriter<unknown>(writable, { lastModDate: new Date(head.exported_at), extendedTimestamp: true })
@@ -79,8 +93,11 @@ export async function* zipArchive(head: DocumentHead, parts: readonly Part[]): A
     return facts.records
   }
   async function write(): Promise<void> {
-    for (const part of parts)
-      if ((await add(`${part.name}.json`, jsonOf(part))) > 0) await add(`${part.name}.csv`, csvOf(part))
+    for (const part of parts) {
+      const records = await add(`${part.name}.json`, jsonOf(part))
+      if (records > 0) await add(`${part.name}.csv`, csvOf(part))
+      watch?.part(records)
+    }
     const manifest = JSON.stringify({ ...head, files }, null, 2)
     await zip.add('manifest.json', new TextReader(`${manifest}\n`))
     await zip.close()

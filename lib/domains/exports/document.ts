@@ -1,4 +1,4 @@
-import type { Basis, Exporter, ExportPage, ExportReader } from '#lib/kernel/holder.ts'
+import type { Basis, Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
 
 /** What the contract promises first, and counts. */
 export const unitsPart = 'knowledge_units'
@@ -18,11 +18,15 @@ export interface Part {
 }
 
 /** The parts that a basis gives out: the units first, then the rest in the order of the domains. */
-export function partsOf(exporters: readonly Exporter[], agentId: string, reader: ExportReader): Part[] {
+export function partsOf(
+  exporters: readonly (Exporter | PersonExporter)[],
+  subjectId: string,
+  reader: ExportReader,
+): Part[] {
   return exporters
     .filter(({ bases }) => bases.includes(reader.basis))
     .sort((a, b) => Number(b.part === unitsPart) - Number(a.part === unitsPart))
-    .map((exporter) => ({ name: exporter.part, pages: () => ahead(exporter.pages(agentId, reader)) }))
+    .map((exporter) => ({ name: exporter.part, pages: () => ahead(exporter.pages(subjectId, reader)) }))
 }
 
 /** Reads the next page while this one is on its way; who stops early waits for it, and nothing goes on behind their back. */

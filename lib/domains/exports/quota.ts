@@ -3,34 +3,46 @@ import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { dayOf } from './rules.ts'
 
+/** Whose quota an export counts in: an agent's, where it or its owner asked for its own; a person's, for everything of theirs. */
+export type Payer = { agentId: string } | { accountId: string }
 export interface ExportOrder {
   subjectId: string
-  /** Whose quota it counts in; undefined where an admin answers a request. */
-  payer: { agentId: string; exportsPerDay: number | null } | undefined
+  /** Undefined where an admin answers a request, or a privacy request is answered. */
+  payer: (Payer & { exportsPerDay: number | null }) | undefined
   requestedBy: string
   format: string
   basis: string
   now: Date
 }
 
+const ofPayer = (payer: Payer) =>
+  'agentId' in payer
+    ? { agentId: payer.agentId }
+    : { subjectId: payer.accountId, agentId: null, requestedBy: `user:${payer.accountId}` }
+
+/** How many exports of the day were begun already. */
+export function exportsOfDay(tx: Transaction, payer: Payer, now: Date): Promise<number> {
+  const { start, end } = dayOf(now)
+  return tx.exportRun.count({ where: { ...ofPayer(payer), at: { gte: start, lt: end } } })
+}
+
 /**
- * Notes that an export begins. Exact under concurrency: those of one agent wait for each other. Throws `quota_exceeded`, which is no
+ * Notes that an export begins. Exact under concurrency: those of one payer wait for each other. Throws `quota_exceeded`, which is no
  * refusal of the rate limiter and revokes nothing.
  */
 export async function beginExport(tx: Transaction, order: ExportOrder): Promise<void> {
   const { subjectId, payer, requestedBy, format, basis, now } = order
   if (payer && payer.exportsPerDay !== null) {
-    const { start, end } = dayOf(now)
-    await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('export:' || ${payer.agentId}, 0))`
-    const used = await tx.exportRun.count({ where: { agentId: payer.agentId, at: { gte: start, lt: end } } })
+    const whose = 'agentId' in payer ? payer.agentId : payer.accountId
+    await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('export:' || ${whose}, 0))`
+    const used = await exportsOfDay(tx, payer, now)
     if (used >= payer.exportsPerDay)
       throw new Problem('quota_exceeded', {
         detail: `${payer.exportsPerDay.toLocaleString('en')} exports a day are allowed; the next day begins at midnight UTC. Nothing was lost.`,
-        headers: { 'Retry-After': String(Math.ceil((end.getTime() - now.getTime()) / 1000)) },
+        headers: { 'Retry-After': String(Math.ceil((dayOf(now).end.getTime() - now.getTime()) / 1000)) },
         extensions: { limit: payer.exportsPerDay, used },
       })
   }
-  await tx.exportRun.create({
-    data: { id: newId('exp'), subjectId, agentId: payer?.agentId ?? null, requestedBy, format, basis, at: now },
-  })
+  const agentId = payer && 'agentId' in payer ? payer.agentId : null
+  await tx.exportRun.create({ data: { id: newId('exp'), subjectId, agentId, requestedBy, format, basis, at: now } })
 }

@@ -1,0 +1,146 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import { cookieFetch } from '#lib/client/cookies.ts'
+import { open, type Received, type RequestParts, RequestRefused, send } from '#lib/client/request.ts'
+import { SignInRefused, signIn, signOut } from '#lib/client/sign-in.ts'
+import { type AccountView, readAccount } from '#lib/domains/accounts/contract.ts'
+import type { OperationShape } from '#lib/kernel/operation.ts'
+import { exitCodes, Failure, usageFailure } from './failure.ts'
+import type { Session } from './session.ts'
+import { readStdin } from './terminal.ts'
+
+export interface PersonOptions {
+  as?: string
+  passwordStdin?: boolean
+}
+/** Who asks: the agent behind the token, or a person behind a session. */
+export interface Asking extends Pick<Session, 'terminal' | 'url' | 'folder' | 'command' | 'pathOf'> {
+  call<O extends OperationShape>(operation: O, parts?: RequestParts<O>): Promise<Received<O>>
+  stream<O extends OperationShape>(operation: O, parts?: RequestParts<O>): Promise<Response>
+  /** The person with their password, which some requests ask for again; undefined for an agent. */
+  person?: { account: AccountView; password: string; moreSecrets: readonly string[] }
+}
+
+/** How long an answer may take, and the longest wait for a window of tries, in milliseconds. */
+const patience = 65_000
+/** Sign-ins of a minute are few: so often it waits for the next window. */
+const mostWaits = 2
+
+/** The options of every command that people can use, too. */
+export const asPersonOptions = (command: Command): Command =>
+  command
+    .option('--as <e-mail>', 'sign in as this person, for this command alone; the password is asked for')
+    .option('--password-stdin', 'read the password from standard input')
+
+/** The password, and what follows it line by line. */
+async function secretsOf({ terminal }: Session, email: string, fromStdin: boolean): Promise<string[]> {
+  if (fromStdin) return (await readStdin('A password')).split(/\r?\n/)
+  if (!terminal.isInteractive)
+    throw usageFailure(
+      'A password is asked for on a terminal, and this is none. Nothing was sent.',
+      'Pipe it in, with --password-stdin.',
+    )
+  return [await terminal.askSecretly(`Password of ${email} (it is not shown):`)]
+}
+
+function failureOf(error: SignInRefused, url: string): Failure {
+  const { reason, retryAfter } = error
+  switch (reason) {
+    case 'wrong':
+      return new Failure('wrong_password', 'E-mail address and password do not fit. Nothing was changed.', {
+        exitCode: exitCodes.unauthorised,
+        advice: 'Whoever runs the installation can give the account a new one: kp admin reset-password <e-mail>',
+      })
+    case 'rate_limited':
+      return new Failure('rate_limited', 'There were too many sign-ins. Nothing was changed.', {
+        advice: `Run it again in ${retryAfter ?? 60} seconds.`,
+      })
+    case 'unreachable':
+      return new Failure('unreachable', `${url} does not answer, or not as a KnowledgePulse installation does.`, {
+        exitCode: exitCodes.unreachable,
+        advice: 'Check the address (--url or KP_URL).',
+      })
+    default:
+      return new Failure('sign_in_failed', `${url} could not sign you in (${reason}). Nothing was changed.`, {
+        exitCode: exitCodes.unreachable,
+      })
+  }
+}
+
+/** Opens a session for this run; nothing of it is written to the disk. */
+async function opened(session: Session, credentials: { email: string; password: string }) {
+  const { url, terminal } = session
+  const place = { baseUrl: url, fetch: cookieFetch() }
+  for (let waits = 0; ; waits++)
+    try {
+      await signIn(credentials, place)
+      return place
+    } catch (error) {
+      if (!(error instanceof SignInRefused)) throw error
+      const wait = (error.retryAfter ?? 60) * 1_000
+      if (error.reason !== 'rate_limited' || waits === mostWaits || wait > patience) throw failureOf(error, url)
+      terminal.note(`The sign-ins of this minute are used up; going on in ${Math.ceil(wait / 1_000)} s.`)
+      await delay(wait)
+    }
+}
+
+/** A refusal that is only for now is waited for, once. */
+async function patiently<T>({ terminal }: Session, ask: () => Promise<T>): Promise<T> {
+  try {
+    return await ask()
+  } catch (error) {
+    if (!(error instanceof RequestRefused) || error.problem.code !== 'rate_limited') throw error
+    const seconds = Math.min(60, error.retryAfter ?? 60)
+    terminal.note(`The requests of this minute are used up; going on in ${seconds} s.`)
+    await delay(seconds * 1_000)
+    return ask()
+  }
+}
+
+/**
+ * Does the work as the person that `--as` names, else as the agent behind the token. A session is opened for it and ended after it.
+ * `anyPassword`: with a one-time password, too.
+ */
+export async function withAsking<T>(
+  session: Session,
+  { as, passwordStdin = false }: PersonOptions,
+  work: (asking: Asking) => Promise<T>,
+  { anyPassword = false } = {},
+): Promise<T> {
+  if (as === undefined) {
+    if (passwordStdin) throw usageFailure('--password-stdin goes with --as <e-mail>.')
+    return work(session)
+  }
+  const { url, terminal, folder, command, pathOf, warnOfPlainText, checkedAnswer } = session
+  const [password = '', ...moreSecrets] = await secretsOf(session, as, passwordStdin)
+  if (password === '') throw new Failure('no_password', 'No password was given, so nothing was sent.')
+  warnOfPlainText('password')
+  const place = await opened(session, { email: as, password })
+  try {
+    const call = async <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Received<O>> =>
+      checkedAnswer(
+        await patiently(session, () => send(operation, parts, { ...place, signal: AbortSignal.timeout(patience) })),
+      )
+    const stream = async <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> =>
+      checkedAnswer(await patiently(session, () => open(operation, parts, place)))
+    const account = (await call(readAccount)).body.data
+    if (account.must_change_password && !anyPassword)
+      throw new Failure('one_time_password', 'This is a one-time password: choose your own first.', {
+        exitCode: exitCodes.unauthorised,
+        advice: `On the page ${url}/sign-in, or with ${command(`account password --as ${as}`)}`,
+      })
+    return await work({
+      url,
+      terminal,
+      folder,
+      command,
+      pathOf,
+      call,
+      stream,
+      person: { account, password, moreSecrets },
+    })
+  } finally {
+    // Where the session has ended already, or nobody answers any more, there is nothing to end.
+    await signOut(place).catch(() => {})
+  }
+}

@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
+import { RequestRefused } from '#lib/client/request.ts'
+import type { bases } from '#lib/domains/exports/contract.ts'
+import { downloadExport, type ExportView, prepareExport, readExport } from '#lib/domains/exports/prepared-contract.ts'
+import { Failure } from './failure.ts'
+import { type Asking, type PersonOptions, withAsking } from './person.ts'
+import { outputOf, putInPlace, receive, sizeOf, unfinishedBeside } from './receiving.ts'
+import type { Session } from './session.ts'
+
+export interface PreparedOptions extends PersonOptions {
+  output: string
+  scope: (typeof bases)[number]
+  force?: boolean
+}
+
+/** How often it is asked how far the export is, in milliseconds. */
+const every = 1_000
+
+/** Waits until the registry has prepared the file. Throws where it gives up. */
+async function prepared({ call, terminal }: Asking, begun: ExportView): Promise<ExportView> {
+  let view = begun
+  while (view.state === 'queued' || view.state === 'running') {
+    const { parts_done: done, parts_total: total, records } = view
+    const so = view.state === 'queued' ? 'Waiting for its turn' : `Preparing: ${records.toLocaleString('en')} records`
+    terminal.progress(so, total === 0 ? undefined : done / total)
+    await delay(every)
+    view = (await call(readExport, { params: { id: view.id } })).body.data
+  }
+  terminal.clear()
+  if (view.state === 'ready') return view
+  throw new Failure('not_prepared', 'The registry could not prepare the export. Nothing was lost.', {
+    advice: 'Run it again; if it fails again, tell whoever runs the registry.',
+  })
+}
+
+async function sha256Of(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const piece of createReadStream(file)) hash.update(piece)
+  return hash.digest('hex')
+}
+
+/** Has the registry prepare everything that it holds on a person, and fetches the file: whole, checked, or not at all. */
+export const exportPerson = (session: Session, options: PreparedOptions): Promise<void> =>
+  withAsking(session, options, async (asking) => {
+    const { terminal, call, stream } = asking
+    const file = outputOf(asking, options)
+    const begun = (await call(prepareExport, { body: { scope: options.scope } })).body.data
+    try {
+      const { id, sha256, bytes: size, records } = await prepared(asking, begun)
+      await unfinishedBeside(file, async (unfinished) => {
+        const response = await stream(downloadExport, { params: { id } })
+        const share = (so: number) => (size === null || size === 0 ? undefined : so / size)
+        const bytes = await receive(response, unfinished, 'zip', (so) =>
+          terminal.progress(`Fetching: ${sizeOf(so)}`, share(so)),
+        )
+        if (sha256 !== null && (await sha256Of(unfinished)) !== sha256)
+          throw new Failure(
+            'broken_off',
+            `What came is not what the registry prepared; ${options.output} was not written.`,
+            {
+              advice: 'Run it again.',
+            },
+          )
+        putInPlace(unfinished, file, options.force ?? false)
+        terminal.clear()
+        terminal.document({ data: { export_id: id, scope: options.scope, file, bytes, records, sha256 } })
+        terminal.line(
+          terminal.good('✓ '),
+          `${records.toLocaleString('en')} records, ${sizeOf(bytes)}, in ${options.output} (zip, ${options.scope})`,
+        )
+        terminal.note('It holds personal data; you alone may read the file.')
+      })
+    } catch (error) {
+      if (error instanceof RequestRefused && error.problem.status === 404)
+        throw new Failure('deleted', 'The export was deleted while it was prepared. Nothing was written.')
+      throw error
+    } finally {
+      terminal.clear()
+    }
+  })

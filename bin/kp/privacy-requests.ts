@@ -1,0 +1,213 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { RequestRefused } from '#lib/client/request.ts'
+import {
+  cancelRequest,
+  expediteRequest,
+  fileRequest,
+  listRequests,
+  type RequestView,
+  readRequest,
+  sendRequestLink,
+  useLink,
+  verifyRequest,
+} from '#lib/domains/privacy-requests/contract.ts'
+import { closedStates, type Grace, type Kind } from '#lib/domains/privacy-requests/rules.ts'
+import { Failure, usageFailure } from './failure.ts'
+import type { Asking } from './person.ts'
+import type { Session } from './session.ts'
+
+export interface RequestOptions {
+  grace?: Grace
+  agent?: string
+  statement?: string
+  name?: string
+  email?: string
+  locale?: 'en' | 'zh'
+  wait?: boolean
+  yes?: boolean
+}
+
+/** How often it is asked how far a request is, in milliseconds. */
+const every = 1_000
+
+const isClosed = (state: RequestView['state']): boolean => closedStates.some((closed) => closed === state)
+/** States in which nothing more happens by itself. */
+const isSettled = (state: RequestView['state']): boolean =>
+  isClosed(state) || state === 'partly_completed' || state === 'failed' || state === 'received'
+
+async function confirmErasure(
+  { terminal, command, person }: Asking,
+  { yes, grace, agent }: RequestOptions,
+): Promise<void> {
+  if (yes) return
+  const keep = command(person ? `export me --as ${person.account.email} --output me.zip` : 'export me --output me.json')
+  if (!terminal.isInteractive)
+    throw usageFailure(
+      'Erasing is confirmed on a terminal, and this is none. Nothing was sent.',
+      `Add --yes to ask for it without being asked. To keep a copy, export first: ${keep}`,
+    )
+  terminal.warning(`To keep a copy, export first: ${keep}`)
+  const what = agent ?? (person ? 'everything of yours, account and agents,' : 'this agent')
+  const when = grace === 'now' ? 'at once' : `after ${grace ?? '24h'}`
+  const answer = await terminal.ask(`Erase ${what} for good, ${when}? Type erase:`)
+  if (answer !== 'erase') throw new Failure('not_confirmed', 'Nothing was asked for.')
+}
+
+function printRequest({ terminal }: Pick<Asking, 'terminal'>, request: RequestView): void {
+  const row = (name: string, value: string | null) =>
+    value !== null && terminal.line(terminal.dim(name.padEnd(14)), value)
+  row('request', request.id)
+  row('kinds', request.kinds.join(', '))
+  row('state', request.state)
+  row('received', request.received_at)
+  row('erases at', request.state === 'waiting' ? request.waiting_until : null)
+  row('due', isClosed(request.state) ? null : (request.due_at ?? request.legal_due_at))
+  row('by law', isClosed(request.state) ? null : request.legal_due_at)
+  if (request.paused) row('paused', `since ${request.paused.since}: ${request.paused.reason}`)
+  row('closed', request.closed_at)
+  row('receipt', request.receipt_id)
+}
+
+/**
+ * Watches a request until nothing more happens by itself. Undefined where whoever asked is not known any more: their own erasure took
+ * session and token.
+ */
+async function watch({ call, terminal }: Asking, id: string): Promise<RequestView | undefined> {
+  for (;;) {
+    try {
+      const { data } = (await call(readRequest, { params: { id } })).body
+      if (isSettled(data.state)) return data
+      const steps = data.erasure?.steps ?? []
+      const [planned, erased] = [0, 0].map((_, at) =>
+        steps.reduce((sum, one) => sum + (at === 0 ? one.planned : one.erased), 0),
+      )
+      terminal.progress(`${data.state}: ${erased} of ${planned} erased`, planned ? (erased ?? 0) / planned : undefined)
+      await delay(every)
+    } catch (error) {
+      if (error instanceof RequestRefused && error.problem.status === 401) return undefined
+      throw error
+    } finally {
+      terminal.clear()
+    }
+  }
+}
+
+function changesOf({ name, email, locale }: RequestOptions) {
+  const changes = {
+    ...(name !== undefined && { name }),
+    ...(email !== undefined && { email }),
+    ...(locale !== undefined && { locale }),
+  }
+  return Object.keys(changes).length > 0 ? { changes } : {}
+}
+
+export async function file(asking: Asking, kinds: Kind[], options: RequestOptions): Promise<void> {
+  const { call, terminal, command, person } = asking
+  const { grace, agent, statement, wait } = options
+  const isErasure = kinds.includes('erasure')
+  if (grace !== undefined && !isErasure) throw usageFailure('--grace is of an erasure.')
+  if (isErasure) await confirmErasure(asking, options)
+  const { body } = await call(fileRequest, {
+    body: {
+      kinds,
+      ...(grace !== undefined && { grace }),
+      ...(person && { password: person.password }),
+      ...(agent !== undefined && { agent_id: agent }),
+      ...(statement !== undefined && { statement }),
+      ...changesOf(options),
+    },
+  })
+  const asked = `${command(`privacy show ${body.data.id}`)}${person ? ` --as ${person.account.email}` : ''}`
+  if (wait && !isSettled(body.data.state)) {
+    const last = await watch(asking, body.data.id)
+    terminal.document({ ...body, data: last ?? body.data, signed_out: last === undefined })
+    if (last) printRequest(asking, last)
+    else {
+      terminal.line(terminal.good('✓ '), `${body.data.id}: the erasure is under way, and you are signed out for good.`)
+      terminal.note('The letter that confirms it brings the receipt, which needs no account.')
+    }
+    return
+  }
+  terminal.document(body)
+  terminal.line(terminal.good('✓ '), body.message)
+  printRequest(asking, body.data)
+  for (const one of body.joined) terminal.note(`${one.kind}: ${one.request_id} was open already and stands for it.`)
+  if (body.data.cancel_token !== null) {
+    terminal.line(`To take it back: ${command(`privacy cancel --cancel-token ${body.data.cancel_token}`)}`)
+    terminal.note(
+      'The agent’s tokens stop for everything but this request. Keep that line in case you lose them: it is shown this once.',
+    )
+  } else terminal.note(`How far it is: ${asked}`)
+}
+
+export async function list({ call, terminal }: Asking): Promise<void> {
+  const { body } = await call(listRequests, { query: { limit: 100 } })
+  terminal.document(body)
+  terminal.table(
+    ['REQUEST', 'KINDS', 'STATE', 'RECEIVED', 'DUE', 'RECEIPT'],
+    body.data.map((one) => [
+      one.id,
+      one.kinds.join(', '),
+      one.state,
+      one.received_at.slice(0, 10),
+      isClosed(one.state) ? '' : (one.due_at ?? one.legal_due_at).slice(0, 10),
+      one.receipt_id ?? '',
+    ]),
+  )
+  if (body.data.length === 0) terminal.note('None.')
+}
+
+export async function show(asking: Asking, id: string, { wait }: { wait?: boolean }): Promise<void> {
+  const { call, terminal } = asking
+  if (wait) await watch(asking, id)
+  const { body } = await call(readRequest, { params: { id } })
+  terminal.document(body)
+  const { data } = body
+  printRequest(asking, data)
+  for (const one of data.parts) terminal.line(`  ${one.kind}: ${one.state}`)
+  terminal.line(terminal.bold('Timeline:'))
+  for (const one of data.timeline)
+    terminal.line(
+      `  ${one.at}  ${one.by}: ${one.event}${one.to ? ` → ${one.to}` : ''}${one.note ? `: ${one.note}` : ''}`,
+    )
+  if (!data.erasure) return
+  terminal.line(terminal.bold('Erasure, place by place:'))
+  terminal.table(
+    ['HOLDER', 'WHERE', 'STATE', 'PLANNED', 'ERASED', 'LEFT'],
+    data.erasure.steps.map((one) => [
+      one.holder,
+      one.store,
+      one.state,
+      String(one.planned),
+      String(one.erased),
+      one.residue === null ? '' : String(one.residue),
+    ]),
+  )
+}
+
+/** Says what the answer says, and where the request stands. */
+function told(asking: Asking, body: { data: RequestView; message: string }): void {
+  asking.terminal.document(body)
+  asking.terminal.line(asking.terminal.good('✓ '), body.message)
+  printRequest(asking, body.data)
+}
+const passwordOf = ({ person }: Asking): string => {
+  if (person) return person.password
+  throw usageFailure('This is shown with a person’s password: --as <e-mail>.')
+}
+
+export const verify = async (asking: Asking, id: string): Promise<void> =>
+  told(asking, (await asking.call(verifyRequest, { params: { id }, body: { password: passwordOf(asking) } })).body)
+export const sendLink = async (asking: Asking, id: string): Promise<void> =>
+  told(asking, (await asking.call(sendRequestLink, { params: { id } })).body)
+export const expedite = async (asking: Asking, id: string): Promise<void> =>
+  told(asking, (await asking.call(expediteRequest, { params: { id }, body: { password: passwordOf(asking) } })).body)
+export const cancel = async (asking: Asking, id: string): Promise<void> =>
+  told(asking, (await asking.call(cancelRequest, { params: { id } })).body)
+
+/** With what the agent was given when it asked: its tokens do not work any more. */
+export async function cancelByToken({ call, terminal }: Session, token: string): Promise<void> {
+  const { body } = await call(useLink, { body: { token, purpose: 'cancel' } }, { token: undefined })
+  terminal.document(body)
+  terminal.line(terminal.good('✓ '), 'Cancelled. Nothing was erased, and the agent’s tokens work again.')
+}

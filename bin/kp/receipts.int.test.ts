@@ -1,0 +1,67 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { receiptPdf } from '#lib/domains/erasure/receipt-pdf.ts'
+import { Receipt } from '#lib/kernel/receipt.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { commandLine } from '#lib/testing/command-line.ts'
+import { trace } from '#lib/testing/units.ts'
+
+let app: TestApp
+let line: ReturnType<typeof commandLine>
+let receipt: Receipt
+beforeAll(async () => {
+  app = await testApp()
+  line = commandLine(app.url)
+  const { token } = await app.agent()
+  const made = await app.fetch('POST', '/v1/knowledge', { token, body: trace() })
+  const erased = await app.fetch('DELETE', `/v1/knowledge/${made.json.data.id}`, { token })
+  receipt = Receipt.parse((await app.fetch('GET', `/v1/receipts/${erased.headers.get('x-deletion-receipt')}`)).json)
+})
+afterAll(async () => {
+  line.close()
+  await app.close()
+})
+
+const verify = async (name: string, content: string | Uint8Array) => {
+  writeFileSync(join(line.workplace, name), content)
+  const keys = await app.fetch('GET', '/.well-known/jwks.json')
+  writeFileSync(join(line.workplace, 'jwks.json'), keys.text)
+  return line.run(['receipts', 'verify', name, '--keys', 'jwks.json', '--json'])
+}
+
+test('a receipt is verified offline, as the JSON and as the PDF that the registry gave', async () => {
+  const json = await verify('receipt.json', JSON.stringify(receipt))
+  expect(json.json.data, json.err).toMatchObject({ valid: true, receipt_id: receipt.receipt_id })
+  expect(json.json.data).not.toHaveProperty('pages_are_ours')
+  const given = await fetch(`${app.url}/v1/receipts/${receipt.receipt_id}/pdf`)
+  const pdf = await verify('receipt.pdf', new Uint8Array(await given.arrayBuffer()))
+  expect(pdf.json.data, pdf.err).toMatchObject({
+    valid: true,
+    receipt_id: receipt.receipt_id,
+    deleted_id: receipt.deleted_id,
+    kid: json.json.data.kid,
+    pages_are_ours: true,
+  })
+  const told = await line.run(['receipts', 'verify', 'receipt.pdf', '--keys', 'jwks.json'])
+  expect([told.status, told.out.includes('The receipt holds'), told.err.includes('exactly those')]).toEqual([
+    0,
+    true,
+    true,
+  ])
+})
+
+test('a PDF that shows what was never signed does not hold, and good data behind other pages is told apart', async () => {
+  const forged = await verify('forged.pdf', await receiptPdf({ ...receipt, deleted_id: 'kp:trace:another' }))
+  expect([forged.status, forged.json.data.valid]).toEqual([1, false])
+  // What a page shows is in its content stream; one byte less of it and the page is another.
+  const other = Buffer.from(await receiptPdf(receipt))
+  const content = other.indexOf('stream\n') + 'stream\n'.length
+  other.writeUInt8(other.readUInt8(content + 40) ^ 1, content + 40)
+  const dressed = await verify('dressed.pdf', other)
+  expect(dressed.json.data, dressed.err).toMatchObject({ valid: true, pages_are_ours: false })
+  for (const content of ['%PDF-1.7\nnothing', 'no JSON', '{}']) {
+    const none = await verify('none', content)
+    expect([none.status, none.json.data.valid]).toEqual([1, false])
+  }
+})

@@ -1,0 +1,95 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
+import { open } from 'node:fs/promises'
+import type { formats } from '#lib/domains/exports/contract.ts'
+import { errorCode } from '#lib/stores/postgres/fault.ts'
+import { Failure, usageFailure } from './failure.ts'
+import type { Session } from './session.ts'
+
+export type Format = (typeof formats)[number]
+
+const brokenOff = (file: string) =>
+  new Failure('broken_off', `The export broke off before it was whole; ${file} was not written.`, {
+    advice: 'Run it again.',
+  })
+
+/** What an export ends with when it is whole. */
+const isEnd: Record<Format, (tail: Buffer) => boolean> = {
+  json: (tail) => tail.toString('latin1').trimEnd().endsWith('}'),
+  ndjson: (tail) => /\}\n?$/.test(tail.toString('latin1')),
+  zip: (tail) => tail.includes(Buffer.from([0x50, 0x4b, 5, 6])), // end of central directory (APPNOTE 4.3.16)
+}
+
+/** Writes the stream to a file that its owner alone may read, and gives how many bytes came. Throws where it breaks off. */
+export async function receive(
+  response: Response,
+  file: string,
+  format: Format,
+  tell: (bytes: number) => void,
+): Promise<number> {
+  const handle = await open(file, 'wx', 0o600)
+  let bytes = 0
+  let tail = Buffer.alloc(0)
+  try {
+    for await (const piece of response.body ?? []) {
+      await handle.write(piece)
+      bytes += piece.byteLength
+      tail = Buffer.concat([tail, piece.subarray(-64)]).subarray(-64)
+      tell(bytes)
+    }
+    await handle.sync()
+  } catch (error) {
+    if (error instanceof TypeError) throw brokenOff(file) // fetch's word for a connection that ended
+    throw error
+  } finally {
+    await handle.close()
+  }
+  if (!isEnd[format](tail)) throw brokenOff(file)
+  return bytes
+}
+
+/** Puts the finished file in its place; without force never over one that is there. */
+export function putInPlace(unfinished: string, file: string, force: boolean): void {
+  if (force) {
+    renameSync(unfinished, file)
+    return
+  }
+  try {
+    linkSync(unfinished, file)
+  } catch (error) {
+    if (errorCode(error) === 'EEXIST')
+      throw usageFailure(`${file} exists already. Choose another name, or add --force.`)
+    throw error
+  }
+  rmSync(unfinished)
+}
+
+export const sizeOf = (bytes: number): string =>
+  bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
+
+/** Runs the work with the name of an unfinished file beside the wanted one; whatever ends it, no unfinished file is left. */
+export async function unfinishedBeside<T>(file: string, work: (unfinished: string) => Promise<T>): Promise<T> {
+  const unfinished = `${file}.${randomBytes(4).toString('hex')}.part`
+  const leave = (signal: NodeJS.Signals) => {
+    rmSync(unfinished, { force: true })
+    process.exit(signal === 'SIGINT' ? 130 : 143)
+  }
+  process.once('SIGINT', leave).once('SIGTERM', leave)
+  try {
+    return await work(unfinished)
+  } finally {
+    process.off('SIGINT', leave).off('SIGTERM', leave)
+    rmSync(unfinished, { force: true })
+  }
+}
+
+/** The file that is meant; refused where it would overwrite another. */
+export function outputOf(
+  session: Pick<Session, 'pathOf'>,
+  { output, force }: { output: string; force?: boolean },
+): string {
+  const file = session.pathOf(output)
+  if (existsSync(file) && !force)
+    throw usageFailure(`${output} exists already; nothing was exported.`, 'Choose another name, or add --force.')
+  return file
+}

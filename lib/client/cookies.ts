@@ -1,0 +1,28 @@
+/**
+ * A fetch that keeps the cookies it is given and sends them back, for one origin and one run; nothing of them is stored. It says that its
+ * requests come from that origin itself: no other site's page makes them.
+ */
+export function cookieFetch(call: typeof fetch = fetch): typeof fetch {
+  const kept = new Map<string, string>()
+  return async (input, init) => {
+    const headers = new Headers(init?.headers)
+    if (kept.size > 0) headers.set('Cookie', [...kept].map(([name, value]) => `${name}=${value}`).join('; '))
+    headers.set('Sec-Fetch-Site', 'same-origin')
+    const response = await call(input, { ...init, headers, redirect: 'manual' })
+    for (const line of response.headers.getSetCookie()) {
+      const [pair = '', ...attributes] = line.split(';')
+      const at = pair.indexOf('=')
+      const [name, value] = [pair.slice(0, at).trim(), pair.slice(at + 1).trim()]
+      const isOver = attributes.some((one) => {
+        const [word = '', said = ''] = one.trim().split('=')
+        return (
+          (/^max-age$/i.test(word) && Number(said) <= 0) || (/^expires$/i.test(word) && Date.parse(said) <= Date.now())
+        )
+      })
+      if (at <= 0) continue
+      if (value === '' || isOver) kept.delete(name)
+      else kept.set(name, value)
+    }
+    return response
+  }
+}

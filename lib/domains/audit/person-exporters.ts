@@ -1,0 +1,33 @@
+import type { PersonExporter } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { oldestRead } from './rules.ts'
+
+/** What the person did, as the log has it; nothing older than 90 days. */
+export const auditPersonExporters = (db: Database): PersonExporter[] => [
+  {
+    part: 'audit_entries',
+    bases: ['all'],
+    tables: ['audit_entries'],
+    pages: (accountId, { until }) =>
+      recordPages(db, {
+        from: 'audit_entries e',
+        where: 'e.agent_id = $1 AND e.at BETWEEN $2 AND $3',
+        values: [`user:${accountId}`, oldestRead(until), until],
+        at: 'e.at',
+        id: 'e.id::text',
+        columns: 'e.id, e.at, e.action, e.agent_id, e.resource_type, e.resource_id, e.ip, e.details',
+        weight: 'pg_column_size(e.details)',
+        record: jsonObject({
+          id: 'c.id',
+          action: 'c.action',
+          agentId: 'c.agent_id',
+          resourceType: 'c.resource_type',
+          resourceId: 'c.resource_id',
+          timestamp: utc('c.at'),
+          ip: 'c.ip',
+          details: 'c.details',
+        }),
+      }),
+  },
+]

@@ -1,0 +1,165 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataHolder, Scope, Subject } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { PreparedExport } from '../../../generated/prisma/client.ts'
+import type { Attempt } from './export-files.ts'
+import { type PreparedPorts, prepareAnew, tellOf } from './prepared.ts'
+
+/** An attempt as an item: what was prepared before the erasure is another item than what is prepared after it. */
+const itemOf = ({ id, attempt }: { id: string; attempt: string | null }): string => `${id}.${attempt ?? '-'}`
+const attemptOf = (item: string): Attempt => {
+  const [id = '', attempt = ''] = item.split('.')
+  return { id, attempt }
+}
+
+/** Agents whose records are to go; undefined where everything of an account is. */
+async function agentsOf(scope: Scope, tx: Transaction): Promise<readonly string[]> {
+  if ('subject' in scope) return scope.subject.agents
+  const record = 'unit' in scope ? scope.unit : scope.skill
+  const rows = await tx.$queryRaw<{ agent_id: string }[]>`SELECT agent_id FROM agent_records WHERE id = ${record}`
+  return rows.map(({ agent_id }) => agent_id)
+}
+const accountOf = (scope: Scope): string | null => ('subject' in scope ? scope.subject.account : null)
+
+/**
+ * Prepared exports: file and row. Those of an account that is erased go; of another's those that hold records of what is erased: a file that
+ * is whole is removed, and one that is being written begins again, after the erasure, without them.
+ */
+export function exportFilesHolder(ports: PreparedPorts & { clock: { now(): Date } }): DataHolder {
+  const { db, files, clock } = ports
+
+  async function eraseFor(tx: Transaction, row: PreparedExport, account: string | null): Promise<void> {
+    if (row.attempt !== null) await files.remove({ id: row.id, attempt: row.attempt })
+    if (row.accountId === account) {
+      await tx.preparedExport.delete({ where: { id: row.id } })
+      await tellOf(ports, tx, row, 'gone', clock.now())
+    } else if (row.state === 'running') {
+      await tx.preparedExport.update({ where: { id: row.id }, data: { state: 'queued', attempt: null, agents: [] } })
+      await prepareAnew(tx, row.id)
+    } else {
+      await tx.preparedExport.update({
+        where: { id: row.id },
+        data: { state: 'expired', attempt: null, agents: [], fault: 'erased', sha256: null, bytes: null },
+      })
+      if (row.downloadedAt === null) await tellOf(ports, tx, row, 'gone', clock.now())
+    }
+  }
+
+  return {
+    name: 'exports.files',
+    store: 'files',
+    stage: 'derived',
+    what: 'prepared exports',
+    purpose: 'Handing you what is held on you as a file, because you asked for it.',
+    basis: 'legal obligation (GDPR art. 6(1)(c), with art. 15 and 20)',
+    kept: 'Four hours from when it was ready; that there was one, a day longer.',
+    tables: ['prepared_exports'],
+    async inventory({ account, agents }) {
+      const [row] = await db.query<{ count: number; since: Date | null; until: Date | null }>(
+        'exports-files-inventory',
+        `SELECT count(*)::int AS count, min(created_at) AS since, max(expires_at) AS until FROM prepared_exports
+         WHERE account_id = $1 OR ($1 IS NULL AND agents && $2::text[])`,
+        [account, agents],
+      )
+      return row ?? { count: 0, since: null, until: null }
+    },
+    async plan(scope, tx) {
+      const agents = [...(await agentsOf(scope, tx))]
+      const account = accountOf(scope)
+      if (agents.length === 0 && account === null) return { items: [], held: {} }
+      // One that is about to begin waits for a unit's erasure, so that it cannot read what goes.
+      if (!('subject' in scope))
+        await tx.$executeRaw`SELECT 1 FROM prepared_exports p JOIN agents a ON a.owner_id = p.account_id
+          WHERE a.id = ANY(${agents}) AND p.state IN ('queued', 'running', 'ready') FOR UPDATE OF p`
+      const rows = await tx.$queryRaw<{ id: string; attempt: string | null }[]>`
+        SELECT id, attempt FROM prepared_exports
+        WHERE account_id = ${account} OR (state IN ('running', 'ready') AND agents && ${agents}::text[])`
+      return { items: rows.map(itemOf).sort(), held: {} }
+    },
+    async erase(scope, items, tx) {
+      const account = accountOf(scope)
+      let erased = 0
+      for (const item of items) {
+        const { id, attempt } = attemptOf(item)
+        await files.remove({ id, attempt })
+        await tx.$executeRaw`SELECT 1 FROM prepared_exports WHERE id = ${id} FOR UPDATE`
+        const row = await tx.preparedExport.findUnique({ where: { id } })
+        if (!row || (row.accountId !== account && row.attempt !== attempt)) continue
+        await eraseFor(tx, row, account)
+        erased++
+      }
+      return erased
+    },
+    /** By the names in the folder as well as by the rows. */
+    async residue(scope, items) {
+      const wanted = new Set(items)
+      const left = (await files.names()).filter((file) => wanted.has(itemOf(file))).length
+      const [row] = await db.query<{ n: number }>(
+        'exports-files-residue',
+        `SELECT count(*)::int AS n FROM prepared_exports
+         WHERE account_id = $1 OR (state IN ('running', 'ready') AND (agents && $2::text[] OR id || '.' || attempt = ANY($3::text[])))`,
+        [accountOf(scope), 'subject' in scope ? scope.subject.agents : [], items],
+      )
+      return left + (row?.n ?? 0)
+    },
+  }
+}
+
+/** Who was given an export of whom. Those of a subject go with it. */
+export const exportRunsHolder = (db: Database): DataHolder => ({
+  name: 'exports.runs',
+  store: 'postgresql',
+  stage: 'content',
+  what: 'notes of exports: when, of what form, and by whom they were asked for',
+  purpose: 'Counting the exports of a day, and telling you who was given your data (GDPR art. 15(1)(c)).',
+  basis: 'legal obligation (GDPR art. 6(1)(c), with art. 15)',
+  kept: 'As long as the account or agent.',
+  tables: ['export_runs'],
+  async inventory(subject) {
+    const { ids, actors } = namesOf(subject)
+    const [row] = await db.query<{ count: number; since: Date | null }>(
+      'exports-runs-inventory',
+      'SELECT count(*)::int AS count, min(at) AS since FROM export_runs WHERE subject_id = ANY($1::text[]) OR requested_by = ANY($2::text[])',
+      [ids, actors],
+    )
+    return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
+  },
+  async plan(scope, tx) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    const { ids, actors } = namesOf(scope.subject)
+    const found = await tx.exportRun.findMany({
+      where: { OR: [{ subjectId: { in: ids } }, { requestedBy: { in: actors } }] },
+      select: { id: true },
+    })
+    return { items: found.map(({ id }) => id).sort(), held: {} }
+  },
+  /** A note about somebody else's export stays theirs, without who asked for it. */
+  async erase(scope, items, tx) {
+    if (!('subject' in scope)) return 0
+    const { ids, actors } = namesOf(scope.subject)
+    const { count: gone } = await tx.exportRun.deleteMany({ where: { id: { in: [...items] }, subjectId: { in: ids } } })
+    const { count: blanked } = await tx.exportRun.updateMany({
+      where: { id: { in: [...items] }, requestedBy: { in: actors } },
+      data: { requestedBy: 'erased' },
+    })
+    return gone + blanked
+  },
+  /** By the agent in whose quota they count, too. */
+  async residue(scope) {
+    if (!('subject' in scope)) return 0
+    const { ids, actors } = namesOf(scope.subject)
+    const [row] = await db.query<{ n: number }>(
+      'exports-runs-residue',
+      `SELECT count(*)::int AS n FROM export_runs
+       WHERE subject_id = ANY($1::text[]) OR agent_id = ANY($1::text[]) OR requested_by = ANY($2::text[])`,
+      [ids, actors],
+    )
+    return row?.n ?? 0
+  },
+})
+
+/** The ids of a subject, and how the audit log names it. */
+const namesOf = ({ account, agents }: Subject): { ids: string[]; actors: string[] } => ({
+  ids: [...agents, ...(account === null ? [] : [account])],
+  actors: [...agents, ...(account === null ? [] : [`user:${account}`])],
+})

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { trace } from '#lib/testing/units.ts'
+import type { Inventory } from './inventory-contract.ts'
+
+let test: TestApp
+let person: Person
+beforeAll(async () => {
+  test = await testApp()
+  person = await signedIn(test)
+})
+afterAll(() => test.close())
+
+/** Tables that hold nothing of anybody, each with the reason. Whatever is not here is a holder's, or named beside. */
+const impersonal: Record<string, string> = {
+  _prisma_migrations: 'names of migrations',
+  signing_keys: 'keys of the installation',
+  suppression_keys: 'keys of the installation',
+  rate_limit_windows: 'counters by token or address that live for a minute',
+}
+
+const inventory = (who: { cookie?: string; token?: string }, query = ''): Promise<Told> =>
+  test.fetch('GET', `/api/privacy/inventory${query}`, who)
+const countsOf = (body: Inventory): Record<string, number> =>
+  Object.fromEntries(body.data.filter(({ count }) => count > 0).map(({ holder, count }) => [holder, count]))
+const contribute = async (token: string, unit: unknown): Promise<void> => {
+  const { status, text } = await test.fetch('POST', '/v1/knowledge', { token, body: unit })
+  if (status !== 201) throw new Error(text)
+}
+
+describe('no table with personal data is missing', () => {
+  it('every table is a holder’s, or kept beside with its ground, or on the list of those that hold nothing of anybody', async () => {
+    const { rows } = await test.db.pool.query<{ name: string }>(
+      "SELECT c.relname AS name FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p') AND NOT c.relispartition ORDER BY 1",
+    )
+    const named = [...test.app.holders, ...test.app.kept]
+      .flatMap(({ tables }) => [...tables])
+      .filter((name) => !name.includes('.'))
+    expect([...new Set(named), ...Object.keys(impersonal)].sort()).toEqual(rows.map(({ name }) => name))
+  })
+
+  it('every holder and everything kept beside is in the answer, in words: what, why, on which basis, how long, where', async () => {
+    const { json } = await inventory(person)
+    expect(json.data.map(({ holder }: { holder: string }) => holder)).toEqual(test.app.holders.map(({ name }) => name))
+    expect(json.kept_beside.map(({ name }: { name: string }) => name)).toEqual(test.app.kept.map(({ name }) => name))
+    for (const line of [...json.data, ...json.kept_beside])
+      for (const field of ['what', 'purpose', 'basis', 'kept', 'where', 'store'])
+        expect([line.holder ?? line.name, field, line[field].length > 3]).toEqual([
+          line.holder ?? line.name,
+          field,
+          true,
+        ])
+    for (const name of ['audit.entries', 'erasure.receipts', 'erasure.runs', 'erasure.suppressions', 'erasure.ledger'])
+      expect(test.app.kept.map((one) => one.name)).toContain(name)
+  })
+})
+
+describe('what is counted', () => {
+  it('a person’s: account, session, agents, and all that is the agents’; nothing of anybody else’s', async () => {
+    const someone = await signedIn(test)
+    const [one, two] = [
+      await issuedAgent(test, ['write'], { owner: someone }),
+      await issuedAgent(test, ['write'], { owner: someone }),
+    ]
+    await contribute(one.token, trace())
+    await contribute(two.token, trace())
+    await contribute((await test.agent()).token, trace())
+    const { status, json } = await inventory(someone)
+    expect(status).toBe(200)
+    expect(countsOf(json)).toMatchObject({
+      accounts: 1,
+      'accounts.sessions': 1,
+      agents: 2,
+      tokens: 2,
+      'knowledge.units': 2,
+    })
+    expect(json.total).toBe(Object.values(countsOf(json)).reduce((sum, n) => sum + n, 0))
+    expect(json.subject).toEqual({ account_id: someone.accountId, agents: [one.id, two.id].sort() })
+    const units = json.data.find(({ holder }: { holder: string }) => holder === 'knowledge.units')
+    expect(units).toMatchObject({
+      since: test.clock.now().toISOString(),
+      where: 'this installation',
+      basis: expect.stringContaining('art. 6(1)(a)'),
+    })
+    const audit = json.kept_beside.find(({ name }: { name: string }) => name === 'audit.entries')
+    expect(audit).toMatchObject({ count: 2, basis: expect.stringContaining('legal obligation') })
+    expect(Date.parse(audit.until) - test.clock.now().getTime()).toBe(90 * 86_400_000)
+  })
+
+  it('an agent’s, by its token or its owner’s session: the agent alone, and what of it was erased', async () => {
+    const someone = await signedIn(test)
+    const agent = await issuedAgent(test, ['read', 'write'], { owner: someone })
+    const { json: made } = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
+    await test.fetch('DELETE', `/v1/knowledge/${made.data.id}`, { token: agent.token })
+    const own = (await inventory({ token: agent.token })).json
+    expect(own.subject).toEqual({ account_id: null, agents: [agent.id] })
+    expect(countsOf(own)).toMatchObject({ agents: 1, tokens: 1 })
+    expect(countsOf(own)).not.toHaveProperty('accounts')
+    expect(countsOf(own)).not.toHaveProperty('knowledge.units')
+    const beside = Object.fromEntries(
+      own.kept_beside.map(({ name, count }: { name: string; count: number }) => [name, count]),
+    )
+    expect(beside).toMatchObject({ 'erasure.receipts': 1, 'erasure.ids': 1, 'erasure.ledger': null })
+    const byOwner = (await inventory(someone, `?agent_id=${agent.id}`)).json
+    expect(countsOf(byOwner)).toMatchObject({ agents: 1, tokens: 1 })
+    expect(byOwner.subject).toEqual(own.subject)
+  })
+
+  it('another’s agent is a 404, to an admin too; nobody is sent away', async () => {
+    const { id, token } = await test.agent()
+    for (const who of [await signedIn(test), await signedIn(test, 'admin'), { token: (await test.agent()).token }])
+      expect((await inventory(who, `?agent_id=${id}`)).status).toBe(404)
+    expect((await inventory({ token }, `?agent_id=${id}`)).status).toBe(200)
+    expect((await inventory({})).status).toBe(401)
+  })
+
+  it('what an admin did for the installation is named, by nothing but its number', async () => {
+    const admin = await signedIn(test, 'admin')
+    const patched = await test.fetch('PATCH', '/v1/settings', { ...admin, body: { anonymous_reading: true } })
+    expect(patched.status, patched.text).toBe(200)
+    const { json } = await inventory(admin)
+    expect(json.kept_beside.find(({ name }: { name: string }) => name === 'settings.acts')).toMatchObject({ count: 1 })
+  })
+})

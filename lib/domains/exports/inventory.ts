@@ -1,0 +1,72 @@
+import type { Context } from '#lib/kernel/context.ts'
+import type { DataHolder, Holding, Kept, Subject } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import { readInventory } from './inventory-contract.ts'
+
+export interface InventoryPorts {
+  /** Filled once all domains are connected. */
+  holders: readonly DataHolder[]
+  kept: readonly Kept[]
+  /** On what the agents were registered: `consent`, `contract`, `legitimate_interest`; each once. */
+  registeredOn(agents: readonly string[]): Promise<string[]>
+  /** Where a store is: provider and region. */
+  placeOf(store: string): string
+}
+
+const bases: Record<string, string> = {
+  consent: 'consent (GDPR art. 6(1)(a))',
+  contract: 'contract (GDPR art. 6(1)(b))',
+  legitimate_interest: 'legitimate interest (GDPR art. 6(1)(f))',
+}
+const contract = 'contract (GDPR art. 6(1)(b)): the account that you have here'
+
+function subjectOf({ actor }: Context, agentId: string | undefined): Subject {
+  if (agentId === undefined) return { account: actor.accountId ?? null, agents: actor.agents }
+  if (!actor.agents.includes(agentId)) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+  return { account: null, agents: [agentId] }
+}
+const times = ({ since, until }: Holding) => ({
+  since: since?.toISOString() ?? null,
+  until: until?.toISOString() ?? null,
+})
+
+/** What is held on a subject: asked of every holder, so that none is missing that could be erased. */
+export const inventory = ({ holders, kept, registeredOn, placeOf }: InventoryPorts) =>
+  read(readInventory, async (ctx, { query: { agent_id: agentId } }) => {
+    const subject = subjectOf(ctx, agentId)
+    const registered = (await registeredOn(subject.agents)).map((name) => bases[name] ?? name).sort()
+    const ofContent = registered.length > 0 ? registered.join(', ') : contract
+    const data = []
+    // One after the other: an inventory is no reason to take every connection that others wait for.
+    for (const holder of holders) {
+      const { name, store, stage, what, purpose, kept: term, basis } = holder
+      const holding = await holder.inventory(subject, ctx.now)
+      data.push({
+        ...{ holder: name, store, what, count: holding.count, ...times(holding), purpose },
+        basis: basis ?? (stage === 'account' ? contract : ofContent),
+        ...{ kept: term, where: placeOf(store) },
+      })
+    }
+    const beside = []
+    for (const one of kept) {
+      const { name, store, what, purpose, basis, kept: term } = one
+      const holding = await one.inventory(subject, ctx.now)
+      beside.push({
+        ...{ name, store, what, count: holding?.count ?? null },
+        ...times(holding ?? { count: 0, since: null, until: null }),
+        ...{ purpose, basis, kept: term, where: placeOf(store) },
+      })
+    }
+    return {
+      resourceId: agentId ?? ctx.actor.accountId ?? ctx.actor.id,
+      details: { holders: data.length },
+      body: {
+        data,
+        kept_beside: beside,
+        total: data.reduce((sum, { count }) => sum + count, 0),
+        subject: { account_id: subject.account, agents: [...subject.agents] },
+        as_of: ctx.now.toISOString(),
+      },
+    }
+  })

@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readdirSync, statSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { openArchive } from '#lib/testing/archives.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+
+let test: TestApp
+let person: Person
+let agent: Issued
+beforeAll(async () => {
+  test = await testApp()
+  person = await signedIn(test)
+  agent = await issuedAgent(test, ['write'], { owner: person, tier: 'enterprise' })
+  await test.db.pool.query(
+    `INSERT INTO units (id, type, agent_id, organisation_id, visibility, document, domain, quality_score, created_at, updated_at)
+     SELECT 'kp:trace:' || md5($1 || g), 'ReasoningTrace', a.id, a.organisation_id, 'network',
+       jsonb_build_object('id', 'kp:trace:' || md5($1 || g), '@type', 'ReasoningTrace', 'text', (SELECT string_agg(md5(g::text || w), ' ') FROM generate_series(1, 60) w)),
+       'code', 0.5, $2, $2 FROM agents a, generate_series(1, 20000) g WHERE a.id = $1`,
+    [agent.id, test.clock.now()],
+  )
+})
+afterAll(() => test.close())
+
+const folder = () => join(test.dataDir, 'exports')
+const filesOf = (id: string) =>
+  existsSync(folder()) ? readdirSync(folder()).filter((name) => name.startsWith(id)) : []
+const run = async (name: string, payload: unknown = {}): Promise<void> =>
+  test.app.jobs.find((job) => job.name === name)?.execute(test.app.gate, payload)
+const begin = async (): Promise<string> =>
+  (await test.fetch('POST', '/api/privacy/exports', { ...person, body: {} })).json.data.id
+const look = async (id: string) => (await test.fetch('GET', `/api/privacy/exports/${id}`, person)).json.data
+const download = (id: string) =>
+  fetch(`${test.url}/api/privacy/exports/${id}/file`, { headers: { Cookie: person.cookie } })
+/** Jobs of an export that nobody has taken. */
+const waiting = async (id: string): Promise<number> =>
+  (
+    await test.db.pool.query<{ n: number }>(
+      'SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE key = $1 AND locked_at IS NULL',
+      [`exports.prepare:${id}`],
+    )
+  ).rows[0]?.n ?? 0
+async function eventually(holds: () => boolean): Promise<void> {
+  for (const deadline = Date.now() + 60_000; !holds(); await delay(5))
+    if (Date.now() > deadline) throw new Error('it never came to hold')
+}
+
+it('a worker that is killed in the middle leaves a half file and no lie; the upkeep begins it again, and it is whole', async () => {
+  const id = await begin()
+  const worker = spawn(process.execPath, ['bin/worker.ts'], {
+    env: {
+      ...{ PATH: process.env.PATH, NODE_ENV: 'production', KP_DATA_DIR: test.dataDir, KP_LIMITS: 'memory' },
+      ...{ DATABASE_URL: test.app.env.DATABASE_URL ?? '', KP_SECRET: test.app.env.KP_SECRET ?? '' },
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  await eventually(() => filesOf(id).some((name) => statSync(join(folder(), name)).size > 2 ** 20)).finally(() =>
+    worker.kill('SIGKILL'),
+  )
+  await eventually(() => worker.exitCode !== null || worker.signalCode !== null)
+  const [half = ''] = filesOf(id)
+  expect(half).toMatch(/\.part$/)
+  expect(await look(id)).toMatchObject({ state: 'running', bytes: null })
+  expect((await download(id)).status).toBe(409)
+
+  await run('exports.upkeep')
+  expect(await waiting(id)).toBe(0) // for all that is known it is still alive
+  const then = new Date(Date.now() - 10 * 60_000)
+  utimesSync(join(folder(), half), then, then)
+  await test.db.pool.query(
+    "UPDATE graphile_worker._private_jobs SET locked_at = now() - interval '10 minutes' WHERE locked_at IS NOT NULL",
+  )
+  test.clock.advance(3 * 60_000)
+  await run('exports.upkeep')
+  expect(await waiting(id)).toBe(1)
+  await run('exports.prepare', { id })
+  expect(filesOf(id)).toEqual([expect.stringMatching(/\.zip$/)])
+  const { files } = await openArchive(new Uint8Array(await (await download(id)).arrayBuffer()))
+  expect(JSON.parse(files[`agents/${agent.id}/knowledge_units.json`] ?? '')).toHaveLength(20_000)
+}, 120_000)
+
+it('preparing and fetching hold no more than some pages, however much passes through', async () => {
+  setFlagsFromString('--expose-gc')
+  const gc = z.function({ input: [], output: z.void() }).implement(runInNewContext('gc'))
+  // The second ends the sweep of the first, which other threads do in their own time.
+  const held = () => {
+    gc()
+    gc()
+    const { heapUsed, arrayBuffers } = process.memoryUsage()
+    return heapUsed + arrayBuffers
+  }
+  const id = await begin()
+  const before = held()
+  let [most, isOver] = [0, false]
+  const preparing = run('exports.prepare', { id }).finally(() => {
+    isOver = true
+  })
+  for (; !isOver; await delay(100)) most = Math.max(most, held() - before)
+  await preparing
+  const hash = createHash('sha256')
+  let bytes = 0
+  for await (const piece of (await download(id)).body ?? []) {
+    hash.update(piece)
+    if (bytes % (4 * 2 ** 20) > (bytes + piece.byteLength) % (4 * 2 ** 20)) most = Math.max(most, held() - before)
+    bytes += piece.byteLength
+  }
+  const { sha256, bytes: size } = await look(id)
+  expect([hash.digest('hex'), bytes]).toEqual([sha256, size])
+  expect(bytes).toBeGreaterThan(16 * 2 ** 20)
+  expect(most).toBeGreaterThan(0)
+  expect(most).toBeLessThan(24 * 2 ** 20)
+}, 120_000)

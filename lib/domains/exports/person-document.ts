@@ -1,0 +1,34 @@
+import type { Basis, Exporter, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
+import { type Part, partsOf } from './document.ts'
+import { foldersOf, schemaVersion } from './rules.ts'
+
+/** The beginning of the manifest of a person's archive. */
+export interface PersonHead {
+  account_id: string
+  exported_at: string
+  schema_version: string
+  scope: Basis
+  agents: { agent_id: string; folder: string }[]
+}
+
+/** Everything that is held on a person: the parts of their account, and in a folder for each of their agents what an agent's export has. */
+export function personDocument(
+  exporters: { person: readonly PersonExporter[]; agent: readonly Exporter[] },
+  accountId: string,
+  reader: ExportReader,
+): { head: PersonHead; parts: Part[] } {
+  const folders = foldersOf(reader.agents)
+  const ofAgents = [...folders].flatMap(([agentId, folder]) =>
+    partsOf(exporters.agent, agentId, reader).map((part) => ({ ...part, name: `${folder}/${part.name}` })),
+  )
+  return {
+    head: {
+      account_id: accountId,
+      exported_at: reader.until.toISOString(),
+      schema_version: schemaVersion,
+      scope: reader.basis,
+      agents: [...folders].map(([agent_id, folder]) => ({ agent_id, folder })),
+    },
+    parts: [...partsOf(exporters.person, accountId, reader), ...ofAgents],
+  }
+}

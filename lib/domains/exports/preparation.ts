@@ -1,0 +1,124 @@
+import type { Clock } from '#lib/kernel/clock.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Exporter, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { zipArchive } from './archive.ts'
+import type { Attempt } from './export-files.ts'
+import { personDocument } from './person-document.ts'
+import { basisOf, type PreparedPorts, tellOf } from './prepared.ts'
+import { preparedKept } from './rules.ts'
+
+export interface PreparationPorts extends PreparedPorts {
+  clock: Clock
+  exporters: readonly Exporter[]
+  personExporters: readonly PersonExporter[]
+  /** Who the person is among the domains: their organisation, and the agents that they own and that nobody erases; undefined where there is no such account. */
+  personOf(accountId: string): Promise<{ organisationId: string; agents: string[] } | undefined>
+}
+
+/** How often it is written down how far it is, in milliseconds. */
+const told = 500
+
+/** Another attempt has taken its place, or the export was deleted. */
+class Replaced extends Error {}
+
+/** Writes an export's file. A crash anywhere leaves what the next attempt, or the upkeep, removes; the row says `ready` when the file is whole. */
+export function preparation(ports: PreparationPorts) {
+  const { db, files, clock, exporters, personExporters, personOf } = ports
+
+  /** Takes the export for this attempt. Undefined when there is nothing to do any more. */
+  const take = (id: string, attempt: string, agents: string[]) =>
+    db.transaction(async (tx) => {
+      const [former] = await tx.$queryRaw<{ attempt: string | null }[]>`
+        SELECT attempt FROM prepared_exports WHERE id = ${id} AND state IN ('queued', 'running') FOR UPDATE`
+      if (!former) return undefined
+      const row = await tx.preparedExport.update({
+        where: { id },
+        data: { state: 'running', attempt, agents, partsDone: 0, partsTotal: 0, records: 0, fault: null },
+      })
+      return { row, former: former.attempt }
+    })
+
+  async function* watched(which: Attempt, reader: ExportReader, accountId: string) {
+    const { head, parts } = personDocument({ person: personExporters, agent: exporters }, accountId, reader)
+    const so = { done: 0, records: 0 }
+    const note = async () => {
+      const { count } = await db.prisma.preparedExport.updateMany({
+        where: { ...which, state: 'running' },
+        data: { partsDone: so.done, partsTotal: parts.length, records: so.records },
+      })
+      if (count === 0) throw new Replaced()
+    }
+    await note()
+    let noted = performance.now()
+    const part = (records: number) => {
+      so.done++
+      so.records += records
+    }
+    for await (const piece of zipArchive(head, parts, { part })) {
+      if (performance.now() - noted > told) {
+        await note()
+        noted = performance.now()
+      }
+      yield piece
+    }
+    await note()
+  }
+
+  /** The file is in its place; says so, unless the attempt was replaced meanwhile. */
+  const finish = (which: Attempt, made: { bytes: number; sha256: string }) =>
+    db.transaction(async (tx: Transaction) => {
+      const now = clock.now()
+      const [row] = await tx.preparedExport.updateManyAndReturn({
+        where: { ...which, state: 'running' },
+        data: {
+          state: 'ready',
+          bytes: made.bytes,
+          sha256: made.sha256,
+          readyAt: now,
+          expiresAt: new Date(now.getTime() + preparedKept),
+        },
+      })
+      if (!row) throw new Replaced()
+      await tellOf(ports, tx, row, 'ready', now)
+    })
+
+  return {
+    /** Prepares one export. Safe to repeat, and to run twice at once: the later attempt wins. Throws what the queue retries. */
+    async run(id: string): Promise<void> {
+      const asked = await db.prisma.preparedExport.findUnique({ where: { id }, select: { accountId: true } })
+      if (!asked) return
+      const person = await personOf(asked.accountId)
+      // The account went; its holder takes the row, too.
+      if (!person) return
+      const which = { id, attempt: newId('att') }
+      const taken = await take(id, which.attempt, person.agents)
+      if (!taken) return
+      if (taken.former !== null) await files.remove({ id, attempt: taken.former })
+      const reader: ExportReader = {
+        basis: basisOf(taken.row.basis),
+        id: `user:${asked.accountId}`,
+        agents: person.agents,
+        organisationId: person.organisationId,
+        isAdmin: false,
+        until: clock.now(),
+      }
+      try {
+        await finish(which, await files.write(which, watched(which, reader, asked.accountId)))
+      } catch (error) {
+        await files.remove(which)
+        if (error instanceof Replaced) return
+        const fault = Problem.is(error) ? error.code : 'internal'
+        const { count } = await db.prisma.preparedExport.updateMany({
+          where: { ...which, state: 'running' },
+          data: { state: 'queued', fault },
+        })
+        // Whoever took its place took its file away, too.
+        if (count === 0) return
+        throw error
+      }
+    },
+  }
+}
+export type Preparation = ReturnType<typeof preparation>

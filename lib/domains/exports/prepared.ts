@@ -1,0 +1,284 @@
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import type { Basis } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read, stream } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { PreparedExport } from '../../../generated/prisma/client.ts'
+import type { Attempt, ExportFiles } from './export-files.ts'
+import {
+  deleteExport,
+  downloadExport,
+  type ExportView,
+  listExports,
+  prepareExport,
+  readExport,
+} from './prepared-contract.ts'
+import { beginExport, exportsOfDay } from './quota.ts'
+import { dayOf } from './rules.ts'
+
+export const prepareJob = 'exports.prepare'
+/** The key under which the job of an export waits: asking again for one that waits changes nothing. */
+export const prepareKey = (id: string): string => `${prepareJob}:${id}`
+/** A job that failed so often is given up, and the export with it. */
+const mostAttempts = 8
+
+/** What became of an export that answers a privacy request; told in the transaction in which it becomes that. */
+export interface ExportChange {
+  requestId: string
+  exportId: string
+  basis: Basis
+  /** fetched: its owner has it whole. gone: expired, deleted, or something in it was erased. */
+  state: 'ready' | 'fetched' | 'gone' | 'failed'
+  records: number
+  now: Date
+}
+export interface PreparedPorts {
+  db: Database
+  files: ExportFiles
+  onExport(tx: Transaction, change: ExportChange): Promise<void>
+}
+
+export const basisOf = (text: string): Basis => (text === 'provided' ? 'provided' : 'all')
+
+/** Tells whoever asked for the export; nobody where it answers no request. */
+export async function tellOf(
+  { onExport }: Pick<PreparedPorts, 'onExport'>,
+  tx: Transaction,
+  row: Pick<PreparedExport, 'id' | 'requestId' | 'basis' | 'records'>,
+  state: ExportChange['state'],
+  now: Date,
+): Promise<void> {
+  const { id: exportId, requestId, basis, records } = row
+  if (requestId !== null) await onExport(tx, { requestId, exportId, basis: basisOf(basis), state, records, now })
+}
+
+const viewOf = (row: PreparedExport): ExportView => ({
+  id: row.id,
+  scope: basisOf(row.basis),
+  state: row.state,
+  parts_done: row.partsDone,
+  parts_total: row.partsTotal,
+  records: row.records,
+  bytes: row.bytes === null ? null : Number(row.bytes),
+  sha256: row.sha256,
+  request_id: row.requestId,
+  fault: row.fault,
+  created_at: row.createdAt.toISOString(),
+  ready_at: row.readyAt?.toISOString() ?? null,
+  expires_at: row.expiresAt?.toISOString() ?? null,
+  downloaded_at: row.downloadedAt?.toISOString() ?? null,
+})
+
+/** The account behind the session. A prepared export is a person's. */
+function accountOf({ actor }: Context): string {
+  if (actor.accountId !== undefined) return actor.accountId
+  throw new Problem(
+    'forbidden',
+    'Exports are prepared for people. An agent exports itself with GET /v1/export/{agent_id}.',
+  )
+}
+const notFound = () => new Problem('not_found', 'You have no export with this id.')
+
+interface Order {
+  accountId: string
+  requestId: string | null
+  basis: Basis
+  now: Date
+}
+/** Stores that an export is to be prepared, with its job. */
+async function order(tx: Transaction, { now, ...what }: Order): Promise<PreparedExport> {
+  const row = await tx.preparedExport.create({ data: { id: newId('exp'), ...what, createdAt: now } })
+  await enqueue(tx, prepareJob, { id: row.id }, { key: prepareKey(row.id), maxAttempts: mostAttempts })
+  return row
+}
+
+/** Has an export prepared anew that was under way or whose job was lost; the job under way finds itself replaced. */
+export const prepareAnew = (tx: Transaction, id: string): Promise<void> =>
+  enqueue(tx, prepareJob, { id }, { key: prepareKey(id), maxAttempts: mostAttempts })
+
+/** Gives the pieces out until the export is no longer there, which it asks for once a second. */
+async function* whileThere(
+  db: Database,
+  which: Attempt,
+  pieces: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
+  let asked = performance.now()
+  for await (const piece of pieces) {
+    if (performance.now() - asked > 1_000) {
+      asked = performance.now()
+      const there = await db.prisma.preparedExport.count({ where: { ...which, state: 'ready' } })
+      if (there === 0) throw new Error('an export was deleted while it was fetched')
+    }
+    yield piece
+  }
+}
+
+/** Exports that are prepared as files: asked for, watched, fetched and deleted by the person whose they are. */
+export function preparedExports(ports: PreparedPorts) {
+  const { db, files } = ports
+
+  /** One of the person's own. Throws `not_found` for another's as for none. */
+  async function own(ctx: Context, id: string): Promise<PreparedExport> {
+    const row = await db.prisma.preparedExport.findFirst({ where: { id, accountId: accountOf(ctx) } })
+    if (!row) throw notFound()
+    return row
+  }
+  function refuseUnready({ state, fault }: PreparedExport, isGone: boolean): void {
+    if (state === 'queued' || state === 'running')
+      throw new Problem('wrong_state', 'The export is still being prepared. Nothing was lost; ask again in a moment.')
+    if (state === 'failed')
+      throw new Problem('expired', 'The export could not be prepared, and there is no file. Begin another one.')
+    if (isGone)
+      throw new Problem(
+        'expired',
+        fault === 'erased'
+          ? 'Something that the file held was erased, so the file was removed. Begin another export to have the rest.'
+          : 'The file was kept for four hours and is gone. Begin another export; nothing else was lost.',
+      )
+  }
+  /** It was read to its end. */
+  const fetched = (row: PreparedExport, now: Date): Promise<void> =>
+    db.transaction(async (tx) => {
+      const { count } = await tx.preparedExport.updateMany({
+        where: { id: row.id, downloadedAt: null },
+        data: { downloadedAt: now },
+      })
+      if (count > 0) await tellOf(ports, tx, row, 'fetched', now)
+    })
+  async function* counted(ctx: Context, row: PreparedExport, pieces: AsyncIterable<Uint8Array>) {
+    yield* pieces
+    await fetched(row, ctx.gate.clock.now())
+  }
+
+  return {
+    /**
+     * For whoever answers a privacy request: the export that answers it, in the caller's transaction. One that is there or under way for
+     * the request is it. Counts in nobody's quota. Throws `fenced` when the account is being erased.
+     */
+    async prepare(
+      tx: Transaction,
+      { accountId, requestId, basis, now }: Order & { requestId: string },
+    ): Promise<string> {
+      const there = await tx.preparedExport.findFirst({
+        where: { accountId, requestId, basis, state: { in: ['queued', 'running', 'ready'] } },
+        select: { id: true },
+      })
+      if (there) return there.id
+      const requestedBy = 'system:privacy.request'
+      await beginExport(tx, { subjectId: accountId, payer: undefined, requestedBy, format: 'zip', basis, now })
+      return (await order(tx, { accountId, requestId, basis, now })).id
+    },
+
+    /** Whether nothing prepared for the request is under way or waits to be fetched any more. */
+    areSettled: async (tx: Transaction, requestId: string): Promise<boolean> =>
+      (await tx.preparedExport.count({
+        where: { requestId, OR: [{ state: { in: ['queued', 'running'] } }, { state: 'ready', downloadedAt: null }] },
+      })) === 0,
+
+    prepareExport: mutation(prepareExport, async (ctx, { body: { scope: basis } }) => {
+      const accountId = accountOf(ctx)
+      const { tx, now, actor } = ctx
+      const reply = (row: PreparedExport, details: Record<string, unknown>) => ({
+        body: { data: viewOf(row) },
+        resourceId: row.id,
+        details: { scope: basis, ...details },
+        headers: { Location: `/api/privacy/exports/${row.id}` },
+      })
+      // Those of one person wait for each other: of two at once the second joins the first.
+      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('export:' || ${accountId}, 0))`
+      const joined = await tx.preparedExport.findFirst({
+        where: { accountId, basis, requestId: null, state: { in: ['queued', 'running'] } },
+      })
+      if (joined) return reply(joined, { joined: true })
+      const payer = { accountId, exportsPerDay: actor.quota.exportsPerDay }
+      await beginExport(tx, { subjectId: accountId, payer, requestedBy: actor.id, format: 'zip', basis, now })
+      return reply(await order(tx, { accountId, requestId: null, basis, now }), {})
+    }),
+
+    listExports: read(listExports, async (ctx, { query: { limit, cursor } }) => {
+      const accountId = accountOf(ctx)
+      const after = cursor === undefined ? undefined : decodeCursor(cursor)
+      if (cursor !== undefined && !after)
+        throw new Problem('invalid', {
+          detail: 'One field is not valid.',
+          issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
+        })
+      const rows = await db.prisma.preparedExport.findMany({
+        where: {
+          accountId,
+          ...(after && { OR: [{ createdAt: { lt: after.at } }, { createdAt: after.at, id: { lt: after.id } }] }),
+        },
+        orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+        take: limit + 1,
+      })
+      const shown = rows.slice(0, limit)
+      const last = rows.length > limit ? shown.at(-1) : undefined
+      return {
+        resourceId: 'query',
+        details: { count: shown.length },
+        body: {
+          data: shown.map(viewOf),
+          total: await db.prisma.preparedExport.count({ where: { accountId } }),
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.createdAt, last.id) : null,
+          quota: {
+            limit: ctx.actor.quota.exportsPerDay,
+            used: await exportsOfDay(db.prisma, { accountId }, ctx.now),
+            resets_at: dayOf(ctx.now).end.toISOString(),
+          },
+        },
+      }
+    }),
+
+    readExport: read(readExport, async (ctx, { params: { id } }) => {
+      const row = await own(ctx, id)
+      return { body: { data: viewOf(row) }, resourceId: row.id }
+    }),
+
+    downloadExport: stream(downloadExport, async (ctx, { params: { id } }) => {
+      const row = await own(ctx, id)
+      // The clock decides, and not whether the job that removes files has run.
+      const isOver = row.expiresAt !== null && row.expiresAt <= ctx.now
+      refuseUnready(row, isOver || row.state === 'expired' || row.attempt === null)
+      const which = { id: row.id, attempt: row.attempt ?? '' }
+      if (!(await files.exists(which)))
+        throw new Problem('unavailable', {
+          detail:
+            'The file is not on this machine. If several serve this installation, they need one folder of exports.',
+          headers: { 'Retry-After': '60' },
+        })
+      return {
+        body: counted(ctx, row, whileThere(db, which, files.read(which))),
+        resourceId: row.id,
+        details: { scope: row.basis },
+        headers: {
+          'Content-Type': 'application/zip',
+          'Content-Disposition': `attachment; filename="export-${row.createdAt.toISOString().slice(0, 10)}.zip"`,
+          'Content-Length': String(row.bytes ?? 0),
+        },
+      }
+    }),
+
+    deleteExport: mutation(deleteExport, async (ctx, { params: { id } }) => {
+      const accountId = accountOf(ctx)
+      const [row] = await ctx.tx.$queryRaw<{ attempt: string | null }[]>`
+        SELECT attempt FROM prepared_exports WHERE id = ${id} AND account_id = ${accountId} FOR UPDATE`
+      if (!row) throw notFound()
+      const gone = await ctx.tx.preparedExport.delete({ where: { id } })
+      await tellOf(ports, ctx.tx, gone, 'gone', ctx.now)
+      return {
+        body: undefined,
+        resourceId: id,
+        // What a crash leaves in between belongs to no row, and the upkeep removes it.
+        afterCommit: async () => {
+          if (gone.attempt !== null) await files.remove({ id, attempt: gone.attempt })
+          return { body: undefined }
+        },
+      }
+    }),
+  }
+}

@@ -1,0 +1,187 @@
+// The drill of a restore, from the backup to the search that finds nothing; of the whole, so beside no domain.
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { normaliseEmail } from '#lib/domains/accounts/rules.ts'
+import { verifyReceipt } from '#lib/domains/erasure/signing.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { backupOf } from '#lib/testing/backup.ts'
+import { commandLine } from '#lib/testing/command-line.ts'
+import type { TestDatabase } from '#lib/testing/database.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { placesOf } from '#lib/testing/outcome.ts'
+import { issuedAgent } from '#lib/testing/people.ts'
+import { type MadeSubject, madeSubject, openSession, told } from '#lib/testing/subjects.ts'
+import { trace } from '#lib/testing/units.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'kp-drill-'))
+/** Kept apart from what is backed up, as an operator does who wants to restore. */
+const ledger = join(folder, 'ledger')
+/** What waits for the year 2100, so that the subject has jobs. */
+const except = ['accounts.notify', 'knowledge.novelty']
+/** Where ids of the erased may stand, and nothing else of them: receipts, logs and ledger say that they were erased. */
+const proofs = ['audit_entries', 'deletion_audit_log', 'erasures', 'erased_ids']
+
+interface Backup {
+  database: TestDatabase
+  var: string
+}
+/** Database and `var` together. Its files are copied by the server itself: the PostgreSQL that we bring along has no pg_dump. */
+async function backup(test: TestApp, name: string): Promise<Backup> {
+  const copied = join(folder, name)
+  cpSync(test.dataDir, copied, { recursive: true })
+  return { database: await backupOf({ ownerUrl: test.ownerUrl, env: test.app.env }), var: copied }
+}
+
+let test: TestApp
+let subject: MadeSubject
+let receiptId: string
+let early: Backup
+let late: Backup
+let anew: { accountId: string; unit: string; agent: string }
+const running: TestApp[] = []
+beforeAll(async () => {
+  test = await testApp({ KP_LEDGER_URL: ledger })
+  running.push(test)
+  subject = await madeSubject(test)
+  early = await backup(test, 'early')
+  const { id } = await told(test, 'POST', '/api/privacy/requests', {
+    cookie: subject.cookie,
+    body: { kinds: ['erasure'], grace: 'now', password: subject.password },
+  })
+  await drain(test, { except })
+  const request = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
+  expect(request.state).toBe('completed')
+  receiptId = request.receiptId ?? ''
+  test.clock.advance(60_000)
+  anew = await registeredAnew(test)
+  late = await backup(test, 'late')
+}, 120_000)
+afterAll(async () => {
+  for (const app of running) await app.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The person comes back with the same address, a new account, a new agent, and something to say. */
+async function registeredAnew({ app, clock, ...rest }: TestApp) {
+  const now = clock.now()
+  const accountId = await app.db.transaction(async (tx) => {
+    const { id } = await tx.organisation.create({ data: { id: newId('org'), name: 'Anew', createdAt: now } })
+    return app.accounts.create(tx, {
+      ...{ organisationId: id, email: subject.email, name: 'Anew', role: 'person', now },
+      ...{ password: newId('password'), mustChangePassword: false },
+    })
+  })
+  const owner = { accountId, organisationId: await organisationOf(accountId, app), cookie: '' }
+  const self = { app, clock, ...rest }
+  const agent = await issuedAgent(self, ['read', 'write'], { tier: 'enterprise', owner })
+  const { id } = await told(self, 'POST', '/v1/knowledge', {
+    token: agent.token,
+    body: trace({ task: { objective: 'Begun anew' } }),
+  })
+  return { accountId, unit: id, agent: agent.id }
+}
+const organisationOf = async (id: string, app: TestApp['app']): Promise<string> =>
+  (await app.db.prisma.account.findUniqueOrThrow({ where: { id } })).organisationId
+
+/** The backup as a running installation, the ledger beside it as it is by now. */
+async function restore({ database, var: dataDir }: Backup): Promise<TestApp> {
+  const restored = await testApp({ KP_LEDGER_URL: ledger, KP_DATA_DIR: dataDir }, database)
+  running.push(restored)
+  return Object.assign(restored, { dataDir })
+}
+async function replay(restored: TestApp) {
+  const line = commandLine(restored.url)
+  try {
+    const { DATABASE_URL = '', KP_DATA_DIR, KP_SECRET = '' } = restored.app.env
+    const { status, err, json } = await line.run(['erasures', 'replay', '--json'], {
+      env: { DATABASE_URL, KP_DATA_DIR, KP_SECRET, KP_LEDGER_URL: ledger },
+    })
+    expect(err).toBe('')
+    expect(status).toBe(0)
+    return json.data
+  } finally {
+    line.close()
+  }
+}
+const searched = async (at: TestApp, cookie: string, words: string): Promise<number> =>
+  (await at.fetch('GET', `/v1/knowledge?q=${words}&limit=1`, { cookie })).json.total
+/** Files compressed, in which no text would be found. */
+const exportsIn = ({ dataDir }: TestApp): string[] => readdirSync(join(dataDir, 'exports'))
+const stored = ({ ownerUrl, dataDir }: TestApp) => ({ ownerUrl, dataDir })
+
+/** Nothing of what was erased is anywhere, and its ids only where they must be. */
+async function expectNothing(at: TestApp): Promise<void> {
+  expect(await placesOf(stored(at), [subject.marker]), 'words').toEqual({})
+  const ids = [subject.accountId, ...subject.agents.map(({ id }) => id), ...subject.units, ...subject.skills]
+  for (const place of Object.keys(await placesOf(stored(at), ids))) expect(proofs).toContain(place)
+  for (const id of [...subject.units, ...subject.skills]) {
+    const path = id.startsWith('kp:skill:') ? `/v1/skills/${id}` : `/v1/knowledge/${id}`
+    expect([404, 410]).toContain((await at.fetch('GET', path, { token: subject.neighbour.agent.token })).status)
+  }
+  expect(exportsIn(at)).toEqual([])
+}
+async function expectReceipt(at: TestApp): Promise<void> {
+  const { status, json } = await at.fetch('GET', `/v1/receipts/${receiptId}`)
+  expect(status).toBe(200)
+  expect(json).toMatchObject({ receipt_id: receiptId, deleted_id: subject.accountId })
+  expect(await verifyReceipt(json, await at.app.signer.keys())).toHaveProperty('kid')
+}
+
+describe('a restore of database and var, the ledger kept apart', () => {
+  it('begins with everything erased where it was erased', async () => {
+    await expectNothing(test)
+    await expectReceipt(test)
+  })
+
+  it('of a backup from before: all is back, the replay takes it away again, and what came since stays', async () => {
+    const restored = await restore(early)
+    expect(Object.keys(await placesOf(stored(restored), [subject.marker]))).toEqual(
+      expect.arrayContaining(['units', 'skills', 'accounts', 'mail/', 'search_words']),
+    )
+    expect(exportsIn(restored)).toHaveLength(1)
+    const cookie = await openSession(restored, subject.accountId)
+    expect(await searched(restored, cookie, subject.marker)).toBeGreaterThan(0)
+    // Before anybody thought of the replay, people went on: the neighbour, and the person who should not be there.
+    const { neighbour } = subject
+    const since = await told(restored, 'POST', '/v1/knowledge', { token: neighbour.agent.token, body: trace() })
+    const owner = { accountId: subject.accountId, organisationId: subject.organisationId, cookie }
+    const agent = await issuedAgent(restored, ['read', 'write'], { tier: 'enterprise', owner })
+    const said = await told(restored, 'POST', '/v1/knowledge', { token: agent.token, body: trace() })
+
+    const report = await replay(restored)
+    expect(report).toMatchObject({ subjects: 1, damaged: 0, refused: [], unfinished: [] })
+    await drain(restored, { except })
+
+    await expectNothing(restored)
+    expect(await placesOf(stored(restored), [subject.email])).toEqual({})
+    await expectReceipt(restored)
+    const reader = await openSession(restored, neighbour.person.accountId)
+    expect(await searched(restored, reader, subject.marker)).toBe(0)
+    for (const id of [since.id, said.id, ...Object.values(neighbour.units)])
+      expect((await restored.fetch('GET', `/v1/knowledge/${id}`, { token: neighbour.agent.token })).status).toBe(200)
+    expect(await restored.db.prisma.agent.findUnique({ where: { id: agent.id } })).toMatchObject({ ownerId: null })
+    // Nobody brings a record back under its id, and nobody takes the agent's name.
+    const [first] = subject.agents
+    const taken = await restored.fetch('POST', '/v1/auth/register', { body: { agent_id: first?.id, scopes: ['read'] } })
+    expect(taken.json).toMatchObject({ code: 'id_in_use' })
+
+    expect(await replay(restored)).toMatchObject({ erased: 0, subjects: 0, reinstated: 0, receipts: [] })
+  }, 120_000)
+
+  it('of a backup from after: nothing is erased, and the person who registered anew keeps address, agent and words', async () => {
+    const restored = await restore(late)
+    expect(await replay(restored)).toMatchObject({ erased: 0, subjects: 0, receipts: [] })
+    await expectNothing(restored)
+    await expectReceipt(restored)
+    const { email } = await restored.db.prisma.account.findUniqueOrThrow({ where: { id: anew.accountId } })
+    expect(email).toBe(normaliseEmail(subject.email))
+    const cookie = await openSession(restored, anew.accountId)
+    expect((await restored.fetch('GET', `/v1/knowledge/${anew.unit}`, { cookie })).status).toBe(200)
+    expect(await restored.db.prisma.agent.findUnique({ where: { id: anew.agent } })).toMatchObject({
+      ownerId: anew.accountId,
+    })
+  }, 60_000)
+})

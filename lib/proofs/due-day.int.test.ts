@@ -1,0 +1,35 @@
+// Many requests on one day, and workers that die: of requests, queue and engine together, so beside no domain. bench/ does it with a thousand.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
+import { aheadOfDueDay, dueDayOf, fileForOneDay, jobsOfDueDay, openOn } from '#lib/testing/due-day.ts'
+
+const count = 20
+let test: TestApp
+let workers: CrashWorkers
+let accounts: string[]
+beforeAll(async () => {
+  workers = crashWorkers({ spares: 2 })
+  test = await testApp()
+  accounts = await fileForOneDay(test.app, test.ownerUrl, count)
+}, 120_000)
+afterAll(async () => {
+  await workers.close()
+  await test.close()
+})
+
+it(`${count} requests due on one day are all carried out by two workers that are killed at random, none late, each with one receipt`, async () => {
+  const { DATABASE_URL = '', KP_DATA_DIR, KP_SECRET = '' } = test.app.env
+  const settings = { NODE_ENV: 'test', DATABASE_URL, KP_DATA_DIR, KP_SECRET, KP_LIMITS: 'memory' }
+  const started = performance.now()
+  const killed = await workers.mayhem(
+    { settings, clock: jobsOfDueDay, ahead: aheadOfDueDay },
+    { from: 500, to: 2_500 },
+    async () => (await openOn(test.ownerUrl)) === 0,
+  )
+  console.info(`${killed} workers were killed in ${Math.round(performance.now() - started)} ms`)
+  expect(killed).toBeGreaterThan(0)
+  expect(await dueDayOf(test.ownerUrl, accounts)).toEqual({
+    ...{ requests: count, open: 0, completed: count, overdue: 0, proven: count, left: 0 },
+  })
+}, 240_000)
