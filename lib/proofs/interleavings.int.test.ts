@@ -85,8 +85,8 @@ async function ask(method: string, path: string, more: Parameters<TestApp['fetch
   return answer
 }
 const latest = ({ requests }: World): string => requests.at(-1) ?? 'preq_0000000000000000000000'
-const asAdmin = (at: World, verb: string, body: object) =>
-  ask('POST', `/api/admin/privacy/requests/${latest(at)}/${verb}`, { cookie: at.adminCookie, body })
+const asAdmin = (at: World, verb: string, body: object, id = latest(at)) =>
+  ask('POST', `/api/admin/privacy/requests/${id}/${verb}`, { cookie: at.adminCookie, body })
 
 type Step = (at: World) => Promise<unknown>
 const steps: Record<string, (n: number) => Step> = {
@@ -195,8 +195,8 @@ async function conclude(at: World): Promise<void> {
   for (let n = 0; n < 3; n++) {
     for (const id of at.requests) {
       const { state, pausedAt } = await requestOf(id)
-      if (pausedAt) await asAdmin(at, 'resume', {})
-      if (state === 'failed' || state === 'running') await asAdmin(at, 'retry', {})
+      if (pausedAt) await asAdmin(at, 'resume', {}, id)
+      if (state === 'failed' || state === 'running') await asAdmin(at, 'retry', {}, id)
     }
     await steps.tick?.(4)(at)
     await drain(test, { mayFail: true })

@@ -49,7 +49,7 @@ process.once('message', async (message) => {
 })
 // A process that is killed would leave nothing of it to those after it.
 flushCompileCache()
-process.send?.('loaded')
+process.send?.('loaded', undefined, undefined, () => {})
 
 /** Alone: whoever worked before us was killed, and is gone as soon as the server has noticed. */
 async function untilNothingIsHeld({ db }: App): Promise<void> {

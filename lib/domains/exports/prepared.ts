@@ -172,12 +172,6 @@ export function preparedExports(ports: PreparedPorts) {
       return (await order(tx, { accountId, requestId, basis, now })).id
     },
 
-    /** Whether nothing prepared for the request is under way or waits to be fetched any more. */
-    areSettled: async (tx: Transaction, requestId: string): Promise<boolean> =>
-      (await tx.preparedExport.count({
-        where: { requestId, OR: [{ state: { in: ['queued', 'running'] } }, { state: 'ready', downloadedAt: null }] },
-      })) === 0,
-
     prepareExport: mutation(prepareExport, async (ctx, { body: { scope: basis } }) => {
       const accountId = accountOf(ctx)
       const { tx, now, actor } = ctx

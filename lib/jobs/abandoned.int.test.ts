@@ -1,0 +1,61 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { z } from 'zod'
+import { job } from '#lib/kernel/job.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { freeAbandoned } from './abandoned.ts'
+import { enqueue } from './queue.ts'
+import { runJobs } from './runner.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test.close())
+
+const held = async (): Promise<(string | null)[]> =>
+  (
+    await test.db.query<{ locked_by: string | null }>(
+      undefined,
+      "SELECT locked_by FROM graphile_worker.jobs WHERE task_identifier = 'test.wait' ORDER BY id",
+    )
+  ).map(({ locked_by }) => locked_by)
+const until = async (isSo: () => Promise<boolean>): Promise<void> => {
+  const deadline = performance.now() + 15_000
+  while (!(await isSo())) {
+    if (performance.now() > deadline) throw new Error('it did not come to that')
+    await delay(10)
+  }
+}
+
+it('jobs of a worker that lives stay with it; those of one that is gone are done by another', async () => {
+  let finish = () => {}
+  let runs = 0
+  const waiting = job({
+    name: 'test.wait',
+    payload: z.unknown(),
+    run: () => {
+      runs++
+      return new Promise<void>((done) => {
+        finish = done
+      })
+    },
+  })
+  await test.db.transaction((tx) => enqueue(tx, 'test.wait', {}))
+  const runner = await runJobs(test.db, test.app.gate, [waiting])
+  await until(async () => runs === 1)
+  await delay(1_000)
+  console.log((await test.db.pool.query("SELECT locktype, classid, objid, pid, granted FROM pg_locks WHERE locktype='advisory'")).rows, await held(), (await test.db.pool.query("select hashtext('graphile_worker') a, hashtext($1) b", [(await held())[0]])).rows)
+  expect(await freeAbandoned(test.db, 0)).toBe(0)
+  expect(await held()).not.toContain(null)
+
+  await test.db.query(
+    undefined,
+    "INSERT INTO graphile_worker._private_jobs (task_id, locked_at, locked_by) SELECT id, now(), 'worker-gone' FROM graphile_worker._private_tasks WHERE identifier = 'test.wait'",
+  )
+  expect(await freeAbandoned(test.db, 60_000), 'not before its time').toBe(0)
+  expect(await freeAbandoned(test.db, 0)).toBe(1)
+  await until(async () => runs === 2)
+  finish()
+  await runner.stop()
+}, 30_000)
