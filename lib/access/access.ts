@@ -1,5 +1,5 @@
 import { tierLimits } from '#lib/domains/tokens/rules.ts'
-import type { Permission } from '#lib/kernel/operation.ts'
+import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { agentCaller, anonymousCaller, type Caller } from './actor.ts'
 import { limitKeyOf } from './client-address.ts'
@@ -32,7 +32,11 @@ export type Access = ReturnType<typeof createAccess>
 export function createAccess(parts: AccessParts) {
   return {
     /** A token that is given and not good is a 401, never anonymous. */
-    async identify(request: Credentials, address: string, permission: Permission): Promise<Caller> {
+    async identify(
+      request: Credentials,
+      address: string,
+      operation: Pick<OperationShape, 'permission' | 'isOpenToSuspended'>,
+    ): Promise<Caller> {
       const authorization = request.headers.get('authorization')
       if (authorization !== null) {
         const key = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
@@ -41,13 +45,13 @@ export function createAccess(parts: AccessParts) {
             detail: 'Send it as "Authorization: Bearer kp_…".',
             headers: challenge('invalid_request'),
           })
-        return agentCaller(await parts.tokens.find(key, permission))
+        return agentCaller(await parts.tokens.find(key, operation))
       }
       const cookie = request.headers.get('cookie')
       const person = cookie === null ? undefined : await parts.session(cookie)
       if (person) return person
       // Asked only where it matters: whether the process is alive must not hang on the database.
-      const mayRead = permission.endsWith(':read') && (await parts.anonymousReading())
+      const mayRead = operation.permission.endsWith(':read') && (await parts.anonymousReading())
       return anonymousCaller(limitKeyOf(address), mayRead)
     },
     count: (caller: Caller, requestClass: RequestClass): Promise<Window> =>

@@ -1,6 +1,6 @@
 import { hashKey, isKey } from '#lib/domains/tokens/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
-import type { Permission } from '#lib/kernel/operation.ts'
+import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { sharedQuestion } from '#lib/kernel/shared-question.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -10,9 +10,6 @@ const selectTokens = `SELECT t.hash, t.id, t.agent_id, t.limit_key, t.scopes, t.
     a.organisation_id, a.tier, a.reads_per_minute, a.writes_per_minute, a.restricted_at, a.suspended_at
   FROM tokens t JOIN agents a ON a.id = t.agent_id WHERE t.hash = ANY($1::bytea[])`
 
-/** What a suspended token is still good for: the privacy requests of its agent. */
-const whileSuspended: Permission = 'privacy:self'
-
 /** How long uses are gathered before they are written, in milliseconds. */
 const usesEvery = 2_000
 
@@ -21,7 +18,7 @@ export interface TokenLookup {
    * The token's row as the database has it now. Throws the 401 that fits. A suspended one is refused too, but where its agent looks at
    * and cancels what suspended it: an agent that nobody owns has no other way.
    */
-  find(key: string, permission: Permission): Promise<TokenRow>
+  find(key: string, operation: Pick<OperationShape, 'isOpenToSuspended'>): Promise<TokenRow>
   /** Writes the uses gathered so far. */
   flushUses(): Promise<void>
   close(): Promise<void>
@@ -68,7 +65,7 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
 
   return {
     flushUses,
-    async find(key, permission) {
+    async find(key, { isOpenToSuspended }) {
       if (!isKey(key))
         throw new Problem('token_invalid', {
           detail: 'This is not a KnowledgePulse token (a character is missing or wrong).',
@@ -87,7 +84,7 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
           detail: 'Create one with another token of the agent, or ask its owner.',
           headers: challenge('invalid_token'),
         })
-      if (row.suspended_at && permission !== whileSuspended)
+      if (row.suspended_at && !isOpenToSuspended)
         throw new Problem('token_suspended', {
           detail:
             'The erasure of its agent was asked for, so nothing is done with it. While the grace runs it can be cancelled: where the agent asked itself, by POST /api/privacy/requests/{id}/cancel with this token (GET /api/privacy/requests has the id); where its owner asked, by them, when signed in or by the link in the letter.',

@@ -29,7 +29,7 @@ const until = async (isSo: () => Promise<boolean>): Promise<void> => {
 }
 
 it('jobs of a worker that lives stay with it; those of one that is gone are done by another', async () => {
-  let finish = () => {}
+  const finishing: (() => void)[] = []
   let runs = 0
   const waiting = job({
     name: 'test.wait',
@@ -37,15 +37,16 @@ it('jobs of a worker that lives stay with it; those of one that is gone are done
     run: () => {
       runs++
       return new Promise<void>((done) => {
-        finish = done
+        finishing.push(done)
       })
     },
   })
   await test.db.transaction((tx) => enqueue(tx, 'test.wait', {}))
   const runner = await runJobs(test.db, test.app.gate, [waiting])
   await until(async () => runs === 1)
-  await delay(1_000)
-  console.log((await test.db.pool.query("SELECT locktype, classid, objid, pid, granted FROM pg_locks WHERE locktype='advisory'")).rows, await held(), (await test.db.pool.query("select hashtext('graphile_worker') a, hashtext($1) b", [(await held())[0]])).rows)
+  const isLocked =
+    "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = (hashtext('graphile_worker')::bigint & 4294967295)::oid"
+  await until(async () => (await test.db.pool.query(isLocked)).rowCount === 1)
   expect(await freeAbandoned(test.db, 0)).toBe(0)
   expect(await held()).not.toContain(null)
 
@@ -56,6 +57,6 @@ it('jobs of a worker that lives stay with it; those of one that is gone are done
   expect(await freeAbandoned(test.db, 60_000), 'not before its time').toBe(0)
   expect(await freeAbandoned(test.db, 0)).toBe(1)
   await until(async () => runs === 2)
-  finish()
+  for (const finish of finishing) finish()
   await runner.stop()
 }, 30_000)

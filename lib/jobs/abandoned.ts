@@ -7,7 +7,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 const every = 10_000
 const settled = 5_000
 
-const lock = `SELECT pg_advisory_lock(hashtext('graphile_worker'), hashtext(name)) FROM unnest($1::text[]) AS w(name)`
+const lock = `SELECT pg_advisory_lock(hashtext('graphile_worker'), hashtext($1))`
 const free = `SELECT graphile_worker.force_unlock_workers(array_agg(name)) AS done, count(*)::int AS n
   FROM (SELECT DISTINCT locked_by AS name FROM graphile_worker.jobs
     WHERE locked_by IS NOT NULL AND locked_at <= now() - $1::float8 * interval '1 ms') AS w
@@ -23,11 +23,11 @@ export async function freeAbandoned(db: Pick<Database, 'query'>, patience = sett
 }
 
 /**
- * Every worker of this process holds a lock of the database by its name, on one connection. The lock goes with the process, however that
- * ends, and whoever gets it knows that the worker is gone. Give `events` to the queue.
+ * While it runs, this process holds a lock of the database by the name under which it takes jobs, on a connection of its own. The lock
+ * goes with the process, however that ends, and whoever gets it knows that the process is gone. Give `events` to the queue.
  */
 export function watchForAbandoned(db: Pick<Database, 'pool' | 'query'>, onFault: (error: unknown) => void) {
-  const names = new Set<string>()
+  let name: string | undefined
   let connection: PoolClient | undefined
   let working: Promise<void> = Promise.resolve()
 
@@ -35,32 +35,31 @@ export function watchForAbandoned(db: Pick<Database, 'pool' | 'query'>, onFault:
     connection?.release(true)
     connection = undefined
   }
-  /** One after the other: a connection that broke has lost the locks of all names. */
-  async function hold(fresh: readonly string[]): Promise<void> {
-    try {
-      if (connection) {
-        await connection.query(lock, [fresh])
-        return
-      }
-      connection = await db.pool.connect()
-      await connection.query(lock, [[...names]])
-    } catch (error) {
-      letGo()
-      onFault(error)
-    }
+  /** A connection that broke has lost the lock: another takes it. */
+  async function hold(): Promise<void> {
+    if (connection) await connection.query('SELECT 1').catch(letGo)
+    if (connection || name === undefined) return
+    connection = await db.pool.connect()
+    await connection.query(lock, [name])
   }
-  const look = () => {
-    working = working.then(() => hold([])).then(() => freeAbandoned(db).then(() => {}, onFault))
+  const look = (): void => {
+    working = working
+      .then(hold)
+      .then(() => freeAbandoned(db))
+      .then(() => {})
+      .catch((error: unknown) => {
+        letGo()
+        onFault(error)
+      })
   }
   const events: WorkerEvents = new EventEmitter()
-  events.on('worker:create', ({ worker: { workerId } }) => {
-    names.add(workerId)
-    working = working.then(() => hold([workerId]))
+  events.on('pool:create', ({ workerPool }) => {
+    name = workerPool.id
+    look()
   })
   const timer = setInterval(look, every)
   return {
     events,
-    look,
     async stop(): Promise<void> {
       clearInterval(timer)
       await working

@@ -1,15 +1,15 @@
 import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** As payloads name the subject: its ids, and a person as the audit log calls them. */
-const namesOf = ({ account, agents }: Subject): string[] => [
-  ...agents,
-  ...(account === null ? [] : [account, `user:${account}`]),
-]
-
-/** Jobs are enqueued with flat objects of ids and counts ({@link enqueue}); the parts of a key are set apart by colons. */
+/**
+ * Payloads are flat objects of ids and counts ({@link enqueue}); in them an agent stands as `agentId` and nowhere else, and in no key. Agents
+ * choose their ids, and could be called what jobs, runs, requests or accounts are called: so they are looked for there alone. An account may
+ * stand anywhere else, as such or as `user:<account>`.
+ */
 const naming = `EXISTS (SELECT FROM json_each_text(CASE json_typeof(j.payload) WHEN 'object' THEN j.payload ELSE '{}' END) AS p
-    WHERE p.value = ANY($1::text[])) OR string_to_array(j.key, ':') && $1::text[]`
+    WHERE CASE p.key WHEN 'agentId' THEN p.value = ANY($1::text[]) ELSE p.value IN ($2, 'user:' || $2) END)
+  OR $2 = ANY(string_to_array(j.key, ':'))`
+const valuesOf = ({ account, agents }: Subject): [string[], string | null] => [[...agents], account]
 
 /**
  * Jobs that wait, are retried or failed, and name the subject. One that is being run goes from the table too: what it writes meets the
@@ -27,7 +27,7 @@ export const queueHolder = (db: Database): DataHolder => ({
     const [row] = await db.query<{ n: number; since: Date | null }>(
       'queue-inventory',
       `SELECT count(*)::int AS n, min(created_at) AS since FROM graphile_worker._private_jobs j WHERE ${naming}`,
-      [namesOf(subject)],
+      valuesOf(subject),
     )
     return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
   },
@@ -35,21 +35,22 @@ export const queueHolder = (db: Database): DataHolder => ({
     if (!('subject' in scope)) return { items: [], held: {} }
     const found = await tx.$queryRawUnsafe<{ id: string }[]>(
       `SELECT id::text FROM graphile_worker._private_jobs j WHERE ${naming}`,
-      namesOf(scope.subject),
+      ...valuesOf(scope.subject),
     )
     return { items: found.map(({ id }) => id).sort(), held: {} }
   },
   erase: (_scope, items, tx) =>
     tx.$executeRaw`DELETE FROM graphile_worker._private_jobs WHERE id = ANY(${[...items]}::text[]::bigint[])`,
-  /** By the text of payload and key, wherever in them an id stands by itself. */
+  /** Wherever in the payload the members stand, and anywhere in the key. */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
     const [row] = await db.query<{ n: number }>(
       'queue-residue',
       `SELECT count(*)::int AS n FROM graphile_worker._private_jobs j
-       WHERE j.id = ANY($2::text[]::bigint[]) OR EXISTS (SELECT FROM unnest($1::text[]) AS s(name)
-         WHERE position('"' || s.name || '"' IN j.payload::text) > 0 OR position(':' || s.name || ':' IN ':' || j.key || ':') > 0)`,
-      [namesOf(scope.subject), items],
+       WHERE j.id = ANY($3::text[]::bigint[]) OR position(':' || $2 || ':' IN ':' || j.key || ':') > 0
+         OR EXISTS (SELECT FROM jsonb_path_query(j.payload::jsonb, '$.** ? (@.type() == "object").keyvalue()') AS m
+           WHERE CASE m->>'key' WHEN 'agentId' THEN m->>'value' = ANY($1::text[]) ELSE m->>'value' IN ($2, 'user:' || $2) END)`,
+      [...valuesOf(scope.subject), items],
     )
     return row?.n ?? 0
   },

@@ -46,7 +46,6 @@ export async function runJobs(
       ),
     ),
   })
-  watch.look()
   return {
     async stop() {
       await runner.stop()

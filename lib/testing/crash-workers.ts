@@ -69,16 +69,20 @@ export function crashWorkers({ spares = 1 } = {}) {
     /** One that dies at the first point that is not in `pass`, or never without it. */
     start,
     /**
-     * So many at a time, each killed at random between the two times (milliseconds) and replaced by another, until all is done. Gives
-     * how many were killed.
+     * So many at a time, each killed at a random time between the two (milliseconds) and replaced by another, until all is done. Each
+     * death lets those after it live a little longer, so that there is an end on however slow a machine. Gives how many were killed.
      */
-    async mayhem(work: CrashWork, { at = 2, from = 300, to = 3_000 }, isDone: () => Promise<boolean>): Promise<number> {
+    async mayhem(
+      work: CrashWork,
+      { at = 2, from = 1_000, to = 4_000 },
+      isDone: () => Promise<boolean>,
+    ): Promise<number> {
       let killed = 0
       let isOver = false
       const one = async () => {
         while (!isOver) {
           const worker = await start(work)
-          const until = performance.now() + randomInt(from, to)
+          const until = performance.now() + randomInt(from, Math.round(to * 1.25 ** killed))
           while (!isOver && performance.now() < until) await delay(50)
           if (!isOver) killed++
           await worker.kill()

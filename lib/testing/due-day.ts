@@ -39,22 +39,31 @@ export async function fileForOneDay(app: App, ownerUrl: string, count: number): 
     return rows.map(({ account }) => account)
   })
   const cookie = await adminSession(app)
-  const useCase = (id: string) => {
+  for (const account of accounts) await fileErasure(app, cookie, account, '24h')
+  return accounts
+}
+
+const Filed = z.object({ data: z.object({ id: z.string() }) })
+/** Files the erasure of a person in an admin's name, and verifies it. Gives the request's id. */
+export async function fileErasure(app: App, cookie: string, account: string, grace: 'now' | '24h'): Promise<string> {
+  const operationCalled = (id: string) => {
     const found = app.useCases.find(({ operation }) => operation.id === id)
     if (!found) throw new Error(`there is no operation ${id}`)
     return found
   }
-  const Filed = z.object({ data: z.object({ id: z.string() }) })
-  for (const account_id of accounts) {
-    const body = { kinds: ['erasure'], account_id, grace: '24h', received_at: now.toISOString() }
-    const { data } = Filed.parse(await app.asPerson(cookie, useCase('filePrivacyRequestForSubject'), { body }))
-    const params = { id: data.id }
-    await app.asPerson(cookie, useCase('verifyPrivacyRequestByAdmin'), { params, body: { note: 'Known in person.' } })
-  }
-  return accounts
+  const received_at = app.gate.clock.now().toISOString()
+  const body = { kinds: ['erasure'], account_id: account, grace, received_at }
+  const { data } = Filed.parse(await app.asPerson(cookie, operationCalled('filePrivacyRequestForSubject'), { body }))
+  const params = { id: data.id }
+  await app.asPerson(cookie, operationCalled('verifyPrivacyRequestByAdmin'), {
+    params,
+    body: { note: 'Known in person.' },
+  })
+  return data.id
 }
 
-async function adminSession({ db, gate, env }: App): Promise<string> {
+/** A new admin's session, as a cookie. */
+export async function adminSession({ db, gate, env }: App): Promise<string> {
   const now = gate.clock.now()
   const id = newId('ses')
   await db.transaction(async (tx) => {

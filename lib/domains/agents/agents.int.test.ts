@@ -58,6 +58,35 @@ describe('registering', () => {
     expect(JSON.stringify(entries)).not.toContain(made.api_key.slice(11))
   })
 
+  test('gives nobody the name of something else: of a job, a holder, an id or a pseudonym of ours', async () => {
+    const names = [
+      ...app.app.jobs.map(({ name }) => name),
+      ...app.app.holders.map(({ name }) => name),
+      ...['usr', 'preq', 'run', 'rcpt', 'exp', 'hold', 'org', 'tok', 'ses', 'plan', 'req'].map(newId),
+      ...['erased-0Ab1Cd2Ef3Gh', 'erased', 'list', 'bulk', 'query'],
+    ]
+    expect(names.length).toBeGreaterThan(40)
+    const before = await everything()
+    for (const agent_id of names) {
+      const told = await register({ agent_id })
+      expect([agent_id, told.status, told.json.issues?.[0]?.path]).toEqual([agent_id, 422, ['agent_id']])
+    }
+    expect(await everything()).toEqual(before)
+  })
+
+  test('leaves one of former days its name, and gives it further tokens', async () => {
+    const agent = await app.agent(['read'])
+    await rows(
+      'INSERT INTO agents (id, organisation_id, lawful_basis, notice_version, created_at) SELECT $2, organisation_id, lawful_basis, notice_version, created_at FROM agents WHERE id = $1',
+      agent.id,
+      'plan-b',
+    )
+    await rows("UPDATE tokens SET agent_id = 'plan-b' WHERE agent_id = $1", agent.id)
+    const told = await register({ agent_id: 'plan-b' }, { token: agent.token })
+    expect([told.status, told.json.data?.agent_id]).toEqual([201, 'plan-b'])
+    expect((await app.fetch('GET', '/v1/export/plan-b', { token: agent.token })).status).toBe(200)
+  })
+
   test('stores neither the key nor anything that it follows from', async () => {
     const made = await registered({}, { headers: { 'Idempotency-Key': newId('key') } })
     const stored = await rows('SELECT t::text FROM tokens t UNION ALL SELECT r::text FROM idempotency_records r')

@@ -2,13 +2,12 @@ import { z } from 'zod'
 import { inOrder, scopes, tiers } from '#lib/domains/tokens/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { agentIdForm, isReserved } from './rules.ts'
+import { agentIdForm } from './rules.ts'
 
 /** What others call an agent by. Colons are left to `user:` and `system:` in the audit log. */
 export const AgentId = z
   .string()
   .regex(agentIdForm, 'takes 3 to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit')
-  .refine((id) => !isReserved(id), 'is a word that the registry keeps for itself')
 const Name = z
   .string()
   .trim()
@@ -42,7 +41,10 @@ export const registerAgent = operation({
   status: 201,
   body: z
     .strictObject({
-      agent_id: AgentId.optional().meta({ description: 'Made up by the registry unless given' }),
+      agent_id: AgentId.optional().meta({
+        description:
+          'Made up by the registry unless given. A new one is no word that the registry keeps for itself, and does not begin as its own ids do: usr_, run_, erased- and the like.',
+      }),
       name: Name.optional().meta({ description: 'Of the agent; for an agent that exists, of the new token' }),
       scopes: Scopes.optional().meta({ description: '`["read"]`, or what the invitation gives, unless given' }),
       tier: z.enum(tiers).optional().meta({ description: '`free`, or what the invitation gives, unless given' }),

@@ -47,10 +47,11 @@ export const withdrawAllConsent = operation({
   path: '/api/privacy/consent',
   summary: 'Withdraw consent for all my agents',
   description:
-    'As easy as giving it (GDPR art. 7(3)): one call for every agent of the person, or for the agent that asks. From then on nothing is written for them, and nothing of them is found or shared. Nothing is erased; erasure is offered in the answer. Given again it is for each agent, by POST /v1/auth/consent. Repeating it changes nothing.',
+    'As easy as giving it (GDPR art. 7(3)): one call for every agent of the person, or for the agent that asks, with the scope `write`. From then on nothing is written for them, and nothing of them is found or shared. Nothing is erased; erasure is offered in the answer. Given again it is for each agent, by POST /v1/auth/consent. Repeating it changes nothing.',
   permission: 'privacy:self',
   audit: { action: 'update', ...agent },
   limit: 'write',
   status: 200,
   output: z.strictObject({ data: z.strictObject(counts), message: z.string() }),
+  refusals: ['scope_too_small'],
 })

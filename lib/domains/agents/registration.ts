@@ -9,7 +9,7 @@ import { registerAgent } from './contract.ts'
 import { spendInvite } from './invites.ts'
 import type { AgentPorts, IssuedToken } from './ports.ts'
 import { agentOf } from './rows.ts'
-import { consentRecord, judgeRegistration } from './rules.ts'
+import { consentRecord, isReserved, judgeRegistration } from './rules.ts'
 import { sharedStanding } from './standing.ts'
 
 type Body = Input<typeof registerAgent>['body']
@@ -36,8 +36,16 @@ export function agentRegistration(ports: AgentPorts) {
     return fenced.length > 0 || (await ports.isSuppressed(tx, 'agent', [agentId])).length > 0
   }
 
-  /** Makes an agent; it asks nobody for permission. Of two that want the same id at once, one gets it: the other throws `id_in_use`. */
+  /**
+   * Makes an agent; it asks nobody for permission. Of two that want the same id at once, one gets it: the other throws `id_in_use`. An id
+   * that is kept for the registry is refused (`invalid`).
+   */
   async function issueAgent(tx: Transaction, { agentId, isConsentExplicit, now, ...fields }: NewAgent): Promise<void> {
+    if (isReserved(agentId))
+      throw new Problem('invalid', {
+        detail: 'One field is not valid.',
+        issues: [{ path: ['agent_id'], message: 'is a name that the registry keeps for itself' }],
+      })
     const consent = consentRecord(registration.lawfulBasis, notice, isConsentExplicit, now)
     const unrestricted = { restrictedAt: null, restrictedFor: [] }
     const standing =

@@ -16,6 +16,12 @@ function selfOf({ kind, id, accountId }: Actor): Subject {
   return { account: accountId, agents: [] }
 }
 
+/** What changes an agent's standing is no reading. */
+function refuseReaders({ kind, scopes }: Actor): void {
+  if (kind === 'agent' && !scopes.some((scope) => scope === 'write' || scope === 'admin'))
+    throw new Problem('scope_too_small', 'It needs the scope "write".')
+}
+
 const entriesOf = ({ account, agents }: StandingChange, details: Record<string, unknown>) => [
   ...(account === null ? [] : [{ resourceType: 'account', resourceId: account, details }]),
   ...agents.map((resourceId) => ({ resourceId, details })),
@@ -57,8 +63,7 @@ export function agentRestriction(
 
   async function subjectOf(ctx: MutationContext, body: { restricted: boolean; agent_id?: string | undefined }) {
     const { actor } = ctx
-    if (actor.kind === 'agent' && !actor.scopes.some((scope) => scope === 'write' || scope === 'admin'))
-      throw new Problem('scope_too_small', 'It needs the scope "write".')
+    refuseReaders(actor)
     const id = body.agent_id ?? (actor.kind === 'agent' ? actor.id : undefined)
     if (id === undefined) return selfOf(actor)
     const agent = await ownAgent(ctx, id)
@@ -101,6 +106,7 @@ export function agentRestriction(
     }),
 
     withdrawAllConsent: mutation(withdrawAllConsent, async ({ tx, now, actor }) => {
+      refuseReaders(actor)
       const standings = await standingsOf(tx, selfOf(actor))
       const agents = await changeStandings(tx, standings, (standing) => withdrawn(standing, now))
       return {

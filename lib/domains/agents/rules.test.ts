@@ -2,7 +2,16 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { freedOf, type Restriction, restrictedBy, restrictionReasons } from '#lib/kernel/restriction.ts'
 import { AgentId } from './contract.ts'
-import { consentRecord, edited, givenAgain, hashInvite, inviteId, judgeRegistration, withdrawn } from './rules.ts'
+import {
+  consentRecord,
+  edited,
+  givenAgain,
+  hashInvite,
+  inviteId,
+  isReserved,
+  judgeRegistration,
+  withdrawn,
+} from './rules.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
 const earlier = new Date('2026-02-01T12:00:00.000Z')
@@ -24,9 +33,26 @@ describe('an agent_id', () => {
     'abc\n',
     'abc/../def',
     'агент',
+  ])('%j is none', (id) => expect(AgentId.safeParse(id).success).toBe(false))
+  // What stands elsewhere in an agent's place, begins as other ids do, or is how jobs and holders are called.
+  test.each([
     'anonymous',
     'Anonymous',
-  ])('%j is none', (id) => expect(AgentId.safeParse(id).success).toBe(false))
+    'erased',
+    'list',
+    'usr_0123456789abcdefABCDEF',
+    'USR_0123456789abcdefABCDEF',
+    'preq_0123456789abcdefABCDEF',
+    'erased-0Ab1Cd2Ef3Gh',
+    'system-clock',
+    'erasure.start',
+    'Exports.Prepare',
+    'tokens',
+  ])('%j is nobody’s to take', (id) => expect(isReserved(id)).toBe(true))
+  test.each(['abc', 'agent_0123456789abcdefABCDEF', 'planner', 'userland', 'my.exports', 'erasurehead', 'first-agent'])(
+    '%j is anybody’s',
+    (id) => expect(isReserved(id)).toBe(false),
+  )
 })
 
 describe('what a registration gets', () => {

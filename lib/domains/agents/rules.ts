@@ -4,9 +4,25 @@ import { freedOf, type Restriction, restrictedBy } from '#lib/kernel/restriction
 
 /** 3 to 64 characters; no colon, which `user:<id>` and `system:<job>` have. */
 export const agentIdForm = /^[A-Za-z0-9][A-Za-z0-9_.-]{2,63}$/
-/** An actor of the audit log that is no agent, and what stands beside agents' ids in a path of the API. */
-const reserved = new Set(['anonymous', 'leaderboard'])
-export const isReserved = (id: string): boolean => reserved.has(id.toLowerCase())
+/** Actors that are no agents, what stands beside agents' ids in a path of the API, and what stands in place of an id elsewhere. */
+const reservedWords = new Set(
+  'anonymous leaderboard system user subject nobody erased admin bulk list query service ended jwks validate'.split(
+    ' ',
+  ),
+)
+/** As ids of ours begin, pseudonyms of the erased among them; agents that the registry names itself are `agent_…`. */
+const reservedForms = /^(usr|preq|req|run|rcpt|exp|hold|org|tok|ses|plan|swp|batch|imp|job|erased|system|user)[_-]/
+/** As jobs and holders are called: `<domain>.<word>`, and three domains by themselves. */
+const reservedNames =
+  /^((accounts|agents|audit|erasure|exports|holds|idempotency|installation|knowledge|mail|privacy|queue|reputation|retention|settings|skills|sops|tokens|units)\..*|accounts|agents|tokens)$/
+/**
+ * Whether nobody may register under this id, so that no agent is called what something else is called. Agents of former days may have
+ * such an id: nothing may rely on it.
+ */
+export function isReserved(id: string): boolean {
+  const small = id.toLowerCase()
+  return reservedWords.has(small) || reservedForms.test(small) || reservedNames.test(small)
+}
 
 export const registrationModes = ['open', 'invite', 'closed'] as const
 export type RegistrationMode = (typeof registrationModes)[number]
@@ -17,7 +33,7 @@ export interface Notice {
   url: string
 }
 /** Changes whenever the notice says something else; consent names it. */
-export const noticeVersion = '2026-11-21.2'
+export const noticeVersion = '2026-11-21.3'
 
 export interface Grant {
   scopes: Scope[]

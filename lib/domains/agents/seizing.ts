@@ -18,6 +18,12 @@ export async function seizeAgents(
   return ids
 }
 
+/** When the newest of the agents came; null where none is stored. */
+export async function newestAgent(tx: Transaction, ids: readonly string[]): Promise<Date | null> {
+  const { _max: newest } = await tx.agent.aggregate({ where: { id: { in: [...ids] } }, _max: { createdAt: true } })
+  return newest.createdAt
+}
+
 /** The agents that are stored, by whether they were at that time. */
 export async function agentsSince(
   tx: Transaction,

@@ -208,6 +208,14 @@ describe('restricting oneself', () => {
 describe('withdrawing consent for all', () => {
   const withdraw = (ask: Ask) => app.fetch('DELETE', '/api/privacy/consent', ask)
 
+  test('takes a token that writes: one that reads is refused, and nothing is withdrawn', async () => {
+    const reader = await issuedAgent(app, ['read'])
+    expect(code(await withdraw({ token: reader.token }))).toEqual([403, 'scope_too_small'])
+    expect(await agentRow(reader.id)).toMatchObject({ restricted_for: [], consent_withdrawn_at: null })
+    const writer = await issuedAgent(app, ['write'])
+    expect((await withdraw({ token: writer.token })).status).toBe(200)
+  })
+
   test('is one call, restricts every own agent and no other, and offers erasure', async () => {
     const { one, other, ask } = await owner()
     const stranger = await app.agent(['read', 'write'])
@@ -233,7 +241,9 @@ describe('withdrawing consent for all', () => {
   })
 
   test('works for an agent, for a person without agents, and for nobody else', async () => {
-    const agent = await app.agent(['read'])
+    const reader = await app.agent(['read'])
+    expect(code(await withdraw({ token: reader.token }))).toEqual([403, 'scope_too_small'])
+    const agent = await app.agent(['read', 'write'])
     expect((await withdraw({ token: agent.token })).json.data).toEqual({ agents: 1, changed: 1 })
     expect((await withdraw({ cookie: (await signedIn(app)).cookie })).json.data).toEqual({ agents: 0, changed: 0 })
     expect((await withdraw({})).status).toBe(401)
@@ -298,9 +308,28 @@ describe('suspending', () => {
 
   test('lets an agent look at its own privacy requests, or it could not cancel', async () => {
     const agent = await app.agent(['read', 'write'])
+    const { token } = agent
     await suspend({ account: null, agents: [agent.id] })
-    expect((await restrict({ restricted: true }, { token: agent.token })).status).toBe(200)
-    expect(code(await me(agent.token))).toEqual([401, 'token_suspended'])
+    expect((await app.fetch('GET', '/api/privacy/requests', { token })).status).toBe(200)
+    const none = `/api/privacy/requests/preq_${'0'.repeat(22)}`
+    expect(code(await app.fetch('GET', none, { token }))).toEqual([404, 'not_found'])
+    expect(code(await app.fetch('POST', `${none}/cancel`, { token }))).toEqual([404, 'not_found'])
+    expect(code(await me(token))).toEqual([401, 'token_suspended'])
+  })
+
+  test('lets it begin nothing, nor see what is held: its owner’s grace is no time for a leaked token', async () => {
+    const { person, one } = await owner()
+    await suspend(own(person))
+    for (const [method, path, body] of [
+      ['POST', '/api/privacy/requests', { kinds: ['erasure'], grace: 'now' }],
+      ['POST', '/api/privacy/requests', { kinds: ['access'] }],
+      ['POST', `/api/privacy/requests/preq_${'0'.repeat(22)}/link`, undefined],
+      ['POST', '/api/privacy/restriction', { restricted: true }],
+      ['DELETE', '/api/privacy/consent', undefined],
+      ['GET', '/api/privacy/inventory', undefined],
+      ['GET', '/api/privacy/plan', undefined],
+    ] as const)
+      expect(code(await app.fetch(method, path, { token: one.token, body })), path).toEqual([401, 'token_suspended'])
   })
 
   test('holds for agents that are claimed meanwhile; a suspended one is claimed by nobody', async () => {
@@ -398,7 +427,7 @@ describe('registering again', () => {
   test('is refused for an id that was erased, in the words for any id in use', async () => {
     const taken = await app.agent(['read'], { agent_id: 'here-already' })
     await app.db.transaction(async (tx) => {
-      const { hash, keyId } = await app.app.suppressionKeys.current('agent', 'erased-once', tx)
+      const { hash, keyId } = await app.app.suppressionKeys.current('agent', 'once-erased', tx)
       await tx.suppression.create({ data: { hash, keyId, kind: 'agent', since: app.clock.now(), runId: 'run_x' } })
       await tx.writeFence.create({
         data: { kind: 'agent', id: 'being-erased', runId: 'run_x', raisedAt: app.clock.now() },
@@ -409,14 +438,14 @@ describe('registering again', () => {
     const admin = await issuedAgent(app, ['admin'])
     const told = [
       await register(taken.id),
-      await register('erased-once'),
+      await register('once-erased'),
       await register('being-erased'),
-      await register('erased-once', { token: admin.token }),
+      await register('once-erased', { token: admin.token }),
     ]
     expect(told.map(plain)).toEqual(Array(4).fill(told[0] && plain(told[0])))
     expect(told[0]?.json).toMatchObject({ status: 409, code: 'id_in_use' })
-    expect(await rows("SELECT 1 FROM agents WHERE id IN ('erased-once', 'being-erased')")).toEqual([])
-    expect(await rows("SELECT 1 FROM organisations WHERE name IN ('erased-once', 'being-erased')")).toEqual([])
-    expect((await register('Erased-once')).status).toBe(201)
+    expect(await rows("SELECT 1 FROM agents WHERE id IN ('once-erased', 'being-erased')")).toEqual([])
+    expect(await rows("SELECT 1 FROM organisations WHERE name IN ('once-erased', 'being-erased')")).toEqual([])
+    expect((await register('Once-erased')).status).toBe(201)
   })
 })

@@ -120,13 +120,20 @@ export function agentStanding({ accounts, graceTokens }: Pick<AgentPorts, 'accou
       return { account: changed ? account : null, agents: suspended.map(({ id }) => id).sort() }
     },
 
-    /** Tokens and sign-in work again. Of agents for which another erasure waits, ask {@link suspend} again in the same transaction. */
+    /**
+     * Tokens and sign-in work again, but for agents that an erasure has fenced. Of agents for which another one waits, ask
+     * {@link suspend} again in the same transaction.
+     */
     async unsuspend(tx: Transaction, subject: Subject, _now: Date): Promise<StandingChange> {
       const { account } = subject
       const changed = account !== null && (await accounts.unsuspend(tx, account))
       const ids = (await standingsOf(tx, subject)).map(({ id }) => id)
+      // After the lock: whoever raises a fence holds the agents' rows while they do.
+      const fenced = await tx.$queryRaw<{ id: string }[]>`
+        SELECT id FROM fenced WHERE kind = 'agent' AND id = ANY(${ids}::text[])`
+      const gone = new Set(fenced.map(({ id }) => id))
       const freed = await tx.agent.updateManyAndReturn({
-        where: { id: { in: ids }, suspendedAt: { not: null } },
+        where: { id: { in: ids.filter((id) => !gone.has(id)) }, suspendedAt: { not: null } },
         data: { suspendedAt: null },
         select: { id: true },
       })

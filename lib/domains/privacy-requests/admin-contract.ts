@@ -1,11 +1,13 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { EventView, RequestDetail, RequestId, RequestView, RunDetail, Words } from './contract.ts'
+import { AccountId, AgentId, EventView, RequestDetail, RequestId, RequestView, RunDetail, Words } from './contract.ts'
 import { channels, graces, kinds, refusalGrounds, states } from './rules.ts'
 
-const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
-const AgentId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an agent')
+const DropCopies = z
+  .boolean()
+  .default(false)
+  .meta({ description: 'Copies that nobody fetched yet are erased with the rest; the letter says so' })
 const permission = 'privacy:admin'
 const request = { resourceType: 'request' }
 const params = z.strictObject({ id: RequestId })
@@ -121,7 +123,7 @@ export const assignRequest = operation({
   path: at('assign'),
   summary: 'Say which admin minds a request',
   body: z.strictObject({ account_id: AccountId.nullable() }),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'wrong_state'],
 })
 export const verifyByAdmin = operation({
   ...act,
@@ -173,7 +175,9 @@ export const expediteByAdmin = operation({
   id: 'expeditePrivacyRequestByAdmin',
   path: at('expedite'),
   summary: 'End the grace now',
-  body: z.strictObject({ reason: Words }),
+  description:
+    'A copy that the subject asked for with the erasure is waited for, unless `drop_copies` says that it goes.',
+  body: z.strictObject({ reason: Words, drop_copies: DropCopies }),
   refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
 export const retryRequest = operation({
@@ -197,8 +201,9 @@ export const commentRequest = operation({
   id: 'commentPrivacyRequest',
   path: at('comment'),
   summary: 'Leave a comment for other admins',
+  description: 'Not once its subject is erased: what is kept of it has no words.',
   body: z.strictObject({ note: Words }),
-  refusals: ['not_found', 'content_rejected'],
+  refusals: ['not_found', 'wrong_state', 'content_rejected'],
 })
 
 const ids = z
@@ -218,7 +223,7 @@ export const bulkRequests = operation({
   status: 200,
   body: z.discriminatedUnion('action', [
     z.strictObject({ action: z.literal('assign'), ids, account_id: AccountId.nullable() }),
-    z.strictObject({ action: z.literal('expedite'), ids, reason: Words }),
+    z.strictObject({ action: z.literal('expedite'), ids, reason: Words, drop_copies: DropCopies }),
     z.strictObject({ action: z.literal('comment'), ids, note: Words }),
     z.strictObject({ action: z.literal('retry'), ids }),
     z.strictObject({ action: z.literal('pause'), ids, reason: Words }),

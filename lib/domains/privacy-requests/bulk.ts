@@ -1,9 +1,9 @@
 import type { Context } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { read } from '#lib/kernel/use-case.ts'
+import { batched } from '#lib/kernel/use-case.ts'
 import { bulkRequests } from './admin-contract.ts'
-import { assign, comment, expedite, pause, resume, retry } from './deciding.ts'
+import { assign, comment, expedite, pause, requestForRetry, resume, retry } from './deciding.ts'
 import type { PrivacyParts } from './ports.ts'
 import { plainWords } from './requesting.ts'
 import { lockedRequest, noRequest, type RequestRow, StateName } from './requests.ts'
@@ -18,7 +18,7 @@ export function bulk(parts: PrivacyParts) {
       case 'assign':
         return assign(parts, work, row, body.account_id)
       case 'expedite':
-        return expedite(parts, work, row, words(body.reason, 'reason'))
+        return expedite(parts, work, row, { reason: words(body.reason, 'reason'), dropCopies: body.drop_copies })
       case 'comment':
         return comment(work, row, words(body.note, 'note'))
       case 'retry':
@@ -31,7 +31,7 @@ export function bulk(parts: PrivacyParts) {
   }
   const one = (ctx: Context, id: string, body: Input<typeof bulkRequests>['body']): Promise<RequestRow> =>
     ctx.gate.transaction(async (tx) => {
-      const row = await lockedRequest(tx, id)
+      const row = body.action === 'retry' ? await requestForRetry(parts, tx, id) : await lockedRequest(tx, id)
       if (!row) throw noRequest()
       const work = workOf({ ...ctx, tx }, 'admin')
       const next = await act(work, row, body)
@@ -40,7 +40,7 @@ export function bulk(parts: PrivacyParts) {
     })
 
   return {
-    bulk: read(bulkRequests, async (ctx, { body }) => {
+    bulk: batched(bulkRequests, async (ctx, { body }) => {
       const data = []
       for (const id of body.ids) {
         try {

@@ -2,7 +2,7 @@ import type { Subject } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { setPart } from './parts.ts'
 import type { PrivacyParts } from './ports.ts'
-import { KindName, type RequestRow, StateName, subjectOf } from './requests.ts'
+import { isKeptWhole, KindName, type RequestRow, StateName, subjectOf } from './requests.ts'
 import { isCancellable, isClosed } from './rules.ts'
 import { change, type Work } from './timeline.ts'
 
@@ -29,7 +29,7 @@ function tooLate(parts: PrivacyParts, row: RequestRow): Problem {
   return problem
 }
 
-/** Tokens work again, but for those for whom another erasure waits. */
+/** Tokens work again, but for those for whom another erasure waits or is under way. */
 export async function unsuspend(parts: PrivacyParts, work: Work, row: RequestRow): Promise<void> {
   const { tx, now } = work
   const subject: Subject = await subjectOf(tx, row, parts.agents)
@@ -38,12 +38,17 @@ export async function unsuspend(parts: PrivacyParts, work: Work, row: RequestRow
   const others = await tx.privacyRequest.findMany({
     where: {
       id: { not: row.id },
-      state: 'waiting',
+      AND: [{ OR: [{ state: 'waiting' }, { runId: { not: null }, closedAt: null }] }],
       OR: [{ agentId: { in: [...subject.agents] } }, ...(typeof owner === 'string' ? [{ accountId: owner }] : [])],
     },
     include: { parts: true },
   })
-  for (const other of others) await parts.agents.suspend(tx, await subjectOf(tx, other, parts.agents), now)
+  for (const other of others) {
+    if (isKeptWhole(other)) continue
+    const { agents } = await subjectOf(tx, other, parts.agents)
+    const shared = agents.filter((id) => subject.agents.includes(id))
+    await parts.agents.suspend(tx, { account: null, agents: shared }, now)
+  }
 }
 
 /** Takes a locked request back. Throws `wrong_state` once its work began; of a cancel and a start at once exactly one wins. */

@@ -1,11 +1,21 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
+import { sealContact } from './contact.ts'
 import { beginErasure } from './erasure-start.ts'
 import { boundLinkLetters } from './links.ts'
 import { conclude, setPart } from './parts.ts'
 import type { PrivacyParts } from './ports.ts'
-import { GraceName, kindsOf, partOf, payloadOf, type RequestRow, subjectOf } from './requests.ts'
-import { dueAfter, graceEnd, type Kind } from './rules.ts'
+import {
+  GraceName,
+  kindsOf,
+  lockedRequest,
+  partOf,
+  payloadOf,
+  type RequestRow,
+  subjectOf,
+  withParts,
+} from './requests.ts'
+import { dueAfter, graceEnd, type Kind, leastGraceOfOwned, longerGrace } from './rules.ts'
 import { addressJob, change, note, type Work } from './timeline.ts'
 
 /** What each kind does first. Erasure has its own beginning. */
@@ -19,7 +29,11 @@ async function startPart(parts: PrivacyParts, work: Work, row: RequestRow, kind:
       if (row.accountId === null)
         return setPart(work, row, kind, 'done', { export: `/v1/export/${row.agentId}?scope=${basis}` })
       const copy = { accountId: row.accountId, requestId: row.id, basis, now } as const
-      return setPart(work, row, kind, 'running', { export_id: await parts.copies.prepare(tx, copy) })
+      const isAgain = partOf(row, kind)?.state === 'failed'
+      return setPart(work, row, kind, 'running', {
+        export_id: await parts.copies.prepare(tx, copy),
+        ...(isAgain && { copy: null }),
+      })
     }
     case 'rectification':
       return rectify(parts, work, row)
@@ -59,6 +73,28 @@ export async function rectify(parts: PrivacyParts, work: Work, row: RequestRow):
     : setPart(work, row, 'rectification', 'done', { waits_for: null })
 }
 
+/** Whoever reads the former mailbox has no more to say: letters about what is open go to the new one, and no link of an earlier letter works. */
+async function moveLetters(parts: PrivacyParts, work: Work, { id }: RequestRow, accountId: string): Promise<void> {
+  const { tx } = work
+  const contact = await parts.people.contactOf(tx, accountId)
+  if (!contact) return
+  const agents = await parts.agents.agentsOfAccount(tx, accountId)
+  const open = await tx.privacyRequest.findMany({
+    where: { OR: [{ accountId }, { agentId: { in: agents } }], closedAt: null, contact: { not: null } },
+    select: { id: true },
+    orderBy: { id: 'asc' },
+  })
+  for (const { id: openId } of open) {
+    const row = await lockedRequest(tx, openId)
+    if (!row || row.contact === null || row.closedAt) continue
+    await tx.privacyLink.deleteMany({ where: { requestId: openId, usedAt: null } })
+    const data = { contact: sealContact(parts.contactKey(), openId, contact) }
+    // The letter of the request that moved it says so itself, but for the link that cancels.
+    if (openId === id && row.state !== 'waiting') await tx.privacyRequest.update({ where: { id }, data })
+    else await change(work, row, { event: 'address_moved', data, by: 'system' })
+  }
+}
+
 /** The new address is confirmed. Throws `conflict` where it is another account's by now. */
 export async function confirmAddress(parts: PrivacyParts, work: Work, row: RequestRow): Promise<RequestRow> {
   const { email } = payloadOf(row).changes ?? {}
@@ -68,6 +104,7 @@ export async function confirmAddress(parts: PrivacyParts, work: Work, row: Reque
   const { changes, ...rest } = payloadOf(row)
   const payload = { ...rest, changes: { ...changes, email: undefined } }
   await change(work, row, { event: 'rectified', data: { payload }, details: { fields: 'email' } })
+  await moveLetters(parts, work, row, row.accountId)
   const waitsForAdmin = (part.outcome as Prisma.JsonObject).has_words === true
   return conclude(
     work,
@@ -77,18 +114,25 @@ export async function confirmAddress(parts: PrivacyParts, work: Work, row: Reque
   )
 }
 
+/** A token asks for the erasure of an agent that somebody owns; nobody else has said so. */
+const isTokensWordAlone = async ({ agents }: PrivacyParts, { tx }: Work, row: RequestRow): Promise<boolean> =>
+  row.verifiedBy === 'token' && row.agentId !== null && typeof (await agents.ownerOf(tx, row.agentId)) === 'string'
+
 /** After identity was shown: the grace of an erasure begins; everything else is carried out. */
 export async function carryOut(parts: PrivacyParts, work: Work, verified: RequestRow): Promise<RequestRow> {
   const { tx, now } = work
   let row = verified
   if (kindsOf(row).includes('erasure')) {
-    const { at, isShortened } = graceEnd(GraceName.parse(row.grace ?? '24h'), row.legalDueAt, now)
-    const data = { waitingUntil: at, dueAt: dueAfter(at, row.legalDueAt) }
+    const asked = GraceName.parse(row.grace ?? '24h')
+    const byToken = await isTokensWordAlone(parts, work, row)
+    const grace = byToken ? longerGrace(asked, leastGraceOfOwned) : asked
+    const { at, isShortened } = graceEnd(grace, row.legalDueAt, now)
+    const data = { grace, waitingUntil: at, dueAt: dueAfter(at, row.legalDueAt) }
     row = await change(work, row, {
       event: 'waiting',
       to: 'waiting',
       data,
-      details: { until: at.toISOString(), shortened: isShortened },
+      details: { until: at.toISOString(), shortened: isShortened, ...(byToken && { by: 'token' }) },
       by: 'system',
     })
     await parts.agents.suspend(tx, await subjectOf(tx, row, parts.agents), now)
@@ -97,7 +141,29 @@ export async function carryOut(parts: PrivacyParts, work: Work, verified: Reques
     row = await change(work, row, { event: 'running', to: 'running', data, by: 'system' })
   }
   for (const kind of kindsOf(row)) row = await startPart(parts, work, row, kind)
-  return kindsOf(row).includes('erasure') ? beginErasure(parts, work, row) : conclude(work, row)
+  if (kindsOf(row).includes('erasure')) return beginErasure(parts, work, row)
+  const done = await conclude(work, row)
+  return done.state === 'completed' && isOfItself(done) ? untold(work, done) : done
+}
+
+/** An agent asked for its own copy, and the answer says where it is. */
+const isOfItself = (row: RequestRow): boolean =>
+  row.accountId === null &&
+  row.channel === 'api' &&
+  kindsOf(row).every((kind) => kind === 'access' || kind === 'portability')
+
+/** No letter to the owner tells of it, so the address goes at once. */
+function untold(work: Work, row: RequestRow): Promise<RequestRow> {
+  work.told.delete(row.id)
+  return work.tx.privacyRequest.update({ where: { id: row.id }, data: { contact: null }, include: withParts })
+}
+
+/** Copies that could not be made are made anew, with no word from anybody. The request has no erasure under way. */
+export async function retryCopies(parts: PrivacyParts, work: Work, given: RequestRow): Promise<RequestRow> {
+  const row =
+    given.state === 'failed' ? await change(work, given, { event: 'running', to: 'running', isSilent: true }) : given
+  const next = await restartParts(parts, work, row)
+  return change(work, next, { event: 'retried', isSilent: true })
 }
 
 /** The parts that failed begin anew. */

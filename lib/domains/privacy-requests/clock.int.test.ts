@@ -1,7 +1,10 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { Client } from 'pg'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
+import { nearSql, nextDueSql } from './due-sql.ts'
+import { nearAt, nextDue } from './rules.ts'
 
 let kit: PrivacyTest
 beforeAll(async () => {
@@ -119,6 +122,90 @@ it('an agent’s own request under its owner’s erasure is moot, and tokens of 
   await kit.work()
   expect((await kit.adminRead(again.json.data.id)).state).toBe('completed')
   expect(await kit.test.db.prisma.privacyRequest.count({ where: { agentId: agent.id } })).toBe(0)
+})
+
+it('the erasure of who is the last admin by now waits for another, told once, while both clocks go on', async () => {
+  const role = (id: string, to: 'admin' | 'auditor') =>
+    kit.test.db.prisma.account.update({ where: { id }, data: { role: to } })
+  const person = await personWithPassword(kit.test)
+  await role(person.accountId, 'admin')
+  const { id, legal_due_at, due_at } = (
+    await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })
+  ).json.data
+  await role(kit.admin.accountId, 'auditor')
+  kit.test.clock.advance(day + 1)
+  await kit.tick()
+  await kit.tick()
+  const waiting = await kit.read(person.cookie, id)
+  expect([waiting.state, waiting.paused, waiting.legal_due_at, waiting.due_at]).toEqual([
+    'waiting',
+    null,
+    legal_due_at,
+    due_at,
+  ])
+  expect(waiting.timeline.filter(({ event }: { event: string }) => event === 'blocked')).toHaveLength(1)
+  expect(kit.lettersTo(person.email).filter(({ text }) => text.includes('last administrator'))).toHaveLength(1)
+  await role(kit.admin.accountId, 'admin')
+  await kit.tick()
+  expect((await kit.adminRead(id)).state).toBe('completed')
+})
+
+it('a fault of a whole batch that none of its requests has alone is logged, and their work is done', async () => {
+  const person = await personWithPassword(kit.test)
+  const { id } = (await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })).json.data
+  kit.test.clock.advance(day + 1)
+  // Sequences know no rollback: the first change fails, the next does not.
+  const owner = new Client({ connectionString: kit.test.ownerUrl })
+  await owner.connect()
+  await owner.query(`CREATE SEQUENCE first_change; GRANT ALL ON SEQUENCE first_change TO PUBLIC;
+    CREATE FUNCTION fail_once() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN IF nextval('first_change') = 1 THEN RAISE EXCEPTION 'once'; END IF; RETURN NEW; END $$;
+    CREATE TRIGGER fail_once BEFORE UPDATE ON privacy_requests FOR EACH ROW EXECUTE FUNCTION fail_once()`)
+  const log = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  await kit.clockJob()
+  const faults = log.mock.calls.map(([line]) => String(line)).filter((line) => line.includes('privacy.clock'))
+  log.mockRestore()
+  await owner.query('DROP TRIGGER fail_once ON privacy_requests; DROP FUNCTION fail_once; DROP SEQUENCE first_change')
+  await owner.end()
+  expect(faults).toHaveLength(1)
+  expect((await kit.adminRead(id)).state).toBe('running')
+  await kit.work()
+})
+
+it('as many years after closing as the operator says, requests go; what an erasure leaves says so', async () => {
+  const brief = await privacyTest({ KP_REQUESTS_YEARS: '1' })
+  try {
+    const person = await personWithPassword(brief.test)
+    const { id } = (await brief.file(person.cookie, { kinds: ['restriction'], password: person.password })).json.data
+    const plan = await brief.test.fetch('GET', '/api/privacy/plan', { cookie: person.cookie })
+    const request = plan.json.data.retained.find(({ what }: { what: string }) => what.includes('privacy request'))
+    const left = new Date(request.until).getTime() - brief.test.clock.now().getTime()
+    expect([364 * day < left, left < 367 * day]).toEqual([true, true])
+    brief.test.clock.advance(363 * day)
+    await brief.clockJob()
+    expect(await brief.test.db.prisma.privacyRequest.count({ where: { id } })).toBe(1)
+    brief.test.clock.advance(4 * day)
+    await brief.clockJob()
+    expect(await brief.test.db.prisma.privacyRequest.count({ where: { id } })).toBe(0)
+  } finally {
+    await brief.close()
+  }
+})
+
+it.each([
+  ['2026-01-31T10:00:00Z', '2026-02-28T10:00:00Z', null],
+  ['2026-01-31T10:00:00Z', '2026-02-28T10:00:00Z', '2026-02-03T10:00:00Z'],
+  ['2026-01-31T10:00:00Z', '2026-04-30T10:00:00.123Z', '2026-04-30T09:00:00.001Z'],
+  ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00Z', '2026-01-02T00:00:00Z'],
+])('the database reckons as the rules do: received %s, due %s by law, %s by us', async (received, legal, ours) => {
+  const [receivedAt, legalDueAt, dueAt] = [new Date(received), new Date(legal), ours === null ? null : new Date(ours)]
+  const { rows } = await kit.test.db.pool.query(
+    `SELECT ${nearSql} AS near, ${nextDueSql} AS due
+     FROM (VALUES ($1::timestamptz, $2::timestamptz, $3::timestamptz)) AS clocks (received_at, legal_due_at, due_at)`,
+    [receivedAt, legalDueAt, dueAt],
+  )
+  const clocks = { state: 'running', receivedAt, legalDueAt, dueAt, pausedAt: null, extendedAt: null } as const
+  expect(rows).toEqual([{ near: nearAt(clocks), due: nextDue(clocks) }])
 })
 
 it('three years after closing a request goes, with its timeline', async () => {

@@ -3,11 +3,13 @@ import type { Context } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
 import { tellAdmins } from './admin-notice.ts'
+import { retryCopies } from './carrying-out.ts'
+import { nearSql, nextDueSql, owedSql } from './due-sql.ts'
 import { beginErasure } from './erasure-start.ts'
 import { setPart } from './parts.ts'
 import type { PrivacyParts } from './ports.ts'
 import { KindName, type RequestRow, withParts } from './requests.ts'
-import { addMonths, contactKept, nearAt, nextDue } from './rules.ts'
+import { addMonths, contactKept, copyTries, nearAt, nextDue } from './rules.ts'
 import { change, settle, systemWork, type Work } from './timeline.ts'
 
 const clockJob = 'privacy.clock'
@@ -27,13 +29,15 @@ interface Sweep {
 export function clockJobs(parts: PrivacyParts) {
   const { db } = parts
 
-  /** One transaction: at most `most` of the requests after one; gives their ids. */
-  const some = (ctx: Context, { sql, act }: Sweep, after: string, most: number): Promise<string[]> =>
+  /** One transaction: a batch of the requests after one, or `only` this one; gives their ids. */
+  const some = (ctx: Context, { sql, act }: Sweep, after: string, only: string | null = null): Promise<string[]> =>
     ctx.gate.transaction(async (tx) => {
       const found = await tx.$queryRawUnsafe<{ id: string }[]>(
-        `SELECT id FROM privacy_requests WHERE id > $2 AND ${sql} ORDER BY id LIMIT ${most} FOR NO KEY UPDATE SKIP LOCKED`,
+        `SELECT id FROM privacy_requests WHERE id > $2 AND id = coalesce($3, id) AND ${sql}
+         ORDER BY id LIMIT ${batch} FOR NO KEY UPDATE SKIP LOCKED`,
         ctx.now,
         after,
+        only,
       )
       const ids = found.map(({ id }) => id)
       const rows = await tx.privacyRequest.findMany({
@@ -52,28 +56,32 @@ export function clockJobs(parts: PrivacyParts) {
     for (let after = ''; ; ) {
       let ids: string[]
       try {
-        ids = await some(ctx, what, after, batch)
-      } catch {
-        // Which of them it was is found one by one.
-        ids = await oneByOne(ctx, what, after)
+        ids = await some(ctx, what, after)
+      } catch (error) {
+        // Which of them it was is found one by one. What then is gone has been there all the same.
+        const alone = await oneByOne(ctx, what, after)
+        if (alone.faults === 0) logFault(error, { job: clockJob })
+        ids = alone.ids
       }
       const last = ids.at(-1)
       if (last === undefined) return
       after = last
     }
   }
-  async function oneByOne(ctx: Context, what: Sweep, after: string): Promise<string[]> {
+  async function oneByOne(ctx: Context, what: Sweep, after: string): Promise<{ ids: string[]; faults: number }> {
     const found = await db.query<{ id: string }>(
       undefined,
       `SELECT id FROM privacy_requests WHERE id > $2 AND ${what.sql} ORDER BY id LIMIT ${batch}`,
       [ctx.now, after],
     )
     const ids = found.map(({ id }) => id)
+    let faults = 0
     for (const id of ids)
-      await some(ctx, { ...what, sql: `${what.sql} AND id = '${id}'` }, '', 1).catch((error: unknown) =>
-        logFault(error, { job: clockJob, requestId: id }),
-      )
-    return ids
+      await some(ctx, what, '', id).catch((error: unknown) => {
+        faults += 1
+        logFault(error, { job: clockJob, requestId: id })
+      })
+    return { ids, faults }
   }
 
   async function expire(work: Work, given: RequestRow): Promise<void> {
@@ -92,11 +100,17 @@ export function clockJobs(parts: PrivacyParts) {
       })
       await tellAdmins(parts, work.tx)
     }
-  const owed = "closed_at IS NULL AND paused_at IS NULL AND state <> 'partly_completed'"
   const rounds: Sweep[] = [
     {
       sql: "state = 'waiting' AND paused_at IS NULL AND waiting_until <= $1",
       act: (work, row) => beginErasure(parts, work, row),
+    },
+    {
+      sql: `closed_at IS NULL AND run_id IS NULL AND EXISTS (SELECT FROM privacy_request_parts p
+        WHERE p.request_id = privacy_requests.id AND p.kind IN ('access', 'portability') AND p.state = 'failed'
+          AND p.finished_at <= $1::timestamptz - interval '${copyTries.after} milliseconds'
+          AND coalesce((p.outcome->>'tries')::int, 0) < ${copyTries.most})`,
+      act: (work, row) => retryCopies(parts, work, row),
     },
     {
       sql: `state = 'waiting' AND paused_at IS NULL AND reminded_at IS NULL AND grace IN ('7d', '14d')
@@ -105,11 +119,11 @@ export function clockJobs(parts: PrivacyParts) {
     },
     { sql: "state = 'received' AND paused_at IS NULL AND legal_due_at <= $1", act: expire },
     {
-      sql: `${owed} AND overdue_told_at IS NULL AND least(legal_due_at, due_at) < $1`,
+      sql: `${owedSql} AND overdue_told_at IS NULL AND ${nextDueSql} < $1`,
       act: flag('overdue', nextDue),
     },
     {
-      sql: `${owed} AND nearly_told_at IS NULL AND least(legal_due_at - (legal_due_at - received_at) / 4, due_at - interval '18 hours') < $1`,
+      sql: `${owedSql} AND nearly_told_at IS NULL AND ${nearSql} < $1`,
       act: flag('nearly_due', nearAt),
     },
   ]
@@ -128,8 +142,9 @@ export function clockJobs(parts: PrivacyParts) {
           where: { closedAt: { lt: new Date(ctx.now.getTime() - contactKept) }, contact: { not: null } },
           data: { contact: null },
         })
-        // Kept three years from closing; what belongs to them goes with them.
-        await db.prisma.privacyRequest.deleteMany({ where: { closedAt: { lte: addMonths(ctx.now, -36) } } })
+        // What belongs to them goes with them.
+        const keptSince = addMonths(ctx.now, -12 * parts.requestsYears)
+        await db.prisma.privacyRequest.deleteMany({ where: { closedAt: { lte: keptSince } } })
       },
     }),
   ]

@@ -6,8 +6,8 @@ import { channels, dueTags, graces, kinds, parties, partStates, states } from '.
 const when = z.iso.datetime()
 const whenever = when.nullable()
 export const RequestId = z.string().regex(/^preq_[0-9A-Za-z]{22}$/, 'is not the id of a privacy request')
-const AgentId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an agent')
-const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
+export const AgentId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an agent')
+export const AccountId = z.string().regex(/^usr_[0-9A-Za-z]{22}$/, 'is not the id of an account')
 const Password = z.string().min(1).max(200)
 export const Words = z.string().trim().min(1, 'has one character at least').max(4_000, 'has 4,000 characters at most')
 /** Ids, codes, counts and times, by name. */
@@ -52,7 +52,10 @@ const requestFields = {
   extended: z.boolean(),
   paused: z.strictObject({ since: when, reason: z.string() }).nullable(),
   closed_at: whenever,
-  receipt_id: z.string().nullable(),
+  receipt_id: z.string().nullable().meta({
+    description:
+      'Of an erasure: reserved when it is asked for, so that it is known to who cannot be told later. GET /v1/receipts/{id} has the receipt once everything is verified.',
+  }),
   can_cancel: z.boolean(),
 }
 export const RequestView = z.strictObject(requestFields).meta({ id: 'PrivacyRequest' })
@@ -123,14 +126,17 @@ export const fileRequest = operation({
   path: '/api/privacy/requests',
   summary: 'Ask for access, portability, rectification, restriction, erasure, or object',
   description:
-    'For oneself, for one of one’s agents, or, as a manager, for a member of one’s organisation. With the right password it is verified at once; without, a link goes to the address on file. An agent’s token verifies for that agent alone. A kind that is open already is joined: 200 with the open request.',
+    'For oneself, for one of one’s agents, or, as a manager, for a member of one’s organisation. With the right password it is verified at once; without, a link goes to the address on file. An agent’s token verifies for that agent alone. A kind that is open already is joined: 200 with the open request. What nobody has confirmed yet is joined by who proves who they are only where they ask for all of it, and an erasure then has the grace of their call; otherwise what they ask for is taken out of it, into a request of their own. A token joins what its agent asked for alone.',
   permission,
   audit: { action: 'create', ...request },
   limit: 'write',
   status: 201,
   body: z.strictObject({
     kinds: asked,
-    grace: z.enum(graces).optional().meta({ description: 'How long an erasure waits; 24 hours unless given' }),
+    grace: z.enum(graces).optional().meta({
+      description:
+        'How long an erasure waits; 24 hours unless given. By a token of an agent that has an owner, who is told: 24 hours at least',
+    }),
     password: Password.optional(),
     agent_id: AgentId.optional().meta({ description: 'One of your agents alone' }),
     member: AccountId.optional().meta({ description: 'For managers: a member of the organisation' }),
@@ -165,8 +171,9 @@ export const listRequests = operation({
   path: '/api/privacy/requests',
   summary: 'My privacy requests, newest first',
   description:
-    'Those about you and your agents, and those that you filed as a manager. `total` stops counting at 1,001.',
+    'Those about you and your agents, and those that you filed as a manager for members whom you manage still: of these, how they stand. An agent’s token has what its agent asked for itself. `total` stops counting at 1,001.',
   permission,
+  isOpenToSuspended: true,
   audit: { action: 'read', ...request },
   limit: 'read',
   status: 200,
@@ -180,6 +187,7 @@ export const readRequest = operation({
   path: '/api/privacy/requests/{id}',
   summary: 'One of my privacy requests, with its timeline',
   permission,
+  isOpenToSuspended: true,
   audit: { action: 'read', ...request },
   limit: 'read',
   status: 200,
@@ -212,19 +220,22 @@ export const sendRequestLink = operation({
   id: 'sendPrivacyRequestLink',
   path: '/api/privacy/requests/{id}/link',
   summary: 'Send the letter with the link again',
-  description: 'The link that went before works no more. Three letters an hour at most.',
+  description:
+    'The link that went before works no more. Three letters an hour at most. A token needs the scope `write`.',
   output: answered,
-  refusals: ['not_found', 'wrong_state', 'rate_limited'],
+  refusals: ['not_found', 'wrong_state', 'rate_limited', 'scope_too_small'],
 })
 
 export const cancelRequest = operation({
   ...act,
   id: 'cancelPrivacyRequest',
+  isOpenToSuspended: true,
   path: '/api/privacy/requests/{id}/cancel',
   summary: 'Take a request back',
-  description: 'Until its work begins. After that 409, with what is erased already, by store, in `erased`.',
+  description:
+    'Until its work begins. After that 409, with what is erased already, by store, in `erased`. A token needs the scope `write`, and takes back what its agent asked for itself.',
   output: answered,
-  refusals: ['not_found', 'wrong_state'],
+  refusals: ['not_found', 'wrong_state', 'scope_too_small'],
 })
 
 export const expediteRequest = operation({
@@ -267,7 +278,8 @@ export const planErasure = operation({
   summary: 'What an erasure would delete, without deleting anything',
   permission,
   audit: { action: 'read', ...request },
-  limit: 'read',
+  // As dear as an erasure is to prepare.
+  limit: 'write',
   status: 200,
   query: z.strictObject({ agent_id: AgentId.optional() }),
   output: z.strictObject({
@@ -287,3 +299,25 @@ export const planErasure = operation({
   }),
   refusals: ['not_found'],
 })
+
+/** An erasure that a person should know of wherever they are: it waits for the end of its grace, or is under way. */
+export interface ErasureAhead {
+  requestId: string
+  /** The one agent that it takes; null where it takes the person with everything of theirs. */
+  agent: string | null
+  /** paused: the clocks stand still; blocked: the last admin's, who has to make somebody else one first; running: too late to take back. */
+  state: 'waiting' | 'paused' | 'blocked' | 'running'
+  /** The grace, as ISO times in UTC; null until it has begun. */
+  grace: { from: string; until: string } | null
+  /** A copy was asked for with it, and is neither fetched nor gone: the erasure waits for it too. */
+  waitsForCopy: boolean
+  /** More was asked for than the erasure; taking it back takes back all of it. */
+  isMixed: boolean
+  /** Tokens of the agents do not work meanwhile. */
+  areTokensStopped: boolean
+}
+export interface ErasuresAhead {
+  /** The person's own first, then the soonest; three at most. */
+  shown: ErasureAhead[]
+  total: number
+}

@@ -1,11 +1,21 @@
+import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { unsuspend } from './cancelling.ts'
 import { restartParts } from './carrying-out.ts'
-import { beginErasure } from './erasure-start.ts'
+import { beginErasure, hasCopiesToFetch } from './erasure-start.ts'
 import { conclude, setPart } from './parts.ts'
 import type { PrivacyParts } from './ports.ts'
 import { invalid } from './requesting.ts'
-import { clocksOf, KindName, partOf, type RequestRow, StateName, subjectOf } from './requests.ts'
+import {
+  clocksOf,
+  isPseudonymous,
+  KindName,
+  lockedRequest,
+  partOf,
+  type RequestRow,
+  StateName,
+  subjectOf,
+} from './requests.ts'
 import { extended, isCancellable, isClosed, ourTerm, type RefusalGround } from './rules.ts'
 import { change, note, type Work } from './timeline.ts'
 
@@ -13,6 +23,10 @@ const wrong = (row: RequestRow, what: string) =>
   new Problem('wrong_state', `The request is ${row.state.replace('_', ' ')}: ${what}. Nothing was changed.`)
 const refuseClosed = (row: RequestRow): void => {
   if (isClosed(StateName.parse(row.state))) throw wrong(row, 'it is closed')
+}
+/** What is kept of a request whose subject is erased has no words, and takes none. */
+const refuseWords = (row: RequestRow): void => {
+  if (isPseudonymous(row)) throw wrong(row, 'whom it was about is erased, and no words are kept in it')
 }
 
 /** The whole request before its work began; later, what waits for an admin's judgement. GDPR art. 12(4): with the reason and the remedies. */
@@ -24,7 +38,8 @@ export async function refuse(
 ): Promise<RequestRow> {
   refuseClosed(given)
   let row = given
-  const told = { details: { ground }, note: reason }
+  const isObjecting = partOf(row, 'objection')?.state === 'running'
+  const told = { details: { ground, ...(isObjecting && { lifted: true }) }, note: reason }
   const isWhole = isCancellable(StateName.parse(row.state))
   const open = row.parts.filter(({ state }) => state === 'pending' || state === 'running')
   const refusable = isWhole ? open : open.filter(({ kind }) => kind === 'rectification' || kind === 'objection')
@@ -50,6 +65,7 @@ const extensionFaults = {
 
 /** Throws `invalid` for what the law does not allow. */
 export async function extend(work: Work, row: RequestRow, days: number, reason: string): Promise<RequestRow> {
+  refuseWords(row)
   const limit = extended(clocksOf(row), days, work.now)
   if (limit === 'settled') throw wrong(row, 'its clocks stand still')
   if (!(limit instanceof Date)) throw invalid(['days'], extensionFaults[limit])
@@ -81,19 +97,39 @@ export async function resume(parts: PrivacyParts, work: Work, row: RequestRow): 
   return beginErasure(parts, work, next)
 }
 
-/** The grace ends now. */
-export async function expedite(parts: PrivacyParts, work: Work, row: RequestRow, reason?: string): Promise<RequestRow> {
+/** The grace ends now. Copies that nobody fetched yet are waited for, unless whoever may says that they go unfetched. */
+export async function expedite(
+  parts: PrivacyParts,
+  work: Work,
+  row: RequestRow,
+  { reason, dropCopies }: { reason?: string; dropCopies: boolean },
+): Promise<RequestRow> {
   if (row.state !== 'waiting') throw wrong(row, 'no grace runs')
   if (row.pausedAt) throw wrong(row, 'its clocks stand still')
   const next = await change(work, row, {
     event: 'expedited',
     data: { waitingUntil: work.now, dueAt: new Date(Math.min(row.legalDueAt.getTime(), work.now.getTime() + ourTerm)) },
+    ...(hasCopiesToFetch(row) && { details: { copies: dropCopies ? 'dropped' : 'wait' } }),
     ...(reason !== undefined && { note: reason }),
   })
-  return beginErasure(parts, work, next, { force: true })
+  return beginErasure(parts, work, next, { force: dropCopies })
 }
 
-/** What failed, or the stuck steps of its erasure, begin anew. */
+/**
+ * The request, locked, and before it the run of its erasure: whoever works on a run locks that first, and who comes the other way round
+ * would wait for them while they wait for him.
+ */
+export async function requestForRetry(
+  { erasures }: PrivacyParts,
+  tx: Transaction,
+  id: string,
+): Promise<RequestRow | undefined> {
+  const found = await tx.privacyRequest.findUnique({ where: { id }, select: { runId: true } })
+  if (found?.runId) await erasures.lock(tx, found.runId)
+  return lockedRequest(tx, id)
+}
+
+/** What failed, or the stuck steps of its erasure, begin anew. The request comes from {@link requestForRetry}. */
 export async function retry(parts: PrivacyParts, work: Work, given: RequestRow, holder?: string): Promise<RequestRow> {
   refuseClosed(given)
   const hasFailed = given.parts.filter(({ state }) => state === 'failed').map(({ kind }) => kind)
@@ -126,6 +162,8 @@ export async function assign(
   row: RequestRow,
   accountId: string | null,
 ): Promise<RequestRow> {
+  if (isClosed(StateName.parse(row.state)) && isPseudonymous(row))
+    throw wrong(row, 'whom it was about is erased, and there is nothing left to mind')
   if (accountId !== null && (await people.byId(work.tx, accountId))?.role !== 'admin')
     throw invalid(['account_id'], 'is not the id of an admin')
   return change(work, row, {
@@ -136,8 +174,9 @@ export async function assign(
   })
 }
 
-/** Among admins; it changes nothing, so it is taken in every state. */
+/** Among admins; it changes nothing, so it is taken in every state, until the request is pseudonymous. */
 export async function comment(work: Work, row: RequestRow, words: string): Promise<RequestRow> {
+  refuseWords(row)
   await note(work, row, { event: 'comment', note: words, isInternal: true })
   return row
 }

@@ -4,16 +4,16 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import { listErasures, readErasure } from './admin-contract.ts'
 import { planErasure } from './contract.ts'
-import type { PrivacyParts, RunView } from './ports.ts'
+import type { PlannedHolding, PrivacyParts, RunView } from './ports.ts'
 import { pageOf, placeOf } from './reading.ts'
 import { ownedBy } from './requests.ts'
-import { heldView, runView } from './views.ts'
+import { sum } from './rules.ts'
+import { heldView, runView, signedReceipt } from './views.ts'
 
-const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
 const listed = (run: RunView) => ({
   run_id: run.id,
   request_id: run.requestId,
-  receipt_id: run.state === 'done' || run.state === 'held' ? run.receiptId : null,
+  receipt_id: signedReceipt(run),
   state: run.state,
   created_at: run.createdAt.toISOString(),
   finished_at: run.finishedAt?.toISOString() ?? null,
@@ -35,10 +35,19 @@ export function erasuresList(parts: PrivacyParts) {
     return { account: actor.accountId ?? null, agents: actor.agents }
   }
 
+  /** It asks every holder for everything: of those who ask about one subject at once, one search answers all. */
+  const searching = new Map<string, Promise<PlannedHolding[]>>()
+  function plannedOnce({ account, agents }: Subject, now: Date): Promise<PlannedHolding[]> {
+    const key = JSON.stringify([account, agents.toSorted()])
+    const search = searching.get(key) ?? erasures.dryRun({ account, agents }, now).finally(() => searching.delete(key))
+    searching.set(key, search)
+    return search
+  }
+
   return {
     plan: read(planErasure, async (ctx, { query: { agent_id } }) => {
       const subject = subjectFor(ctx, agent_id)
-      const planned = await erasures.dryRun(subject, ctx.now)
+      const planned = await plannedOnce(subject, ctx.now)
       const holdings = planned.map(({ items, held, ...holding }) => ({
         ...holding,
         count: items,
@@ -71,7 +80,7 @@ export function erasuresList(parts: PrivacyParts) {
         (ctx.actor.can('erasures:audit') ||
           (run.requestId !== null &&
             (await db.prisma.privacyRequest.count({
-              where: { AND: [{ id: run.requestId }, ownedBy(ctx, { filed: true })] },
+              where: { AND: [{ id: run.requestId }, ownedBy(ctx)] },
             })) > 0))
       if (!run || !(await mayRead())) throw new Problem('not_found', 'There is no such erasure, or it is not yours.')
       return { body: { data: runView(run) }, resourceId: run.id }

@@ -3,16 +3,16 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
 /** The requests of a subject, with what was asked, their parts, their timeline without the comments of admins, and when links were sent. */
-const requestParts = (db: Database, mine: string): PersonExporter[] => [
+const requestParts = (db: Database, mine: (id: string, reader: ExportReader) => string): PersonExporter[] => [
   {
     part: 'privacy_requests',
     bases: ['provided', 'all'],
     tables: ['privacy_requests', 'privacy_request_parts'],
-    pages: (id: string, { until, basis }: ExportReader) =>
+    pages: (id: string, reader: ExportReader) =>
       recordPages(db, {
         from: 'privacy_requests q',
-        where: `${mine} AND q.received_at <= $2`,
-        values: [id, until],
+        where: `${mine(id, reader)} AND q.received_at <= $2`,
+        values: [id, reader.until],
         at: 'q.received_at',
         id: 'q.id',
         columns: 'q.*',
@@ -24,7 +24,7 @@ const requestParts = (db: Database, mine: string): PersonExporter[] => [
           asked: 'c.payload',
           grace: 'c.grace',
           received_at: utc('c.received_at'),
-          ...(basis === 'all' && {
+          ...(reader.basis === 'all' && {
             state: 'c.state',
             agent_id: 'c.agent_id',
             verified_by: 'c.verified_by',
@@ -47,11 +47,11 @@ const requestParts = (db: Database, mine: string): PersonExporter[] => [
     part: 'privacy_request_events',
     bases: ['all'],
     tables: ['privacy_request_events'],
-    pages: (id: string, { until }: ExportReader) =>
+    pages: (id: string, reader: ExportReader) =>
       recordPages(db, {
         from: 'privacy_request_events e JOIN privacy_requests q ON q.id = e.request_id',
-        where: `${mine} AND NOT e.is_internal AND e.at <= $2`,
-        values: [id, until],
+        where: `${mine(id, reader)} AND NOT e.is_internal AND e.at <= $2`,
+        values: [id, reader.until],
         at: 'e.at',
         id: 'e.id',
         columns: 'e.id, e.request_id, e.at, e.by, e.event, e."from", e."to", e.note',
@@ -70,11 +70,11 @@ const requestParts = (db: Database, mine: string): PersonExporter[] => [
     part: 'privacy_links',
     bases: ['all'],
     tables: ['privacy_links'],
-    pages: (id: string, { until }: ExportReader) =>
+    pages: (id: string, reader: ExportReader) =>
       recordPages(db, {
         from: 'privacy_links l JOIN privacy_requests q ON q.id = l.request_id',
-        where: `${mine} AND l.created_at <= $2`,
-        values: [id, until],
+        where: `${mine(id, reader)} AND l.created_at <= $2`,
+        values: [id, reader.until],
         at: 'l.created_at',
         id: "encode(l.hash, 'hex')",
         columns: 'l.hash, l.request_id, l.purpose, l.created_at, l.expires_at, l.used_at',
@@ -90,7 +90,10 @@ const requestParts = (db: Database, mine: string): PersonExporter[] => [
   },
 ]
 
-export const requestPersonExporters = (db: Database): PersonExporter[] => requestParts(db, 'q.account_id = $1')
+export const requestPersonExporters = (db: Database): PersonExporter[] => requestParts(db, () => 'q.account_id = $1')
 
-/** Of requests about one agent. */
-export const requestExporters = (db: Database): Exporter[] => requestParts(db, 'q.agent_id = $1')
+/** Of requests about one agent. Its token is not its owner: it is given what it asked for itself, and nobody else's words. */
+export const requestExporters = (db: Database): Exporter[] =>
+  requestParts(db, (id, reader) =>
+    reader.id === id ? "q.agent_id = $1 AND q.channel = 'api' AND q.filed_by = $1" : 'q.agent_id = $1',
+  )

@@ -1,21 +1,32 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import { tellAdmins } from './admin-notice.ts'
+import { unsuspend } from './cancelling.ts'
 import { beginErasure } from './erasure-start.ts'
 import { conclude, setPart } from './parts.ts'
 import type { CopyChange, PrivacyParts, RunChange } from './ports.ts'
-import { KindName, lockedRequest, PartStateName, type RequestRow, StateName } from './requests.ts'
-import { isClosed } from './rules.ts'
+import { isKeptWhole, KindName, lockedRequest, PartStateName, type RequestRow, StateName } from './requests.ts'
+import { isClosed, stateOfParts, sum } from './rules.ts'
 import { change, note, settle, systemWork, type Work } from './timeline.ts'
 
-const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
-
-async function follow(
-  tellAdmins: (tx: Transaction) => Promise<void>,
+/** Holds keep the subject whole: nothing was erased, everything works again, and the erasure waits for their end. */
+async function setAside(
+  parts: PrivacyParts,
   work: Work,
   given: RequestRow,
-  made: RunChange,
+  outcome: { erased: number; held: number; holds: string },
 ): Promise<RequestRow> {
+  await unsuspend(parts, work, given)
+  const why = { ...outcome, nothing_erased: true, ground: 'legal_obligation' }
+  const row = await setPart(work, given, 'erasure', 'partly_done', why)
+  if (stateOfParts(row.parts.map(({ state }) => PartStateName.parse(state))) !== 'partly_completed')
+    return conclude(work, row, why)
+  return row.state === 'partly_completed'
+    ? row
+    : change(work, row, { event: 'kept_whole', to: 'partly_completed', details: why })
+}
+
+async function follow(parts: PrivacyParts, work: Work, given: RequestRow, made: RunChange): Promise<RequestRow> {
   const again = { event: 'running', to: 'running', details: { run_id: made.runId } } as const
   let row = given
   // A hold ended, or it was tried again.
@@ -23,7 +34,11 @@ async function follow(
     (row.state === 'partly_completed' && made.state !== 'held') ||
     (row.state === 'failed' && made.state !== 'failed')
   )
-    row = await change(work, await setPart(work, row, 'erasure', 'running'), again)
+    row = await change(
+      work,
+      await setPart(work, row, 'erasure', 'running', isKeptWhole(row) ? { nothing_erased: false, ground: null } : {}),
+      again,
+    )
   const outcome = { erased: sum(Object.values(made.erased)), held: sum(made.held.map(({ count }) => count)) }
   switch (made.state) {
     case 'erasing':
@@ -33,17 +48,18 @@ async function follow(
         ? change(work, row, { event: 'verifying', to: 'verifying', details: outcome })
         : row
     case 'failed':
-      await tellAdmins(work.tx)
+      await tellAdmins(parts, work.tx)
       return conclude(work, await setPart(work, row, 'erasure', 'failed', outcome))
     case 'held':
     case 'done': {
+      const holds = made.held.map(({ hold }) => hold).join(',')
+      if (made.isKeptWhole) return setAside(parts, work, row, { ...outcome, holds })
       const state = made.state === 'held' ? 'partly_done' : 'done'
       const signed = await work.tx.privacyRequest.update({
         where: { id: row.id },
         data: { receiptId: made.receiptId },
         include: { parts: true },
       })
-      const holds = made.held.map(({ hold }) => hold).join(',')
       return conclude(work, await setPart(work, signed, 'erasure', state, { ...outcome, receipt_id: made.receiptId }), {
         ...outcome,
         receipt_id: made.receiptId,
@@ -60,7 +76,7 @@ export const following = (parts: PrivacyParts) => ({
     const row = made.requestId === null ? undefined : await lockedRequest(tx, made.requestId)
     if (!row) return
     const work = systemWork(tx, made.now, 'erasure')
-    await follow((inside) => tellAdmins(parts, inside), work, row, made)
+    await follow(parts, work, row, made)
     await settle(parts, work)
   },
 
@@ -74,15 +90,19 @@ export const following = (parts: PrivacyParts) => ({
     const isOver = part.state !== 'running'
     if (made.state === 'failed' && isOver) return
     const state = made.state === 'failed' ? 'failed' : 'done'
+    const tries = Number((part.outcome as Prisma.JsonObject).tries ?? 0) + 1
     let next = await setPart(work, row, kind, isOver ? PartStateName.parse(part.state) : state, {
       copy: made.state,
       records: made.records,
+      ...(made.state === 'failed' && { tries }),
     })
+    // It is tried anew by itself (the clock's round); an erasure may wait for it meanwhile, so somebody looks.
+    if (made.state === 'failed') await tellAdmins(parts, tx)
     if (!isClosed(StateName.parse(row.state)) || made.state === 'ready')
       await note(work, next, {
         event: `copy_${made.state}`,
         details: { export_id: made.exportId, kind },
-        isSilent: made.state === 'fetched' || made.state === 'gone',
+        isSilent: made.state === 'fetched' || made.state === 'gone' || (made.state === 'failed' && tries > 1),
       })
     next = await beginErasure(parts, work, next)
     await conclude(work, next)

@@ -1,7 +1,9 @@
 import type { DataHolder, Scope, Subject } from '#lib/kernel/holder.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
-import { subjectHash } from './requests.ts'
+import { closeAsMoot } from './erasure-start.ts'
+import type { PrivacyParts } from './ports.ts'
+import { lockedRequest, subjectHash } from './requests.ts'
 import { keptUntil } from './rules.ts'
+import { settle, systemWork } from './timeline.ts'
 
 const nobody: Subject = { account: null, agents: [] }
 const subjectIn = (scope: Scope): Subject => ('subject' in scope ? scope.subject : nobody)
@@ -11,37 +13,55 @@ const actorsOf = ({ account, agents }: Subject): string[] => [
   ...agents,
 ]
 
+const hashesOf = ({ subjectKey }: Pick<PrivacyParts, 'subjectKey'>, { account, agents }: Subject): string[] => [
+  ...(account === null ? [] : [subjectHash(subjectKey(), 'account', account)]),
+  ...agents.map((id) => subjectHash(subjectKey(), 'agent', id)),
+]
+
+/** Of those that are being carried out by an erasure of their own: their address stays until the last letter. */
+const isBeingErased = 'run_id IS NOT NULL AND closed_at IS NULL'
+
 /**
- * Requests are the proof that rights were answered: they stay for three years after closing, pseudonymous once the subject is erased:
- * kinds, states, times and counts, without names and words. The address of the one that is being carried out stays until its last
- * letter is handed over.
+ * Requests are the proof that rights were answered: they stay for some years after closing, pseudonymous once the subject is erased:
+ * kinds, states, times and counts, without names and words. What is still open then is moot and closed: who brings a subject back from a
+ * backup finds no request that would begin anew. The address of the one that is being carried out stays until its last letter is handed
+ * over.
  */
-export const requestHolder = (db: Database, subjectKey: () => Uint8Array): DataHolder => ({
+export const requestHolder = (
+  parts: Pick<PrivacyParts, 'db' | 'gate' | 'subjectKey' | 'requestsYears'>,
+): DataHolder => ({
   name: 'privacy.requests',
   store: 'postgresql',
   stage: 'account',
   what: 'names and words in privacy requests; their kinds, states and times stay, pseudonymous',
+  held: 'privacy requests: what was asked for, each step, what was said, and the sealed address for letters',
   purpose: 'to answer requests, and to show that they were answered',
-  kept: '3 years after a request is closed',
+  kept: `${parts.requestsYears} ${parts.requestsYears === 1 ? 'year' : 'years'} after a request is closed`,
   basis: 'legal obligation (GDPR art. 6(1)(c) with art. 5(2), 12)',
   tables: ['privacy_requests', 'privacy_request_parts', 'privacy_request_events', 'privacy_links'],
 
   async inventory({ account, agents }) {
-    const [row] = await db.query<{ n: number; since: Date | null; closed: Date | null }>(
+    const [row] = await parts.db.query<{ n: number; since: Date | null; closed: Date | null }>(
       'requests-inventory',
       `SELECT count(*)::int AS n, min(received_at) AS since, max(closed_at) AS closed FROM privacy_requests
        WHERE account_id = $1 OR agent_id = ANY($2::text[])`,
       [account, agents],
     )
-    return { count: row?.n ?? 0, since: row?.since ?? null, until: row?.closed ? keptUntil(row.closed) : null }
+    return {
+      count: row?.n ?? 0,
+      since: row?.since ?? null,
+      until: row?.closed ? keptUntil(row.closed, parts.requestsYears) : null,
+    }
   },
 
   async plan(scope, tx) {
     const { account, agents } = subjectIn(scope)
     const actors = actorsOf({ account, agents })
+    const hashes = hashesOf(parts, { account, agents })
     const rows = await tx.$queryRaw<{ id: string }[]>`
       SELECT id FROM privacy_requests
       WHERE account_id = ${account} OR agent_id = ANY(${[...agents]}::text[]) OR filed_by = ANY(${actors}::text[]) OR assigned_to = ${account}
+        OR (subject_key = ANY(${hashes}::text[]) AND (contact IS NOT NULL OR closed_at IS NULL) AND NOT (run_id IS NOT NULL AND closed_at IS NULL))
       ORDER BY id`
     return { items: rows.map(({ id }) => id), held: {} }
   },
@@ -50,12 +70,22 @@ export const requestHolder = (db: Database, subjectKey: () => Uint8Array): DataH
     const { account, agents } = subjectIn(scope)
     const ids = [...items]
     const actors = actorsOf({ account, agents })
+    const hashes = hashesOf(parts, { account, agents })
     await tx.$queryRaw`SELECT 1 FROM privacy_requests WHERE id = ANY(${ids}::text[]) ORDER BY id FOR NO KEY UPDATE`
     // A request of somebody else's, which the subject filed or minded, loses the subject's name alone.
-    const own = await tx.$queryRaw<{ id: string }[]>`
-      SELECT id FROM privacy_requests
-      WHERE id = ANY(${ids}::text[]) AND (account_id = ${account} OR agent_id = ANY(${[...agents]}::text[]))`
+    const own = await tx.$queryRaw<{ id: string; isMoot: boolean }[]>`
+      SELECT id, run_id IS NULL AND closed_at IS NULL AS "isMoot" FROM privacy_requests
+      WHERE id = ANY(${ids}::text[])
+        AND (account_id = ${account} OR agent_id = ANY(${[...agents]}::text[]) OR subject_key = ANY(${hashes}::text[]))`
     const ownIds = own.map(({ id }) => id)
+    const work = systemWork(tx, parts.gate.clock.now(), 'erasure')
+    for (const { id, isMoot } of own) {
+      const open = isMoot ? await lockedRequest(tx, id) : undefined
+      if (open) await closeAsMoot(work, open)
+    }
+    // The letters about the erasure itself say what became of everything.
+    work.told.clear()
+    await settle(parts, work)
     await tx.$executeRaw`UPDATE privacy_request_events SET note = NULL WHERE request_id = ANY(${ownIds}::text[]) AND note IS NOT NULL`
     await tx.$executeRaw`UPDATE privacy_request_parts SET outcome = outcome - 'export' WHERE request_id = ANY(${ownIds}::text[]) AND outcome ? 'export'`
     await tx.privacyLink.deleteMany({ where: { requestId: { in: ownIds } } })
@@ -73,14 +103,12 @@ export const requestHolder = (db: Database, subjectKey: () => Uint8Array): DataH
   /** By the keyed hash of who they were about, and by the words that are left, and not by the columns that erase went by. */
   async residue(scope, items) {
     const { account, agents } = subjectIn(scope)
-    const hashes = [
-      ...(account === null ? [] : [subjectHash(subjectKey(), 'account', account)]),
-      ...agents.map((id) => subjectHash(subjectKey(), 'agent', id)),
-    ]
-    const [row] = await db.query<{ n: number }>(
+    const hashes = hashesOf(parts, { account, agents })
+    const [row] = await parts.db.query<{ n: number }>(
       'requests-residue',
       `SELECT ((SELECT count(*) FROM privacy_requests WHERE subject_key = ANY($1::text[])
-           AND (account_id IS NOT NULL OR agent_id IS NOT NULL OR payload IS NOT NULL))
+           AND (account_id IS NOT NULL OR agent_id IS NOT NULL OR payload IS NOT NULL
+             OR (run_id IS NULL AND closed_at IS NULL) OR (contact IS NOT NULL AND NOT (${isBeingErased}))))
          + (SELECT count(*) FROM privacy_requests WHERE id = ANY($2::text[]) AND (filed_by = ANY($3::text[]) OR assigned_to = $4))
          + (SELECT count(*) FROM privacy_request_events e JOIN privacy_requests q ON q.id = e.request_id
             WHERE q.subject_key = ANY($1::text[]) AND e.note IS NOT NULL)
@@ -88,5 +116,22 @@ export const requestHolder = (db: Database, subjectKey: () => Uint8Array): DataH
       [hashes, items, actorsOf({ account, agents }), account],
     )
     return row?.n ?? 0
+  },
+
+  /** By the keyed hash alone: nobody's name is left in the request by then. */
+  async whileHeld(subject) {
+    const [row] = await parts.db.query<{ n: number }>(
+      'requests-held',
+      `SELECT count(*)::int AS n FROM privacy_requests WHERE subject_key = ANY($1::text[]) AND contact IS NOT NULL AND ${isBeingErased}`,
+      [hashesOf(parts, subject)],
+    )
+    return (row?.n ?? 0) === 0
+      ? []
+      : [
+          {
+            what: 'the e-mail address to which letters about this erasure go, sealed; it goes with the last letter, once the hold has ended',
+            ground: 'telling its subject how the erasure ends (GDPR art. 12(3), 12(4))',
+          },
+        ]
   },
 })

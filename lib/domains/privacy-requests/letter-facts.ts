@@ -11,20 +11,32 @@ export interface LetterFacts {
   id: string
   kinds: readonly Kind[]
   isAgent: boolean
+  /** The one agent that it is about; null where it is about a person, or pseudonymous. */
+  agentId: string | null
   legalDueAt: Date
   waitingUntil: Date | null
+  /** When its erasure would begin if it were confirmed now; null where none waits for that. */
+  ifConfirmed: { at: Date; isAtOnce: boolean } | null
+  /** An erasure whose grace runs, and that waits for a copy to be fetched or gone. */
+  waitsForCopy: boolean
+  /** An erasure of it has begun. */
+  hasBegun: boolean
+  /** What was carried out of a request that is called off, and stays so. */
+  stays: readonly Kind[]
   /** Set where the letter carries one; made for this letter alone. */
-  links: { verify?: string; address?: string; cancel?: string }
+  links: { verify?: string; cancel?: string }
   receipt: string | undefined
-  /** Where the request and its timeline are seen; undefined once nobody is left who could. */
+  /** Where its person sees what waits; undefined once nobody is left who could sign in. */
   page: string | undefined
   tokensStop: boolean
   signInStays: boolean
+  /** Where questions about privacy go; null where the operator names nobody. */
+  privacyEmail: string | null
 }
 
 /** What a letter says of one event. */
 export interface Words {
-  subject: string
+  subject: string | ((facts: LetterFacts) => string)
   text: (told: Told, facts: LetterFacts) => string[]
 }
 const textOf = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : '')

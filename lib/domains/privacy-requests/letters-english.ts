@@ -17,26 +17,50 @@ const grounds: Record<RefusalGround, string> = {
   legal_obligation: 'the law obliges us to keep the data',
   other: 'for the reason below',
 }
-const cancelling = ({ links }: LetterFacts): string[] =>
+const cancelling = ({ links, isAgent }: LetterFacts): string[] =>
   links.cancel === undefined
     ? []
-    : ['To keep your data, open this page and press the button. It works until the erasure begins.', links.cancel]
+    : [
+        `To keep ${isAgent ? 'the agent and its data' : 'your data'}, open this page and press the button. It works until the erasure begins.`,
+        links.cancel,
+      ]
 const remedies =
   'You have the right to lodge a complaint with your data protection authority, and to a judicial remedy (GDPR art. 12(4), 77, 79).'
+
+/** Whose data it is: the subject's, or that of one agent, which is named where it still can be. */
+const agentOf = ({ agentId }: LetterFacts): string => (agentId === null ? 'the agent' : `the agent ${agentId}`)
+const questions = ({ privacyEmail }: LetterFacts): string[] =>
+  privacyEmail === null ? [] : [`Questions about it are answered at ${privacyEmail}.`]
+const stayNames: Partial<Record<Kind, string>> = {
+  rectification: 'what was corrected',
+  restriction: 'the restriction, until you lift it',
+  objection: 'the restriction that your objection brought',
+}
+const lifted =
+  'The restriction that came with the objection is lifted: agents write again, unless it was asked for too.'
 
 /** By event; an event that is not here is told in no letter. */
 export const english: Record<string, Words> = {
   received: {
     subject: 'We received your privacy request',
-    text: (_, { kinds, legalDueAt }) => [
-      `We received a request for ${kinds.map((kind) => kindNames[kind]).join(', ')}. The law gives us until ${time(legalDueAt)}; we aim at 72 hours once it is settled who asks.`,
+    text: (_, facts) => [
+      `We received a request for ${facts.kinds.map((kind) => kindNames[kind]).join(', ')}. The law gives us until ${time(facts.legalDueAt)}; we aim at 72 hours once it is settled who asks.`,
+      ...questions(facts),
     ],
   },
   link_sent: {
     subject: 'Confirm your privacy request',
-    text: (_, { links }) =>
+    text: (_, { links, kinds, isAgent, agentId, ifConfirmed }) =>
       links.verify !== undefined
         ? [
+            `You confirm a request for ${kinds.map((kind) => kindNames[kind]).join(', ')}${isAgent && agentId !== null ? `, about the agent ${agentId}` : ''}.`,
+            ...(ifConfirmed === null
+              ? []
+              : [
+                  ifConfirmed.isAtOnce
+                    ? 'The erasure begins as soon as you confirm it, and cannot be taken back.'
+                    : `If you confirm it now, the erasure begins at ${time(ifConfirmed.at)}; until then you can cancel it.`,
+                ]),
             'To confirm that it was you who asked, open this page and press the button. It works once, for ten minutes.',
             links.verify,
             'If it was not you, do nothing: without the confirmation nothing happens.',
@@ -45,26 +69,43 @@ export const english: Record<string, Words> = {
   },
   verified: { subject: 'Your privacy request is confirmed', text: () => ['It is settled that it was you who asked.'] },
   waiting: {
-    subject: 'Your data will be erased',
+    subject: ({ isAgent }) => (isAgent ? 'The data of one of your agents will be erased' : 'Your data will be erased'),
     text: (told, facts) => [
-      `The erasure begins at ${time(facts.waitingUntil ?? dateOf(told.details.until))}.${told.details.shortened === true ? ' That is earlier than you chose, because the law’s limit comes before.' : ''} ${
+      `The erasure ${facts.isAgent ? `of ${agentOf(facts)}, and of all that is its, ` : ''}begins at ${time(facts.waitingUntil ?? dateOf(told.details.until))}.${told.details.shortened === true ? ' That is earlier than you chose, because the law’s limit comes before.' : ''} ${
         facts.tokensStop
-          ? 'Until then no token of the agents works'
-          : 'Until then the tokens of the agents go on working'
+          ? `Until then no token of ${facts.isAgent ? 'this agent' : 'the agents'} works`
+          : `Until then the tokens of ${facts.isAgent ? 'this agent' : 'the agents'} go on working`
       }${facts.isAgent ? '' : facts.signInStays ? ', and you can still sign in' : ', and your sessions have ended'}.`,
+      ...(facts.waitsForCopy
+        ? [
+            'It also waits for the copy that you asked for: until you have fetched it, or it is gone, four hours after it is ready.',
+          ]
+        : []),
+      ...(told.details.by === 'token'
+        ? ['A token of the agent asked for it. If you did not mean that, take it back and revoke the token.']
+        : []),
       ...cancelling(facts),
     ],
   },
   reminded: {
-    subject: 'Tomorrow your data will be erased',
+    subject: ({ isAgent }) =>
+      isAgent ? 'Tomorrow the data of one of your agents will be erased' : 'Tomorrow your data will be erased',
     text: (_, facts) => [
-      `The grace ends at ${facts.waitingUntil ? time(facts.waitingUntil) : ''}. After that nothing can be brought back.`,
+      `The grace ${facts.isAgent ? `of the erasure of ${agentOf(facts)} ` : ''}ends at ${facts.waitingUntil ? time(facts.waitingUntil) : ''}. After that nothing can be brought back.`,
       ...cancelling(facts),
     ],
   },
   expedited: {
     subject: 'The grace was ended',
-    text: ({ note }) => ['The grace of your request was ended: the work begins now.', ...(note ? [note] : [])],
+    text: ({ details, note }) => [
+      details.copies === 'wait'
+        ? 'The grace of your request was ended. The erasure begins once the copy that you asked for is fetched or gone.'
+        : 'The grace of your request was ended: the work begins now.',
+      ...(details.copies === 'dropped'
+        ? ['The copy that you asked for was not fetched: it is not kept back, and goes with the rest.']
+        : []),
+      ...(note ? [note] : []),
+    ],
   },
   running: {
     subject: 'Your privacy request is being carried out',
@@ -75,13 +116,22 @@ export const english: Record<string, Words> = {
     ],
   },
   verifying: {
-    subject: 'Your data is erased and is being verified',
-    text: () => ['Everything is erased. Every store is searched once more before we sign the receipt.'],
+    subject: ({ isAgent }) =>
+      isAgent
+        ? 'The data of one of your agents is erased and is being verified'
+        : 'Your data is erased and is being verified',
+    text: (_, facts) => [
+      `Everything${facts.isAgent ? ` of ${agentOf(facts)}` : ''} is erased. Every store is searched once more before we sign the receipt.`,
+    ],
   },
   completed: {
     subject: 'Your privacy request is done',
-    text: (_, { receipt, kinds }) => [
-      kinds.includes('erasure') ? 'Everything is erased and verified.' : 'Everything that you asked for is done.',
+    text: ({ details }, { receipt, kinds, isAgent }) => [
+      details.by === 'erasure'
+        ? 'What was left of this request is settled by your larger erasure, which has begun.'
+        : kinds.includes('erasure')
+          ? `Everything${isAgent ? ' of the agent' : ''} is erased and verified.`
+          : 'Everything that you asked for is done.',
       ...(receipt === undefined
         ? []
         : ['This is the signed receipt. Knowing the address is the right to read it, so keep it.', receipt]),
@@ -94,13 +144,29 @@ export const english: Record<string, Words> = {
       ...(receipt === undefined ? [] : ['The signed receipt says what is kept, and why.', receipt]),
     ],
   },
+  kept_whole: {
+    subject: 'Nothing was erased: a legal hold keeps your data',
+    text: (_, { isAgent }) => [
+      'We could not erase anything: a legal hold covers all of it, and the law forbids us to delete what it covers (GDPR art. 17(3)(b), (e)). There is no receipt, for nothing was deleted.',
+      `${isAgent ? 'The agent and its tokens work' : 'You can sign in, and the tokens of your agents work,'} as before. When the hold ends, the erasure begins by itself, without another grace; we write to you then.`,
+      remedies,
+    ],
+  },
   cancelled: {
     subject: 'Your privacy request is cancelled',
-    text: (_, { kinds }) => [
-      kinds.includes('erasure')
-        ? 'The request is cancelled. Nothing was erased, and everything works as before.'
-        : 'The request is cancelled.',
-    ],
+    text: ({ details }, { kinds, stays }) =>
+      details.by === 'erasure'
+        ? ['This request is closed, because it is part of your larger erasure now, which has begun.']
+        : [
+            kinds.includes('erasure')
+              ? 'The erasure is called off; by this request nothing was erased.'
+              : 'The request is cancelled.',
+            ...(stays.length > 0
+              ? [
+                  `What was carried out before stays: ${stays.map((kind) => stayNames[kind] ?? kindNames[kind]).join('; ')}.`,
+                ]
+              : []),
+          ],
   },
   expired: {
     subject: 'Your privacy request has expired',
@@ -108,17 +174,24 @@ export const english: Record<string, Words> = {
   },
   rejected: {
     subject: 'We refused your privacy request',
-    text: ({ details, note }) => [
-      `We refused the request: ${grounds[groundOf(details.ground)]}.`,
-      ...(note ? [note] : []),
-      remedies,
-    ],
+    // After the last part was refused the letter has said why.
+    text: ({ details, note }, facts) =>
+      details.ground === undefined
+        ? questions(facts)
+        : [
+            `We refused the request: ${grounds[groundOf(details.ground)]}.`,
+            ...(note ? [note] : []),
+            ...(details.lifted === true ? [lifted] : []),
+            remedies,
+            ...questions(facts),
+          ],
   },
   part_refused: {
     subject: 'We refused a part of your privacy request',
     text: ({ details, note }) => [
       `We refused a part of it: ${grounds[groundOf(details.ground)]}.`,
       ...(note ? [note] : []),
+      ...(details.lifted === true ? [lifted] : []),
       remedies,
     ],
   },
@@ -128,8 +201,8 @@ export const english: Record<string, Words> = {
   },
   failed: {
     subject: 'Your privacy request needs another try',
-    text: () => [
-      'Something in it did not work. Nothing is lost; our administrators know, and try it again. You need not do anything.',
+    text: (_, { hasBegun }) => [
+      `Something in it did not work. ${hasBegun ? 'What is erased stays erased, and the rest is tried again' : 'Nothing is lost, and it is tried again'}: our administrators are told. You need not do anything.`,
     ],
   },
   extended: {
@@ -142,11 +215,12 @@ export const english: Record<string, Words> = {
   },
   paused: {
     subject: 'Your privacy request is paused',
-    text: ({ details, note }) => [
-      details.reason === 'last_admin'
-        ? 'The erasure cannot begin: you are the last administrator of this installation. Make somebody else one first.'
-        : 'The clocks of your request stand still. The reason:',
-      ...(note ? [note] : []),
+    text: ({ note }) => ['The clocks of your request stand still. The reason:', ...(note ? [note] : [])],
+  },
+  blocked: {
+    subject: 'Your erasure cannot begin yet',
+    text: () => [
+      'You are the last administrator of this installation. Make somebody else one: the erasure then begins by itself. The law’s limit goes on running meanwhile.',
     ],
   },
   resumed: {
@@ -161,12 +235,28 @@ export const english: Record<string, Words> = {
     subject: 'Confirm your new address',
     text: () => ['A letter went to the new address: it takes the place of this one once it is confirmed there.'],
   },
+  address_moved: {
+    subject: 'Letters about your privacy request come here now',
+    text: (_, facts) => [
+      'The address of the account was changed. Letters about this request come here from now on, and no link of an earlier letter works any more. If it waits to be confirmed, ask for a new link.',
+      ...cancelling(facts),
+    ],
+  },
   copy_ready: {
     subject: 'Your copy is ready',
-    text: () => ['The copy of your data is ready. It is there for four hours, for you alone, when you are signed in.'],
+    text: (_, { waitsForCopy, waitingUntil }) => [
+      'The copy of your data is ready. It is there for four hours, for you alone, when you are signed in.',
+      ...(waitsForCopy
+        ? [
+            `The erasure that you asked for begins once you have fetched it, or the four hours are over${waitingUntil ? `, and not before ${time(waitingUntil)}` : ''}.`,
+          ]
+        : []),
+    ],
   },
   copy_failed: {
     subject: 'Your copy needs another try',
-    text: () => ['The copy of your data could not be made. Nothing is lost; our administrators try it again.'],
+    text: (_, { waitsForCopy }) => [
+      `The copy of your data could not be made. Nothing is lost: our administrators are told, and it is tried again. ${waitsForCopy ? 'The erasure waits for it; if you would rather go on without it, write to us. ' : ''}You need not do anything.`,
+    ],
   },
 }

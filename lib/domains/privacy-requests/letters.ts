@@ -6,18 +6,24 @@ import type { Locale } from './ports.ts'
 
 const words: Record<Locale, Record<string, Words>> = { en: english, zh: chinese }
 
+/** What another event of the same letter says better: a grace that is over already, a failure whose part is named. */
+const overtaken: Partial<Record<string, string>> = { waiting: 'running', failed: 'copy_failed' }
+const isOvertaken = ({ event }: Told, events: readonly Told[]): boolean =>
+  events.some((other) => other.event === overtaken[event])
+
 /** One letter about everything that happened to a request in one transaction: the last change is its subject. Undefined when none is told. */
 export function requestLetter(locale: Locale, events: readonly Told[], facts: LetterFacts): LetterContent | undefined {
   const known = events.flatMap((told) => {
     const said = words[locale][told.event]
-    return said ? [{ said, told }] : []
+    return said && !isOvertaken(told, events) ? [{ said, told }] : []
   })
   const last = known.at(-1)
   if (!last) return undefined
-  return letter(locale, last.said.subject, [
+  const { subject } = last.said
+  return letter(locale, typeof subject === 'string' ? subject : subject(facts), [
     ...known.flatMap(({ said, told }) => said.text(told, facts)),
     locale === 'zh' ? `请求编号 ${facts.id}` : `The number of the request is ${facts.id}.`,
-    ...(facts.page === undefined ? [] : [facts.page]),
+    ...(facts.page === undefined ? [] : [locale === 'zh' ? '您的账户：' : 'Your account:', facts.page]),
   ])
 }
 

@@ -9,7 +9,6 @@ beforeAll(async () => {
 afterAll(() => kit.close())
 
 const hour = 3_600_000
-const _unknownId = `preq_${'0'.repeat(22)}`
 const statusAndCode = ({ status, json }: { status: number; json: { code?: string } }) => [status, json?.code]
 
 describe('links', () => {

@@ -87,8 +87,16 @@ describe('every kind, from the first call to the last row of the timeline', () =
       cookie: person.cookie,
     })
     expect(file_.status).toBe(200)
-    await kit.tick()
-    expect((await kit.adminRead(id)).state).toBe('completed')
+    // Fetched it is once the server has seen the end of it, a moment after the reader.
+    await expect
+      .poll(
+        async () => {
+          await kit.tick()
+          return (await kit.adminRead(id)).state
+        },
+        { timeout: 30_000 },
+      )
+      .toBe('completed')
   })
 
   it('rectification: name at once, the address once its own mailbox confirms it, words by an admin', async () => {

@@ -1,6 +1,7 @@
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { ourTerm, states } from './rules.ts'
+import { nearSql, nextDueSql, owedSql } from './due-sql.ts'
+import { states } from './rules.ts'
 
 interface Row {
   by_state: Partial<Record<string, number>> | null
@@ -12,16 +13,13 @@ const standing = `
 SELECT (SELECT json_object_agg(state, requests) FROM (SELECT state, count(*) AS requests FROM privacy_requests GROUP BY state) AS s) AS by_state,
        count(*) FILTER (WHERE is_over)::int AS overdue,
        count(*) FILTER (WHERE NOT is_over AND is_near)::int AS near
-FROM (SELECT least(due_at, legal_due_at) < $1 AS is_over,
-             least(legal_due_at - (legal_due_at - received_at) / 4, due_at - $2::int * interval '1 millisecond') < $1 AS is_near
-      FROM privacy_requests
-      WHERE closed_at IS NULL AND paused_at IS NULL AND state <> 'partly_completed') AS clocks`
+FROM (SELECT ${nextDueSql} < $1 AS is_over, ${nearSql} < $1 AS is_near FROM privacy_requests WHERE ${owedSql}) AS clocks`
 
 /** Requests by state, and those whose time is nearly or already over. */
 export const requestMeasures = (db: Database): Measuring => ({
   name: 'privacy_requests',
   async measure(now) {
-    const [row] = await db.query<Row>('measure-requests', standing, [now, ourTerm / 4])
+    const [row] = await db.query<Row>('measure-requests', standing, [now])
     const byState = row?.by_state ?? {}
     return [
       {

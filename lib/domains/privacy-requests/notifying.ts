@@ -6,15 +6,28 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import { openContact } from './contact.ts'
 import { Facts } from './contract.ts'
+import { nearSql, nextDueSql, owedSql } from './due-sql.ts'
+import { hasCopiesToFetch } from './erasure-start.ts'
 import type { LetterFacts } from './letter-facts.ts'
+import { lastMark, type Mark, markOf } from './letter-marks.ts'
 import { addressLetter, dueLetter, requestLetter } from './letters.ts'
 import { type LinkPurpose, makeLink } from './links.ts'
 import type { Contact, PrivacyParts } from './ports.ts'
-import { kindsOf, lockedRequest, payloadOf, StateName, waitsForAddress } from './requests.ts'
-import { isClosed } from './rules.ts'
+import {
+  GraceName,
+  kindsOf,
+  lockedRequest,
+  partOf,
+  payloadOf,
+  type RequestRow,
+  StateName,
+  waitsForAddress,
+} from './requests.ts'
+import { graceEnd, isClosed, type Kind } from './rules.ts'
 import { addressJob, notifyJob, tellAdminJob } from './timeline.ts'
 
 interface Prepared {
+  mark: Mark
   contact: Contact
   facts: LetterFacts
   events: Prisma.PrivacyRequestEventGetPayload<object>[]
@@ -28,6 +41,15 @@ interface Prepared {
 export function notifying(parts: PrivacyParts, mail: MailPort) {
   const { db, origin } = parts
   const pageOf = (purpose: LinkPurpose, token: string) => `${origin}/privacy/confirm#${purpose}.${token}`
+  /** An erasure that began ended the account's sessions, and its grace may have. */
+  const canSignIn = ({ accountId, agentId, runId, state }: RequestRow): boolean =>
+    accountId === null ? agentId !== null : runId === null && (state !== 'waiting' || parts.graceSignIn === 'keep')
+
+  /** Where its person is reached today, as long as the account is there; what was sealed tells of the day on which it was filed. */
+  async function current(tx: Transaction, { accountId, agentId }: RequestRow): Promise<Contact | undefined> {
+    const ownerId = agentId === null ? accountId : await parts.agents.ownerOf(tx, agentId)
+    return typeof ownerId === 'string' ? parts.people.contactOf(tx, ownerId) : undefined
+  }
 
   async function prepare(
     tx: Transaction,
@@ -44,21 +66,28 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
     })
     const has = (event: string) => events.some((one) => one.event === event)
     const link = async (purpose: LinkPurpose) => pageOf(purpose, await makeLink(tx, row, purpose, now))
-    const isWaiting = row.state === 'waiting' && (has('waiting') || has('reminded'))
+    const isWaiting = row.state === 'waiting' && (has('waiting') || has('reminded') || has('address_moved'))
     return {
-      contact: openContact(parts.contactKey(), row.id, row.contact),
+      mark: await markOf(tx, parts.agents, row),
+      contact: (await current(tx, row)) ?? openContact(parts.contactKey(), row.id, row.contact),
       events,
       isLast: isClosed(StateName.parse(row.state)) && events.some(({ to }) => to !== null && isClosed(to)),
       facts: {
         id: row.id,
         kinds: kindsOf(row),
         isAgent: row.subjectKind === 'agent',
+        agentId: row.agentId,
         legalDueAt: row.legalDueAt,
         waitingUntil: row.waitingUntil,
-        receipt: row.receiptId === null ? undefined : `${origin}/receipts/${row.receiptId}`,
-        page: row.accountId === null && row.agentId === null ? undefined : `${origin}/api/privacy/requests/${row.id}`,
+        ifConfirmed: ifConfirmed(row, now),
+        waitsForCopy: row.state === 'waiting' && hasCopiesToFetch(row),
+        hasBegun: row.runId !== null,
+        stays: has('cancelled') ? await carriedOut(tx, row) : [],
+        receipt: isSigned(row) ? `${origin}/receipts/${row.receiptId}` : undefined,
+        page: canSignIn(row) ? `${origin}/account` : undefined,
         tokensStop: parts.graceTokens === 'stop',
         signInStays: parts.graceSignIn === 'keep',
+        privacyEmail: parts.privacyEmail,
         links: {
           ...(row.state === 'received' && has('link_sent') && { verify: await link('verify') }),
           ...(isWaiting && { cancel: await link('cancel') }),
@@ -67,6 +96,9 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
     }
   }
 
+  const isForgotten = async (id: string): Promise<boolean> =>
+    (await db.prisma.privacyRequest.count({ where: { id, contact: { not: null } } })) === 0
+
   return [
     job({
       name: notifyJob,
@@ -74,16 +106,22 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
       async run(ctx, { requestId, events }) {
         const ready = await ctx.gate.transaction((tx) => prepare(tx, requestId, events.split(','), ctx.now))
         if (!ready) return
-        const { contact } = ready
+        const { contact, mark, isLast } = ready
+        // From before an attempt that failed half way, too.
+        if (isLast && mark.isOwn)
+          for (const one of [requestId, lastMark(requestId)]) await mail.folder.removeMarked(one)
+        const about = isLast && mark.isOwn ? lastMark(requestId) : mark.about
         const content = requestLetter(
           contact.locale,
           ready.events.map((event) => ({ ...event, details: Facts.parse(event.details) })),
           ready.facts,
         )
-        if (content) await mail.send({ to: contact.email, ...content })
+        if (content) await mail.send({ to: contact.email, ...(about !== undefined && { about }), ...content })
         // The last letter has gone: so goes the address.
         if (ready.isLast)
           await db.prisma.privacyRequest.updateMany({ where: { id: requestId }, data: { contact: null } })
+        // Whichever of two letters at once comes second, the one that was not the last is removed.
+        if (mark.isOwn && (isLast || (await isForgotten(requestId)))) await mail.folder.removeMarked(requestId)
       },
     }),
     job({
@@ -95,9 +133,17 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
           const email = row && waitsForAddress(row) ? payloadOf(row).changes?.email : undefined
           if (!row?.contact || email === undefined) return undefined
           const { locale } = openContact(parts.contactKey(), row.id, row.contact)
-          return { email, locale, link: pageOf('address', await makeLink(tx, row, 'address', ctx.now)) }
+          const link = pageOf('address', await makeLink(tx, row, 'address', ctx.now))
+          return { email, locale, link, mark: await markOf(tx, parts.agents, row) }
         })
-        if (ready) await mail.send({ to: ready.email, ...addressLetter(ready.locale, ready.link) })
+        if (!ready) return
+        const { email, locale, link, mark } = ready
+        // The new address may never be the account's.
+        await mail.send({
+          to: email,
+          ...(mark.about !== undefined && { about: mark.about }),
+          ...addressLetter(locale, link),
+        })
       },
     }),
     job({
@@ -106,22 +152,43 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
       async run(ctx, { accountId }) {
         const contact = await ctx.gate.transaction((tx) => parts.people.contactOf(tx, accountId))
         const counts = await standingCounts(db, ctx.now)
-        const page = `${origin}/api/admin/privacy/requests?open=true&due=${counts.overdue > 0 ? 'overdue' : 'near'}`
-        if (contact) await mail.send({ to: contact.email, ...dueLetter(contact.locale, { ...counts, page }) })
+        const page = `${origin}/account`
+        if (contact)
+          await mail.send({ to: contact.email, about: accountId, ...dueLetter(contact.locale, { ...counts, page }) })
       },
     }),
   ]
 }
 
-/** How many open requests are nearly due, overdue, and failed. */
+/** The receipt's id is reserved long before there is a receipt. */
+const isSigned = (row: RequestRow): boolean =>
+  row.receiptId !== null && ['done', 'partly_done'].includes(partOf(row, 'erasure')?.state ?? '')
+
+function ifConfirmed(row: RequestRow, now: Date): LetterFacts['ifConfirmed'] {
+  if (row.state !== 'received' || !kindsOf(row).includes('erasure')) return null
+  const { at } = graceEnd(GraceName.parse(row.grace ?? '24h'), row.legalDueAt, now)
+  return { at, isAtOnce: at <= now }
+}
+
+/** What a request that is called off has changed already. A copy that it made is gone in four hours anyway. */
+async function carriedOut(tx: Transaction, row: RequestRow): Promise<Kind[]> {
+  const done = row.parts.filter(({ state }) => state === 'done').map(({ kind }) => kind)
+  // Name and language are corrected before the rest of a rectification is.
+  const isCorrected = await tx.privacyRequestEvent.count({ where: { requestId: row.id, event: 'rectified' } })
+  return kindsOf(row).filter((kind) =>
+    kind === 'rectification' ? isCorrected > 0 || done.includes(kind) : stayingKinds.has(kind) && done.includes(kind),
+  )
+}
+const stayingKinds: ReadonlySet<Kind> = new Set<Kind>(['restriction', 'objection'])
+
+/** How many open requests are nearly due, overdue, and have a part that failed: an erasure may wait for it. */
 async function standingCounts(db: Database, now: Date): Promise<{ near: number; overdue: number; failed: number }> {
   const [row] = await db.query<{ near: number; overdue: number; failed: number }>(
     'privacy-standing',
     `SELECT count(*) FILTER (WHERE near < $1 AND due >= $1)::int AS near, count(*) FILTER (WHERE due < $1)::int AS overdue,
-       count(*) FILTER (WHERE state = 'failed')::int AS failed
-     FROM (SELECT state, least(legal_due_at, due_at) AS due,
-         least(legal_due_at - (legal_due_at - received_at) / 4, due_at - interval '18 hours') AS near
-       FROM privacy_requests WHERE closed_at IS NULL AND paused_at IS NULL AND state <> 'partly_completed') AS open`,
+       count(*) FILTER (WHERE has_failed)::int AS failed
+     FROM (SELECT EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id AND p.state = 'failed') AS has_failed,
+         ${nextDueSql} AS due, ${nearSql} AS near FROM privacy_requests WHERE ${owedSql}) AS open`,
     [now],
   )
   return row ?? { near: 0, overdue: 0, failed: 0 }

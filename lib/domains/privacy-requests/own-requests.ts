@@ -18,7 +18,9 @@ import type { PrivacyParts } from './ports.ts'
 import { countedTo, pageOf, pauseReasons, placeOf, storyOf } from './reading.ts'
 import { type About, askForLink, checkFiling, file, invalid, lockSubject, plainWords } from './requesting.ts'
 import {
+  filedFor,
   isOwnOf,
+  kindsOf,
   lockedRequest,
   noRequest,
   ownedBy,
@@ -29,15 +31,24 @@ import {
 } from './requests.ts'
 import { type Kind, scopeFor } from './rules.ts'
 import { tell, type Work, workOf } from './timeline.ts'
-import { verify } from './verifying.ts'
-import { eventView, requestView, runView, statementOf } from './views.ts'
+import { type Proof, verify } from './verifying.ts'
+import { eventView, filerView, requestView, runView, statementOf } from './views.ts'
 import { wordsFor } from './words.ts'
 
 /** A token asks for its own agent alone, and only for what its scopes reach. */
-function refuseScopes({ kind, scopes }: Actor, kinds: readonly Kind[]): void {
-  if (kind !== 'agent' || scopes.includes('admin')) return
-  const missing = kinds.map(scopeFor).find((scope) => !scopes.includes(scope))
+function refuseScopes(actor: Actor, kinds: readonly Kind[]): void {
+  const missing = missingScope(actor, kinds)
   if (missing) throw new Problem('scope_too_small', `It needs the scope "${missing}".`)
+}
+const missingScope = ({ kind, scopes }: Actor, kinds: readonly Kind[]): string | undefined =>
+  kind !== 'agent' || scopes.includes('admin')
+    ? undefined
+    : kinds.map(scopeFor).find((scope) => !scopes.includes(scope))
+
+/** Of a token: to take back and to send letters is no reading. */
+function refuseReaders({ kind, scopes }: Actor): void {
+  if (kind === 'agent' && !scopes.some((scope) => scope === 'write' || scope === 'admin'))
+    throw new Problem('scope_too_small', 'It needs the scope "write".')
 }
 
 /** What the subject's own operations do; each change commits with its timeline row, its audit entry and its letter. */
@@ -78,8 +89,24 @@ export function ownRequests(parts: PrivacyParts) {
     if (!row) throw noRequest()
     return row
   }
+  const shown = (ctx: Context, row: RequestRow, reasons: ReadonlyMap<string, string>) => {
+    const view = requestView(row, ctx.now, reasons)
+    return isOwnOf(ctx, row) ? view : filerView(view)
+  }
   const viewed = async (ctx: Context & { tx?: MutationContext['tx'] }, row: RequestRow) =>
-    requestView(row, ctx.now, await pauseReasons(ctx.tx ?? db.prisma, [row]))
+    shown(ctx, row, await pauseReasons(ctx.tx ?? db.prisma, [row]))
+  /** Confirms them all, an erasure last: it may begin at once, and make the others moot. Gives the one of that id as it is then. */
+  async function confirmed(work: Work, actor: Actor, rows: readonly RequestRow[], proof: Proof, of: RequestRow) {
+    let shownRow = of
+    for (const { id } of rows.toSorted((one, other) => Number(!!one.grace) - Number(!!other.grace))) {
+      const row = await lockedRequest(work.tx, id)
+      if (row?.state !== 'received') continue
+      refuseScopes(actor, kindsOf(row))
+      const next = await verify(parts, work, row, proof)
+      if (next.id === of.id) shownRow = next
+    }
+    return shownRow
+  }
   const replied = async (ctx: MutationContext, work: Work, row: RequestRow) => {
     await tell(work)
     return {
@@ -111,6 +138,7 @@ export function ownRequests(parts: PrivacyParts) {
         filedBy: actor.id,
         receivedAt: now,
         isProven: body.password !== undefined || actor.kind === 'agent',
+        reaches: (kinds) => missingScope(actor, kinds) === undefined,
         grace: body.grace,
         ...(body.statement !== undefined && { statement: plainWords(body.statement, 'statement', parts.strict) }),
         ...(body.changes && {
@@ -122,7 +150,8 @@ export function ownRequests(parts: PrivacyParts) {
       })
       let { row } = filed
       const proof = body.password !== undefined ? 'password' : actor.kind === 'agent' ? 'token' : undefined
-      if (proof && row.state === 'received') row = await verify(parts, work, row, proof)
+      const toConfirm = [...filed.unconfirmed, ...(filed.isNew ? [row] : [])]
+      if (proof && toConfirm.length > 0) row = await confirmed(work, actor, toConfirm, proof, row)
       else if (filed.isNew) await askForLink(work, row, 'verify')
       else if (proof && partOf(row, 'rectification')?.state === 'running' && (body.statement ?? body.changes))
         row = await rectify(parts, work, row)
@@ -132,7 +161,11 @@ export function ownRequests(parts: PrivacyParts) {
         ...reply,
         body: {
           data: { ...answer.data, cancel_token: takesBack ? await makeLink(tx, row, 'cancel', now) : null },
-          message: filed.joined.length > 0 ? `${answer.message} What was open already was joined.` : answer.message,
+          message: `${answer.message}${filed.joined.length > 0 ? ' What was open already was joined.' : ''}${
+            row.state === 'received' && isOwnOf(ctx, row) && kindsOf(row).some((kind) => !body.kinds.includes(kind))
+              ? ` Confirming it confirms all that it asks for: ${kindsOf(row).join(', ')}.`
+              : ''
+          }`,
           joined: filed.joined,
         },
         status: filed.isNew ? 201 : 200,
@@ -142,7 +175,7 @@ export function ownRequests(parts: PrivacyParts) {
 
     list: read(listRequests, async (ctx, { query: { cursor, limit } }) => {
       const after = placeOf(cursor)
-      const where = ownedBy(ctx, { filed: true })
+      const where = ownedBy(ctx, await filedFor(people, db.prisma, ctx))
       const [found, total] = await Promise.all([
         db.prisma.privacyRequest.findMany({
           where: {
@@ -157,23 +190,23 @@ export function ownRequests(parts: PrivacyParts) {
         }),
         db.prisma.privacyRequest.count({ where, take: countedTo }),
       ])
-      const { shown, page } = pageOf(found, limit, total, ({ receivedAt, id }) => ({ at: receivedAt, id }))
-      const reasons = await pauseReasons(db.prisma, shown)
+      const { shown: rows, page } = pageOf(found, limit, total, ({ receivedAt, id }) => ({ at: receivedAt, id }))
+      const reasons = await pauseReasons(db.prisma, rows)
       return {
-        body: { data: shown.map((row) => requestView(row, ctx.now, reasons)), ...page },
+        body: { data: rows.map((row) => shown(ctx, row, reasons)), ...page },
         resourceId: 'list',
-        details: { count: shown.length },
+        details: { count: rows.length },
       }
     }),
 
     read: read(readRequest, async (ctx, { params: { id } }) => {
       const row = await db.prisma.privacyRequest.findFirst({
-        where: { AND: [{ id }, ownedBy(ctx, { filed: true })] },
+        where: { AND: [{ id }, ownedBy(ctx, await filedFor(people, db.prisma, ctx, id))] },
         include: withParts,
       })
       if (!row) throw noRequest()
       const { events, run } = await storyOf(parts, row)
-      // Who filed it for a member sees how it stands, and none of the words.
+      // Who filed it for a member sees how it stands, and neither the words nor what comes of it.
       const isOwn = isOwnOf(ctx, row)
       return {
         body: {
@@ -182,8 +215,8 @@ export function ownRequests(parts: PrivacyParts) {
             statement: isOwn ? statementOf(row) : null,
             timeline: events
               .filter(({ isInternal }) => !isInternal)
-              .map((event) => eventView(isOwn ? event : { ...event, note: null })),
-            erasure: run ? runView(run) : null,
+              .map((event) => eventView(isOwn ? event : { ...event, note: null, details: {} })),
+            erasure: run && isOwn ? runView(run) : null,
           },
         },
         resourceId: id,
@@ -199,8 +232,11 @@ export function ownRequests(parts: PrivacyParts) {
 
     sendLink: mutation(sendRequestLink, async (ctx, { params: { id } }) => {
       const { tx } = ctx
-      const found = await tx.privacyRequest.findFirst({ where: { AND: [{ id }, ownedBy(ctx, { filed: true })] } })
+      const found = await tx.privacyRequest.findFirst({
+        where: { AND: [{ id }, ownedBy(ctx, await filedFor(people, tx, ctx, id))] },
+      })
       if (!found) throw noRequest()
+      refuseReaders(ctx.actor)
       // Letters to one subject are counted one after the other, whichever request they are about.
       await lockSubject(tx, found.subjectKey)
       const row = await lockedRequest(tx, id)
@@ -214,6 +250,7 @@ export function ownRequests(parts: PrivacyParts) {
 
     cancel: mutation(cancelRequest, async (ctx, { params: { id } }) => {
       const row = await own(ctx, id)
+      refuseReaders(ctx.actor)
       const work = workOf(ctx, 'subject')
       return replied(ctx, work, await cancel(parts, work, row))
     }),
@@ -222,7 +259,7 @@ export function ownRequests(parts: PrivacyParts) {
       await checkPassword(ctx, password)
       const row = await own(ctx, id)
       const work = workOf(ctx, 'subject')
-      return replied(ctx, work, await expedite(parts, work, row))
+      return replied(ctx, work, await expedite(parts, work, row, { dropCopies: true }))
     }),
   }
 }

@@ -1,6 +1,6 @@
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import { type PartRow, PartStateName, partOf, type RequestRow, StateName } from './requests.ts'
-import { type Kind, type PartState, stateOfParts } from './rules.ts'
+import { isClosed, type Kind, type PartState, stateOfParts } from './rules.ts'
 import { change, type Work } from './timeline.ts'
 
 export type Outcome = Record<string, string | number | boolean | null>
@@ -29,10 +29,10 @@ export async function setPart(
   return { ...row, parts: row.parts.map((part) => (part.kind === kind ? after : part)) }
 }
 
-/** The request as far as its parts are, once its work has begun. */
+/** The request as far as its parts are, once its work has begun. One that is closed stays so, whatever becomes of its copies. */
 export async function conclude(work: Work, row: RequestRow, details: Outcome = {}): Promise<RequestRow> {
   const from = StateName.parse(row.state)
-  if (from === 'waiting' || from === 'verified' || from === 'received') return row
+  if (from === 'waiting' || from === 'verified' || from === 'received' || isClosed(from)) return row
   const to = stateOfParts(row.parts.map((part) => PartStateName.parse(part.state)))
   if (to === from || (to === 'running' && from === 'verifying')) return row
   return change(work, row, { event: to, to, details, by: to === 'rejected' ? 'admin' : 'system' })

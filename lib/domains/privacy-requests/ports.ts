@@ -84,7 +84,14 @@ export interface SubjectErasures {
   dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
   begin(
     tx: Transaction,
-    erasure: { requestId: string | null; subject: Subject; requestedBy: string; reason: string; now: Date },
+    erasure: {
+      requestId: string | null
+      subject: Subject
+      requestedBy: string
+      reason: string
+      receiptId?: string
+      now: Date
+    },
   ): Promise<{ runId: string; receiptId: string }>
   run(runId: string): Promise<RunView | undefined>
   /** Newest first, after the cursor's place. */
@@ -93,6 +100,8 @@ export interface SubjectErasures {
     after?: { at: Date; id: string } | undefined
     limit: number
   }): Promise<RunView[]>
+  /** The run stays as it is until the transaction ends. Take it before the request, as the engine does. */
+  lock(tx: Transaction, runId: string): Promise<unknown>
   /** False where there is nothing to try again. */
   retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
 }
@@ -104,6 +113,8 @@ export interface RunChange {
   receiptId: string
   erased: Record<string, number>
   held: { hold: string; count: number }[]
+  /** With `held`: holds keep the subject whole. Nothing was erased, nobody is fenced, and there is no receipt. */
+  isKeptWhole: boolean
   now: Date
 }
 /** What is asked of whoever prepares copies. */
@@ -144,4 +155,8 @@ export interface PrivacyParts {
   /** What stops during a grace. */
   graceTokens: 'stop' | 'keep'
   graceSignIn: 'stop' | 'keep'
+  /** Where questions about privacy go, as letters name it. */
+  privacyEmail: string | null
+  /** For how many years closed requests are kept. */
+  requestsYears: number
 }

@@ -2,7 +2,6 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import type { Prisma } from '../../../generated/prisma/client.ts'
 import {
   assignRequest,
   commentRequest,
@@ -18,9 +17,21 @@ import {
   retryRequest,
   verifyByAdmin,
 } from './admin-contract.ts'
-import { assign, comment, complete, expedite, extend, pause, refuse, resume, retry } from './deciding.ts'
+import {
+  assign,
+  comment,
+  complete,
+  expedite,
+  extend,
+  pause,
+  refuse,
+  requestForRetry,
+  resume,
+  retry,
+} from './deciding.ts'
+import { nearSql, nextDueSql, owedSql } from './due-sql.ts'
 import type { PrivacyParts } from './ports.ts'
-import { countedTo, pageOf, pauseReasons, placeOf, storyOf } from './reading.ts'
+import { countedTo, type Place, pageOf, pauseReasons, placeOf, storyOf } from './reading.ts'
 import { type About, askForLink, checkFiling, file, invalid, plainWords } from './requesting.ts'
 import { lockedRequest, type RequestRow, withParts } from './requests.ts'
 import { receivedAtMost } from './rules.ts'
@@ -31,37 +42,46 @@ import { wordsFor } from './words.ts'
 
 const notThere = () => new Problem('not_found', 'There is no such request.')
 
-/** The queue as the filters and the clocks have it. */
-async function matching(
-  parts: PrivacyParts,
-  query: Input<typeof listAllRequests>['query'],
-  now: Date,
-): Promise<Prisma.PrivacyRequestWhereInput> {
-  const due = query.due === undefined ? undefined : await dueIds(parts, query.due, now)
-  return {
-    ...(query.state !== undefined && { state: query.state }),
-    ...(query.kind !== undefined && { kinds: { has: query.kind } }),
-    ...(query.channel !== undefined && { channel: query.channel }),
-    ...(query.assignee !== undefined && { assignedTo: query.assignee === 'none' ? null : query.assignee }),
-    AND: [
-      query.q === undefined ? {} : { id: { startsWith: query.q } },
-      query.open === undefined ? {} : query.open ? { closedAt: null } : { closedAt: { not: null } },
-      due === undefined ? {} : { id: { in: due } },
-    ],
-  }
+type Filters = Input<typeof listAllRequests>['query']
+interface Found {
+  id: string
+  at: Date
 }
-
-/** Open requests whose clocks go on and that are nearly due or overdue; {@link dueNow} says the same of one. */
-async function dueIds({ db }: PrivacyParts, due: 'near' | 'overdue', now: Date): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(
-    'privacy-due',
-    `SELECT id FROM (SELECT id, least(legal_due_at, due_at) AS due,
-         least(legal_due_at - (legal_due_at - received_at) / 4, due_at - interval '18 hours') AS near
-       FROM privacy_requests WHERE closed_at IS NULL AND paused_at IS NULL AND state <> 'partly_completed') AS open
-     WHERE CASE WHEN $1 THEN due < $2 ELSE near < $2 AND due >= $2 END LIMIT 10000`,
-    [due === 'overdue', now],
+/** A page of the queue and one row more, as the filters and the clocks have it: what is due first, or came last. {@link dueNow} says the same of one. */
+async function matching(
+  { db }: PrivacyParts,
+  query: Filters,
+  after: Place | undefined,
+  now: Date,
+): Promise<{ found: Found[]; total: number }> {
+  const values: unknown[] = []
+  const param = (value: unknown): string => `$${values.push(value)}`
+  const conditions = ['TRUE']
+  if (query.state !== undefined) conditions.push(`state = ${param(query.state)}::request_state`)
+  if (query.kind !== undefined) conditions.push(`${param(query.kind)} = ANY(kinds)`)
+  if (query.channel !== undefined) conditions.push(`channel = ${param(query.channel)}`)
+  if (query.assignee === 'none') conditions.push('assigned_to IS NULL')
+  else if (query.assignee !== undefined) conditions.push(`assigned_to = ${param(query.assignee)}`)
+  if (query.q !== undefined) conditions.push(`starts_with(id, ${param(query.q)})`)
+  if (query.open !== undefined) conditions.push(`closed_at IS ${query.open ? '' : 'NOT '}NULL`)
+  if (query.due !== undefined) conditions.push(owedSql)
+  if (query.due === 'overdue') conditions.push(`${nextDueSql} < ${param(now)}`)
+  if (query.due === 'near') conditions.push(`${nearSql} < ${param(now)} AND ${nextDueSql} >= ${param(now)}`)
+  const all = conditions.join(' AND ')
+  const [counted] = await db.query<{ n: number }>(
+    undefined,
+    `SELECT count(*)::int AS n FROM (SELECT FROM privacy_requests WHERE ${all} LIMIT ${countedTo}) AS counted`,
+    [...values],
   )
-  return rows.map(({ id }) => id)
+  const [at, beyond, way] = query.sort === 'due' ? [nextDueSql, '>', 'ASC'] : ['received_at', '<', 'DESC']
+  const rest = after ? `(${at}, id) ${beyond} (${param(after.at)}::timestamptz, ${param(after.id)})` : 'TRUE'
+  const found = await db.query<Found>(
+    undefined,
+    `SELECT id, ${at} AS at FROM privacy_requests WHERE ${all} AND ${rest}
+     ORDER BY ${at} ${way}, id ${way} LIMIT ${query.limit + 1}`,
+    values,
+  )
+  return { found, total: counted?.n ?? 0 }
 }
 
 /** What admins do with requests. */
@@ -84,8 +104,9 @@ export function requestQueue(parts: PrivacyParts) {
     ctx: MutationContext,
     id: string,
     act: (work: Work, row: RequestRow) => Promise<RequestRow>,
+    lock: (tx: MutationContext['tx'], id: string) => Promise<RequestRow | undefined> = lockedRequest,
   ) => {
-    const row = await lockedRequest(ctx.tx, id)
+    const row = await lock(ctx.tx, id)
     if (!row) throw notThere()
     const work = workOf(ctx, 'admin')
     return replied(ctx, work, await act(work, row))
@@ -109,27 +130,14 @@ export function requestQueue(parts: PrivacyParts) {
 
   return {
     listAll: read(listAllRequests, async (ctx, { query }) => {
-      const after = placeOf(query.cursor)
-      const where = await matching(parts, query, ctx.now)
-      const isByDue = query.sort === 'due'
-      const rest = !after
-        ? {}
-        : isByDue
-          ? { OR: [{ legalDueAt: { gt: after.at } }, { legalDueAt: after.at, id: { gt: after.id } }] }
-          : { OR: [{ receivedAt: { lt: after.at } }, { receivedAt: after.at, id: { lt: after.id } }] }
-      const [found, total] = await Promise.all([
-        db.prisma.privacyRequest.findMany({
-          where: { AND: [where, rest] },
-          orderBy: isByDue ? [{ legalDueAt: 'asc' }, { id: 'asc' }] : [{ receivedAt: 'desc' }, { id: 'desc' }],
-          take: query.limit + 1,
-          include: withParts,
-        }),
-        db.prisma.privacyRequest.count({ where, take: countedTo }),
-      ])
-      const { shown, page } = pageOf(found, query.limit, total, (row) => ({
-        at: isByDue ? row.legalDueAt : row.receivedAt,
-        id: row.id,
-      }))
+      const { found, total } = await matching(parts, query, placeOf(query.cursor), ctx.now)
+      const { shown: places, page } = pageOf(found, query.limit, total, (place) => place)
+      const rows = await db.prisma.privacyRequest.findMany({
+        where: { id: { in: places.map(({ id }) => id) } },
+        include: withParts,
+      })
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      const shown = places.flatMap(({ id }) => byId.get(id) ?? [])
       const reasons = await pauseReasons(db.prisma, shown)
       return {
         body: { data: shown.map((row) => adminView(row, ctx.now, reasons)), ...page },
@@ -205,10 +213,17 @@ export function requestQueue(parts: PrivacyParts) {
       acting(ctx, id, (work, row) => resume(parts, work, row)),
     ),
     expediteByAdmin: mutation(expediteByAdmin, (ctx, { params: { id }, body }) =>
-      acting(ctx, id, (work, row) => expedite(parts, work, row, words(body.reason, 'reason'))),
+      acting(ctx, id, (work, row) =>
+        expedite(parts, work, row, { reason: words(body.reason, 'reason'), dropCopies: body.drop_copies }),
+      ),
     ),
     retry: mutation(retryRequest, (ctx, { params: { id }, body }) =>
-      acting(ctx, id, (work, row) => retry(parts, work, row, body.holder)),
+      acting(
+        ctx,
+        id,
+        (work, row) => retry(parts, work, row, body.holder),
+        (tx, id) => requestForRetry(parts, tx, id),
+      ),
     ),
     complete: mutation(completePart, (ctx, { params: { id }, body }) =>
       acting(ctx, id, (work, row) => complete(work, row, body.kind, words(body.note, 'note'))),

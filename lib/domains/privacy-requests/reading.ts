@@ -16,7 +16,7 @@ export async function pauseReasons(tx: Transaction, rows: readonly RequestRow[])
     where: { requestId: { in: paused }, event: 'paused' },
     orderBy: [{ at: 'asc' }, { id: 'asc' }],
   })
-  return new Map(events.map(({ requestId, note }) => [requestId, note ?? 'last_admin']))
+  return new Map(events.map(({ requestId, note }) => [requestId, note ?? '']))
 }
 
 export interface Story {

@@ -6,10 +6,31 @@ import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import { sealContact } from './contact.ts'
+import { boundFilings } from './filing-bound.ts'
 import { boundLinkLetters } from './links.ts'
 import type { Changes, Contact, PrivacyParts } from './ports.ts'
-import { GraceName, KindName, payloadOf, type RequestRow, subjectHash, withParts } from './requests.ts'
-import { type Channel, closedStates, type Grace, inOrder, type Kind, legalDueAt } from './rules.ts'
+import {
+  GraceName,
+  KindName,
+  kindsOf,
+  lockedRequest,
+  payloadOf,
+  type RequestRow,
+  StateName,
+  subjectHash,
+  withParts,
+} from './requests.ts'
+import {
+  type Channel,
+  closedStates,
+  type Grace,
+  graceEnd,
+  inOrder,
+  isClosed,
+  type Kind,
+  legalDueAt,
+  longerGrace,
+} from './rules.ts'
 import { addressJob, change, note, type Work } from './timeline.ts'
 
 export const invalid = (path: (string | number)[], message: string): Problem =>
@@ -43,11 +64,15 @@ export interface Filing {
   changes?: Changes | undefined
   /** Identity is shown with this very call. */
   isProven: boolean
+  /** Whether the caller's scopes reach all of these; everything does where nothing is said. */
+  reaches?: (kinds: readonly Kind[]) => boolean
 }
 export interface Filed {
   row: RequestRow
   isNew: boolean
   joined: { kind: Kind; request_id: string }[]
+  /** Joined, and waiting for somebody to show who they are. Whoever does with this call confirms them with it. */
+  unconfirmed: RequestRow[]
 }
 
 /** What does not fit together is refused before anything is looked up. */
@@ -88,8 +113,14 @@ export async function refuseLastAdmin({ people }: PrivacyParts, tx: Transaction,
 }
 
 /** More is said about what is open already: it is kept beside what was said. */
-async function addWords(work: Work, row: RequestRow, { statement, changes, isProven }: Filing): Promise<RequestRow> {
+async function addWords(work: Work, row: RequestRow, filing: Filing): Promise<RequestRow> {
+  const { statement, changes, isProven } = filing
   if (statement === undefined && !changes) return row
+  if (!isOnSide(row, filing))
+    throw new Problem(
+      'conflict',
+      'What is open was asked for by the agent itself, who would read these words. Ask without them. Nothing was changed.',
+    )
   if (row.state !== 'received' && !isProven)
     throw new Problem(
       'conflict',
@@ -105,9 +136,93 @@ async function addWords(work: Work, row: RequestRow, { statement, changes, isPro
   return change(work, row, { event: 'added_to', data: { payload: after }, isSilent: true })
 }
 
+/** A token acts for its agent, and never for the agent's owner: it joins what its agent asked for, and nobody else does. */
+const isOnSide = (row: RequestRow, { channel, filedBy }: Filing): boolean =>
+  channel === 'api' ? row.channel === 'api' && row.filedBy === filedBy : row.channel !== 'api'
+
 /**
- * Files a request: the kinds that are open for the subject are joined, the others make one new request. The caller then shows
- * identity or sends the link.
+ * Showing who one is confirms what one asked for, and nothing that somebody else put beside it: what nobody confirmed yet is joined
+ * with a proof only where all of it is asked for.
+ */
+const mayJoin = (row: RequestRow, filing: Filing): boolean =>
+  isOnSide(row, filing) &&
+  (filing.reaches?.(kindsOf(row)) ?? true) &&
+  !(filing.isProven && row.state === 'received' && kindsOf(row).some((kind) => !filing.kinds.includes(kind)))
+
+const isOpenIn = (row: RequestRow, kind: Kind): boolean =>
+  row.parts.some((part) => part.kind === kind && ['pending', 'running', 'partly_done', 'failed'].includes(part.state))
+
+/** What was asked for by somebody who did not show who they are goes over to whoever did; a request with nothing left is closed. */
+async function takeOut(work: Work, row: RequestRow, taken: readonly Kind[], into: string): Promise<void> {
+  const left = kindsOf(row).filter((kind) => !taken.includes(kind))
+  const details = { kinds: taken.join(','), request_id: into }
+  const noErasure = taken.includes('erasure') ? { grace: null, receiptId: null } : {}
+  if (left.length > 0) {
+    await work.tx.privacyRequestPart.deleteMany({ where: { requestId: row.id, kind: { in: [...taken] } } })
+    await change(work, row, { event: 'taken_over', data: { kinds: left, ...noErasure }, details, isSilent: true })
+    return
+  }
+  await work.tx.privacyRequestPart.updateMany({
+    where: { requestId: row.id },
+    data: { state: 'cancelled', finishedAt: work.now },
+  })
+  // The letters of the request that takes its place tell the rest.
+  await change(work, row, {
+    event: 'cancelled',
+    to: 'cancelled',
+    data: { contact: null, ...noErasure },
+    details,
+    isSilent: true,
+    by: 'system',
+  })
+}
+
+/** Takes what is asked for anew out of the requests that it does not join. Gives the time from which the law's month counts. */
+async function takeOver(
+  work: Work,
+  met: readonly RequestRow[],
+  filing: Filing,
+  fresh: readonly Kind[],
+  into: string,
+): Promise<Date> {
+  let { receivedAt } = filing
+  for (const row of met) {
+    const taken = fresh.filter((kind) => isOpenIn(row, kind) && (kind === 'erasure' || isOnSide(row, filing)))
+    if (row.state !== 'received' && taken.includes('erasure'))
+      throw new Problem(
+        'conflict',
+        'The erasure of this agent is asked for already, and not by the agent itself: whoever asked follows it, or takes it back. Nothing was changed.',
+      )
+    if (taken.length === 0 || row.state !== 'received' || !filing.isProven) continue
+    await takeOut(work, row, taken, into)
+    // From when it was asked first; of an erasure that would cut the grace that is chosen now.
+    if (!fresh.includes('erasure') && row.receivedAt < receivedAt) receivedAt = row.receivedAt
+  }
+  return receivedAt
+}
+
+/**
+ * The grace of an erasure that nobody confirmed yet is that of whoever shows who they are; of two who did not, the longer one. Where the
+ * law's limit would cut it, it counts from this call, which asks anew.
+ */
+async function settleGrace(work: Work, row: RequestRow, { grace, isProven }: Filing): Promise<RequestRow> {
+  if (row.state !== 'received' || !kindsOf(row).includes('erasure')) return row
+  const before = GraceName.parse(row.grace ?? '24h')
+  const asked = grace ?? '24h'
+  const next = isProven ? asked : longerGrace(before, asked)
+  const isCut = isProven && graceEnd(next, row.legalDueAt, work.now).isShortened
+  if (next === before && !isCut) return row
+  return change(work, row, {
+    event: 'added_to',
+    data: { grace: next, ...(isCut && { legalDueAt: legalDueAt(work.now), nearlyToldAt: null, overdueToldAt: null }) },
+    details: { grace: next },
+    isSilent: true,
+  })
+}
+
+/**
+ * Files a request: the kinds that are open for the subject are joined where the caller may ({@link mayJoin}), the others make one new
+ * request. The caller then shows identity or sends the link.
  */
 export async function file(parts: PrivacyParts, work: Work, filing: Filing): Promise<Filed> {
   const { tx } = work
@@ -129,24 +244,37 @@ export async function file(parts: PrivacyParts, work: Work, filing: Filing): Pro
       'fenced',
       'An erasure is under way: nothing more is begun for whom it is about. Nothing was changed.',
     )
-  const openFor = (kind: Kind) =>
-    open.find((row) =>
-      row.parts.some(
-        (part) => part.kind === kind && ['pending', 'running', 'partly_done', 'failed'].includes(part.state),
-      ),
-    )
   const asked = inOrder(filing.kinds)
+  const met: RequestRow[] = []
+  for (const { id: openId } of open.toSorted((one, other) => (one.id < other.id ? -1 : 1)))
+    if (open.some((row) => row.id === openId && asked.some((kind) => isOpenIn(row, kind)))) {
+      const row = await lockedRequest(tx, openId)
+      if (row && !isClosed(StateName.parse(row.state))) met.push(row)
+    }
+  met.sort((one, other) => one.receivedAt.getTime() - other.receivedAt.getTime() || (one.id < other.id ? -1 : 1))
+  // A subject has one open erasure: its owner is told of the one that its agent asked for, and not the other way about.
+  const isTheErasure = (row: RequestRow) =>
+    filing.channel !== 'api' && row.state !== 'received' && isOpenIn(row, 'erasure')
+  const openFor = (kind: Kind) =>
+    met.find((row) => isOpenIn(row, kind) && (mayJoin(row, filing) || (kind === 'erasure' && isTheErasure(row))))
   const joined = asked.flatMap((kind) => {
     const row = openFor(kind)
     return row ? [{ kind, request_id: row.id }] : []
   })
   const fresh = asked.filter((kind) => !openFor(kind))
-  const last = joined.at(-1)
-  const lastRow = last && open.find((row) => row.id === last.request_id)
-  if (fresh.length === 0 && lastRow) return { row: await addWords(work, lastRow, filing), isNew: false, joined }
+  const joinedRows: RequestRow[] = []
+  for (const row of asked.flatMap((kind) => openFor(kind) ?? []))
+    if (!joinedRows.some((one) => one.id === row.id)) joinedRows.push(await settleGrace(work, row, filing))
+  const last = joinedRows.at(-1)
+  if (fresh.length === 0 && last) {
+    const row = await addWords(work, last, filing)
+    return { row, isNew: false, joined, unconfirmed: joinedRows.filter(({ state }) => state === 'received') }
+  }
 
+  await boundFilings(tx, { subjectKey, kinds: fresh, channel: filing.channel, isProven: filing.isProven }, work.now)
   if (fresh.includes('erasure')) await refuseLastAdmin(parts, tx, about)
   const requestId = newId('preq')
+  const receivedAt = await takeOver(work, met, filing, fresh, requestId)
   const contact = await contactFor(parts, tx, about)
   const words = {
     ...(filing.statement !== undefined && { statements: [filing.statement] }),
@@ -163,8 +291,9 @@ export async function file(parts: PrivacyParts, work: Work, filing: Filing): Pro
       subjectKey,
       filedBy: filing.filedBy,
       grace: fresh.includes('erasure') ? GraceName.parse(filing.grace ?? '24h') : null,
-      receivedAt: filing.receivedAt,
-      legalDueAt: legalDueAt(filing.receivedAt),
+      receiptId: fresh.includes('erasure') ? newId('rcpt') : null,
+      receivedAt,
+      legalDueAt: legalDueAt(receivedAt),
       ...(contact && { contact: sealContact(parts.contactKey(), requestId, contact) }),
       ...(Object.keys(words).length > 0 && { payload: words as Prisma.InputJsonObject }),
       parts: { create: fresh.map((kind) => ({ kind: KindName.parse(kind) })) },
@@ -174,9 +303,9 @@ export async function file(parts: PrivacyParts, work: Work, filing: Filing): Pro
   await note(work, row, {
     event: 'received',
     to: 'received',
-    details: { kinds: fresh.join(','), channel: filing.channel, received_at: filing.receivedAt.toISOString() },
+    details: { kinds: fresh.join(','), channel: filing.channel, received_at: receivedAt.toISOString() },
   })
-  return { row, isNew: true, joined }
+  return { row, isNew: true, joined, unconfirmed: joinedRows.filter(({ state }) => state === 'received') }
 }
 
 /** The letter with the link that the request waits for. Throws `rate_limited`; `wrong_state` where nobody waits for one. */

@@ -4,7 +4,7 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
-import type { Agents } from './ports.ts'
+import type { Agents, People } from './ports.ts'
 import { type Clocks, channels, graces, type Kind, kinds, partStates, states } from './rules.ts'
 
 export const withParts = { parts: true } as const
@@ -45,11 +45,20 @@ export async function subjectOf(tx: Transaction, row: RequestRow, agents: Agents
   return { account: null, agents: row.agentId === null ? [] : [row.agentId] }
 }
 
+/** Whom it was about is erased: kinds, states, times and counts are left of it. */
+export const isPseudonymous = ({ accountId, agentId }: Pick<RequestRow, 'accountId' | 'agentId'>): boolean =>
+  accountId === null && agentId === null
+
 /** A rectification waits until its new address is confirmed. */
 export const waitsForAddress = (row: RequestRow): boolean => {
   const part = partOf(row, 'rectification')
   return part?.state === 'running' && (part.outcome as Prisma.JsonObject).waits_for === 'address'
 }
+
+/** Its erasure waits for the end of holds that keep everything: nothing was erased, and nobody is kept out. */
+export const isKeptWhole = (row: RequestRow): boolean =>
+  row.state === 'partly_completed' &&
+  (partOf(row, 'erasure')?.outcome as Prisma.JsonObject | undefined)?.nothing_erased === true
 
 /** Another's request looks like none. */
 export const noRequest = () => new Problem('not_found', 'There is no such request, or it is not yours.')
@@ -60,16 +69,42 @@ export const isOwnOf = ({ actor }: Pick<Context, 'actor'>, row: RequestRow): boo
     ? row.accountId === actor.accountId
     : row.agentId !== null && actor.agents.includes(row.agentId)
 
-/** Those about the actor and their agents; with `filed`, those that they filed as a manager too. */
-export function ownedBy({ actor }: Pick<Context, 'actor'>, { filed = false } = {}): Prisma.PrivacyRequestWhereInput {
+/** Those about the actor and their agents; and those that they filed as a manager for these members ({@link filedFor}). */
+export function ownedBy(
+  { actor }: Pick<Context, 'actor'>,
+  members: readonly string[] = [],
+): Prisma.PrivacyRequestWhereInput {
   return {
     OR: [
       ...(actor.accountId === undefined ? [] : [{ accountId: actor.accountId }]),
-      // A token answers for its agent, and not for what the agent's owner asked.
-      { agentId: { in: [...actor.agents] }, ...(actor.kind === 'agent' && { channel: { not: 'console' } }) },
-      ...(filed ? [{ filedBy: actor.id, channel: 'manager' }] : []),
+      // A token answers for what its agent asked, and not for what its owner did, or somebody for them.
+      { agentId: { in: [...actor.agents] }, ...(actor.kind === 'agent' && { channel: 'api', filedBy: actor.id }) },
+      ...(members.length > 0 ? [{ filedBy: actor.id, channel: 'manager', accountId: { in: [...members] } }] : []),
     ],
   }
+}
+
+/**
+ * The members for whom the actor filed requests, or the one that it names, and whom they manage still: who manages nobody any more, or
+ * not this member, has no more to do with it.
+ */
+export async function filedFor(
+  people: Pick<People, 'sameOrganisation'>,
+  tx: Transaction,
+  { actor }: Pick<Context, 'actor'>,
+  id?: string,
+): Promise<string[]> {
+  const { accountId: managerId } = actor
+  if (managerId === undefined) return []
+  const filed = await tx.privacyRequest.findMany({
+    where: { filedBy: actor.id, channel: 'manager', accountId: { not: null }, ...(id !== undefined && { id }) },
+    distinct: ['accountId'],
+    select: { accountId: true },
+  })
+  const members: string[] = []
+  for (const { accountId } of filed)
+    if (accountId !== null && (await people.sameOrganisation(tx, managerId, accountId))) members.push(accountId)
+  return members
 }
 
 /**

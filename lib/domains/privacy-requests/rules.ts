@@ -103,6 +103,10 @@ export const graceMargin = 3 * day
 export const linkLives = { verify: 600_000, address: day, cancelledLate: day } as const
 /** Letters with a link to one subject within an hour. */
 export const linkLettersPerHour = 3
+/** Requests of one kind that are filed for one subject on one channel within 24 hours; those that join an open one do not count. */
+export const filingsPerDay = 5
+/** How often a copy that could not be made is tried anew by itself, and how long after it failed; milliseconds. */
+export const copyTries = { most: 5, after: hour } as const
 /** Tries of links from one network within a minute. */
 export const linkTriesPerMinute = 20
 /** How long the address is kept when the last letter cannot be handed over; milliseconds. */
@@ -122,8 +126,8 @@ const earlier = (one: Date, other: Date): Date => (one < other ? one : other)
 
 /** GDPR art. 12(3): one month from receipt, clamped to the month's last day. */
 export const legalDueAt = (receivedAt: Date): Date => addMonths(receivedAt, 1)
-/** Requests and their evidence are kept three years from closing. */
-export const keptUntil = (closedAt: Date): Date => addMonths(closedAt, 36)
+/** Requests and their evidence are kept so many years from closing. */
+export const keptUntil = (closedAt: Date, years: number): Date => addMonths(closedAt, 12 * years)
 
 export interface Clocks {
   state: State
@@ -153,6 +157,12 @@ export function standing(clocks: Clocks, now: Date): Pick<Clocks, 'legalDueAt' |
   const still = clocks.pausedAt ? Math.max(0, now.getTime() - clocks.pausedAt.getTime()) : 0
   return { legalDueAt: plus(clocks.legalDueAt, still), dueAt: clocks.dueAt && plus(clocks.dueAt, still) }
 }
+
+/** Whichever leaves more time. */
+export const longerGrace = (one: Grace, other: Grace): Grace => (graceLengths[one] < graceLengths[other] ? other : one)
+
+/** A token may be in wrong hands: an agent's owner has this long to hear of the erasure that it asked for, and to take it back. */
+export const leastGraceOfOwned: Grace = '24h'
 
 export interface GraceEnd {
   at: Date
@@ -203,6 +213,7 @@ export function stateOfParts(parts: readonly PartState[]): State {
 /** What an agent's token needs for a kind: what only shows, scope read; what changes anything, scope write. */
 export const scopeFor = (kind: Kind): 'read' | 'write' =>
   kind === 'access' || kind === 'portability' ? 'read' : 'write'
+export const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
 /** Kinds without doubles, in our order. */
 export const inOrder = (asked: readonly Kind[]): Kind[] => kinds.filter((kind) => asked.includes(kind))
 /** How long before now a request that came by mail may have been received; milliseconds. */

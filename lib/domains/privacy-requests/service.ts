@@ -1,6 +1,7 @@
 import type { MailPort } from '#lib/stores/mail/mail.ts'
 import { bulk } from './bulk.ts'
 import { clockJobs } from './clock.ts'
+import { erasuresAhead } from './erasures-ahead.ts'
 import { erasuresList } from './erasures-list.ts'
 import { following } from './following.ts'
 import { linkUse } from './link-use.ts'
@@ -16,6 +17,7 @@ export const privacyRequestsService = (parts: PrivacyParts) => ({
   ...requestQueue(parts),
   ...bulk(parts),
   ...erasuresList(parts),
+  ...erasuresAhead(parts),
   ...following(parts),
 })
 

@@ -55,10 +55,18 @@ export function requestView(row: RequestRow, now: Date, reasons: ReadonlyMap<str
     extended: row.extendedAt !== null,
     paused: pausedFor(row, reasons),
     closed_at: text(row.closedAt),
-    receipt_id: row.receiptId,
+    // Reserved when an erasure is asked for; of one that is called off there is none.
+    receipt_id: state === 'cancelled' || state === 'rejected' ? null : row.receiptId,
     can_cancel: isCancellable(state),
   }
 }
+
+/** For who filed it for somebody else: how it stands. Knowing a receipt's id is the right to read it, so it has none. */
+export const filerView = (view: RequestView): RequestView => ({
+  ...view,
+  parts: view.parts.map((part) => ({ ...part, outcome: {} })),
+  receipt_id: null,
+})
 
 export const adminView = (row: RequestRow, now: Date, reasons: ReadonlyMap<string, string>) => ({
   ...requestView(row, now, reasons),
@@ -79,8 +87,12 @@ export const eventView = (row: PrivacyRequestEvent): z.input<typeof EventView> =
 
 export const statementOf = (row: RequestRow): string | null => payloadOf(row).statements?.join('\n\n') ?? null
 
-const heldView = (held: readonly { hold: string; count: number }[]) =>
+export const heldView = (held: readonly { hold: string; count: number }[]) =>
   held.map(({ hold, count }) => ({ hold_id: hold, count }))
+
+/** Of a held run that has no fence nothing was erased, and no receipt signed. */
+export const signedReceipt = ({ state, fencedAt, receiptId }: RunView): string | null =>
+  state === 'done' || (state === 'held' && fencedAt !== null) ? receiptId : null
 
 export const runView = (run: RunView): z.input<typeof RunDetail> => ({
   run_id: run.id,
@@ -88,7 +100,7 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
   created_at: run.createdAt.toISOString(),
   fenced_at: text(run.fencedAt),
   finished_at: text(run.finishedAt),
-  receipt_id: run.state === 'done' || run.state === 'held' ? run.receiptId : null,
+  receipt_id: signedReceipt(run),
   steps: run.steps.map((step) => ({
     holder: step.holder,
     store: step.store,
@@ -104,4 +116,3 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
     verified_at: text(step.verifiedAt),
   })),
 })
-export { heldView }

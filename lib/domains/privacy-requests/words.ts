@@ -1,5 +1,7 @@
+import type { Prisma } from '../../../generated/prisma/client.ts'
+import { hasCopiesToFetch } from './erasure-start.ts'
 import type { PrivacyParts } from './ports.ts'
-import { kindsOf, type RequestRow, StateName } from './requests.ts'
+import { isKeptWhole, type RequestRow, StateName } from './requests.ts'
 
 /** What the answer to an operation says about the request, in the words of the API. */
 export function wordsFor(
@@ -23,10 +25,10 @@ export function wordsFor(
       return 'It is settled who asks; the work begins.'
     case 'waiting':
       return `The erasure begins at ${until}. ${tokens}${person}. Cancel it any time before, and nothing is erased.${
-        kindsOf(row).some((kind) => kind === 'access' || kind === 'portability')
-          ? ' It also waits until the copy that you asked for is fetched or gone.'
+        row.verifiedBy === 'token' && row.contact !== null
+          ? ' This agent has an owner: they are told by letter and can cancel it too, which is why it waits 24 hours at least.'
           : ''
-      }`
+      }${hasCopiesToFetch(row) ? ' It also waits until the copy that you asked for is fetched or gone.' : ''}`
     case 'running':
       return row.runId === null
         ? 'Identity is settled; the work has begun.'
@@ -36,12 +38,18 @@ export function wordsFor(
     case 'completed':
       return 'Done.'
     case 'partly_completed':
-      return 'Everything is erased but what a legal hold covers; the rest follows by itself when the hold ends.'
+      return isKeptWhole(row)
+        ? 'Nothing was erased: a legal hold covers everything. Everything works as before; the erasure begins by itself when the hold ends.'
+        : 'Everything is erased but what a legal hold covers; the rest follows by itself when the hold ends.'
     case 'cancelled':
-      return 'Cancelled. Nothing was erased.'
+      return row.parts.some(({ outcome }) => (outcome as Prisma.JsonObject).by === 'erasure')
+        ? 'Closed: it is part of a larger erasure now, which has begun.'
+        : `Cancelled. By this request nothing was erased${row.parts.some(({ state }) => state === 'done') ? '; what was carried out before stays' : ''}.`
     case 'rejected':
       return 'Refused. The timeline has the reason, and what you can do about it.'
     case 'failed':
-      return 'Something in it did not work. Nothing is lost: an admin tries it again.'
+      return row.runId === null
+        ? 'Something in it did not work. Nothing is lost, and it is tried again.'
+        : 'Something in it did not work. What is erased stays erased, and the rest is tried again.'
   }
 }

@@ -19,6 +19,9 @@ ADD COLUMN     "suspended_at" TIMESTAMPTZ(3);
 ALTER TABLE "agents" ADD COLUMN     "restricted_for" TEXT[] DEFAULT ARRAY[]::TEXT[],
 ADD COLUMN     "suspended_at" TIMESTAMPTZ(3);
 
+-- AlterTable
+ALTER TABLE "export_runs" ADD COLUMN     "subject_kind" TEXT NOT NULL DEFAULT 'agent';
+
 -- CreateTable
 CREATE TABLE "erasure_runs" (
     "id" TEXT NOT NULL,
@@ -312,18 +315,58 @@ BEGIN
   END IF;
   RETURN NULL;
 END $$;
+-- Tables without a foreign key to who wrote: an agent, or a person as `user:<account>`. Their rows are locked first, as a foreign key would,
+-- so that a fence waits for who is writing; and who is gone by then, because the erasure is done and its fence lowered, writes nothing more.
+CREATE FUNCTION refuse_writers(names text[]) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+DECLARE
+  of_agents text[] := ARRAY(SELECT DISTINCT n FROM unnest(names) AS n WHERE position(':' IN n) = 0 ORDER BY n);
+  of_people text[] := ARRAY(SELECT DISTINCT substr(n, 6) AS id FROM unnest(names) AS n WHERE starts_with(n, 'user:') ORDER BY id);
+BEGIN
+  IF of_agents <> '{}' THEN
+    PERFORM FROM agents WHERE id = ANY(of_agents) ORDER BY id FOR KEY SHARE;
+    IF EXISTS (SELECT FROM unnest(of_agents) AS w(id) WHERE NOT EXISTS (SELECT FROM agents a WHERE a.id = w.id)
+        OR EXISTS (SELECT FROM write_fences f WHERE f.kind = 'agent' AND f.id = w.id)) THEN
+      RAISE EXCEPTION 'fenced' USING ERRCODE = 'KP423';
+    END IF;
+  END IF;
+  IF of_people <> '{}' THEN
+    PERFORM FROM accounts WHERE id = ANY(of_people) ORDER BY id FOR KEY SHARE;
+    IF EXISTS (SELECT FROM unnest(of_people) AS w(id) WHERE NOT EXISTS (SELECT FROM accounts a WHERE a.id = w.id)
+        OR EXISTS (SELECT FROM write_fences f WHERE f.kind = 'account' AND f.id = w.id)) THEN
+      RAISE EXCEPTION 'fenced' USING ERRCODE = 'KP423';
+    END IF;
+  END IF;
+END $$;
+COMMENT ON FUNCTION refuse_writers(text[]) IS 'app: its triggers call it';
+CREATE FUNCTION refuse_fenced_rejected() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+  PERFORM refuse_writers(ARRAY(SELECT agent_id FROM inserted));
+  RETURN NULL;
+END $$;
 CREATE FUNCTION refuse_fenced_voter() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
-  IF EXISTS (SELECT FROM inserted i JOIN write_fences f ON f.kind = 'agent' AND f.id = i.voter_id) THEN
+  -- Agents alone vote, and often: the same in two statements.
+  PERFORM FROM agents a WHERE a.id IN (SELECT voter_id FROM inserted) FOR KEY SHARE;
+  IF EXISTS (SELECT FROM inserted i WHERE NOT EXISTS (SELECT FROM agents a WHERE a.id = i.voter_id)
+      OR EXISTS (SELECT FROM write_fences f WHERE f.kind = 'agent' AND f.id = i.voter_id)) THEN
     RAISE EXCEPTION 'fenced' USING ERRCODE = 'KP423';
   END IF;
   RETURN NULL;
 END $$;
 CREATE FUNCTION refuse_fenced_reporter() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
-  IF EXISTS (SELECT FROM inserted i JOIN write_fences f ON f.kind = 'agent' AND f.id = i.reporter_id) THEN
-    RAISE EXCEPTION 'fenced' USING ERRCODE = 'KP423';
-  END IF;
+  PERFORM refuse_writers(ARRAY(SELECT reporter_id FROM inserted));
+  RETURN NULL;
+END $$;
+-- An admin may export what is said of a name that is no agent's.
+CREATE FUNCTION refuse_fenced_exported() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+  PERFORM refuse_writers(ARRAY(SELECT CASE subject_kind WHEN 'account' THEN 'user:' || subject_id ELSE agent_id END FROM inserted));
+  RETURN NULL;
+END $$;
+CREATE FUNCTION refuse_fenced_prepared() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
+BEGIN
+  PERFORM refuse_writers(ARRAY(SELECT 'user:' || account_id FROM inserted));
   RETURN NULL;
 END $$;
 CREATE FUNCTION refuse_fenced_account() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
@@ -341,11 +384,12 @@ BEGIN
   RETURN NULL;
 END $$;
 CREATE TRIGGER tokens_refuse_fenced AFTER INSERT ON tokens REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
-CREATE TRIGGER content_rejections_refuse_fenced AFTER INSERT ON content_rejections REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_agent();
+CREATE TRIGGER content_rejections_refuse_fenced AFTER INSERT ON content_rejections REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_rejected();
 CREATE TRIGGER unit_votes_refuse_fenced AFTER INSERT ON unit_votes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_voter();
 CREATE TRIGGER unit_reports_refuse_fenced AFTER INSERT ON unit_reports REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_reporter();
+CREATE TRIGGER export_runs_refuse_fenced AFTER INSERT ON export_runs REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_exported();
 CREATE TRIGGER sessions_refuse_fenced AFTER INSERT ON sessions REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
-CREATE TRIGGER prepared_exports_refuse_fenced AFTER INSERT ON prepared_exports REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_account();
+CREATE TRIGGER prepared_exports_refuse_fenced AFTER INSERT ON prepared_exports REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_prepared();
 CREATE TRIGGER agents_refuse_fenced_insert AFTER INSERT ON agents REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_owner();
 -- A claim moves an agent to an owner: neither may be fenced. What the erasure itself changes leaves the owner alone or takes it away.
 CREATE FUNCTION refuse_fenced_claim() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$

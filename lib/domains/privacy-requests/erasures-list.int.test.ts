@@ -1,0 +1,41 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+it('what an erasure would delete is searched once for all who ask at once, each subject by itself, and counts as a write', async () => {
+  const owner = await signedIn(test)
+  const agents = [await issuedAgent(test, ['read'], { owner }), await issuedAgent(test, ['read'], { owner })]
+  const { dryRun } = test.app.subjectErasures
+  const searched: string[][] = []
+  const answers = Promise.withResolvers<void>()
+  test.app.subjectErasures.dryRun = async (subject, now) => {
+    searched.push([...subject.agents])
+    await answers.promise
+    return dryRun(subject, now)
+  }
+  const ask = (token: string) => test.fetch('GET', '/api/privacy/plan', { token })
+  try {
+    const asked = Array.from({ length: 10 }, () => agents.map(({ token }) => ask(token))).flat()
+    // Whoever is not there yet asks for a search of their own, later.
+    const deadline = Date.now() + 10_000
+    while (new Set(searched.flat()).size < agents.length && Date.now() < deadline)
+      await new Promise((resolve) => setImmediate(resolve))
+    for (let n = 0; n < 20; n++) await test.fetch('GET', '/v1/knowledge', { token: agents[0]?.token })
+    answers.resolve()
+    const told = await Promise.all(asked)
+    expect(told.map(({ status }) => status)).toEqual(told.map(() => 200))
+    expect(told[0]?.json.data.total).toBeGreaterThan(0)
+    expect(told[0]?.headers.get('ratelimit-policy')).toContain('"write"')
+  } finally {
+    test.app.subjectErasures.dryRun = dryRun
+  }
+  expect(searched.toSorted()).toEqual(agents.map(({ id }) => [id]).toSorted())
+  // The next one is searched anew.
+  expect((await ask(agents[0]?.token ?? '')).status).toBe(200)
+})

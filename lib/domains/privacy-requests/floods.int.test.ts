@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
+
+let kit: PrivacyTest
+let test: PrivacyTest['test']
+beforeAll(async () => {
+  kit = await privacyTest()
+  test = kit.test
+})
+afterAll(() => kit.close())
+
+const hour = 3_600_000
+
+describe('a flood of requests', () => {
+  it('of one token ends after five of a kind a day, exactly; its owner gets no letter of it, and still gets through', async () => {
+    const owner = await personWithPassword(test)
+    const agent = await issuedAgent(test, ['read'], { owner })
+    const ask = () => test.fetch('POST', '/api/privacy/requests', { token: agent.token, body: { kinds: ['access'] } })
+    const told = await Promise.all(Array.from({ length: 8 }, ask))
+    expect(told.map(({ status }) => status).sort()).toEqual([201, 201, 201, 201, 201, 429, 429, 429])
+    const refused = told.find(({ status }) => status === 429)
+    expect([refused?.json.code, refused?.headers.get('retry-after')]).toEqual(['rate_limited', String(24 * 3600)])
+    expect(
+      (await test.fetch('POST', '/api/privacy/requests', { token: agent.token, body: { kinds: ['portability'] } }))
+        .status,
+    ).toBe(201)
+    await kit.work()
+    expect(kit.lettersTo(owner.email)).toEqual([])
+    const rows = await test.db.prisma.privacyRequest.findMany({ where: { agentId: agent.id } })
+    expect(rows.map(({ state, contact }) => [state, contact])).toEqual(rows.map(() => ['completed', null]))
+    const own = await kit.file(owner.cookie, { kinds: ['access'], agent_id: agent.id, password: owner.password })
+    expect([own.status, own.json.data.state]).toEqual([201, 'completed'])
+    test.clock.advance(24 * hour)
+    expect((await ask()).status).toBe(201)
+  })
+
+  it('that shows no identity keeps nobody away who does', async () => {
+    const person = await personWithPassword(test)
+    const kinds = ['restriction']
+    const statuses = []
+    for (let n = 0; n < 6; n++) {
+      const made = await kit.file(person.cookie, { kinds })
+      statuses.push(made.status)
+      if (made.status === 201) await kit.act(person.cookie, made.json.data.id, 'cancel')
+      // Three letters with a link an hour are another bound.
+      test.clock.advance(hour)
+    }
+    expect(statuses).toEqual([201, 201, 201, 201, 201, 429])
+    expect((await kit.file(person.cookie, { kinds, password: person.password })).status).toBe(201)
+  })
+
+  it('of copies counts in the day’s quota, and is never refused for it', async () => {
+    const person = await signedIn(test)
+    const used = async () =>
+      (await test.fetch('GET', '/api/privacy/exports', { cookie: person.cookie })).json.quota.used
+    const made = await kit.file(person.cookie, { kinds: ['access', 'portability'] })
+    expect(await used()).toBe(0)
+    expect((await kit.asAdmin(made.json.data.id, 'verify', { note: 'In person.' })).status).toBe(200)
+    expect(await used()).toBe(2)
+    const { limit } = (await test.fetch('GET', '/api/privacy/exports', { cookie: person.cookie })).json.quota
+    const begin = () => test.fetch('POST', '/api/privacy/exports', { cookie: person.cookie, body: {} })
+    const run = await test.db.prisma.exportRun.findFirstOrThrow({ where: { subjectId: person.accountId } })
+    await test.db.prisma.exportRun.createMany({
+      data: Array.from({ length: limit - 2 }, () => ({ ...run, id: newId('exp') })),
+    })
+    expect((await begin()).json.code).toBe('quota_exceeded')
+    await kit.work()
+    const more = await kit.file(person.cookie, { kinds: ['access'] })
+    const told = await kit.asAdmin(more.json.data.id, 'verify', { note: 'In person.' })
+    expect([told.status, told.json.data.state]).toEqual([200, 'running'])
+  })
+})
+
+describe('a copy that could not be made', () => {
+  /** As the queue leaves it that gave the job up. */
+  async function givenUp(exportId: string): Promise<void> {
+    await test.db.pool.query('DELETE FROM graphile_worker._private_jobs WHERE key = $1', [
+      `exports.prepare:${exportId}`,
+    ])
+    test.clock.advance(3 * 60_000)
+    const upkeep = test.app.jobs.find(({ name }) => name === 'exports.upkeep')
+    await upkeep?.execute(test.app.gate, {})
+  }
+  const access = async (cookie: string, id: string) => (await kit.read(cookie, id)).parts[0]
+  const asked = async () => {
+    const person = await personWithPassword(test)
+    const body = { kinds: ['access', 'erasure'], grace: 'now', password: person.password }
+    const { id } = (await kit.file(person.cookie, body)).json.data
+    await givenUp((await access(person.cookie, id)).outcome.export_id)
+    expect((await access(person.cookie, id)).state).toBe('failed')
+    return { person, id }
+  }
+
+  it('is told to the administrators and made anew by itself; the erasure begins once it is fetched', async () => {
+    const admin = await test.db.prisma.account.findUniqueOrThrow({ where: { id: kit.admin.accountId } })
+    const { person, id } = await asked()
+    await kit.work()
+    expect(kit.lettersTo(admin.email).at(-1)?.text).toContain('Failed, to be tried again: 1.')
+    await kit.tick()
+    expect((await access(person.cookie, id)).state).toBe('failed')
+    test.clock.advance(hour)
+    await kit.tick()
+    const copy = await access(person.cookie, id)
+    expect([copy.state, copy.outcome.copy]).toEqual(['done', 'ready'])
+    const path = `/api/privacy/exports/${copy.outcome.export_id}/file`
+    expect((await test.fetch('GET', path, { cookie: person.cookie })).status).toBe(200)
+    await kit.tick()
+    expect((await kit.adminRead(id)).state).toBe('completed')
+  })
+
+  it('is tried five times, and told to the subject once', async () => {
+    const { person, id } = await asked()
+    for (let n = 1; n < 7; n++) {
+      test.clock.advance(hour)
+      await kit.clockJob()
+      const copy = await access(person.cookie, id)
+      expect([n, copy.state]).toEqual([n, n < 5 ? 'running' : 'failed'])
+      if (copy.state === 'running') await givenUp(copy.outcome.export_id)
+    }
+    await kit.work()
+    const told = kit.lettersTo(person.email).filter(({ text }) => text.includes('could not be made'))
+    expect(told).toHaveLength(1)
+  })
+
+  it('is left behind by who goes on without it, and their request is done', async () => {
+    const { person, id } = await asked()
+    expect((await kit.act(person.cookie, id, 'expedite', { password: person.password })).status).toBe(200)
+    await kit.work()
+    const done = await kit.adminRead(id)
+    expect([done.state, done.parts.map(({ state }: { state: string }) => state)]).toEqual([
+      'completed',
+      ['cancelled', 'done'],
+    ])
+  })
+})
+
+describe('what admins do', () => {
+  it('in bulk happens once for one Idempotency-Key', async () => {
+    const person = await personWithPassword(test)
+    const { id } = (await kit.file(person.cookie, { kinds: ['objection'], statement: 'I object.' })).json.data
+    const bulk = () =>
+      test.fetch('POST', '/api/admin/privacy/bulk', {
+        cookie: kit.admin.cookie,
+        body: { ids: [id], action: 'comment', note: 'Called.' },
+        headers: { 'Idempotency-Key': 'bulk-1' },
+      })
+    const [first, second] = [await bulk(), await bulk()]
+    expect([first.status, second.status, second.headers.get('idempotency-replayed')]).toEqual([200, 200, 'true'])
+    expect(second.json).toEqual(first.json)
+    expect(await test.db.prisma.privacyRequestEvent.count({ where: { requestId: id, event: 'comment' } })).toBe(1)
+  })
+
+  it('when they try an erasure again takes the run before the request, as the engine does', async () => {
+    const person = await personWithPassword(test)
+    const body = { kinds: ['erasure'], grace: 'now', password: person.password }
+    const { id } = (await kit.file(person.cookie, body)).json.data
+    const { runId } = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
+    const engine = await test.db.pool.connect()
+    try {
+      await engine.query('BEGIN')
+      await engine.query('SELECT 1 FROM erasure_runs WHERE id = $1 FOR UPDATE', [runId])
+      const { rows } = await engine.query('SELECT pg_backend_pid() AS pid')
+      const retried = kit.asAdmin(id, 'retry', {})
+      const waits = 'SELECT count(*)::int AS n FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid))'
+      for (const deadline = Date.now() + 10_000; ; ) {
+        const { rows: found } = await test.db.pool.query(waits, [rows[0].pid])
+        if (found[0].n > 0) break
+        if (Date.now() > deadline) throw new Error('nobody waits for the run')
+      }
+      // The engine goes on to the request, which nobody may have who waits for the run.
+      await engine.query('SELECT 1 FROM privacy_requests WHERE id = $1 FOR NO KEY UPDATE NOWAIT', [id])
+      await engine.query('COMMIT')
+      expect((await retried).json.code).toBe('wrong_state')
+    } finally {
+      engine.release()
+    }
+    await kit.work()
+    expect((await kit.adminRead(id)).state).toBe('completed')
+  })
+})

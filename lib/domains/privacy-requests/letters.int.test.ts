@@ -1,0 +1,122 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { issuedAgent } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { type MadePerson, personWithPassword } from '#lib/testing/subjects.ts'
+
+let kit: PrivacyTest
+beforeAll(async () => {
+  kit = await privacyTest({ KP_PRIVACY_EMAIL: 'privacy@kp.example' })
+})
+afterAll(() => kit.close())
+
+const filed = async (person: MadePerson, body: object): Promise<string> => {
+  const made = await kit.file(person.cookie, { password: person.password, ...body })
+  expect(made.status).toBe(201)
+  return made.json.data.id
+}
+/** The letters about one request, oldest first. */
+const lettersAbout = (person: MadePerson, id: string): string[] =>
+  kit.lettersTo(person.email).flatMap(({ subject, text }) => (text.includes(id) ? [`${subject}\n${text}`] : []))
+
+it('the first names where questions go', async () => {
+  const person = await personWithPassword(kit.test)
+  await filed(person, { kinds: ['restriction'] })
+  await kit.work()
+  expect(kit.lettersTo(person.email)[0]?.text).toContain('privacy@kp.example')
+})
+
+describe('of an erasure that is called off', () => {
+  it('tell what was carried out besides and stays, and so does the answer', async () => {
+    const person = await personWithPassword(kit.test)
+    const id = await filed(person, { kinds: ['erasure', 'restriction', 'rectification'], changes: { name: 'Another' } })
+    const told = await kit.act(person.cookie, id, 'cancel')
+    expect(told.json.message).toMatch(/nothing was erased; what was carried out before stays/)
+    await kit.work()
+    const last = lettersAbout(person, id).at(-1)
+    expect(last).toMatch(/called off.*nothing was erased/)
+    expect(last).toContain('stays: what was corrected; the restriction')
+    expect(last).not.toContain('as before')
+    const account = await kit.test.fetch('GET', '/api/account', { cookie: person.cookie })
+    expect(account.json.data.name).toBe('Another')
+  })
+  it('because a larger one has begun never say that nothing was erased; of one agent they name it', async () => {
+    const owner = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner })
+    const one = await filed(owner, { kinds: ['erasure'], agent_id: agent.id, grace: '14d' })
+    await kit.work()
+    const [first] = lettersAbout(owner, one)
+    expect(first).toContain('The data of one of your agents will be erased')
+    expect(first).toContain(`the agent ${agent.id}`)
+    const all = await filed(owner, { kinds: ['erasure'], grace: 'now' })
+    await kit.work()
+    const moot = lettersAbout(owner, one).at(-1)
+    expect(moot).toContain('part of your larger erasure')
+    expect(moot).not.toMatch(/[Nn]othing was erased/)
+    const begun = lettersAbout(owner, all).find((text) => text.includes('cannot be taken back'))
+    expect(begun).toBeDefined()
+    expect(begun).not.toContain('Until then')
+  })
+})
+
+describe('of an erasure that waits for a copy', () => {
+  const waiting = async (): Promise<{ person: MadePerson; id: string }> => {
+    const person = await personWithPassword(kit.test)
+    const id = await filed(person, { kinds: ['erasure', 'access'], grace: '7d' })
+    await kit.work()
+    return { person, id }
+  }
+  it('say so at its grace, and with the copy', async () => {
+    const { person, id } = await waiting()
+    const said = lettersAbout(person, id)
+    expect(said.find((text) => text.includes('The erasure begins at'))).toContain('until you have fetched it')
+    expect(said.find((text) => text.includes('Your copy is ready'))).toMatch(/begins once you have fetched it/)
+  })
+  it('an admin ends the grace, and the copy is waited for', async () => {
+    const { person, id } = await waiting()
+    const told = await kit.asAdmin(id, 'expedite', { reason: 'Asked by telephone.' })
+    expect([told.status, told.json.data.state]).toEqual([200, 'waiting'])
+    expect(told.json.message).toContain('fetched or gone')
+    await kit.work()
+    expect(lettersAbout(person, id).at(-1)).toMatch(/begins once the copy.*fetched or gone/)
+    const { parts } = await kit.adminRead(id)
+    const copy = await kit.test.fetch('GET', `/api/privacy/exports/${parts[0].outcome.export_id}/file`, {
+      cookie: person.cookie,
+    })
+    expect(copy.status).toBe(200)
+    // Fetched it is once the server has seen the end of it, a moment after the reader.
+    await expect
+      .poll(
+        async () => {
+          await kit.tick()
+          return (await kit.adminRead(id)).state
+        },
+        { timeout: 30_000 },
+      )
+      .toBe('completed')
+  })
+  it('an admin who drops the copy says so, and the subject who ends the grace drops it too', async () => {
+    for (const end of [
+      (_: MadePerson, id: string) => kit.asAdmin(id, 'expedite', { reason: 'Asked by telephone.', drop_copies: true }),
+      ({ cookie, password }: MadePerson, id: string) => kit.act(cookie, id, 'expedite', { password }),
+    ]) {
+      const { person, id } = await waiting()
+      expect((await end(person, id)).json.data.state).toBe('running')
+      await kit.work()
+      expect(lettersAbout(person, id).find((text) => text.includes('grace of your request was ended'))).toContain(
+        'was not fetched',
+      )
+      expect((await kit.adminRead(id)).state).toBe('completed')
+    }
+  })
+})
+
+it('of a refused objection tell that agents write again, and the reason once', async () => {
+  const person = await personWithPassword(kit.test)
+  const id = await filed(person, { kinds: ['objection'], statement: 'I object to being scored.' })
+  await kit.asAdmin(id, 'refuse', { ground: 'unfounded', reason: 'Scores are about units.' })
+  await kit.work()
+  const last = lettersAbout(person, id).at(-1) ?? ''
+  expect(last).toContain('agents write again')
+  expect(last.match(/lodge a complaint/g)).toHaveLength(1)
+  expect(last).not.toContain('for the reason below')
+})

@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { type MadePerson, personWithPassword } from '#lib/testing/subjects.ts'
+import { trace } from '#lib/testing/units.ts'
+
+let kit: PrivacyTest
+let test: PrivacyTest['test']
+beforeAll(async () => {
+  kit = await privacyTest()
+  test = kit.test
+})
+afterAll(() => kit.close())
+
+const day = 86_400_000
+const statusAndCode = ({ status, json }: { status: number; json: { code?: string } }) => [status, json?.code]
+const ask = (token: string, body: object) => test.fetch('POST', '/api/privacy/requests', { token, body })
+const act = (token: string, id: string, verb: string) =>
+  test.fetch('POST', `/api/privacy/requests/${id}/${verb}`, { token })
+
+describe('whoever proves who they are confirms what they asked for', () => {
+  const planted = async (kinds: string[], grace = 'now') => {
+    const manager = await signedIn(test, 'manager')
+    const person = await personWithPassword(test)
+    await test.db.prisma.account.update({
+      where: { id: person.accountId },
+      data: { organisationId: manager.organisationId },
+    })
+    const made = await kit.file(manager.cookie, { kinds, grace, member: person.accountId })
+    expect(made.status).toBe(201)
+    return { manager, person, id: made.json.data.id as string }
+  }
+
+  it('and nothing that somebody put beside it', async () => {
+    const { person, id } = await planted(['access', 'restriction', 'erasure'])
+    const agent = await issuedAgent(test, ['read', 'write'], { owner: person })
+    const told = await kit.file(person.cookie, { kinds: ['access'], password: person.password })
+    expect([told.status, told.json.data.kinds, told.json.data.state, told.json.joined]).toEqual([
+      201,
+      ['access'],
+      'running',
+      [],
+    ])
+    expect(told.json.data.id).not.toBe(id)
+    const left = await kit.read(person.cookie, id)
+    expect([left.kinds, left.state, left.parts.length]).toEqual([['restriction', 'erasure'], 'received', 2])
+    expect(left.timeline.at(-1)).toMatchObject({ event: 'taken_over', details: { request_id: told.json.data.id } })
+    expect((await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })).status).toBe(201)
+    expect(await test.db.prisma.erasureRun.count({ where: { accountId: person.accountId } })).toBe(0)
+    await kit.work()
+  })
+
+  it('with the grace that they chose, whatever stood there, and though the law’s month is nearly over', async () => {
+    const { person, id } = await planted(['erasure'])
+    test.clock.advance(27 * day)
+    const told = await kit.file(person.cookie, { kinds: ['erasure'], grace: '14d', password: person.password })
+    expect([told.status, told.json.data.id, told.json.data.grace, told.json.data.state]).toEqual([
+      200,
+      id,
+      '14d',
+      'waiting',
+    ])
+    expect(new Date(told.json.data.waiting_until).getTime() - test.clock.now().getTime()).toBe(14 * day)
+  })
+
+  it('of two who do not, the longer grace stands', async () => {
+    const { person, id } = await planted(['erasure'])
+    const told = await kit.file(person.cookie, { kinds: ['erasure'], grace: '7d' })
+    expect([told.status, told.json.data.id, told.json.data.grace]).toEqual([200, id, '7d'])
+    expect((await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now' })).json.data.grace).toBe('7d')
+  })
+
+  it('all of what they asked for, in however many requests it waits', async () => {
+    const person = await personWithPassword(test)
+    const ids = []
+    for (const kind of ['restriction', 'erasure'])
+      ids.push((await kit.file(person.cookie, { kinds: [kind] })).json.data.id)
+    const told = await kit.file(person.cookie, { kinds: ['restriction', 'erasure'], password: person.password })
+    expect([told.status, told.json.data.state]).toEqual([200, 'waiting'])
+    expect(await Promise.all(ids.map(async (id) => (await kit.read(person.cookie, id)).state))).toEqual([
+      'completed',
+      'waiting',
+    ])
+  })
+
+  it('and is told what else a joined request asks for, when they prove nothing', async () => {
+    const { person } = await planted(['access', 'erasure'])
+    const told = await kit.file(person.cookie, { kinds: ['access'] })
+    expect([told.status, told.json.message]).toEqual([200, expect.stringContaining('access, erasure')])
+  })
+})
+
+describe('the letter that asks for a confirmation', () => {
+  it.each([
+    ['14d', /access, erasure.*[\s\S]*begins at \d{4}-/],
+    ['now', /access, erasure.*[\s\S]*as soon as you confirm/],
+  ])('says what is confirmed, and when an erasure would begin (%s)', async (grace, words) => {
+    const person = await personWithPassword(test)
+    const { id } = (await kit.file(person.cookie, { kinds: ['access', 'erasure'], grace })).json.data
+    await kit.work()
+    expect(kit.lettersTo(person.email).at(-1)?.text).toMatch(words)
+    await kit.act(person.cookie, id, 'link')
+    await kit.work()
+    const again = kit.lettersTo(person.email)
+    expect(again).toHaveLength(2)
+    expect(again.at(-1)?.text).toMatch(words)
+  })
+})
+
+describe('a new address', () => {
+  const moved = async (person: MadePerson) => {
+    const fresh = `new-${person.email}`
+    await kit.file(person.cookie, { kinds: ['rectification'], password: person.password, changes: { email: fresh } })
+    await kit.work()
+    expect((await kit.use(kit.linkTo(fresh, 'address'), 'address')).status).toBe(200)
+    await kit.work()
+    return fresh
+  }
+
+  it('takes what is open with it: the former mailbox confirms nothing, and is written to no more', async () => {
+    const person = await personWithPassword(test)
+    const { id } = (await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now' })).json.data
+    await kit.work()
+    const former = kit.linkTo(person.email, 'verify')
+    const fresh = await moved(person)
+    const sent = kit.lettersTo(person.email).length
+    expect(kit.lettersTo(fresh).some(({ subject }) => subject.includes('come here now'))).toBe(true)
+    expect((await kit.use(former, 'verify')).json.code).toBe('link_spent')
+    test.clock.advance(3_600_001)
+    expect((await kit.act(person.cookie, id, 'link')).status).toBe(200)
+    await kit.work()
+    expect(kit.lettersTo(person.email)).toHaveLength(sent)
+    expect((await kit.use(kit.linkTo(fresh, 'verify'), 'verify')).json.data.state).toBe('running')
+    await kit.work()
+    // The account is gone, and the receipt comes to where its person was reached last.
+    expect(kit.lettersTo(fresh).at(-1)?.text).toContain('/receipts/rcpt_')
+    expect(kit.lettersTo(person.email)).toHaveLength(sent)
+  })
+
+  it('brings a link that cancels with it; the one before works no more', async () => {
+    const person = await personWithPassword(test)
+    await kit.file(person.cookie, { kinds: ['erasure'], grace: '14d', password: person.password })
+    await kit.work()
+    const former = kit.linkTo(person.email, 'cancel')
+    const fresh = await moved(person)
+    expect((await kit.use(former, 'cancel')).json.code).toBe('link_spent')
+    expect((await kit.use(kit.linkTo(fresh, 'cancel'), 'cancel')).json.data.state).toBe('cancelled')
+  })
+})
+
+describe('a token', () => {
+  it('has nothing to do with what its owner asked, nor with what was asked for them by mail', async () => {
+    const owner = await personWithPassword(test)
+    const reader = await issuedAgent(test, ['read'], { owner })
+    const writer = await issuedAgent(test, ['read', 'write'], { owner })
+    for (const { id: agentId, token } of [reader, writer]) {
+      test.clock.advance(day)
+      const made = await test.fetch('POST', '/api/admin/privacy/requests', {
+        cookie: kit.admin.cookie,
+        body: { kinds: ['erasure'], grace: '14d', agent_id: agentId, received_at: test.clock.now() },
+      })
+      const { id } = made.json.data
+      await kit.work()
+      expect((await kit.use(kit.linkTo(owner.email, 'verify'), 'verify')).json.data.state).toBe('waiting')
+      expect(statusAndCode(await act(token, id, 'cancel'))).toEqual([404, 'not_found'])
+      expect((await test.fetch('GET', `/api/privacy/requests/${id}`, { token })).status).toBe(404)
+      expect((await kit.read(owner.cookie, id)).state).toBe('waiting')
+    }
+  })
+
+  it('that only reads takes nothing back', async () => {
+    const { id, token } = await issuedAgent(test, ['read', 'write'])
+    const reader = await test.app.db.transaction((tx) =>
+      test.app.tokens.issue(tx, { agentId: id, scopes: ['read'], name: null, expiresAt: null, now: test.clock.now() }),
+    )
+    const restricted = (await ask(token, { kinds: ['restriction'] })).json.data.id
+    expect(statusAndCode(await act(reader.key, restricted, 'link'))).toEqual([403, 'scope_too_small'])
+    expect(statusAndCode(await act(token, restricted, 'link'))).toEqual([409, 'wrong_state'])
+    const made = (await ask(token, { kinds: ['erasure'] })).json.data
+    expect(statusAndCode(await act(reader.key, made.id, 'cancel'))).toEqual([403, 'scope_too_small'])
+    expect((await act(token, made.id, 'cancel')).json.data.state).toBe('cancelled')
+  })
+
+  it('confirms nothing of its owner’s, adds no words to it, and is shown nothing of it', async () => {
+    const owner = await personWithPassword(test)
+    const reader = await issuedAgent(test, ['read'], { owner })
+    const kinds = ['access', 'restriction', 'objection']
+    const theirs = (await kit.file(owner.cookie, { kinds, agent_id: reader.id, statement: 'Mine.' })).json.data
+    const told = await ask(reader.token, { kinds: ['access'], statement: 'Its.' })
+    expect([told.status, told.json.data.kinds, told.json.joined]).toEqual([201, ['access'], []])
+    expect(told.json.data.id).not.toBe(theirs.id)
+    const after = await kit.read(owner.cookie, theirs.id)
+    expect([after.state, after.kinds, after.statement]).toEqual(['received', kinds, 'Mine.'])
+  })
+
+  it('that writes takes its agent’s erasure over where nobody confirmed it, and is refused where its owner did', async () => {
+    const owner = await personWithPassword(test)
+    const agent = await issuedAgent(test, ['read', 'write'], { owner })
+    const theirs = (await kit.file(owner.cookie, { kinds: ['erasure'], agent_id: agent.id })).json.data
+    const told = await ask(agent.token, { kinds: ['erasure'] })
+    expect([told.status, told.json.data.channel, told.json.data.state]).toEqual([201, 'api', 'waiting'])
+    expect((await kit.read(owner.cookie, theirs.id)).state).toBe('cancelled')
+    // Their owner finds it and takes it back, with a password and without.
+    const joined = await kit.file(owner.cookie, { kinds: ['erasure'], agent_id: agent.id, password: owner.password })
+    expect([joined.status, joined.json.data.id]).toEqual([200, told.json.data.id])
+    expect((await kit.act(owner.cookie, told.json.data.id, 'cancel')).status).toBe(200)
+    await kit.file(owner.cookie, { kinds: ['erasure'], agent_id: agent.id, password: owner.password })
+    expect((await ask(agent.token, { kinds: ['erasure'] })).status).toBeGreaterThanOrEqual(400)
+  })
+
+  it('exports what its agent asked, and neither its owner’s words nor an admin’s to them; its owner has both', async () => {
+    const owner = await personWithPassword(test)
+    const agent = await issuedAgent(test, ['read', 'write'], { owner })
+    const body = { kinds: ['objection'], agent_id: agent.id, password: owner.password, statement: 'My own words.' }
+    const { id } = (await kit.file(owner.cookie, body)).json.data
+    await kit.asAdmin(id, 'refuse', { ground: 'unfounded', reason: 'The answer to them.' })
+    await kit.file(owner.cookie, { ...body, statement: 'My next words.' })
+    const own = (await ask(agent.token, { kinds: ['restriction'] })).json.data.id
+    const path = `/v1/export/${agent.id}?scope=all`
+    const byToken = (await test.fetch('GET', path, { token: agent.token })).text
+    for (const hidden of [id, 'My next words', 'The answer to them']) expect(byToken).not.toContain(hidden)
+    expect(byToken).toContain(own)
+    const byOwner = (await test.fetch('GET', path, { cookie: owner.cookie })).text
+    for (const shown of [id, own, 'My next words', 'The answer to them']) expect(byOwner).toContain(shown)
+  })
+})
+
+describe('a manager who filed for a member', () => {
+  it('sees how it stands, and neither the receipt nor the erasure, as long as they manage the member', async () => {
+    const manager = await signedIn(test, 'manager')
+    const member = await signedIn(test, 'person', manager.organisationId)
+    const made = await kit.file(manager.cookie, { kinds: ['erasure'], grace: 'now', member: member.accountId })
+    const { id } = made.json.data
+    expect(made.json.data.receipt_id).toBeNull()
+    await kit.asAdmin(id, 'verify', { note: 'In person.' })
+    const seen = await kit.read(manager.cookie, id)
+    expect([seen.state, seen.receipt_id, seen.erasure]).toEqual(['running', null, null])
+    const own = await kit.adminRead(id)
+    expect(own.receipt_id).toMatch(/^rcpt_/)
+    expect(JSON.stringify(seen)).not.toContain(own.erasure.run_id)
+    const run = `/api/erasures/${own.erasure.run_id}`
+    expect((await test.fetch('GET', run, { cookie: manager.cookie })).status).toBe(404)
+    const list = async () => (await test.fetch('GET', '/api/privacy/requests', { cookie: manager.cookie })).json
+    expect((await list()).data).toMatchObject([{ id, receipt_id: null }])
+    const { organisationId } = await signedIn(test, 'manager')
+    for (const data of [{ organisationId }, { organisationId: manager.organisationId, role: 'person' as const }]) {
+      await test.db.prisma.account.update({ where: { id: manager.accountId }, data })
+      expect([data, (await kit.act(manager.cookie, id, 'link')).status]).toEqual([data, 404])
+      expect((await test.fetch('GET', `/api/privacy/requests/${id}`, { cookie: manager.cookie })).status).toBe(404)
+      expect([(await list()).data, (await list()).total]).toEqual([[], 0])
+    }
+    await kit.work()
+  })
+})
+
+describe('the receipt of an erasure', () => {
+  it('has its id from the start: an agent that nobody owns reads it when its tokens are gone', async () => {
+    const agent = await issuedAgent(test, ['read', 'write'])
+    const { id, receipt_id } = (await ask(agent.token, { kinds: ['erasure'], grace: 'now' })).json.data
+    expect(receipt_id).toMatch(/^rcpt_[0-9A-Za-z]{22}$/)
+    expect((await test.fetch('GET', `/v1/receipts/${receipt_id}`)).status).toBe(404)
+    test.clock.advance(day + 1)
+    await kit.tick()
+    expect((await test.fetch('GET', '/v1/auth/me', { token: agent.token })).status).toBe(401)
+    const receipt = await test.fetch('GET', `/v1/receipts/${receipt_id}`)
+    expect([receipt.status, receipt.json.deleted_id]).toEqual([200, agent.id])
+    expect((await kit.adminRead(id)).receipt_id).toBe(receipt_id)
+  })
+
+  it('is not there for what was called off, and no letter links it before it is signed', async () => {
+    const person = await personWithPassword(test)
+    const made = await kit.file(person.cookie, { kinds: ['erasure'], password: person.password })
+    await kit.work()
+    expect(JSON.stringify(kit.lettersTo(person.email))).not.toContain('rcpt_')
+    expect((await kit.act(person.cookie, made.json.data.id, 'cancel')).json.data.receipt_id).toBeNull()
+    expect((await kit.file(person.cookie, { kinds: ['restriction'] })).json.data.receipt_id).toBeNull()
+  })
+})
