@@ -2,8 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { nextAuthOptions } from '#lib/access/next-auth.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { operatorAccounts } from '#lib/operator-accounts.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { signedIn } from '#lib/testing/people.ts'
+import { openSession } from '#lib/testing/subjects.ts'
 import type { Role } from './rules.ts'
 import { seizeAccount } from './seizing.ts'
 import { createAccount, createOrganisation } from './service.ts'
@@ -177,7 +179,7 @@ describe('rectification', () => {
     expect(await rows('SELECT 1 FROM known_sign_ins WHERE account_id = $1', id)).toHaveLength(1)
     expect(await rectify(id, { email: ` ${next.toUpperCase()}` })).toEqual(['email'])
     expect(await rows('SELECT 1 FROM known_sign_ins WHERE account_id = $1', id)).toEqual([])
-    expect(await rows("SELECT 1 FROM suppressions WHERE kind = 'email'")).toEqual([])
+    expect(await rows("SELECT 1 FROM suppressions WHERE run_id = 'run_x' AND kind = 'email'")).toEqual([])
     expect(await signIn(email)).toBeUndefined()
     expect(await signIn(next)).toBeDefined()
   })
@@ -199,24 +201,48 @@ describe('rectification', () => {
   })
 })
 
-test('an account that is made again frees its address, and only that', async () => {
-  const email = 'back-again@example.org'
-  await within(async (tx) => {
-    for (const value of [email, 'somebody-else@example.org']) {
-      const { hash, keyId } = await app.app.suppressionKeys.current('email', value, tx)
-      await tx.suppression.create({ data: { hash, keyId, kind: 'email', since: app.clock.now(), runId: 'run_y' } })
-    }
-    await app.app.accounts.create(tx, {
-      organisationId: await createOrganisation(tx, 'Example', app.clock.now()),
-      email: 'Back-Again@example.org',
-      name: 'Back',
-      role: 'person',
-      password,
-      mustChangePassword: false,
-      now: app.clock.now(),
+describe('an address that was erased here', () => {
+  const suppress = (...addresses: string[]) =>
+    within(async (tx) => {
+      for (const address of addresses) {
+        const { hash, keyId } = await app.app.suppressionKeys.current('email', address, tx)
+        await tx.suppression.create({ data: { hash, keyId, kind: 'email', since: app.clock.now(), runId: 'run_y' } })
+      }
     })
+  const suppressed = async (...addresses: string[]): Promise<boolean[]> => {
+    const found = await rows("SELECT encode(hash, 'hex') AS hash FROM suppressions WHERE kind = 'email'")
+    const known = new Set(found.map(({ hash }) => hash))
+    return Promise.all(
+      addresses.map(async (address) => {
+        const { hash } = await within((tx) => app.app.suppressionKeys.current('email', address, tx))
+        return known.has(Buffer.from(hash).toString('hex'))
+      }),
+    )
+  }
+  const changePassword = (cookie: string, from: string, to: string) =>
+    app.fetch('POST', '/api/account/password', { cookie, body: { current_password: from, new_password: to } })
+
+  test('is not freed by an account that somebody else made, but by the person’s first password; only that one is', async () => {
+    const [email, other] = ['back-again@example.org', 'somebody-else@example.org']
+    await suppress(email, other)
+    await signedIn(app, 'admin')
+    const made = await operatorAccounts(app.app).add({ email: 'Back-Again@example.org', name: 'Back', role: 'person' })
+    const cookie = await openSession(app, made.accountId)
+    expect(await suppressed(email, other)).toEqual([true, true])
+
+    expect((await changePassword(cookie, 'not the one', password)).status).toBe(422)
+    expect(await suppressed(email, other)).toEqual([true, true])
+
+    expect((await changePassword(cookie, made.password, password)).status).toBe(200)
+    expect(await suppressed(email, other)).toEqual([false, true])
   })
-  expect(await rows("SELECT 1 FROM suppressions WHERE run_id = 'run_y'")).toHaveLength(1)
+
+  test('stays as it is when somebody who chose their password long ago chooses another', async () => {
+    const { id, email } = await account()
+    await suppress(email)
+    expect((await changePassword(await openSession(app, id), password, 'another quiet harbour')).status).toBe(200)
+    expect(await suppressed(email)).toEqual([true])
+  })
 })
 
 describe('signing in to an account that is being erased', () => {

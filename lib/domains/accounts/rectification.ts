@@ -9,7 +9,7 @@ export interface AccountChanges {
   email?: string | undefined
 }
 
-/** An address that is in use again is no erased one any more. */
+/** Called where a person shows that an address is theirs, and wants to be here: it is no erased one any more. */
 export type Unsuppress = (tx: Transaction, kind: 'email', value: string) => Promise<unknown>
 
 /**

@@ -105,10 +105,13 @@ export function accountsService(db: Database, parts: AccountsParts) {
     free: freeAccount,
     endSessions,
 
-    /** As {@link createAccount}; who was erased here and comes back is welcome. */
+    /**
+     * As {@link createAccount}. Who was erased here and comes back is welcome: a password of their own is the fresh consent that ends
+     * the suppression of their address. A one-time password is not, because somebody else made that account.
+     */
     async create(tx: Transaction, account: NewAccount): Promise<string> {
       const id = await createAccount(tx, account)
-      await parts.unsuppress(tx, 'email', normaliseEmail(account.email))
+      if (!account.mustChangePassword) await parts.unsuppress(tx, 'email', normaliseEmail(account.email))
       return id
     },
 
@@ -183,6 +186,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
       })
       if (changed === 0)
         throw new Problem('conflict', 'The password was changed elsewhere at the same moment. Sign in with that one.')
+      if (account.mustChangePassword) await parts.unsuppress(ctx.tx, 'email', account.email)
       const { count } = await ctx.tx.session.updateMany({
         where: {
           accountId: id,

@@ -10,6 +10,7 @@ export const formerOwnerHolder = (db: Database): DataHolder => ({
   store: 'postgresql',
   stage: 'agent',
   what: 'whose the units and skills were that had been erased before; their receipts stay, without it',
+  held: 'notes on receipts: whose the units and skills were that they say were erased',
   purpose: 'to give somebody the receipt of what they erased',
   kept: 'until its owner is erased; the receipt for seven years',
   basis: 'legal obligation (GDPR art. 6(1)(c), with art. 5(2)): proof of what was erased',

@@ -69,6 +69,12 @@ describe('the PDF of a receipt', () => {
     expect(read.pages).toBeGreaterThan(1)
   })
 
+  test('says of which kind the erased was, where the receipt does', async () => {
+    const kindOn = async (more: Partial<Receipt>) =>
+      /Whichistheidofan:(\w+?)At:/.exec((await readBy(await receiptPdf(receipt(more)))).text)?.[1]
+    expect([await kindOn({}), await kindOn({ subject_kind: 'agent' })]).toEqual([undefined, 'agent'])
+  })
+
   test('is the same for the same receipt, whenever it is made', async () => {
     const [one, two] = [await receiptPdf(receipt()), await receiptPdf(receipt())]
     expect(Buffer.from(one).equals(Buffer.from(two))).toBe(true)

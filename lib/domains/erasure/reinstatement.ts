@@ -9,7 +9,7 @@ import { lingeringAfter, type RetentionFacts, retainedOfSubject } from './rules.
 import type { Signer } from './signing.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
-import { nameOf } from './verification.ts'
+import { kindOf, nameOf } from './verification.ts'
 
 export interface ReinstatementParts {
   db: Database
@@ -63,10 +63,11 @@ export function reinstatement({
       version: 1,
       issuer,
       deleted_id: nameOf(subject),
+      subject_kind: kindOf(subject),
       deleted_at: at.toISOString(),
       reason,
       stores,
-      retained: retainedOfSubject(at, { isOfRequest: false, held: [] }),
+      retained: retainedOfSubject(at, { isOfRequest: false, requestsYears: facts.requestsYears, held: [] }),
       physical: lingeringAfter(at, facts),
       signed_at: now().toISOString(),
     })
@@ -76,7 +77,13 @@ export function reinstatement({
       for (const agent of since.agents) await suppressions.lift(tx, 'agent', agent)
       await keepReceipt(tx, receipt, {
         record: (results) =>
-          recordDeletion(tx, { requestedBy, reason, scope: { subject: nameOf(subject) }, results, now: at }),
+          recordDeletion(tx, {
+            requestedBy,
+            reason,
+            scope: { subject: nameOf(subject), kind: kindOf(subject) },
+            results,
+            now: at,
+          }),
       })
     })
   }

@@ -107,7 +107,9 @@ describe('a backup from before the erasure', () => {
     expect(await isThere(app, bystander)).toEqual([1, 1, 1])
     // The receipt that the person has is found again, and verifies.
     const receipt = (await app.fetch('GET', `/v1/receipts/${receiptId}`)).json
-    expect(receipt).toMatchObject({ receipt_id: receiptId, deleted_id: known.person.accountId })
+    expect(receipt).toMatchObject({
+      ...{ receipt_id: receiptId, deleted_id: known.person.accountId, subject_kind: 'account' },
+    })
     expect(receipt.stores.find(({ holder }: { holder: string }) => holder === 'knowledge.units')).toMatchObject({
       deleted: 1,
     })
@@ -194,6 +196,24 @@ it('a backup from the middle of an erasure: it is brought to its end, under its 
   expect(await replay(app)).toMatchObject({ subjects: 1, reinstated: 0, receipts: [receiptId] })
   expect([await isThere(app, known), await stateOf(app, runId)]).toEqual([[0, 0, 0], 'done'])
   expect((await app.fetch('GET', `/v1/receipts/${receiptId}`)).status).toBe(200)
+})
+
+describe('a clock that was set back', () => {
+  it('between the registration and the erasure makes nobody somebody who came since', async () => {
+    const known = await somebody(before)
+    const single = await somebody(before)
+    const fromBackup = await restore()
+    before.clock.advance(-3_600_000)
+    await erased(before, known.subject)
+    const { token } = await issuedAgent(before, ['read', 'write', 'admin'])
+    expect((await before.fetch('DELETE', `/v1/knowledge/${single.unit}`, { token })).status).toBe(204)
+    const app = await fromBackup()
+    expect(await replay(app)).toMatchObject({ committed: 2, subjects: 1, erased: 1, unfinished: [] })
+    expect([await isThere(app, known), await isThere(app, single)]).toEqual([
+      [0, 0, 0],
+      [1, 1, 0],
+    ])
+  })
 })
 
 describe('a legal hold', () => {

@@ -10,7 +10,7 @@ import { beginRun } from './runs.ts'
 import type { ErasureService } from './service.ts'
 import type { RunState, SubjectErasurePorts } from './subject-erasures.ts'
 import type { SuppressionKeys } from './suppression-keys.ts'
-import { nameOf } from './verification.ts'
+import { kindOf, nameOf } from './verification.ts'
 
 export interface Replay {
   /** Erasures that the ledger says were carried out. */
@@ -123,7 +123,7 @@ export function replayErasures(parts: ReplayParts) {
     if (!(await isAnythingLeft(restored))) return undefined
     return db.transaction(async (tx) => {
       const made = await beginRun(tx, { requestId: null, subject: restored, requestedBy, reason, now: now() })
-      await audited(tx, restored.account === null ? 'agent' : 'account', nameOf(restored), made.receiptId)
+      await audited(tx, kindOf(restored), nameOf(restored), made.receiptId)
       return made.runId
     })
   }
@@ -150,8 +150,10 @@ export function replayErasures(parts: ReplayParts) {
       return false
     }
     const run = await db.prisma.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { receiptId: true } })
-    report.receipts.push(run.receiptId)
-    report.subjects++
+    if ((await db.prisma.erasure.count({ where: { receiptId: run.receiptId } })) > 0) {
+      report.receipts.push(run.receiptId)
+      report.subjects++
+    }
     return true
   }
 

@@ -3,6 +3,10 @@ import type { Receipt } from '#lib/kernel/receipt.ts'
 export interface RetentionFacts {
   /** Days that the operator keeps backups; undefined when the operator states none. */
   backupDays: number | undefined
+  /** Years that closed privacy requests are kept. */
+  requestsYears: number
+  /** No mail server takes letters: they lie in a folder for a week. */
+  lettersInFolder: boolean
 }
 
 /**
@@ -43,19 +47,47 @@ export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
 /** As {@link retainedAfter}, of a person or agent: what legal holds keep, and by what the erased are known again. */
 export const retainedOfSubject = (
   deletedAt: Date,
-  { isOfRequest, held }: { isOfRequest: boolean; held: readonly { hold: string; count: number }[] },
+  {
+    isOfRequest,
+    requestsYears,
+    held,
+    whileHeld = [],
+    letters = 'none',
+  }: {
+    isOfRequest: boolean
+    requestsYears: number
+    held: readonly { hold: string; count: number }[]
+    /** What holders keep until the holds end. */
+    whileHeld?: readonly { what: string; ground: string }[]
+    /** About the erasure, in the mail folder: `all` of a request that is not closed, the `last` of one that is. */
+    letters?: 'none' | 'last' | 'all'
+  },
 ): Receipt['retained'] => [
   ...held.map(({ hold, count }) => ({
     what: `${count} items that the legal hold ${hold} covers; they are erased when it ends`,
     ground: 'legal obligation or legal claims (GDPR art. 17(3)(b), (e))',
     until: null,
   })),
+  ...whileHeld.map((kept) => ({ ...kept, until: null })),
+  ...(letters === 'none'
+    ? []
+    : [
+        {
+          what:
+            letters === 'last'
+              ? 'the last letter about the erasure, with the e-mail address, as a file in the mail folder, for seven days from when it is written'
+              : 'letters about the erasure, with the e-mail address, as files in the mail folder, each for seven days from when it is written',
+          ground: 'telling the person what became of their request (GDPR art. 12(3), (4), 19)',
+          // One that cannot be handed over is tried for a week.
+          until: letters === 'last' ? plusDays(deletedAt, 14) : null,
+        },
+      ]),
   ...(isOfRequest
     ? [
         {
           what: 'the privacy request and its timeline, without names: codes, times and counts',
           ground: 'proof that the request was answered (GDPR art. 5(2), 17(3)(e))',
-          until: plusYears(deletedAt, 3).toISOString(),
+          until: plusYears(deletedAt, requestsYears).toISOString(),
         },
       ]
     : []),

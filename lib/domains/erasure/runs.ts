@@ -67,15 +67,18 @@ export const stepsOf = async (tx: Transaction, runId: string): Promise<StepRow[]
     held: Held.parse(row.held),
   }))
 
-/** Reserves the run and the id of its receipt, and enqueues its start; the same request gets the same run. */
+const isFree = async (tx: Transaction, receiptId: string): Promise<boolean> =>
+  (await tx.erasure.count({ where: { receiptId } })) + (await tx.erasureRun.count({ where: { receiptId } })) === 0
+
+/** Reserves the run and the id of its receipt, unless it is reserved already, and enqueues its start; the same request gets the same run. */
 export async function beginRun(
   tx: Transaction,
-  { requestId, subject, requestedBy, reason, now }: BeginRun,
+  { requestId, subject, requestedBy, reason, receiptId: reserved, now }: BeginRun,
 ): Promise<{ runId: string; receiptId: string }> {
   const begun = requestId === null ? null : await tx.erasureRun.findUnique({ where: { requestId } })
   if (begun) return { runId: begun.id, receiptId: begun.receiptId }
   const runId = newId('run')
-  const receiptId = newId('rcpt')
+  const receiptId = reserved !== undefined && (await isFree(tx, reserved)) ? reserved : newId('rcpt')
   await tx.erasureRun.create({
     data: {
       id: runId,
@@ -118,6 +121,7 @@ export function changeOf(run: RunRow, steps: readonly StepRow[], state: RunChang
       steps.filter(({ planned }) => planned > 0).map(({ holder, erased }) => [holder, erased]),
     ),
     held: heldCounts(heldTogether(steps.map(({ held }) => held))),
+    isKeptWhole: false,
     now,
   }
 }

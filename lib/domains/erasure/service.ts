@@ -54,10 +54,14 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     const receiptId = newId('rcpt')
     const planned = new Map<DataHolder, string[]>()
     for (const holder of holders) planned.set(holder, (await holder.plan(scope, tx, now)).items)
+    const [stored] = await tx.$queryRaw<
+      { at: Date }[]
+    >`SELECT created_at AS at FROM agent_records WHERE id = ${deletedId}`
     await ledger.append({
       kind: 'intent',
       id: receiptId,
-      at: now.toISOString(),
+      // A clock that was set back must not make a replay take the record for one that came since.
+      at: (stored && stored.at > now ? stored.at : now).toISOString(),
       scope: { ...scope },
       plan: Object.fromEntries(
         [...planned].filter(([, items]) => items.length > 0).map(([holder, items]) => [holder.name, items]),

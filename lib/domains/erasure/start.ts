@@ -5,6 +5,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { raiseFence } from './fence.ts'
+import { isKeptWhole, letGo, wholeOf } from './kept-whole.ts'
 import { type Aim, aimAt, planOf, writeStep } from './plans.ts'
 import { inOrder } from './run-rules.ts'
 import { changeOf, goOn, lockedRun, planAgain, type RunRow, stepsOf, subjectOf } from './runs.ts'
@@ -22,6 +23,7 @@ export interface StartParts extends SubjectErasurePorts {
 interface Plan extends Aim {
   runId: string
   planId: string
+  isKeptWhole: boolean
 }
 
 /** Holds that are set one after the other make a plan begin anew; after so many the queue tries later. */
@@ -32,25 +34,31 @@ const mostPlans = 10
  * nothing is erased; a crash anywhere in it is mended by doing it once more.
  */
 export function runStart(parts: StartParts) {
-  const { db, ledger, holders, holds, suppressions, now, interrupt } = parts
+  const { db, ledger, holders, holds, subjects, suppressions, now, interrupt } = parts
+  const aimOf = async (tx: Transaction, run: RunRow): Promise<Aim> =>
+    aimAt(tx, await wholeOf(tx, run, subjects), holds, now())
 
+  /** Whom holds keep whole is not fenced: nothing is about to happen to them. */
   const fence = (runId: string): Promise<boolean> =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'planning') return false
-      await raiseFence(tx, run, parts, now())
+      if (!(await isKeptWhole(tx, runId, await aimOf(tx, run)))) await raiseFence(tx, run, parts, now())
       return true
     })
 
   /** A new plan, under the holds of this moment. Whoever works on an older one stops. */
-  const newPlan = (runId: string): Promise<Plan | undefined> =>
+  const newPlan = (runId: string): Promise<Plan | 'outdated' | undefined> =>
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'planning') return undefined
-      const aim = await aimAt(tx, subjectOf(run), holds, now())
+      const aim = await aimOf(tx, run)
+      const keptWhole = await isKeptWhole(tx, runId, aim)
+      // The hold ended since the fence was left down.
+      if (!keptWhole && run.fencedAt === null) return 'outdated'
       const planId = newId('plan')
       await tx.erasureRun.update({ where: { id: runId }, data: { planId, holdsSeen: aim.fingerprint } })
-      return { ...aim, runId, planId }
+      return { ...aim, runId, planId, isKeptWhole: keptWhole }
     })
 
   /** The run, locked, while the plan counts; `outdated` when a hold was set or ended since it was begun. */
@@ -77,17 +85,21 @@ export function runStart(parts: StartParts) {
 
   /** What is about to be erased, outside the database too, page by page. */
   async function writeIntent({ runId, free }: Plan): Promise<void> {
-    const { receiptId, hashes, heldBy } = await db.transaction(async (tx) => {
+    const { receiptId, hashes, heldBy, newest } = await db.transaction(async (tx) => {
       const run = await tx.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { receiptId: true } })
       const steps = await stepsOf(tx, runId)
       return {
         ...run,
         hashes: await suppressions.ofRun(tx, runId),
+        newest: await subjects.newest(tx, free),
         heldBy: [...new Set(steps.flatMap(({ held }) => Object.keys(held)))].sort(),
       }
     })
+    const time = now()
+    // A clock that was set back must not make a replay take the erased for somebody who came since.
+    const at = newest !== null && newest > time ? newest : time
     const scope = { subject: { account: free.account, agents: free.agents } }
-    await ledger.append({ kind: 'intent', id: receiptId, at: now().toISOString(), scope, hashes, heldBy })
+    await ledger.append({ kind: 'intent', id: receiptId, at: at.toISOString(), scope, hashes, heldBy })
     for (const { holder } of inOrder(holders))
       for (let after = -1; ; ) {
         const page = await db.transaction((tx) => pageToNote(tx, runId, holder, after))
@@ -109,12 +121,27 @@ export function runStart(parts: StartParts) {
       return 'off'
     })
 
+  /** Nothing is erased while the holds last. It is said, and looked at again when they end. */
+  const setAside = (plan: Plan): Promise<'aside' | 'outdated' | undefined> =>
+    db.transaction(async (tx) => {
+      const run = await planned(tx, plan)
+      if (!run || run === 'outdated') return run
+      const at = now()
+      await letGo(tx, run, parts, at)
+      await tx.erasureRun.update({
+        where: { id: run.id },
+        data: { state: 'held', fencedAt: null, plannedAt: at, finishedAt: at },
+      })
+      await parts.onChange(tx, { ...changeOf(run, await stepsOf(tx, run.id), 'held', at), isKeptWhole: true })
+      return 'aside'
+    })
+
   /** Whether a run that holds keep open has anything to do under the holds of this moment. What it saw is noted. */
   async function looksAgain(runId: string): Promise<boolean> {
     const found = await db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'held') return undefined
-      const aim = await aimAt(tx, subjectOf(run), holds, now())
+      const aim = await aimOf(tx, run)
       return aim.fingerprint === run.holdsSeen ? undefined : { aim, steps: await stepsOf(tx, runId) }
     })
     if (!found) return false
@@ -140,15 +167,20 @@ export function runStart(parts: StartParts) {
     const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true } })
     if (run?.state === 'held' && !(await looksAgain(runId))) return
     interrupt('start.before')
-    if (!(await fence(runId))) return
-    interrupt('start.fenced')
     for (let tries = 0; tries < mostPlans; tries++) {
+      if (!(await fence(runId))) return
+      interrupt('start.fenced')
       const plan = await newPlan(runId)
       if (!plan) return
+      if (plan === 'outdated') continue
       const made = await planAll(plan)
       if (!made) return
       if (made === 'outdated') continue
       interrupt('start.planned')
+      if (plan.isKeptWhole) {
+        if ((await setAside(plan)) !== 'outdated') return interrupt('start.after')
+        continue
+      }
       await writeIntent(plan)
       interrupt('start.intent')
       if ((await setOff(plan)) !== 'outdated') return interrupt('start.after')

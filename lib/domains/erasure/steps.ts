@@ -1,10 +1,11 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { aimAt } from './plans.ts'
-import { dueSteps, mostAttempts } from './run-rules.ts'
+import { dueSteps, mostAttempts, restAfter } from './run-rules.ts'
 import { enqueueStep, goOn, lockedRun, planAgain, stepJob, stepsOf, subjectOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
@@ -108,8 +109,13 @@ export function runStep(parts: StepParts) {
     interrupt(`step.${holder.name}.before`)
     const until = performance.now() + turn
     let outcome: Outcome
-    do outcome = await db.transaction((tx) => nextPage(tx, runId, holder))
-    while (outcome === 'page' && performance.now() < until)
+    for (;;) {
+      const began = performance.now()
+      outcome = await db.transaction((tx) => nextPage(tx, runId, holder))
+      const ended = performance.now()
+      if (outcome !== 'page' || ended >= until) break
+      await delay(restAfter(ended - began))
+    }
     if (outcome === 'page') await db.transaction((tx) => enqueueStep(tx, runId, holder.name))
     if (outcome === 'all') await finish(runId, holder.name)
     if (outcome === 'holds') await planUnderNewHolds(runId)

@@ -108,6 +108,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     verify,
     complete,
     begin: beginRun,
+    lock: (tx, runId) => lockedRun(tx, runId),
     resumeHeld: lookAtHeld,
 
     async dryRun(subject, now) {

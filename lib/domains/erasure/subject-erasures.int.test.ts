@@ -5,6 +5,7 @@ import { drain } from '#lib/testing/jobs.ts'
 import { createNotes, type NotesControl, noteHolder, notesOf, writeNotes } from '#lib/testing/notes.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
+import { pageSize } from './run-rules.ts'
 import { verifyReceipt } from './signing.ts'
 
 let test: TestApp
@@ -103,7 +104,9 @@ describe('an undisturbed run', () => {
     expect(await test.db.prisma.account.count({ where: { id: person.accountId } })).toBe(0)
     expect(await test.db.prisma.agent.count({ where: { id: { in: agents.map(({ id }) => id) } } })).toBe(0)
     const receipt = await receiptOf(receiptId)
-    expect(receipt).toMatchObject({ receipt_id: receiptId, deleted_id: person.accountId, reason: 'user_request' })
+    expect(receipt).toMatchObject({
+      ...{ receipt_id: receiptId, deleted_id: person.accountId, subject_kind: 'account', reason: 'user_request' },
+    })
     expect(receipt.stores.find(({ holder }: { holder: string }) => holder === 'notes')).toMatchObject({
       store: 'notebook',
       found: 6,
@@ -165,7 +168,7 @@ describe('an undisturbed run', () => {
     expect((await view(runId)).state).toBe('done')
     expect(await test.db.prisma.agent.count({ where: { ownerId: person.accountId } })).toBe(1)
     expect(await notesOf(test.db, other?.id ?? '')).toBe(3)
-    expect((await receiptOf(receiptId)).deleted_id).toBe(one?.id)
+    expect(await receiptOf(receiptId)).toMatchObject({ deleted_id: one?.id, subject_kind: 'agent' })
   })
 
   it('is foreseen by a dry run, which changes nothing', async () => {
@@ -264,7 +267,7 @@ describe('the fence', () => {
 
 describe('a step', () => {
   it('that fails is done again, page by page, and counts what the plan says', async () => {
-    const { subject } = await somebody({ agents: 1, units: 0, notes: 2_500 })
+    const { subject } = await somebody({ agents: 1, units: 0, notes: 10 * pageSize })
     let calls = 0
     control.beforeErase = () => {
       if (++calls === 2) throw new Error('the notebook is shut')
@@ -273,13 +276,13 @@ describe('a step', () => {
     const { faults } = await drain(test, { mayFail: true })
     expect(faults.map(({ job }) => job)).toEqual(['erasure.step'])
     expect(await stepOf(runId, 'notes')).toMatchObject({
-      planned: 2_500,
-      erased: 2_500,
+      planned: 10 * pageSize,
+      erased: 10 * pageSize,
       attempts: 1,
       state: 'done',
       fault: null,
     })
-    expect(control.erased.map((items) => items.length)).toEqual([1_000, 1_000, 500])
+    expect(control.erased.map((items) => items.length)).toEqual(Array.from({ length: 10 }, () => pageSize))
     expect((await view(runId)).state).toBe('done')
   })
 
@@ -464,7 +467,7 @@ describe('a legal hold', () => {
   })
 
   it('that is set while a page is being erased waits for it, and keeps the next', async () => {
-    const { subject, agents } = await somebody({ agents: 1, units: 0, notes: 2_000 })
+    const { subject, agents } = await somebody({ agents: 1, units: 0, notes: 2 * pageSize })
     const agentId = agents[0]?.id ?? ''
     const page = Promise.withResolvers<void>()
     const set = page.promise.then(() => hold('agent', agentId))
@@ -475,12 +478,16 @@ describe('a legal hold', () => {
     }
     const { runId } = await begin(subject)
     await drain(test)
-    expect([(await view(runId)).state, await notesOf(test.db, agentId)]).toEqual(['held', 1_000])
-    expect(await stepOf(runId, 'notes')).toMatchObject({ planned: 1_000, erased: 1_000, held: [{ count: 1_000 }] })
+    expect([(await view(runId)).state, await notesOf(test.db, agentId)]).toEqual(['held', pageSize])
+    expect(await stepOf(runId, 'notes')).toMatchObject({
+      planned: pageSize,
+      erased: pageSize,
+      held: [{ count: pageSize }],
+    })
     await (await set).release()
     await drain(test)
     expect([(await view(runId)).state, await notesOf(test.db, agentId)]).toEqual(['done', 0])
-    expect(await erasedBy(runId)).toMatchObject({ notes: 2_000 })
+    expect(await erasedBy(runId)).toMatchObject({ notes: 2 * pageSize })
   })
 
   it('that ends by itself lets the run go on', async () => {

@@ -61,6 +61,8 @@ export interface BeginRun {
   requestedBy: string
   /** `user_request`, `gdpr_erasure`, …; `replay` takes the subject as it is given, and no agents that its account has since. */
   reason: string
+  /** Reserved when it was asked for. Where another erasure has it already, as after a restored backup, the run gets one of its own. */
+  receiptId?: string
   now: Date
 }
 /** What a run tells whoever asked for it, in the transaction in which it changes. */
@@ -72,6 +74,8 @@ export interface RunChange {
   /** By holder; of holders that had something to erase. */
   erased: Record<string, number>
   held: HeldCount[]
+  /** With `held`: holds keep the subject whole. Nothing was erased, nobody is fenced, and no receipt is signed. */
+  isKeptWhole: boolean
   now: Date
 }
 
@@ -104,8 +108,12 @@ export interface SubjectErasurePorts {
       subject: Subject,
       how: { andOwned: boolean; now: Date },
     ): Promise<{ agents: string[]; email: string | null }>
+    /** The opposite, of sessions alone: tokens and signing in work again. */
+    release(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
     /** The account's agents and those given, sorted. */
     agentsOf(tx: Transaction, subject: Subject): Promise<string[]>
+    /** When the newest of the account and the agents came; null where none is stored. */
+    newest(tx: Transaction, subject: Subject): Promise<Date | null>
     /** What of the subject is stored: what was there at that time, and what took its name since. */
     stored(tx: Transaction, subject: Subject, at: Date): Promise<{ before: Subject; since: Subject }>
   }
@@ -128,6 +136,8 @@ export interface SubjectErasures {
     after?: { at: Date; id: string } | undefined
     limit: number
   }): Promise<RunView[]>
+  /** The run stays as it is until the transaction ends: for who then locks what a run locks after itself. */
+  lock(tx: Transaction, runId: string): Promise<unknown>
   /** Stuck steps, or the named one, and a failed run are on again; false when there is nothing to retry. */
   retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
   /** After a hold was released: runs that holds keep open look again. */

@@ -26,6 +26,10 @@ export function suppressions(hashes: SuppressionHashes) {
       }
       await store(tx, rows, run)
     },
+    /** The run erases nobody after all. */
+    async forget(tx: Transaction, runId: string): Promise<void> {
+      await tx.suppression.deleteMany({ where: { runId } })
+    },
     /** As the ledger keeps them. */
     async ofRun(tx: Transaction, runId: string): Promise<LedgerHash[]> {
       return tx.$queryRaw<LedgerHash[]>`

@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
+import type { Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
@@ -25,6 +25,8 @@ export interface VerificationParts extends SubjectErasurePorts {
 
 /** What a subject is called on receipt and log. */
 export const nameOf = ({ account, agents }: Subject): string => account ?? agents[0] ?? 'nobody'
+/** Of which kind that name is. */
+export const kindOf = ({ account }: Subject): SubjectKind => (account === null ? 'agent' : 'account')
 
 /**
  * The end of a run: every holder is searched again, by other queries than those that erased. What is found goes back to be erased;
@@ -73,8 +75,22 @@ export function runVerification(parts: VerificationParts) {
       await parts.onChange(tx, changeOf(run, await stepsOf(tx, run.id), 'failed', now()))
     })
 
-  function receiptOf(run: RunRow, steps: readonly StepRow[], at: Date): Omit<Receipt, 'jws'> {
+  /** What holders keep of a subject until the holds end; nothing where no hold keeps anything. */
+  async function keptWhileHeld(run: RunRow, steps: readonly StepRow[]): Promise<{ what: string; ground: string }[]> {
+    if (steps.every(({ held }) => Object.keys(held).length === 0)) return []
+    const kept: { what: string; ground: string }[] = []
+    for (const holder of holders) kept.push(...((await holder.whileHeld?.(subjectOf(run))) ?? []))
+    return kept
+  }
+
+  function receiptOf(
+    run: RunRow,
+    steps: readonly StepRow[],
+    whileHeld: readonly { what: string; ground: string }[],
+    at: Date,
+  ): Omit<Receipt, 'jws'> {
     const deletedAt = run.erasedAt ?? at
+    const isHeld = steps.some(({ held }) => Object.keys(held).length > 0)
     const linesOf = ({ holder: name, store, planned, erased }: StepRow): Receipt['stores'] => {
       const holder = holders.find((one) => one.name === name)
       return [
@@ -94,12 +110,17 @@ export function runVerification(parts: VerificationParts) {
       version: 1,
       issuer,
       deleted_id: nameOf(subjectOf(run)),
+      subject_kind: kindOf(subjectOf(run)),
       deleted_at: deletedAt.toISOString(),
       reason: run.reason,
       stores: steps.flatMap(linesOf),
       retained: retainedOfSubject(deletedAt, {
         isOfRequest: run.requestId !== null,
+        requestsYears: facts.requestsYears,
         held: heldCounts(heldTogether(steps.map(({ held }) => held))),
+        whileHeld,
+        letters:
+          run.requestId === null || run.accountId === null || !facts.lettersInFolder ? 'none' : isHeld ? 'all' : 'last',
       }),
       physical: lingeringAfter(deletedAt, facts),
       signed_at: at.toISOString(),
@@ -121,7 +142,7 @@ export function runVerification(parts: VerificationParts) {
           recordDeletion(tx, {
             requestedBy: run.requestedBy,
             reason: run.reason,
-            scope: { subject: nameOf(subject) },
+            scope: { subject: nameOf(subject), kind: kindOf(subject) },
             results: fresh,
             now: at,
           }),
@@ -130,7 +151,7 @@ export function runVerification(parts: VerificationParts) {
       await parts.audit(tx, {
         action: 'delete',
         actorId: 'system:erasure.verify',
-        resourceType: subject.account === null ? 'agent' : 'account',
+        resourceType: kindOf(subject),
         resourceId: nameOf(subject),
         at,
         ip: '',
@@ -168,7 +189,7 @@ export function runVerification(parts: VerificationParts) {
     const left = [...(await searchAll(run, aim))].filter(([, residue]) => residue > 0)
     if (left.length > 0) await sendBack(run, new Map(left))
     else {
-      const receipt = await signer.sign(receiptOf(run, steps, now()))
+      const receipt = await signer.sign(receiptOf(run, steps, await keptWhileHeld(run, steps), now()))
       interrupt('verify.signed')
       await finish(run, receipt)
     }

@@ -50,7 +50,15 @@ export const agentExport = (ports: ExportPorts) =>
     const { actor, now } = ctx
     const payer = await payerOf(ports, ctx, agentId)
     await ctx.gate.transaction((tx) =>
-      beginExport(tx, { subjectId: agentId, payer, requestedBy: actor.id, format, basis: scope, now }),
+      beginExport(tx, {
+        subjectId: agentId,
+        subjectKind: 'agent',
+        payer,
+        requestedBy: actor.id,
+        format,
+        basis: scope,
+        now,
+      }),
     )
     const { id, agents, organisationId, isAdmin } = actor
     const parts = partsOf(ports.exporters, agentId, { basis: scope, id, agents, organisationId, isAdmin, until: now })

@@ -11,7 +11,7 @@ export const exportExporters = (db: Database): Exporter[] => [
     pages: (agentId, { until }) =>
       recordPages(db, {
         from: 'export_runs x',
-        where: 'x.subject_id = $1 AND x.at <= $2',
+        where: "x.subject_id = $1 AND x.subject_kind = 'agent' AND x.at <= $2",
         values: [agentId, until],
         at: 'x.at',
         id: 'x.id',

@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder, Scope, Subject } from '#lib/kernel/holder.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import type { PreparedExport } from '../../../generated/prisma/client.ts'
 import type { Attempt } from './export-files.ts'
 import { type PreparedPorts, prepareAnew, tellOf } from './prepared.ts'
@@ -105,6 +105,18 @@ export function exportFilesHolder(ports: PreparedPorts & { clock: { now(): Date 
   }
 }
 
+/** An agent may be called what an account is called, so an id counts together with its kind. */
+const isOf = `(x.subject_kind = 'agent' AND x.subject_id = ANY($1::text[]) OR x.subject_kind = 'account' AND x.subject_id = $2)`
+/** Who asked is named as in the audit log, where no agent's id has a colon. */
+const isBy = 'x.requested_by = ANY($3::text[])'
+const valuesOf = ({ account, agents }: Subject): unknown[] => [
+  [...agents],
+  account,
+  [...agents, ...(account === null ? [] : [`user:${account}`])],
+]
+/** In place of who asked for an export and was erased since; an agent could be called `erased`. */
+const erasedActor = 'system:erased'
+
 /** Who was given an export of whom. Those of a subject go with it. */
 export const exportRunsHolder = (db: Database): DataHolder => ({
   name: 'exports.runs',
@@ -116,50 +128,49 @@ export const exportRunsHolder = (db: Database): DataHolder => ({
   kept: 'As long as the account or agent.',
   tables: ['export_runs'],
   async inventory(subject) {
-    const { ids, actors } = namesOf(subject)
     const [row] = await db.query<{ count: number; since: Date | null }>(
       'exports-runs-inventory',
-      'SELECT count(*)::int AS count, min(at) AS since FROM export_runs WHERE subject_id = ANY($1::text[]) OR requested_by = ANY($2::text[])',
-      [ids, actors],
+      `SELECT count(*)::int AS count, min(x.at) AS since FROM export_runs x WHERE ${isOf} OR ${isBy}`,
+      valuesOf(subject),
     )
     return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
   },
   async plan(scope, tx) {
     if (!('subject' in scope)) return { items: [], held: {} }
-    const { ids, actors } = namesOf(scope.subject)
-    const found = await tx.exportRun.findMany({
-      where: { OR: [{ subjectId: { in: ids } }, { requestedBy: { in: actors } }] },
-      select: { id: true },
-    })
+    const found = await queryWithin<{ id: string }>(
+      tx,
+      'plan-export-runs',
+      `SELECT x.id FROM export_runs x WHERE ${isOf} UNION SELECT x.id FROM export_runs x WHERE ${isBy}`,
+      valuesOf(scope.subject),
+    )
     return { items: found.map(({ id }) => id).sort(), held: {} }
   },
   /** A note about somebody else's export stays theirs, without who asked for it. */
   async erase(scope, items, tx) {
     if (!('subject' in scope)) return 0
-    const { ids, actors } = namesOf(scope.subject)
-    const { count: gone } = await tx.exportRun.deleteMany({ where: { id: { in: [...items] }, subjectId: { in: ids } } })
-    const { count: blanked } = await tx.exportRun.updateMany({
-      where: { id: { in: [...items] }, requestedBy: { in: actors } },
-      data: { requestedBy: 'erased' },
-    })
-    return gone + blanked
+    const [agents, account, actors] = valuesOf(scope.subject)
+    const gone = await queryWithin(
+      tx,
+      'erase-export-runs',
+      `DELETE FROM export_runs x WHERE x.id = ANY($3::text[]) AND ${isOf} RETURNING 1`,
+      [agents, account, items],
+    )
+    const blanked = await queryWithin(
+      tx,
+      'blank-export-runs',
+      `UPDATE export_runs x SET requested_by = '${erasedActor}' WHERE x.id = ANY($2::text[]) AND x.requested_by = ANY($1::text[]) RETURNING 1`,
+      [actors, items],
+    )
+    return gone.length + blanked.length
   },
   /** By the agent in whose quota they count, too. */
   async residue(scope) {
     if (!('subject' in scope)) return 0
-    const { ids, actors } = namesOf(scope.subject)
     const [row] = await db.query<{ n: number }>(
       'exports-runs-residue',
-      `SELECT count(*)::int AS n FROM export_runs
-       WHERE subject_id = ANY($1::text[]) OR agent_id = ANY($1::text[]) OR requested_by = ANY($2::text[])`,
-      [ids, actors],
+      `SELECT count(*)::int AS n FROM export_runs x WHERE ${isOf} OR x.agent_id = ANY($1::text[]) OR ${isBy}`,
+      valuesOf(scope.subject),
     )
     return row?.n ?? 0
   },
-})
-
-/** The ids of a subject, and how the audit log names it. */
-const namesOf = ({ account, agents }: Subject): { ids: string[]; actors: string[] } => ({
-  ids: [...agents, ...(account === null ? [] : [account])],
-  actors: [...agents, ...(account === null ? [] : [`user:${account}`])],
 })

@@ -40,7 +40,7 @@ export const inventory = ({ holders, kept, registeredOn, placeOf }: InventoryPor
     const data = []
     // One after the other: an inventory is no reason to take every connection that others wait for.
     for (const holder of holders) {
-      const { name, store, stage, what, purpose, kept: term, basis } = holder
+      const { name, store, stage, held: what = holder.what, purpose, kept: term, basis } = holder
       const holding = await holder.inventory(subject, ctx.now)
       data.push({
         ...{ holder: name, store, what, count: holding.count, ...times(holding), purpose },

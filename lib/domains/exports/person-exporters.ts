@@ -11,7 +11,7 @@ export const exportPersonExporters = (db: Database): PersonExporter[] => [
     pages: (accountId, { until }) =>
       recordPages(db, {
         from: 'export_runs x',
-        where: 'x.subject_id = $1 AND x.at <= $2',
+        where: "x.subject_id = $1 AND x.subject_kind = 'account' AND x.at <= $2",
         values: [accountId, until],
         at: 'x.at',
         id: 'x.id',

@@ -63,7 +63,7 @@ export const listExports = operation({
   path: '/api/privacy/exports',
   summary: 'My prepared exports, newest first',
   description:
-    'Those of the last day, also expired ones; and how many more may be begun today. What was asked for by a privacy request does not count.',
+    'Those of the last day, also expired ones; and how many more may be begun today. Copies that a privacy request asked for count, and are never refused for it.',
   permission: 'privacy:self',
   audit: { action: 'read', resourceType: 'export' },
   limit: 'read',

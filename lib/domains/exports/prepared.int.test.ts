@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Subject } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
 import { openArchive } from '#lib/testing/archives.ts'
@@ -255,7 +256,12 @@ describe('the quota', () => {
   it('is exact under concurrency, is not given back, and begins anew at midnight UTC', async () => {
     await test.db.prisma.exportRun.createMany({
       data: Array.from({ length: 99 }, () => ({
-        ...{ id: newId('exp'), subjectId: person.accountId, requestedBy: `user:${person.accountId}` },
+        ...{
+          id: newId('exp'),
+          subjectId: person.accountId,
+          subjectKind: 'account',
+          requestedBy: `user:${person.accountId}`,
+        },
         ...{ format: 'zip', basis: 'all', at: test.clock.now() },
       })),
     })
@@ -275,7 +281,7 @@ describe('the quota', () => {
     expect((await begin(person)).status).toBe(202)
   })
 
-  it('what answers a privacy request counts in nobody’s, and is prepared once', async () => {
+  it('what answers a privacy request counts in the person’s, and is prepared once', async () => {
     const order = {
       accountId: person.accountId,
       requestId: newId('preq'),
@@ -288,7 +294,7 @@ describe('the quota', () => {
     await prepare(id)
     expect((await test.fetch('GET', '/api/privacy/exports', person)).json).toMatchObject({
       data: [{ id, request_id: order.requestId }],
-      quota: { used: 0 },
+      quota: { used: 1 },
     })
     expect((await download(id)).response.status).toBe(200)
   })
@@ -422,6 +428,35 @@ describe('what is erased', () => {
     expect(readFileSync(join(folder(), filesOf(theirs)[0] ?? '')).byteLength).toBeGreaterThan(0)
   })
 
+  it('notes of an account are no agent’s, whatever an agent is called', async () => {
+    const note = (subjectKind: 'account' | 'agent') =>
+      test.db.prisma.exportRun.create({
+        data: {
+          ...{ id: newId('exp'), subjectId: person.accountId, subjectKind, requestedBy: 'system:privacy.request' },
+          ...{ format: 'zip', basis: 'all', at: test.clock.now() },
+        },
+      })
+    const mine = await note('account')
+    const theirs = await note('agent')
+    const holder = test.app.holders.find(({ name }) => name === 'exports.runs')
+    const now = test.clock.now()
+    // An agent of former days that is called as the account is.
+    const called: Subject = { account: null, agents: [person.accountId] }
+    const own: Subject = { account: person.accountId, agents: [] }
+    const plan = (subject: Subject) =>
+      test.db.transaction(async (tx) => (await holder?.plan({ subject }, tx, now))?.items)
+    expect([await plan(called), await plan(own)]).toEqual([[theirs.id], [mine.id]])
+    expect((await holder?.inventory(called, now))?.count).toBe(1)
+    // Even a plan that names both takes what is the subject's.
+    const both = [mine.id, theirs.id]
+    expect(await test.db.transaction(async (tx) => holder?.erase({ subject: called }, both, tx))).toBe(1)
+    expect(await test.db.prisma.exportRun.findMany({ where: { id: { in: both } } })).toMatchObject([{ id: mine.id }])
+    expect([
+      await holder?.residue({ subject: called }, both, now),
+      await holder?.residue({ subject: own }, both, now),
+    ]).toEqual([0, 1])
+  })
+
   it('who asked for another’s export is blanked there when they go; the note stays the other’s', async () => {
     const agent = await test.agent()
     await test.db.prisma.exportRun.create({
@@ -437,7 +472,7 @@ describe('what is erased', () => {
     expect(await test.db.transaction(async (tx) => holder?.erase(scope, planned?.items ?? [], tx))).toBe(1)
     expect(await holder?.residue(scope, planned?.items ?? [], now)).toBe(0)
     expect(await test.db.prisma.exportRun.findMany({ where: { subjectId: agent.id } })).toMatchObject([
-      { requestedBy: 'erased' },
+      { requestedBy: 'system:erased' },
     ])
   })
 })

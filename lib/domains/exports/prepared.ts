@@ -16,7 +16,7 @@ import {
   prepareExport,
   readExport,
 } from './prepared-contract.ts'
-import { beginExport, exportsOfDay } from './quota.ts'
+import { beginExport, exportsOfDay, requestActor } from './quota.ts'
 import { dayOf } from './rules.ts'
 
 export const prepareJob = 'exports.prepare'
@@ -156,7 +156,7 @@ export function preparedExports(ports: PreparedPorts) {
   return {
     /**
      * For whoever answers a privacy request: the export that answers it, in the caller's transaction. One that is there or under way for
-     * the request is it. Counts in nobody's quota. Throws `fenced` when the account is being erased.
+     * the request is it. Never refused by the day's quota, in which it counts. Throws `fenced` when the account is being erased.
      */
     async prepare(
       tx: Transaction,
@@ -167,8 +167,8 @@ export function preparedExports(ports: PreparedPorts) {
         select: { id: true },
       })
       if (there) return there.id
-      const requestedBy = 'system:privacy.request'
-      await beginExport(tx, { subjectId: accountId, payer: undefined, requestedBy, format: 'zip', basis, now })
+      const requested = { subjectId: accountId, subjectKind: 'account', requestedBy: requestActor } as const
+      await beginExport(tx, { ...requested, payer: undefined, format: 'zip', basis, now })
       return (await order(tx, { accountId, requestId, basis, now })).id
     },
 
@@ -188,7 +188,15 @@ export function preparedExports(ports: PreparedPorts) {
       })
       if (joined) return reply(joined, { joined: true })
       const payer = { accountId, exportsPerDay: actor.quota.exportsPerDay }
-      await beginExport(tx, { subjectId: accountId, payer, requestedBy: actor.id, format: 'zip', basis, now })
+      await beginExport(tx, {
+        subjectId: accountId,
+        subjectKind: 'account',
+        payer,
+        requestedBy: actor.id,
+        format: 'zip',
+        basis,
+        now,
+      })
       return reply(await order(tx, { accountId, requestId: null, basis, now }), {})
     }),
 

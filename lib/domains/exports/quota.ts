@@ -7,6 +7,7 @@ import { dayOf } from './rules.ts'
 export type Payer = { agentId: string } | { accountId: string }
 export interface ExportOrder {
   subjectId: string
+  subjectKind: 'account' | 'agent'
   /** Undefined where an admin answers a request, or a privacy request is answered. */
   payer: (Payer & { exportsPerDay: number | null }) | undefined
   requestedBy: string
@@ -15,10 +16,18 @@ export interface ExportOrder {
   now: Date
 }
 
+/** Who asks for the copy that a privacy request wants; it counts in the person's quota, too. */
+export const requestActor = 'system:privacy.request'
+
 const ofPayer = (payer: Payer) =>
   'agentId' in payer
     ? { agentId: payer.agentId }
-    : { subjectId: payer.accountId, agentId: null, requestedBy: `user:${payer.accountId}` }
+    : {
+        subjectId: payer.accountId,
+        subjectKind: 'account',
+        agentId: null,
+        requestedBy: { in: [`user:${payer.accountId}`, requestActor] },
+      }
 
 /** How many exports of the day were begun already. */
 export function exportsOfDay(tx: Transaction, payer: Payer, now: Date): Promise<number> {
@@ -31,7 +40,7 @@ export function exportsOfDay(tx: Transaction, payer: Payer, now: Date): Promise<
  * refusal of the rate limiter and revokes nothing.
  */
 export async function beginExport(tx: Transaction, order: ExportOrder): Promise<void> {
-  const { subjectId, payer, requestedBy, format, basis, now } = order
+  const { subjectId, subjectKind, payer, requestedBy, format, basis, now } = order
   if (payer && payer.exportsPerDay !== null) {
     const whose = 'agentId' in payer ? payer.agentId : payer.accountId
     await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('export:' || ${whose}, 0))`
@@ -44,5 +53,7 @@ export async function beginExport(tx: Transaction, order: ExportOrder): Promise<
       })
   }
   const agentId = payer && 'agentId' in payer ? payer.agentId : null
-  await tx.exportRun.create({ data: { id: newId('exp'), subjectId, agentId, requestedBy, format, basis, at: now } })
+  await tx.exportRun.create({
+    data: { id: newId('exp'), subjectId, subjectKind, agentId, requestedBy, format, basis, at: now },
+  })
 }

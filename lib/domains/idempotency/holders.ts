@@ -8,9 +8,13 @@ const erasedOf = (scope: Scope): string | undefined =>
   'unit' in scope ? scope.unit : 'skill' in scope ? scope.skill : undefined
 
 const accountsOf = ({ account }: Subject): string[] => (account === null ? [] : [account])
+/** An answer about an agent says so: its id alone could be a word that other answers have in its place, for agents choose their ids. */
+const isAboutAgent = "r.body->'data'->>'agent_id' = r.resource_id"
 /** What the subject asked itself: with a token of its agents ($1), or signed in ($2); and what made one of its agents, whoever asked. */
 const isOwn = `(r.scope = ANY(ARRAY(SELECT 'token:' || b.id FROM token_bearers b WHERE b.agent_id = ANY($1::text[])))
-  OR r.scope = ANY(ARRAY(SELECT 'account:' || a FROM unnest($2::text[]) AS a)) OR r.resource_id = ANY($1::text[]) OR r.resource_id = ANY($2::text[]))`
+  OR r.scope = ANY(ARRAY(SELECT 'account:' || a FROM unnest($2::text[]) AS a)) 
+  OR (r.resource_id = ANY($1::text[]) AND ${isAboutAgent})
+  OR (r.resource_id = ANY($2::text[]) AND (${isAboutAgent}) IS NOT TRUE))`
 /** Then what others asked about its units and skills, from the answers' side: there is a day of them, however many units. */
 const planned = `WITH mine AS MATERIALIZED (SELECT id FROM agent_records WHERE agent_id = ANY($1::text[]))
   SELECT r.scope || ':' || r.key AS id FROM idempotency_records r WHERE ${isOwn}

@@ -185,6 +185,7 @@ export const referencesHolder = (
     store: 'postgresql',
     stage: 'content',
     what: 'references in others’ units, SOPs and skills: replaced by a one-way pseudonym, and the records stay',
+    held: 'others’ units, SOPs and skills that name the subject: as expert, first author, validator, or who approved them',
     purpose: 'saying whom knowledge came from, and who found it right',
     kept: 'as long as the record that they stand in',
     tables: [],

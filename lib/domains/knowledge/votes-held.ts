@@ -7,6 +7,7 @@ interface Kind {
   /** The column of who did it. */
   who: 'voter_id' | 'reporter_id'
   what: string
+  held: string
   purpose: string
   kept: string
 }
@@ -24,12 +25,12 @@ const keysOf = ({ account }: Subject): string[] => (account === null ? [] : [`us
  * others' scores, and nobody counts them anew from the rows.
  */
 const saidHolder = (db: Database, kind: Kind): DataHolder => {
-  const { table, who, what, purpose, kept } = kind
+  const { table, who, what, held, purpose, kept } = kind
   return {
     name: table === 'unit_votes' ? 'knowledge.votes' : 'knowledge.reports',
     store: 'postgresql',
     stage: 'content',
-    ...{ what, purpose, kept },
+    ...{ what, held, purpose, kept },
     tables: [table],
     inventory: (subject) =>
       holding(
@@ -87,6 +88,7 @@ export const saidHolders = (db: Database): DataHolder[] => [
     table: 'unit_votes',
     who: 'voter_id',
     what: 'votes on others’ units, with what was said to them; the units keep their scores',
+    held: 'votes on others’ units, with what was said to them',
     purpose: 'judging how good what was shared is',
     kept: 'as long as the unit, or until they are erased',
   }),
@@ -94,6 +96,7 @@ export const saidHolders = (db: Database): DataHolder[] => [
     table: 'unit_reports',
     who: 'reporter_id',
     what: 'reports of others’ units, with their reasons',
+    held: 'reports of others’ units, with their reasons',
     purpose: 'taking out what is harmful',
     kept: 'as long as the unit, or until they are erased',
   }),

@@ -176,8 +176,8 @@ describe('a sweep', () => {
 
   it('takes what hangs on a unit with it: votes, reports, versions', async () => {
     const id = await keep({ visibility: 'private', age: 400 * day })
-    await test.db.pool.query("INSERT INTO unit_votes VALUES ($1, 'v', 'o', true, 1, null, now())", [id])
-    await test.db.pool.query("INSERT INTO unit_reports VALUES ($1, 'r', 'o', 'x', null, now())", [id])
+    await test.db.pool.query("INSERT INTO unit_votes VALUES ($1, $2, 'o', true, 1, null, now())", [id, admin.id])
+    await test.db.pool.query("INSERT INTO unit_reports VALUES ($1, $2, 'o', 'x', null, now())", [id, admin.id])
     await test.db.pool.query("INSERT INTO sop_versions VALUES ($1, 1, '{}', 'a', now())", [id])
     expect(await sweepNow()).toBe(1)
     for (const table of ['unit_votes', 'unit_reports', 'sop_versions'])

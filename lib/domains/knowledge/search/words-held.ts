@@ -43,6 +43,7 @@ export const wordsHolder = (db: Database): DataHolder => ({
   store: 'postgresql',
   stage: 'derived',
   what: 'lists of words by which typing errors in a search are corrected, cleared of its words',
+  held: 'the words of units and skills, by which typing errors in a search are corrected',
   purpose: 'finding what was shared also where a word is misspelt',
   kept: 'as long as the unit or skill whose words they are',
   tables: ['search_words', 'search_news'],

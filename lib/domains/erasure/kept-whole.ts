@@ -1,0 +1,56 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Subject } from '#lib/kernel/holder.ts'
+import { lowerFence } from './fence.ts'
+import type { Aim } from './plans.ts'
+import { isNobody } from './run-rules.ts'
+import { type RunRow, subjectOf } from './runs.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
+import type { Suppressions } from './suppressions.ts'
+
+/** Of a run without a fence the agents are not settled yet: those of this moment. A replay takes its subject as it is given. */
+export async function wholeOf(
+  tx: Transaction,
+  run: RunRow,
+  subjects: Pick<SubjectErasurePorts['subjects'], 'agentsOf'>,
+): Promise<Subject> {
+  const subject = subjectOf(run)
+  if (run.fencedAt !== null || run.reason === 'replay') return subject
+  return { account: subject.account, agents: await subjects.agentsOf(tx, subject) }
+}
+
+/** Whether holds leave nobody to erase, and nothing was erased before they were set. */
+export async function isKeptWhole(tx: Transaction, runId: string, { free, kept }: Aim): Promise<boolean> {
+  if (!isNobody(free) || kept.length === 0) return false
+  return (await tx.erasureStep.count({ where: { runId, erased: { gt: 0 } } })) === 0
+}
+
+/**
+ * Nobody is erased for now: whoever was fenced writes and signs in again, and imports may name them. What another run has fenced too stays
+ * so. The run is locked. When the hold ends, the agents are settled anew.
+ */
+export async function letGo(
+  tx: Transaction,
+  run: RunRow,
+  { subjects, suppressions }: Pick<SubjectErasurePorts, 'subjects'> & { suppressions: Suppressions },
+  now: Date,
+): Promise<void> {
+  if (run.fencedAt === null) return
+  const left = await tx.$queryRaw<{ kind: 'account' | 'agent'; id: string; runId: string; since: Date }[]>`
+    UPDATE write_fences f SET run_id = r.id FROM erasure_runs r
+    WHERE f.run_id = ${run.id} AND r.id <> ${run.id} AND r.fenced_at IS NOT NULL AND r.state <> 'done'
+      AND CASE f.kind WHEN 'agent' THEN f.id = ANY(r.agents) ELSE f.id = r.account_id END
+    RETURNING f.kind, f.id, r.id AS "runId", r.fenced_at AS since`
+  for (const { kind, id, runId, since } of left) await suppressions.add(tx, [{ kind, value: id }], { runId, since })
+  await suppressions.forget(tx, run.id)
+  await lowerFence(tx, run.id)
+  const isLeft = (wanted: string, value: string) => left.some(({ kind, id }) => kind === wanted && id === value)
+  const { account, agents } = subjectOf(run)
+  await subjects.release(
+    tx,
+    {
+      account: account === null || isLeft('account', account) ? null : account,
+      agents: agents.filter((agent) => !isLeft('agent', agent)),
+    },
+    now,
+  )
+}
