@@ -6,9 +6,10 @@ import type { ReactNode } from 'react'
 import { FrameHeader } from '#components/frame/frame-header.tsx'
 import { Providers } from '#components/frame/providers.tsx'
 import { ZoneKeeper } from '#components/frame/zone-keeper.tsx'
+import { ErasureBanner } from '#components/privacy/erasure-banner.tsx'
 import './globals.css'
 import { chooseLocale, keepZone } from './preferences.ts'
-import { personForFrame } from './reader.ts'
+import { erasuresForFrame, personForFrame } from './reader.ts'
 
 export async function generateMetadata(): Promise<Metadata> {
   const t = await getTranslations('meta')
@@ -29,6 +30,7 @@ export default async function Layout({ children }: { children: ReactNode }) {
     personForFrame(),
     headers(),
   ])
+  const ahead = person && (await erasuresForFrame(person.account_id))
   return (
     <html lang={locale} suppressHydrationWarning>
       <body className="flex min-h-dvh flex-col font-sans">
@@ -42,6 +44,7 @@ export default async function Layout({ children }: { children: ReactNode }) {
               {t('skip')}
             </a>
             <FrameHeader person={person && { name: person.name }} chooseLocale={chooseLocale} />
+            {ahead && <ErasureBanner ahead={ahead} />}
             {children}
           </Providers>
         </NextIntlClientProvider>

@@ -4,6 +4,7 @@ import { cache } from 'react'
 import type { z } from 'zod'
 import { app } from '#lib/app.ts'
 import type { AccountView } from '#lib/domains/accounts/contract.ts'
+import type { ErasuresAhead } from '#lib/domains/privacy-requests/contract.ts'
 import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
@@ -33,6 +34,16 @@ export async function personForFrame(): Promise<AccountView | undefined> {
     return await currentPerson()
   } catch (error) {
     if (Problem.is(error)) return undefined
+    throw error
+  }
+}
+
+/** The erasures that wait for, or take, what is the person's; none while the store is down, for the frame must stand. */
+export async function erasuresForFrame(accountId: string): Promise<ErasuresAhead> {
+  try {
+    return await app.requests.erasuresAhead(accountId)
+  } catch (error) {
+    if (Problem.is(error)) return { shown: [], total: 0 }
     throw error
   }
 }

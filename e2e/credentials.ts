@@ -14,6 +14,10 @@ const Credentials = z.strictObject({
   admin: z.strictObject({ email: z.string(), password: z.string() }),
   /** Somebody with a password of their own, and a name in the console. */
   person: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
+  /** Another, for the journey at whose end there is no such account. */
+  leaving: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
+  /** The folder of the letters that no mail server took. */
+  letters: z.string(),
 })
 export type Credentials = z.output<typeof Credentials>
 

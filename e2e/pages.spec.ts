@@ -32,8 +32,9 @@ const open = [
   '/sign-in',
   '/docs/api',
   '/docs/api?q=token',
-  '/privacy',
   '/privacy/confirm',
+  '/privacy',
+  // Not after the page itself: that would be no new load.
   '/privacy/confirm#verify.x',
   '/receipts/:id',
   '/nothing/here',

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { buildChanged } from '../bin/build.ts'
 import { type Credentials, credentialsFile, origin, port } from './credentials.ts'
 
-// The production server on a database of its own, which is gone afterwards. What the operator would see, the tests read in a file.
+// The production server and its worker on a database of their own, which is gone afterwards. What the operator would see, the tests read in a file.
 const dataDir = mkdtempSync(join(tmpdir(), 'kp-e2e-'))
 const settings = {
   NODE_ENV: 'production',
@@ -37,8 +37,8 @@ const { appUrl } = await prepareDatabase({
   mayCreateDatabase: true,
 })
 
-async function makePerson(): Promise<Credentials['person']> {
-  const person = { email: 'person@example.org', password: oneTimePassword(), name: 'Test Person' }
+async function makePerson(email: string, name: string): Promise<Credentials['person']> {
+  const person = { email, password: oneTimePassword(), name }
   const app = createApp({ env: { ...readEnv(), DATABASE_URL: appUrl } })
   try {
     await app.db.transaction(async (tx) => {
@@ -59,26 +59,30 @@ const toldOf = (label: string): string => {
 }
 const credentials: Credentials = {
   admin: { email: toldOf('Sign in'), password: toldOf('Password') },
-  person: await makePerson(),
+  person: await makePerson('person@example.org', 'Test Person'),
+  leaving: await makePerson('leaving@example.org', 'Leaving Person'),
+  letters: join(dataDir, 'mail'),
 }
 rmSync(credentialsFile, { force: true })
 writeFileSync(credentialsFile, JSON.stringify(credentials), { mode: 0o600, flag: 'wx' })
 
-const server = spawn(process.execPath, ['bin/server.ts'], {
-  env: { ...process.env, DATABASE_URL: appUrl },
-  stdio: ['ignore', 'inherit', 'inherit'],
-})
-const gone = new Promise((done) => server.once('exit', done))
+const children = ['bin/server.ts', 'bin/worker.ts'].map((file) =>
+  spawn(process.execPath, [file], {
+    env: { ...process.env, DATABASE_URL: appUrl },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  }),
+)
+const exits = children.map((child) => new Promise((done) => child.once('exit', done)))
 
 let ending: Promise<void> | undefined
 async function end(): Promise<void> {
   stopping.abort()
-  server.kill('SIGTERM')
-  await gone
+  for (const child of children) child.kill('SIGTERM')
+  await Promise.all(exits)
   await cluster.stop()
   rmSync(credentialsFile, { force: true })
   rmSync(dataDir, { recursive: true, force: true })
   process.exit()
 }
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => (ending ??= end()))
-gone.then(() => (ending ??= end()))
+Promise.race(exits).then(() => (ending ??= end()))

@@ -1,93 +1,144 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { groups, isStore, lineKeyOf, noticeLines } from '#components/privacy/notice-lines.ts'
+import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice-list.tsx'
+import { Facts } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { app } from '#lib/app.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { publicUrl, readEnv } from '#lib/env.ts'
+import { type Env, publicUrl, readEnv } from '#lib/env.ts'
+import type { Places } from '#lib/places.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('privacy'))('title') })
 
-/** Everything that is kept, grouped by what a reader wants to know; a new table or file has its line here. */
-const held = {
-  given: [
-    'units',
-    'skills',
-    'votes',
-    'reports',
-    'reputation',
-    'words',
-    'agents',
-    'tokens',
-    'invites',
-    'accounts',
-    'sessions',
-    'settings',
-  ],
-  network: ['audit', 'windows', 'anonymous', 'refusals', 'places'],
-  passing: ['answers', 'rejected', 'letters', 'jobs', 'faults'],
-  proof: ['receipts', 'exports', 'holds', 'ids', 'backups'],
-} as const
-const groups = ['given', 'network', 'passing', 'proof'] as const
-const rights = ['access', 'erasure', 'withdraw', 'complain'] as const
+const beside = ['windows', 'anonymous', 'faults'] as const
+const rights = [
+  'access',
+  'rectification',
+  'erasure',
+  'restriction',
+  'portability',
+  'objection',
+  'withdraw',
+  'complain',
+  'court',
+] as const
 
-/** The notice that a registration refers to, from this installation's own settings. */
+/** What is held and how long, a line for each that answers for data, from the periods that are in force. */
+async function heldEntries(env: Env) {
+  const t = await getTranslations('privacy.held')
+  // The notice is there also while the database is not.
+  const policy = await app.retention.policyNow().catch(() => undefined)
+  const daysOf = (days: number | null): string => (days === null ? t('forEver') : t('days', { days }))
+  const terms = {
+    network: policy ? daysOf(policy.network.days) : t('unstated'),
+    org: policy ? daysOf(policy.org.days) : t('unstated'),
+    private: policy ? daysOf(policy.private.days) : t('unstated'),
+    years: env.KP_REQUESTS_YEARS,
+  }
+  const lines = noticeLines(app.holders, app.kept)
+  const entryOf = ({ name, what, purpose, kept }: (typeof lines)['proof'][number]): NoticeEntry => {
+    const key = lineKeyOf(name)
+    // A holder that was added without words here is named in its own.
+    if (key === undefined) return { key: name, what, text: purpose, term: kept }
+    return { key, what: t(`lines.${key}.what`), text: t(`lines.${key}.text`), term: t(`lines.${key}.term`, terms) }
+  }
+  const of = (key: (typeof beside)[number] | 'backups') => ({
+    key,
+    what: t(`beside.${key}.what`),
+    text: t(`beside.${key}.text`),
+  })
+  return [
+    ...groups.map((group) => ({ group, entries: lines[group].map(entryOf) })),
+    {
+      group: 'beside' as const,
+      entries: [
+        ...beside.map((key) => ({ ...of(key), term: t(`beside.${key}.term`) })),
+        { ...of('backups'), term: env.KP_BACKUP_DAYS === undefined ? t('noTerm') : daysOf(env.KP_BACKUP_DAYS) },
+      ],
+    },
+  ]
+}
+
+/** Each store, with how much of the above it holds, and whoever else gets some of it. */
+async function placeFacts(places: Places, counts: ReadonlyMap<string, number>) {
+  const t = await getTranslations('privacy.where')
+  const said = {
+    postgresql: t(`stores.postgresql.${places.postgresql}`),
+    files: t(`stores.files.${places.files}`),
+    ledger: t(`stores.ledger.${places.ledger}`),
+  }
+  const stores = [...counts].map(([store, count]): [string, string] =>
+    isStore(store)
+      ? [t(`stores.${store}.name`), t('kinds', { place: said[store], count })]
+      : [store, t('kinds', { place: '', count })],
+  )
+  return [
+    ...stores,
+    [t('mail.name'), t(`mail.${places.mail}`)],
+    [t('limits.name'), t(`limits.${places.limits}`)],
+    [t('readers.name'), t('readers.text')],
+    [t('regions.name'), t('regions.text')],
+  ] as const
+}
+
+/** The notice that a registration refers to, made of what this installation holds and how it is set. */
 export default async function PrivacyPage() {
   const t = await getTranslations('privacy')
   const env = readEnv()
-  // The notice is there also while the database is not.
-  const policy = await app.retention.policyNow().catch(() => undefined)
-  const daysOf = (days: number | null): string => (days === null ? t('held.forEver') : t('held.days', { days }))
-  const termOf = (what: (typeof held)[keyof typeof held][number]): string => {
-    if (what === 'units')
-      return policy
-        ? t('held.units.term', {
-            network: daysOf(policy.network.days),
-            org: daysOf(policy.org.days),
-            private: daysOf(policy.private.days),
-          })
-        : t('held.units.unstated')
-    if (what !== 'backups') return t(`held.${what}.term`)
-    return env.KP_BACKUP_DAYS === undefined
-      ? t('held.backups.unstated')
-      : t('held.backups.term', { days: env.KP_BACKUP_DAYS })
-  }
+  const named = [...app.holders, ...app.kept]
+  const counts = new Map<string, number>()
+  for (const { store } of named) counts.set(store, (counts.get(store) ?? 0) + 1)
+  const [held, facts] = await Promise.all([heldEntries(env), placeFacts(app.places, counts)])
+  const email = env.KP_PRIVACY_EMAIL
+  const grace = { tokens: env.KP_GRACE_TOKENS, signIn: env.KP_GRACE_SIGN_IN }
   return (
-    <Page title={t('title')} lead={<p>{t('lead', { url: publicUrl(env), version: noticeVersion })}</p>}>
-      <Section id="held" title={t('held.title')} lead={t('held.lead')}>
-        {groups.map((group) => (
-          <section key={group} aria-labelledby={`held-${group}`} className="grid gap-1 pt-4">
-            <h3 id={`held-${group}`} className="font-semibold">
-              {t(`held.groups.${group}`)}
-            </h3>
-            <dl className="grid">
-              {held[group].map((what) => (
-                <div
-                  key={what}
-                  className="grid gap-x-6 gap-y-0.5 border-b border-line py-2.5 last:border-0 sm:grid-cols-[1fr_11rem] sm:grid-rows-[auto_1fr]"
-                >
-                  <dt className="font-medium">{t(`held.${what}.what`)}</dt>
-                  <dd className="text-quiet sm:col-start-1">{t(`held.${what}.text`)}</dd>
-                  <dd className="sm:col-start-2 sm:row-span-2 sm:row-start-1">
-                    <span className="text-quiet sm:sr-only">{t('held.howLong')} </span>
-                    {termOf(what)}
-                  </dd>
-                </div>
-              ))}
-            </dl>
-          </section>
+    <Page
+      title={t('title')}
+      lead={
+        <>
+          <p>{t('lead', { url: publicUrl(env), version: noticeVersion })}</p>
+          <p className="[overflow-wrap:anywhere]">{email === undefined ? t('noContact') : t('contact', { email })}</p>
+        </>
+      }
+    >
+      <Section id="held" title={t('held.title')} lead={t('held.lead', { lines: named.length, stores: counts.size })}>
+        {held.map(({ group, entries }) => (
+          <NoticeList
+            key={group}
+            id={`held-${group}`}
+            title={t(`held.groups.${group}`)}
+            howLong={t('held.howLong')}
+            entries={entries}
+          />
         ))}
         <p>{t('held.browser')}</p>
       </Section>
+      <Section id="where" title={t('where.title')}>
+        <Facts facts={facts} />
+        <p>{t('where.nobody')}</p>
+      </Section>
       <Section id="why" title={t('why.title')}>
         <p>{t(`why.${env.KP_LAWFUL_BASIS}`)}</p>
+        <p>{t('why.account')}</p>
+        <p>{t('why.law')}</p>
+        <p>{t('why.office')}</p>
         <p>{t('why.only')}</p>
       </Section>
+      <Section id="never" title={t('never.title')}>
+        <Points
+          points={(['sold', 'kyc', 'selfHosted', 'machine'] as const).map((key) => [key, t(`never.${key}`)] as const)}
+        />
+      </Section>
       <Section id="rights" title={t('rights.title')}>
-        <ul className="grid list-disc gap-2 pl-5">
-          {rights.map((right) => (
-            <li key={right}>{t(`rights.${right}`)}</li>
-          ))}
-        </ul>
+        <p>{email === undefined ? t('rights.how') : t('rights.howByMail', { email })}</p>
+        <p>{t('rights.when')}</p>
+        <Points points={rights.map((key) => [key, t(`rights.${key}`, grace)] as const)} />
+      </Section>
+      <Section id="ccpa" title={t('ccpa.title')}>
+        <p>{t('ccpa.rights')}</p>
+        <p>{t('ccpa.optOut')}</p>
+        <p>{t('ccpa.same')}</p>
       </Section>
     </Page>
   )

@@ -1,11 +1,13 @@
 'use client'
 
 import { useMutation } from '@tanstack/react-query'
+import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import { type Endpoint, RequestRefused, request } from '#lib/client/request.ts'
 import type { useLink as linkUse } from '#lib/domains/privacy-requests/contract.ts'
 
@@ -25,19 +27,28 @@ function givenIn(fragment: string): Given | undefined {
 /** Says what the link of a letter does, and does it when the person presses the button, and not before. */
 export function LinkConfirmation() {
   const t = useTranslations('confirm')
+  const router = useRouter()
   const [given, setGiven] = useState<Given | 'none'>()
+  const using = useMutation({
+    mutationFn: (body: Given) => request(place, { body }),
+    onSuccess: () => {
+      // What is used up need not stay in the history.
+      window.history.replaceState(null, '', window.location.pathname)
+      // For whoever is signed in the banner follows.
+      router.refresh()
+    },
+  })
+  const { reset } = using
   // The fragment is the browser's alone: the page is first drawn without it.
   useEffect(() => {
-    const read = () => setGiven(givenIn(window.location.hash) ?? 'none')
+    const read = () => {
+      setGiven(givenIn(window.location.hash) ?? 'none')
+      reset()
+    }
     read()
     window.addEventListener('hashchange', read)
     return () => window.removeEventListener('hashchange', read)
-  }, [])
-  const using = useMutation({
-    mutationFn: (body: Given) => request(place, { body }),
-    // What is used up need not stay in the history.
-    onSuccess: () => window.history.replaceState(null, '', window.location.pathname),
-  })
+  }, [reset])
   const problem = using.error instanceof RequestRefused ? using.error.problem : undefined
 
   if (using.isSuccess)
@@ -50,8 +61,23 @@ export function LinkConfirmation() {
   if (given === 'none')
     return (
       <Alert tone="warning" title={t('missing.title')}>
-        {<p>{t('missing.text')}</p>}
+        <p>{t('missing.text')}</p>
       </Alert>
+    )
+  const isLate = given.purpose === 'cancel' && problem?.code === 'wrong_state'
+  // Another press would do no more than this one.
+  if (problem && (isLate || problem.code === 'link_spent'))
+    return (
+      <div className="grid gap-5">
+        {isLate ? (
+          <Alert tone="warning" title={t('late.title')} isLive>
+            <p>{t('late.text')}</p>
+          </Alert>
+        ) : (
+          <ProblemAlert problem={problem} />
+        )}
+        <p>{t.rich('spent', { account: (words) => <TextLink href="/account">{words}</TextLink> })}</p>
+      </div>
     )
   return (
     <div className="grid gap-5">
@@ -66,6 +92,7 @@ export function LinkConfirmation() {
       >
         {using.isPending ? t('busy') : t(`${given.purpose}.button`)}
       </Button>
+      <p className="text-sm text-quiet">{t('lead')}</p>
     </div>
   )
 }

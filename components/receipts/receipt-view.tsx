@@ -45,8 +45,11 @@ function Table({ columns, rows }: { columns: string[]; rows: { key: string; cell
 export function ReceiptView({ receipt }: { receipt: Receipt }) {
   const t = useTranslations('receipt')
   const until = (at: string | null) => (at === null ? t('noEnd') : <Time at={at} />)
+  const kind: [string, ReactNode][] =
+    receipt.subject_kind === undefined ? [] : [[t('subjectKind'), t(`kinds.${receipt.subject_kind}`)]]
   const facts: [string, ReactNode][] = [
     [t('deletedId'), <ShortId key="id" id={receipt.deleted_id} what={t('deletedId')} />],
+    ...kind,
     [t('deletedAt'), <Time key="at" at={receipt.deleted_at} />],
     [t('signedAt'), <Time key="signed" at={receipt.signed_at} />],
     [t('issuer'), receipt.issuer],

@@ -14,7 +14,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 export default async function ConfirmPage() {
   const t = await getTranslations('confirm')
   return (
-    <Page width="narrow" title={t('title')} lead={<p>{t('lead')}</p>}>
+    <Page width="narrow" title={t('title')}>
       <LinkConfirmation />
     </Page>
   )

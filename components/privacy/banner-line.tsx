@@ -1,0 +1,49 @@
+import type { LucideIcon } from 'lucide-react'
+import type { ReactNode } from 'react'
+import { classNames } from '#components/ui/class-names.ts'
+
+interface BannerLineProps {
+  Icon: LucideIcon
+  isUrgent?: boolean
+  /** Read out when it appears: it follows something that the reader did. */
+  isLive?: boolean
+  title: ReactNode
+  notes: readonly string[]
+  action?: ReactNode
+  /** Below, over the whole width. */
+  children?: ReactNode
+}
+
+/** One matter under the header: what it is, what it means meanwhile, and what can be done. */
+export const BannerLine = ({
+  Icon,
+  isUrgent = false,
+  isLive = false,
+  title,
+  notes,
+  action,
+  children,
+}: BannerLineProps) => (
+  <div className={isUrgent ? 'bg-amber-wash' : 'bg-accent-wash'}>
+    <div className="mx-auto grid max-w-5xl gap-3 px-4 py-3 sm:px-6">
+      <div className="flex flex-wrap items-center gap-x-6 gap-y-3">
+        <div role={isLive ? 'status' : undefined} className="flex min-w-0 grow basis-80 gap-3">
+          <Icon
+            aria-hidden
+            className={classNames('mt-0.5 size-4.5 shrink-0', isUrgent ? 'text-amber' : 'text-accent')}
+          />
+          <div className="grid min-w-0 gap-0.5 [overflow-wrap:anywhere]">
+            <p className="font-medium">{title}</p>
+            {notes.map((note) => (
+              <p key={note} className="text-sm text-quiet">
+                {note}
+              </p>
+            ))}
+          </div>
+        </div>
+        {action}
+      </div>
+      {children}
+    </div>
+  </div>
+)

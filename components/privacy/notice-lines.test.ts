@@ -1,0 +1,43 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { createApp } from '#lib/app.ts'
+import { readEnv } from '#lib/env.ts'
+import en from '#messages/en.json' with { type: 'json' }
+import zh from '#messages/zh.json' with { type: 'json' }
+import { groups, isStore, lineKeyOf, noticeLines } from './notice-lines.ts'
+
+// The production application; nothing here asks its database.
+const app = createApp({ env: readEnv({}) })
+afterAll(() => app.close())
+const named = [...app.holders, ...app.kept]
+const keys = named.map(({ name }) => lineKeyOf(name))
+
+describe.each([
+  ['English', en],
+  ['Chinese', zh],
+])('the privacy notice in %s', (_, { privacy }) => {
+  it('has words for every holder and for everything kept beside, and none left over', () => {
+    expect(Object.keys(privacy.held.lines).sort()).toEqual([...keys].sort())
+    for (const line of Object.values(privacy.held.lines)) expect(Object.keys(line)).toEqual(['what', 'text', 'term'])
+  })
+
+  it('says where each store is, and of no other', () => {
+    const stores = [...new Set(named.map(({ store }) => store))].sort()
+    expect(Object.keys(privacy.where.stores).sort()).toEqual(stores)
+    expect(stores.every(isStore)).toBe(true)
+  })
+})
+
+it('shows each once, and has a heading for each group', () => {
+  const shown = noticeLines(app.holders, app.kept)
+  expect(
+    groups
+      .flatMap((group) => shown[group])
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(named.map(({ name }) => name).sort())
+  for (const group of groups) expect(shown[group].length).toBeGreaterThan(0)
+})
+
+it('a name that there are no words for is not taken for another', () => {
+  for (const name of ['knowledge', 'knowledge.unit', 'toString', '']) expect(lineKeyOf(name)).toBeUndefined()
+})

@@ -1,0 +1,31 @@
+import type { DataHolder, Kept } from '#lib/kernel/holder.ts'
+import en from '#messages/en.json' with { type: 'json' }
+
+const { lines } = en.privacy.held
+const { stores } = en.privacy.where
+export type LineKey = keyof typeof lines
+export type StoreKey = keyof typeof stores
+
+/** Where the notice's words on a holder, or on what is kept beside, stand; a dot would nest them. Undefined: there are none. */
+export function lineKeyOf(name: string): LineKey | undefined {
+  const key = name.replaceAll('.', '_')
+  return isLine(key) ? key : undefined
+}
+const isLine = (key: string): key is LineKey => Object.hasOwn(lines, key)
+export const isStore = (name: string): name is StoreKey => Object.hasOwn(stores, name)
+
+export const groups = ['identity', 'content', 'passing', 'proof'] as const
+export type Group = (typeof groups)[number]
+type Named = Pick<Kept, 'name' | 'store' | 'what' | 'purpose' | 'kept'>
+
+const groupOfStage = { derived: 'passing', content: 'content', agent: 'identity', account: 'identity' } as const
+const order: string[] = Object.keys(lines)
+const placeOf = ({ name }: Named): number => order.indexOf(lineKeyOf(name) ?? '')
+
+/** Everything that is held, by what a reader wants to know, in the order of the words on it. */
+export function noticeLines(holders: readonly DataHolder[], kept: readonly Kept[]): Record<Group, Named[]> {
+  const made: Record<Group, Named[]> = { identity: [], content: [], passing: [], proof: [...kept] }
+  for (const holder of holders) made[groupOfStage[holder.stage]].push(holder)
+  for (const group of groups) made[group].sort((one, other) => placeOf(one) - placeOf(other))
+  return made
+}

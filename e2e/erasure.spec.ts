@@ -1,0 +1,155 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { AxeBuilder } from '@axe-core/playwright'
+import { expect, type Page, test } from '@playwright/test'
+import { z } from 'zod'
+import { origin, readCredentials } from './credentials.ts'
+import { complaintsOf, fillSignIn, registerAgent } from './journey.ts'
+
+/** As the console's own pages ask. */
+const headers = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
+const Filed = z.object({ data: z.object({ state: z.string(), waiting_until: z.string() }) })
+
+/** The newest address of this form in a letter to somebody, once it is there. */
+async function inLetterTo(email: string, form: RegExp, known: readonly string[] = []): Promise<string> {
+  const { letters } = readCredentials()
+  let found: string | undefined
+  await expect
+    .poll(
+      () => {
+        found = (existsSync(letters) ? readdirSync(letters) : [])
+          .sort()
+          .map((name) => readFileSync(join(letters, name), 'utf8'))
+          .filter((text) => text.includes(`To: ${email}`))
+          .flatMap(
+            (text) =>
+              text
+                .replaceAll(/=\r?\n/g, '')
+                .replaceAll('=3D', '=')
+                .match(form) ?? [],
+          )
+          .filter((one) => !known.includes(one))
+          .at(-1)
+        return found
+      },
+      { timeout: 20_000 },
+    )
+    .toBeTruthy()
+  return found ?? ''
+}
+
+test('an erasure that waits is seen everywhere, called off by its button and by its letter, and in the end carried out', async ({
+  page,
+  request,
+}) => {
+  test.setTimeout(120_000)
+  const { leaving } = readCredentials()
+  const complaints = complaintsOf(page)
+  const banner = page.getByRole('region', { name: 'Erasures ahead' })
+  const keep = banner.getByRole('button', { name: 'Keep my data' })
+  const agent = await registerAgent(request, 'Leaves with its owner')
+  const tokenWorks = async () =>
+    (await request.get('/v1/knowledge', { headers: { Authorization: `Bearer ${agent.token}` } })).ok()
+  const ask = async (grace: string) => {
+    const data = { kinds: ['erasure'], grace, password: leaving.password }
+    const answer = await page.request.post('/api/privacy/requests', { headers, data })
+    expect(answer.status()).toBe(201)
+    return Filed.parse(await answer.json()).data
+  }
+  const signIn = async (on: Page) => {
+    await on.goto('/sign-in')
+    await fillSignIn(on, leaving)
+  }
+
+  await test.step('nothing waits, nothing is said', async () => {
+    await signIn(page)
+    await expect(page).toHaveURL('/account')
+    await expect(banner).toHaveCount(0)
+    const claimed = await page.request.post('/api/agents/claim', { headers, data: { token: agent.token } })
+    expect(claimed.status()).toBe(200)
+    expect(await tokenWorks()).toBe(true)
+  })
+
+  let cancelLink = ''
+  await test.step('asked for: the banner says when, in the reader’s zone, and what has stopped', async () => {
+    const { waiting_until } = await ask('24h')
+    expect(await tokenWorks()).toBe(false)
+    const answer = await page.goto('/')
+    expect(await answer?.text()).toContain('Keep my data')
+    const shown = new Intl.DateTimeFormat('en', {
+      timeZone: 'Europe/Berlin',
+      hour: '2-digit',
+      minute: '2-digit',
+      hourCycle: 'h23',
+    }).format(new Date(waiting_until))
+    const time = banner.getByRole('time')
+    await expect(time).toContainText(shown)
+    await expect(time).toHaveAttribute('title', `${waiting_until.slice(0, 16).replace('T', ' ')} UTC`)
+    await expect(banner).toContainText(/\(in (23|24) hours|in 1 day|tomorrow\)/)
+    await expect(banner).toContainText('tokens of your agents do not work')
+    await page.setViewportSize({ width: 360, height: 800 })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await expect(page.locator('html')).toHaveClass(colorScheme)
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
+      const { violations } = await new AxeBuilder({ page }).analyze()
+      expect(violations.map(({ id }) => id)).toEqual([])
+    }
+    cancelLink = await inLetterTo(leaving.email, /http\S+\/privacy\/confirm#cancel\.\w+/g)
+  })
+
+  await test.step('it is there right after signing in', async () => {
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await expect(page.getByRole('navigation').getByRole('link', { name: 'Sign in' })).toBeVisible()
+    await expect(banner).toHaveCount(0)
+    await signIn(page)
+    await expect(page).toHaveURL('/account')
+    await expect(keep).toBeVisible()
+  })
+
+  await test.step('one click keeps everything', async () => {
+    await keep.click()
+    await expect(banner.getByText('Your data is kept.')).toBeVisible()
+    await expect(keep).toHaveCount(0)
+    expect(await tokenWorks()).toBe(true)
+    await page.goto('/')
+    await expect(banner).toHaveCount(0)
+  })
+
+  await test.step('asked anew, the letter’s link calls it off, once', async () => {
+    await ask('7d')
+    const link = await inLetterTo(leaving.email, /http\S+\/privacy\/confirm#cancel\.\w+/g, [cancelLink])
+    await page.goto(link)
+    await expect(keep).toBeVisible()
+    expect(await tokenWorks()).toBe(false)
+    await page.getByRole('main').getByRole('button', { name: 'Keep my data' }).click()
+    await expect(page.getByText('Called off. Nothing was erased.')).toBeVisible()
+    await expect(banner).toHaveCount(0)
+    await expect(page).toHaveURL('/privacy/confirm')
+    expect(await tokenWorks()).toBe(true)
+    expect(complaints).toEqual([])
+    for (const spent of [cancelLink, link]) {
+      await page.goto(spent)
+      await page.getByRole('main').getByRole('button', { name: 'Keep my data' }).click()
+      await expect(page.getByText('This link works no more')).toBeVisible()
+      await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
+      complaints.length = 0 // the browser notes the 410
+    }
+  })
+
+  await test.step('without a grace: the session ends, nobody signs in, the receipt is there', async () => {
+    await ask('now')
+    const receipt = await inLetterTo(leaving.email, /http\S+\/receipts\/rcpt_\w+/g)
+    expect(await tokenWorks()).toBe(false)
+    await page.goto('/account')
+    await expect(page).toHaveURL('/sign-in?callbackUrl=%2Faccount')
+    await expect(banner).toHaveCount(0)
+    await fillSignIn(page, leaving)
+    await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
+    complaints.length = 0 // the browser notes the 401
+    await page.goto(receipt)
+    await expect(page.getByText('and nothing was left')).toBeVisible()
+    await expect(page.getByText(/^usr_/).first()).toBeAttached()
+  })
+  expect(complaints).toEqual([])
+})
