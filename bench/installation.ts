@@ -41,6 +41,21 @@ export async function startCluster(scope: AsyncDisposableStack): Promise<Cluster
   return { pid: cluster.pid, open }
 }
 
+/** The same files again, as another database, whose URL it gives. Connections to the original are ended. */
+export async function copyOf({ ownerUrl }: Installation, name: string): Promise<string> {
+  const source = new URL(ownerUrl).pathname.slice(1)
+  const at = (database: string) => Object.assign(new URL(ownerUrl), { pathname: `/${database}` }).href
+  await withConnection(at('postgres'), async (owner) => {
+    await owner.query(
+      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()',
+      [source],
+    )
+    await owner.query(`CREATE DATABASE "${name}" TEMPLATE "${source}" STRATEGY file_copy`)
+    await owner.query('CHECKPOINT')
+  })
+  return at(name)
+}
+
 export interface Agent {
   id: string
   token: string

@@ -16,6 +16,7 @@ const groups: Record<string, () => Promise<Row[]>> = {
   'audit-query': async () => (await import('./audit-query.ts')).run(),
   sweep: async () => (await import('./sweep.ts')).run(),
   search: async () => (await import('./search.ts')).run(),
+  erasure: async () => (await import('./erasure.ts')).run(),
   export: async () => (await import('./export.ts')).run(),
   import: async () => (await import('./import.ts')).run(),
   limits: async () => (await import('./limits.ts')).run(),

@@ -5,6 +5,7 @@ import {
   type Agent,
   type Cluster,
   contributeTarget,
+  copyOf,
   type Installation,
   makeAdmin,
   readTarget,
@@ -57,22 +58,6 @@ async function seed({ ownerUrl }: Installation, agent: Agent, size: number): Pro
     await owner.query('VACUUM (ANALYZE) units')
     await owner.query('CHECKPOINT')
   })
-}
-
-/** The same files again, as another database. */
-async function copy({ ownerUrl }: Installation, name: string): Promise<string> {
-  const url = new URL(ownerUrl)
-  const source = url.pathname.slice(1)
-  const at = (database: string) => Object.assign(new URL(ownerUrl), { pathname: `/${database}` }).href
-  await withConnection(at('postgres'), async (owner) => {
-    await owner.query(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 AND pid <> pg_backend_pid()',
-      [source],
-    )
-    await owner.query(`CREATE DATABASE "${name}" TEMPLATE "${source}" STRATEGY file_copy`)
-    await owner.query('CHECKPOINT')
-  })
-  return at(name)
 }
 
 /** All of them in one statement, with one audit entry and one deletion entry for each. Seconds. */
@@ -137,7 +122,7 @@ export async function measure(scope: AsyncDisposableStack, { size = SIZE, start 
   })
   await makeAdmin(installation, agent)
   await seed(installation, agent, size)
-  const plain = await plainDelete(await copy(installation, 'plain'), size)
+  const plain = await plainDelete(await copyOf(installation, 'plain'), size)
 
   const { url } = await start(scope, installation.env)
   const rates = [

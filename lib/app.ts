@@ -21,7 +21,7 @@ import { agentsKept } from './domains/agents/kept.ts'
 import { lawfulBases, ownedAgents } from './domains/agents/owned.ts'
 import { agentOf, profileOf } from './domains/agents/rows.ts'
 import { noticeVersion } from './domains/agents/rules.ts'
-import { agentsSince, seizeAgents } from './domains/agents/seizing.ts'
+import { agentsSince, newestAgent, seizeAgents } from './domains/agents/seizing.ts'
 import { agentsService } from './domains/agents/service.ts'
 import { auditExporters } from './domains/audit/exporters.ts'
 import { auditJobs } from './domains/audit/jobs.ts'
@@ -118,6 +118,7 @@ import { newId } from './kernel/ids.ts'
 import type { RunnableJob } from './kernel/job.ts'
 import type { AuditAction, RawInput } from './kernel/operation.ts'
 import { isUseCase, type UseCase } from './kernel/use-case.ts'
+import { placeNamed, placesOf } from './places.ts'
 import { deriveKey, installationSecret, sealedPurposes, subjectPurpose } from './secret.ts'
 import { fileLedger } from './stores/ledger/ledger.ts'
 import { letterHolder } from './stores/mail/letters-held.ts'
@@ -159,6 +160,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
   })
   const secret = lazily(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))
   const origin = publicUrl(env)
+  const places = placesOf(env)
   const ledger = fileLedger(env.KP_LEDGER_URL ?? `${env.KP_DATA_DIR}/erasures`)
   const mail = openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR })
   const limiter = openLimiter(env, {
@@ -194,13 +196,23 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
   const personExporters: PersonExporter[] = []
   const kept: Kept[] = []
   const expiring: Expiring[] = []
-  const facts = { backupDays: env.KP_BACKUP_DAYS }
+  const facts = {
+    backupDays: env.KP_BACKUP_DAYS,
+    requestsYears: env.KP_REQUESTS_YEARS,
+    lettersInFolder: env.KP_SMTP_URL === undefined,
+  }
   const erasures = erasureService({ db, ledger, signer, holders, clock, issuer: origin, facts })
   const subjects: SubjectErasurePorts['subjects'] = {
     // The account first, as whoever claims an agent does.
     async seize(tx, subject, how) {
       const email = subject.account === null ? null : await seizeAccount(tx, subject.account, how.now)
       return { email, agents: await seizeAgents(tx, subject, how) }
+    },
+    release: (tx, subject, now) => agents.unsuspend(tx, subject, now),
+    async newest(tx, { account, agents: named }) {
+      const found = account === null ? undefined : await accounts.byId(tx, account)
+      const agent = await newestAgent(tx, named)
+      return found && (!agent || found.createdAt > agent) ? found.createdAt : agent
     },
     async agentsOf(tx, { account, agents: named }) {
       const owned = account === null ? [] : await agents.agentsOfAccount(tx, account)
@@ -290,11 +302,19 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: linkTriesPerMinute }], now),
     subjectKey: lazily(() => deriveKey(secret(), subjectPurpose)),
     contactKey: lazily(() => deriveKey(secret(), sealedPurposes.privacyContacts)),
-    retained: (now) => retainedOfSubject(now, { isOfRequest: true, held: [] }),
+    retained: (now) =>
+      retainedOfSubject(now, {
+        isOfRequest: true,
+        requestsYears: facts.requestsYears,
+        held: [],
+        letters: facts.lettersInFolder ? 'last' : 'none',
+      }),
     origin,
     strict: env.KP_SANITIZER_STRICT,
     graceTokens: env.KP_GRACE_TOKENS,
     graceSignIn: env.KP_GRACE_SIGN_IN,
+    privacyEmail: env.KP_PRIVACY_EMAIL ?? null,
+    requestsYears: env.KP_REQUESTS_YEARS,
   }
   const requests = privacyRequestsService(privacy)
 
@@ -363,7 +383,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         holders,
         kept,
         registeredOn: lawfulBases(db),
-        placeOf: () => 'this installation',
+        placeOf: (store) => placeNamed(places, store),
         quotaOf: async (id) => {
           const agent = await profileOf(db)(id)
           return agent ? tierLimits[agent.tier] : undefined
@@ -420,7 +440,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       jobs: privacyRequestsJobs(privacy, mail),
       exporters: requestExporters(db),
       personExporters: requestPersonExporters(db),
-      holders: [requestHolder(db, privacy.subjectKey)],
+      holders: [requestHolder(privacy)],
     },
     queue: { offers: {}, jobs: queueJobs(db), holders: [queueHolder(db)] },
     idempotency: { offers: {}, jobs: idempotencyJobs(db), holders: [idempotencyHolder(db)] },
@@ -498,6 +518,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     personExporters,
     kept,
     expiring,
+    places,
     db,
     gate,
     env,
@@ -545,7 +566,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       const caller = await access.identify(
         { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
         address(),
-        useCase.operation.permission,
+        useCase.operation,
       )
       const ctx: Context = { actor: caller.actor, ip: address(), requestId: newId('req'), gate, now: clock.now() }
       return (await useCase.execute(ctx, { params: {}, query: {}, headers: {}, body: undefined, ...input })).body

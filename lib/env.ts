@@ -87,6 +87,8 @@ const variables = z.object({
     )
     .default(''),
   KP_SANITIZER_STRICT: flag.default(false),
+  /** Years from closing that privacy requests are kept as proof. */
+  KP_REQUESTS_YEARS: whole(1, 30).default(3),
   KP_PRIVACY_EMAIL: z.email('takes an e-mail address').optional(),
   /** While the grace of an erasure runs: whether the subject's tokens work, and whether the person signs in. */
   KP_GRACE_TOKENS: z.enum(['stop', 'keep'], 'takes stop or keep').default('stop'),

@@ -290,7 +290,7 @@ test('an agent whose record is held because of somebody else stays too: the expe
 })
 
 describe('jobs', () => {
-  const jobs = () => rows<{ id: string }>('SELECT id::text FROM graphile_worker._private_jobs ORDER BY id')
+  const jobs = () => rows<{ id: string }>('SELECT id::text FROM graphile_worker._private_jobs j ORDER BY j.id')
   beforeEach(() => rows('DELETE FROM graphile_worker._private_jobs'))
 
   test('that name the subject go, being run, failed or waiting; others stay', async () => {
@@ -302,7 +302,7 @@ describe('jobs', () => {
       await enqueueNotice(tx, { kind: 'password-reset', accountId, at: app.clock.now().toISOString() })
       await enqueue(tx, 'a.job', { requestedBy: `user:${accountId}`, count: 3 })
       await enqueue(tx, 'a.job', { agentId })
-      await enqueue(tx, 'a.job', { count: 1 }, { key: `a.job:${agentId}` })
+      await enqueue(tx, 'a.job', { count: 1 }, { key: `a.job:${accountId}` })
       await enqueueNotice(tx, {
         kind: 'password-reset',
         accountId: other.person.accountId,
@@ -331,6 +331,33 @@ describe('jobs', () => {
     // One that was enqueued meanwhile is found.
     await app.db.transaction((tx) => enqueue(tx, 'a.job', { deep: `${accountId}` }))
     expect(await residueOf('queue.jobs', mine.subject, items)).toBe(1)
+  })
+
+  test('of others stay when an agent is called what they are called, by its own will', async () => {
+    const mine = await somebody()
+    const { accountId } = mine.person
+    const run = newId('run')
+    await app.db.transaction(async (tx) => {
+      await enqueue(tx, 'erasure.start', { runId: run }, { key: `erasure.start:${run}` })
+      await enqueue(tx, 'exports.prepare', { id: 'exp_1' }, { key: 'exports.prepare:exp_1' })
+      await enqueueNotice(tx, { kind: 'password-reset', accountId, at: app.clock.now().toISOString() })
+      await enqueue(tx, 'a.job', { count: 1 }, { key: `a.job:${accountId}` })
+      await enqueue(tx, 'a.job', { agentId: accountId })
+    })
+    const before = await jobs()
+    const names = ['erasure.start', 'exports.prepare', 'exp_1', run, 'password-reset']
+    const subject: Subject = { account: null, agents: [...names, accountId] }
+    const { items } = await planOf('queue.jobs', subject)
+    expect(items).toEqual(before.slice(4).map(({ id }) => id))
+    expect(await residueOf('queue.jobs', subject, [])).toBe(1)
+    // And what that agent left is none of the account's.
+    expect((await planOf('queue.jobs', mine.subject)).items).toEqual(
+      before
+        .slice(2, 4)
+        .map(({ id }) => id)
+        .sort(),
+    )
+    expect(await residueOf('queue.jobs', mine.subject, [])).toBe(2)
   })
 })
 

@@ -52,7 +52,8 @@ export async function showPlan({ call, terminal }: Asking, options: AgentOption)
       ]),
   )
   terminal.line(`${total} in all. Nothing was erased.`)
-  for (const one of retained) terminal.line(`  Stays: ${one.what}, until ${one.until}. ${one.ground}`)
+  for (const { what, until, ground } of retained)
+    terminal.line(`  Stays: ${what}, ${until === null ? 'for ever' : `until ${day(until)}`}. ${ground}`)
 }
 
 export async function restrict(

@@ -31,6 +31,8 @@ export interface RequestOptions {
 const every = 1_000
 
 const isClosed = (state: RequestView['state']): boolean => closedStates.some((closed) => closed === state)
+/** The id of a receipt is known before there is a receipt. */
+const hasReceipt = (state: RequestView['state']): boolean => state === 'completed' || state === 'partly_completed'
 /** States in which nothing more happens by itself. */
 const isSettled = (state: RequestView['state']): boolean =>
   isClosed(state) || state === 'partly_completed' || state === 'failed' || state === 'received'
@@ -65,7 +67,7 @@ function printRequest({ terminal }: Pick<Asking, 'terminal'>, request: RequestVi
   row('by law', isClosed(request.state) ? null : request.legal_due_at)
   if (request.paused) row('paused', `since ${request.paused.since}: ${request.paused.reason}`)
   row('closed', request.closed_at)
-  row('receipt', request.receipt_id)
+  row('receipt', request.receipt_id && `${request.receipt_id}${hasReceipt(request.state) ? '' : ' (once it is done)'}`)
 }
 
 /**
@@ -117,6 +119,7 @@ export async function file(asking: Asking, kinds: Kind[], options: RequestOption
       ...changesOf(options),
     },
   })
+  const receiptOf = ({ receipt_id }: RequestView) => command(`receipts get ${receipt_id ?? 'rcpt_…'}`)
   const asked = `${command(`privacy show ${body.data.id}`)}${person ? ` --as ${person.account.email}` : ''}`
   if (wait && !isSettled(body.data.state)) {
     const last = await watch(asking, body.data.id)
@@ -124,7 +127,7 @@ export async function file(asking: Asking, kinds: Kind[], options: RequestOption
     if (last) printRequest(asking, last)
     else {
       terminal.line(terminal.good('✓ '), `${body.data.id}: the erasure is under way, and you are signed out for good.`)
-      terminal.note('The letter that confirms it brings the receipt, which needs no account.')
+      terminal.note(`Once it is done there is a receipt, which needs no account: ${receiptOf(body.data)}`)
     }
     return
   }
@@ -137,6 +140,7 @@ export async function file(asking: Asking, kinds: Kind[], options: RequestOption
     terminal.note(
       'The agent’s tokens stop for everything but this request. Keep that line in case you lose them: it is shown this once.',
     )
+    terminal.note(`Once it is done the tokens are gone. The receipt needs none: ${receiptOf(body.data)}`)
   } else terminal.note(`How far it is: ${asked}`)
 }
 
@@ -151,7 +155,7 @@ export async function list({ call, terminal }: Asking): Promise<void> {
       one.state,
       one.received_at.slice(0, 10),
       isClosed(one.state) ? '' : (one.due_at ?? one.legal_due_at).slice(0, 10),
-      one.receipt_id ?? '',
+      hasReceipt(one.state) ? (one.receipt_id ?? '') : '',
     ]),
   )
   if (body.data.length === 0) terminal.note('None.')

@@ -63,7 +63,7 @@ function asking(privacy: Command, begin: () => Session): void {
   asPersonOptions(privacy.command('request'))
     .summary('ask for access, correction, restriction, erasure …')
     .description(
-      'Files a privacy request: one kind or several. With --as for a person, verified by the password; with a token for the agent alone. An erasure is asked about first and waits as long as you choose (--grace), in which you can cancel it.\n\nExample:\n  kp privacy request access portability --as somebody@example.org\n  kp privacy request erasure --grace 7d --as somebody@example.org',
+      'Files a privacy request: one kind or several. With --as for a person, verified by the password; with a token for the agent alone. An erasure is asked about first and waits as long as you choose (--grace), in which you can cancel it. The id of its receipt is there from the start.\n\nExample:\n  kp privacy request access portability --as somebody@example.org\n  kp privacy request erasure --grace 7d --as somebody@example.org',
     )
     .addArgument(new Argument('<kind...>', 'what you ask for').choices(kinds))
     .addOption(new Option('--grace <time>', 'how long an erasure waits (default: 24h)').choices(graces))

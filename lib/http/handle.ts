@@ -158,7 +158,7 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
       Object.assign(common, limitHeaders(access.uncounted(requestClass), requestClass))
-      const known = await access.identify(request, via.address, operation.permission)
+      const known = await access.identify(request, via.address, operation)
       // Who says who they are is judged by that, here as elsewhere.
       const isOpen = operation.isOpenToLocal && via.isLocal && known.actor.kind === 'anonymous'
       const caller = isOpen ? permittedTo(known, operation.permission) : known

@@ -116,6 +116,8 @@ export interface DataHolder {
   stage: Stage
   /** In words, for the receipt. */
   what: string
+  /** In words, for the inventory, where the receipt's tell what becomes of it. */
+  held?: string
   /** Of the inventory, in words: why we have it, and how long it is kept. */
   purpose: string
   kept: string
@@ -127,10 +129,12 @@ export interface DataHolder {
   inventory(subject: Subject, now: Date): Promise<Holding>
   /** What erase will touch. Reads; safe to ask without erasing. */
   plan(scope: Scope, tx: Transaction, now: Date): Promise<Planned>
-  /** Erases some of what the plan names, a thousand at most at once where the scope is a subject; safe to repeat. Returns how many went. */
+  /** Erases some of what the plan names, one page at most at once where the scope is a subject; safe to repeat. Returns how many went. */
   erase(scope: Scope, items: readonly ItemId[], tx: Transaction): Promise<number>
   /** What is left of the scope or of the items that were to go, found by other queries than erase's; 0 when it is gone. What a hold covers does not count. */
   residue(scope: Scope, items: readonly ItemId[], now: Date): Promise<number>
+  /** What it keeps of a subject on purpose as long as a legal hold keeps the erasure open, in words for the receipt; it ends with the hold. */
+  whileHeld?(subject: Subject): Promise<{ what: string; ground: string }[]>
   /** Of items that are about to go: the ids that nobody may use again, and whether others could have copied what they name. */
   identities?(items: readonly ItemId[], tx: Transaction): Promise<{ id: string; wasPublic: boolean }[]>
 }

@@ -26,6 +26,11 @@ export interface OperationShape {
   audit: AuditRule
   /** Whoever asks from the machine itself, past no proxy, needs no token for it. */
   isOpenToLocal?: true
+  /**
+   * A token that stands still, because an erasure of its agent waits, may do it all the same: it looks at what waits, and takes back what
+   * its agent asked for.
+   */
+  isOpenToSuspended?: true
   /** Which of the caller's two windows a request counts in. `exempt` counts in none. */
   limit: 'read' | 'write' | 'exempt'
   status: 200 | 201 | 202 | 204

@@ -1,5 +1,9 @@
 import { z } from 'zod'
 
+/** Who may be erased as a whole. */
+export const subjectKinds = ['account', 'agent'] as const
+export type SubjectKind = (typeof subjectKinds)[number]
+
 /** A deletion receipt: ids and counts, no content. `jws` is a compact JWS over the RFC 8785 form of the rest. */
 export const Receipt = z
   .strictObject({
@@ -7,6 +11,10 @@ export const Receipt = z
     version: z.literal(1),
     issuer: z.string().meta({ description: 'The installation that erased' }),
     deleted_id: z.string(),
+    subject_kind: z.enum(subjectKinds).optional().meta({
+      description:
+        'Of a subject: what deleted_id is the id of, for an agent may be called what an account is called. Receipts of units, of skills and of former days lack it',
+    }),
     deleted_at: z.iso.datetime(),
     reason: z.string(),
     stores: z.array(

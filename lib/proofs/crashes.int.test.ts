@@ -31,7 +31,7 @@ const folders: string[] = []
 /** What a subject's erasure is before its first job: the request is filed, verified, and running. */
 let before: { ownerUrl: string; env: TestApp['app']['env']; dataDir: string }
 beforeAll(async () => {
-  workers = crashWorkers()
+  workers = crashWorkers({ spares: 2 })
   const database = await testDatabase()
   const test = await testApp({}, { ...database, drop: async () => {} })
   subject = await madeSubject(test)
@@ -72,37 +72,26 @@ async function copyOfBefore(): Promise<Copy> {
 }
 
 /** Nothing of the erasure is left to do: the run is at its end, and what it enqueued, letters among it, is done. */
-const isOver = ({ database }: Copy): Promise<boolean> =>
-  withConnection(database.ownerUrl, async (client) => {
-    const { rows } = await client.query<{ over: boolean }>(
-      `SELECT NOT EXISTS (SELECT FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying'))
-         AND NOT EXISTS (SELECT FROM graphile_worker.jobs WHERE run_at < '2100-01-01') AS over`,
-    )
-    return rows[0]?.over === true
-  })
+const over = `SELECT NOT EXISTS (SELECT FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying'))
+  AND NOT EXISTS (SELECT FROM graphile_worker.jobs WHERE run_at < '2100-01-01') AS over`
 
 /** Lets a worker work until it dies, or all is done. Gives the point of its death. */
-async function work(copy: Copy, pass?: readonly string[]): Promise<string | undefined> {
-  const worker = await workers.start({ settings: copy.settings, ...(pass && { pass }) })
-  const until = performance.now() + patience
-  let point: string | undefined
-  let hasDied = false
-  const dying = worker.died.then((at) => {
-    hasDied = true
-    point = at
-  })
-  while (!hasDied && performance.now() < until) {
-    if (await isOver(copy)) {
+const work = (copy: Copy, pass?: readonly string[]): Promise<string | undefined> =>
+  withConnection(copy.database.ownerUrl, async (client) => {
+    const worker = await workers.start({ settings: copy.settings, ...(pass && { pass }) })
+    const death = worker.died.then((point) => ({ point }))
+    for (const until = performance.now() + patience; performance.now() < until; ) {
+      const dead = await Promise.race([death, delay(40)])
+      if (dead?.point) return dead.point
+      if (dead) throw new Error('the worker ended by itself')
+      const { rows } = await client.query<{ over: boolean }>(over)
+      if (!rows[0]?.over) continue
       await worker.kill()
       return undefined
     }
-    await Promise.race([dying, delay(20)])
-  }
-  await worker.kill()
-  if (!hasDied) throw new Error('the worker neither died nor came to an end')
-  if (point === undefined) throw new Error('the worker ended by itself')
-  return point
-}
+    await worker.kill()
+    throw new Error('the worker neither died nor came to an end')
+  })
 
 const outcomeIn = ({ database, dataDir }: Copy) => outcomeOf({ ownerUrl: database.ownerUrl, dataDir })
 
@@ -112,7 +101,8 @@ it('one erasure whose worker is killed at every point in turn comes to the outco
   const started = performance.now()
   expect(await work(undisturbed)).toBeUndefined()
   const passed: string[] = []
-  for (let point = await work(disturbed, passed); point !== undefined; point = await work(disturbed, passed)) passed.push(point)
+  for (let point = await work(disturbed, passed); point !== undefined; point = await work(disturbed, passed))
+    passed.push(point)
   console.log(`killed ${passed.length} times in ${Math.round(performance.now() - started)} ms`)
 
   const points = [

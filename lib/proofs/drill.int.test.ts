@@ -132,6 +132,8 @@ async function expectReceipt(at: TestApp): Promise<void> {
 
 describe('a restore of database and var, the ledger kept apart', () => {
   it('begins with everything erased where it was erased', async () => {
+    // The account that was registered anew, and letters about the request itself: without a mail server the folder is where they arrive.
+    expect(Object.keys(await placesOf(stored(test), [subject.email])).sort()).toEqual(['accounts', 'mail/'])
     await expectNothing(test)
     await expectReceipt(test)
   })

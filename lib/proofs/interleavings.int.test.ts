@@ -110,7 +110,8 @@ const steps: Record<string, (n: number) => Step> = {
     if (status < 300 && (await requestOf(id)).state === 'rejected') at.spared.set(id, await unitsOf(at))
   },
   expedite: () => (at) => asAdmin(at, 'expedite', { reason: 'It is urgent.' }),
-  pause: (n) => (at) => (n % 2 ? asAdmin(at, 'pause', { reason: 'Who asks is not clear.' }) : asAdmin(at, 'resume', {})),
+  pause: (n) => (at) =>
+    n % 2 ? asAdmin(at, 'pause', { reason: 'Who asks is not clear.' }) : asAdmin(at, 'resume', {}),
   retry: () => (at) => asAdmin(at, 'retry', {}),
   hold: (n) => async (at) => {
     const [unit = ''] = await unitsOf(at)
@@ -120,7 +121,10 @@ const steps: Record<string, (n: number) => Step> = {
       { kind: 'unit', target_id: unit },
     ]
     const target = kinds[n % 3]
-    const { status, json } = await ask('POST', '/v1/holds', { token: judge.token, body: { ...target, reason: 'A case.' } })
+    const { status, json } = await ask('POST', '/v1/holds', {
+      token: judge.token,
+      body: { ...target, reason: 'A case.' },
+    })
     if (status >= 300) return
     const covers = { account: false, agents: await agentsOf(at), units: await unitsOf(at) }
     if (target?.kind === 'unit') covers.units = covers.units.filter((id) => id === unit)
@@ -137,7 +141,8 @@ const steps: Record<string, (n: number) => Step> = {
   },
   tick: (n) => async () => {
     test.clock.advance(([1, 10, 25, 8 * 24, 15 * 24][n % 5] ?? 0) * hour)
-    for (const job of test.app.jobs.filter(({ name }) => jobsOfTheClock.includes(name))) await job.execute(test.app.gate, {})
+    for (const job of test.app.jobs.filter(({ name }) => jobsOfTheClock.includes(name)))
+      await job.execute(test.app.gate, {})
   },
   work: () => async () => {
     let rounds = 0
@@ -172,26 +177,35 @@ async function check(at: World): Promise<void> {
     expect(last).toBe(state)
     expect(closedAt !== null).toBe(['completed', 'cancelled', 'rejected'].includes(state))
     if (runId !== null) hasRun = true
-    if (receiptId !== null) receipts++
+    // Its id is reserved before there is a receipt, and one that is cancelled never gets it.
+    if (receiptId !== null) receipts += await test.db.prisma.erasure.count({ where: { receiptId } })
     if (at.spared.has(id)) expect([state, runId], 'after a cancel nothing runs').toEqual([state, null])
     if (state === 'completed' && kinds.includes('erasure')) {
       expect([account, agents.size, units.size]).toEqual([false, 0, 0])
       for (const holder of test.app.holders)
         expect(await holder.residue({ subject }, [], test.clock.now()), holder.name).toBe(0)
       expect(await test.db.prisma.erasure.count({ where: { receiptId: receiptId ?? '', state: 'signed' } })).toBe(1)
-      expect(await test.db.prisma.writeFence.count({ where: { id: { in: [at.agent.id, at.person.accountId] } } })).toBe(0)
+      expect(await test.db.prisma.writeFence.count({ where: { id: { in: [at.agent.id, at.person.accountId] } } })).toBe(
+        0,
+      )
     }
   }
   for (const spared of at.spared.values())
     if (!hasRun) for (const id of spared) expect(units.has(id), 'what a cancel spared').toBe(true)
-  expect(await test.db.prisma.erasure.count({ where: { deletedId: at.person.accountId } }), 'receipts').toBeLessThanOrEqual(1)
+  expect(
+    await test.db.prisma.erasure.count({ where: { deletedId: at.person.accountId } }),
+    'receipts',
+  ).toBeLessThanOrEqual(1)
   expect(receipts).toBeLessThanOrEqual(1)
 }
 
 /** Once nobody holds, stops or crashes anything any more, whatever was begun comes to an end. */
 async function conclude(at: World): Promise<void> {
   crashAt = undefined
-  while (at.holds.size > 0) await steps.release?.(0)(at)
+  for (const hold of at.holds.keys()) {
+    expect((await ask('POST', `/v1/holds/${hold}/release`, { token: judge.token })).status).toBe(200)
+    at.holds.delete(hold)
+  }
   for (let n = 0; n < 3; n++) {
     for (const id of at.requests) {
       const { state, pausedAt } = await requestOf(id)
@@ -216,27 +230,31 @@ const story = fc.array(
   ),
   { minLength: 6, maxLength: 24 },
 )
-it(`in no order of requests, cancels, holds, releases, retries, crashes and clocks is anything erased that may not be, or kept that may not (seed ${seed})`, async () => {
-  let stories = 0
-  const until = performance.now() + budget
-  await fc.assert(
-    fc.asyncProperty(story, async (happening) => {
-      if (performance.now() > until) return
-      const at = await world()
-      try {
-        for (const [name, n] of [['request', 3], ['verify', 0], ...happening] as const) {
-          await steps[name]?.(n)(at)
-          await check(at)
+it(
+  `in no order of requests, cancels, holds, releases, retries, crashes and clocks is anything erased that may not be, or kept that may not (seed ${seed})`,
+  async () => {
+    let stories = 0
+    const until = performance.now() + budget
+    await fc.assert(
+      fc.asyncProperty(story, async (happening) => {
+        if (performance.now() > until) return
+        const at = await world()
+        try {
+          for (const [name, n] of [['request', 3], ['verify', 0], ...happening] as const) {
+            await steps[name]?.(n)(at)
+            await check(at)
+          }
+          await conclude(at)
+        } finally {
+          crashAt = undefined
+          for (const hold of at.holds.keys()) await ask('POST', `/v1/holds/${hold}/release`, { token: judge.token })
         }
-        await conclude(at)
-      } finally {
-        crashAt = undefined
-        for (const hold of at.holds.keys()) await ask('POST', `/v1/holds/${hold}/release`, { token: judge.token })
-      }
-      stories++
-    }),
-    { seed, numRuns: 1_000 },
-  )
-  expect(stories).toBeGreaterThan(2)
-  console.info(`${stories} stories, seed ${seed}: ${JSON.stringify(Object.fromEntries(seen))}`)
-}, budget + 90_000)
+        stories++
+      }),
+      { seed, numRuns: 1_000 },
+    )
+    expect(stories).toBeGreaterThan(2)
+    console.info(`${stories} stories, seed ${seed}: ${JSON.stringify(Object.fromEntries(seen))}`)
+  },
+  budget + 90_000,
+)

@@ -106,6 +106,9 @@ export function letterFolder(folder: string) {
       const gone = new Set(expected)
       return (await names()).filter((name) => gone.has(name) || name.includes(`-${markOf(mark)}-`)).length
     },
+    /** Those with its mark; returns how many there were. */
+    removeMarked: async (mark: string): Promise<number> =>
+      remove((await names()).filter((name) => nameForm.exec(name)?.[1] === markOf(mark))),
     /** Returns how many there were. A name that is not of a letter of ours is passed over. */
     remove,
     /** Removes those that were written before `time`; returns how many. */

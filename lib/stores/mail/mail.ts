@@ -9,8 +9,8 @@ export interface Letter {
   text: string
   html: string
   /**
-   * The id of the account that it is about, for letters that go with the account. What tells a person about their privacy request has
-   * none: the request minds it.
+   * By what it is found again where it lies in the folder: the id of the account that it is about, so that it goes with the account. What
+   * tells a person of their erasure has the request's: the request minds it.
    */
   about?: string
 }
