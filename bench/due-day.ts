@@ -4,8 +4,9 @@ import { crashWorkers } from '#lib/testing/crash-workers.ts'
 import { aheadOfDueDay, type DueDay, dueDayOf, fileForOneDay, jobsOfDueDay, openOn } from '#lib/testing/due-day.ts'
 import { type Cluster, startCluster } from './installation.ts'
 import type { Row } from './row.ts'
+import { withScope } from './scope.ts'
 
-export interface DueDaySizes {
+interface DueDaySizes {
   requests: number
   /** Of the day without deaths, beside it. */
   calm: number
@@ -43,8 +44,11 @@ async function day(
   return { ...(await dueDayOf(ownerUrl, accounts)), killed, seconds }
 }
 
+/** A thousand requests that are due on one day, with workers that are killed. */
+export const run = (): Promise<Row[]> => withScope((scope) => measureDueDay(scope))
+
 /** A day on which many requests are due, with two workers that are killed at random and replaced, beside one on which nobody is. */
-export async function measureDueDay(scope: AsyncDisposableStack, given: Partial<DueDaySizes> = {}): Promise<Row[]> {
+async function measureDueDay(scope: AsyncDisposableStack, given: Partial<DueDaySizes> = {}): Promise<Row[]> {
   const { requests, calm, lives } = { ...full, ...given }
   const cluster = await startCluster(scope)
   const undisturbed = await day(scope, cluster, calm, undefined)

@@ -6,7 +6,6 @@ import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { adminSession, fileErasure } from '#lib/testing/due-day.ts'
-import { type DueDaySizes, measureDueDay } from './due-day.ts'
 import { contributeTarget, copyOf, type Installation, readTarget, registerAgent, startCluster } from './installation.ts'
 import { percentile, steadily } from './latency.ts'
 import type { Row } from './row.ts'
@@ -131,17 +130,17 @@ type Start = (scope: AsyncDisposableStack, env: Record<string, string>) => Promi
 
 /**
  * The erasure of somebody with very much, asked for as an admin files it, while the API answers others at a steady rate; beside it the
- * bare deletion of the same rows. Then a thousand requests that are due on one day, with workers that are killed.
+ * bare deletion of the same rows.
  */
 export const run = (): Promise<Row[]> =>
   withScope(async (scope) => {
     await buildPages()
-    return [...(await measure(scope, {})), ...(await measureDueDay(scope))]
+    return measure(scope, {})
   })
 
 export async function measure(
   scope: AsyncDisposableStack,
-  { start = startFront, ...given }: Partial<Sizes> & { start?: Start; day?: DueDaySizes },
+  { start = startFront, ...given }: Partial<Sizes> & { start?: Start },
 ): Promise<Row[]> {
   const sizes = { ...full, ...given }
   const cluster = await startCluster(scope)
