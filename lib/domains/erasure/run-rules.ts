@@ -1,10 +1,10 @@
 import { type DataHolder, type Stage, type Subject, stages } from '#lib/kernel/holder.ts'
 import type { HeldCount, HoldsInForce, StepState } from './subject-erasures.ts'
 
-/** Items of a page: what one transaction of a step erases at most; some 60 ms, so that a commit of others waits no longer for it. */
-export const pageSize = 250
-/** Milliseconds of rest after a page that took so many: others have as much of the processors as the erasure, which has days. */
-export const restAfter = (took: number): number => took
+/** Items of a page: what one transaction of a step erases at most; some 30 ms, so that a commit of others waits no longer for it. */
+export const pageSize = 100
+/** Milliseconds of rest after a page that took so many: others have their share of the processors, and the erasure has days. */
+export const restAfter = (took: number): number => took * 0.7
 /** Failures of a step after which it is stuck, until it is retried by hand. */
 export const mostAttempts = 8
 /** How often verification may send a run back before it fails. */
