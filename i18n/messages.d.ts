@@ -1,5 +1,5 @@
 import type { Locale } from '#lib/domains/accounts/rules.ts'
-import type messages from '../messages/en.json'
+import type messages from '../messages/en.ts'
 
 declare module 'next-intl' {
   interface AppConfig {

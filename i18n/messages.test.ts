@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { problems } from '#lib/kernel/problem.ts'
-import en from '../messages/en.json' with { type: 'json' }
-import zh from '../messages/zh.json' with { type: 'json' }
+import en from '../messages/en.ts'
+import zh from '../messages/zh.ts'
 import { chosenLocale, chosenZone } from './choice.ts'
 
 const flat = (tree: object, above = ''): [string, string][] =>

@@ -4,8 +4,8 @@ import { type Locale, localeOf } from '#lib/domains/accounts/rules.ts'
 import { chosenLocale, chosenZone } from './choice.ts'
 
 const messages = {
-  en: () => import('../messages/en.json'),
-  zh: () => import('../messages/zh.json'),
+  en: () => import('../messages/en.ts'),
+  zh: () => import('../messages/zh.ts'),
 }
 
 /** The language and the time zone that the reader chose; else what the browser asks for, and UTC until it has told its zone. */

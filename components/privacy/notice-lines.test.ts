@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from 'vitest'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
-import en from '#messages/en.json' with { type: 'json' }
-import zh from '#messages/zh.json' with { type: 'json' }
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
 import { groups, isStore, lineKeyOf, noticeLines } from './notice-lines.ts'
 
 // The production application; nothing here asks its database.

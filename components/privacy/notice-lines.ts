@@ -1,5 +1,5 @@
 import type { DataHolder, Kept } from '#lib/kernel/holder.ts'
-import en from '#messages/en.json' with { type: 'json' }
+import en from '#messages/en.ts'
 
 const { lines } = en.privacy.held
 const { stores } = en.privacy.where
