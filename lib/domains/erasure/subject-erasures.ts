@@ -12,7 +12,7 @@ export interface HoldsInForce {
   fingerprint: string
 }
 
-/** The erasure of subjects asks others; lib/app.ts connects it. */
+/** The erasure of subjects asks others; lib/services.ts connects it. */
 export interface SubjectErasurePorts {
   holds: {
     inForce(tx: Transaction, subject: Subject, now: Date): Promise<HoldsInForce>
