@@ -26,13 +26,13 @@ module.exports = {
       name: 'stores-and-jobs-know-the-kernel',
       severity: 'error',
       from: { path: '^lib/(stores|jobs)/', pathNot: tests },
-      to: { path: '^lib/(domains|access|http|app\\.ts|client)' },
+      to: { path: '^lib/(domains|access|http|(app|services|doors)\\.ts|client)' },
     },
     {
       name: 'domains-look-down',
       severity: 'error',
       from: { path: '^lib/domains/', pathNot: tests },
-      to: { path: '^lib/(access|http|app\\.ts|client|first-run\\.ts)' },
+      to: { path: '^lib/(access|http|(app|services|doors)\\.ts|client|first-run\\.ts)' },
     },
     {
       name: 'domains-are-strangers',
@@ -60,13 +60,13 @@ module.exports = {
       name: 'access-below-http',
       severity: 'error',
       from: { path: '^lib/access/', pathNot: tests },
-      to: { path: '^lib/(http|app\\.ts|client)' },
+      to: { path: '^lib/(http|(app|services|doors)\\.ts|client)' },
     },
     {
       name: 'http-below-app',
       severity: 'error',
       from: { path: '^lib/http/', pathNot: tests },
-      to: { path: '^lib/(app\\.ts|client)' },
+      to: { path: '^lib/((app|services|doors)\\.ts|client)' },
     },
     {
       name: 'lib-below-the-doors',

@@ -4,7 +4,7 @@ import { CircleCheck } from 'lucide-react'
 import { usePathname } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
-import type { ErasureAhead, ErasuresAhead } from '#lib/domains/privacy-requests/contract.ts'
+import type { ErasureAhead, ErasuresAhead } from '#lib/domains/privacy-requests/rules.ts'
 import { BannerLine } from './banner-line.tsx'
 import { ErasureNotice } from './erasure-notice.tsx'
 

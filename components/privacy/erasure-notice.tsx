@@ -8,7 +8,8 @@ import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { type Endpoint, RequestRefused, request } from '#lib/client/request.ts'
-import type { cancelRequest, ErasureAhead } from '#lib/domains/privacy-requests/contract.ts'
+import type { cancelRequest } from '#lib/domains/privacy-requests/contract.ts'
+import type { ErasureAhead } from '#lib/domains/privacy-requests/rules.ts'
 import { BannerLine } from './banner-line.tsx'
 
 const cancelAt: Endpoint<typeof cancelRequest> = { method: 'post', path: '/api/privacy/requests/{id}/cancel' }

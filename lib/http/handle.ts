@@ -6,7 +6,7 @@ import { challenge } from '#lib/access/token-lookup.ts'
 import type { Context, GatePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
 import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
 import { type BodyBounds, readJson, uploaded } from './body.ts'
@@ -47,16 +47,8 @@ const queryOf = (url: string): Record<string, string> => {
   if (at < 0) return {}
   const query: Record<string, string> = Object.create(null)
   for (const [name, value] of new URLSearchParams(url.slice(at + 1))) {
-    if (Object.hasOwn(query, name))
-      throw new Problem('invalid', {
-        detail: 'One field is not valid.',
-        issues: [{ path: ['query', name], message: 'is given twice' }],
-      })
-    if (value.includes('\0'))
-      throw new Problem('invalid', {
-        detail: 'One field is not valid.',
-        issues: [{ path: ['query', name], message: 'holds a NUL character' }],
-      })
+    if (Object.hasOwn(query, name)) throw invalid(['query', name], 'is given twice')
+    if (value.includes('\0')) throw invalid(['query', name], 'holds a NUL character')
     query[name] = value
   }
   return query

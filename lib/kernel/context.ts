@@ -65,7 +65,7 @@ export interface StoredReply {
   headers: Record<string, string>
 }
 
-/** What the gate needs from below; lib/app.ts connects it. */
+/** What the gate needs from below; lib/services.ts connects it. */
 export interface GatePorts {
   clock: Clock
   transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>

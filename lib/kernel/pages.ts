@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { invalid, type Problem } from './problem.ts'
 
 /** Within the years that PostgreSQL, ISO 8601 and everybody else write alike. */
 const isUsual = (time: Date): boolean => time.getUTCFullYear() >= 2000 && time.getUTCFullYear() <= 9999
@@ -24,12 +25,16 @@ export const page = <T extends z.ZodType>(item: T) =>
     next_cursor: z.string().nullable(),
   })
 
+export interface Place {
+  at: Date
+  id: string
+}
 /** A position in a list ordered by (time, id), newest first. Opaque to callers, checked when it comes back. */
 export const encodeCursor = (at: Date, id: string): string =>
   Buffer.from(JSON.stringify([at.getTime(), id])).toString('base64url')
 
 /** Undefined when it is none of ours. */
-export function decodeCursor(cursor: string): { at: Date; id: string } | undefined {
+export function decodeCursor(cursor: string): Place | undefined {
   try {
     const parsed: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'))
     if (!Array.isArray(parsed) || typeof parsed[0] !== 'number' || typeof parsed[1] !== 'string') return undefined
@@ -39,3 +44,11 @@ export function decodeCursor(cursor: string): { at: Date; id: string } | undefin
     return undefined
   }
 }
+
+/** The place that a list's parameter `cursor` names; undefined for its beginning. Throws `invalid` for one that is none of ours. */
+export function placeOf(cursor: string | undefined): Place | undefined {
+  const place = cursor === undefined ? undefined : decodeCursor(cursor)
+  if (cursor !== undefined && !place) throw notOurCursor()
+  return place
+}
+export const notOurCursor = (): Problem => invalid(['query', 'cursor'], 'is not a cursor of this list')

@@ -105,3 +105,7 @@ export class Problem extends Error {
     }
   }
 }
+
+/** One field is not valid; outside the body its path begins with the part of the request: `query`, `params`, `headers`. */
+export const invalid = (path: (string | number)[], message: string): Problem =>
+  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path, message }] })

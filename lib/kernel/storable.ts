@@ -1,4 +1,4 @@
-import { Problem } from './problem.ts'
+import { invalid, Problem } from './problem.ts'
 
 /** How many members and elements one JSON document may have in all. */
 export const mostMembers = 10_000
@@ -6,9 +6,6 @@ export const mostMembers = 10_000
 /** Bytes of a character as an escape of JSON; of a number, or of what stands around a member. */
 const widest = 6
 const around = 32
-
-const invalid = (path: (string | number)[], message: string) =>
-  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path, message }] })
 
 /**
  * Refuses what has no place in PostgreSQL's jsonb: NUL characters, lone surrogates, and members called `__proto__`, which would vanish

@@ -1,6 +1,5 @@
-import type { z } from 'zod'
 import type { AuditRecord, Context, MutationContext, Row, Statement, StoredReply } from './context.ts'
-import { issuesOf } from './issues.ts'
+import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
 
@@ -76,34 +75,6 @@ function authorise(operation: OperationShape, ctx: Context): void {
     !operation.permission.endsWith(':self')
   )
     throw new Problem('restricted', 'Writing is paused for this agent because its processing was restricted.')
-}
-
-const parts = ['params', 'query', 'headers', 'body'] as const
-
-/** Checks every part against the operation; names each fault by its path (`body` faults start at the body's own root). */
-export function parseInput<O extends OperationShape>(operation: O, raw: RawInput): Input<O> {
-  const input: Record<string, unknown> = {}
-  const unasked = operation.query || operation.limit === 'exempt' ? [] : Object.keys(raw.query)
-  if (unasked.length > 0)
-    throw new Problem('invalid', {
-      detail: 'This operation takes no query parameters.',
-      issues: unasked.map((name) => ({ path: ['query', name], message: 'This field is not known' })),
-    })
-  for (const part of parts) {
-    const schema: z.ZodType | undefined = operation[part]
-    if (!schema) continue
-    const parsed = schema.safeParse(raw[part])
-    if (!parsed.success) {
-      const issues = issuesOf(parsed.error, part === 'body' ? [] : [part])
-      throw new Problem('invalid', {
-        detail: `${issues.length === 1 ? 'One field is' : `${issues.length} fields are`} not valid.`,
-        issues: issues.slice(0, 100),
-      })
-    }
-    input[part] = parsed.data
-  }
-  input.upload = raw.upload
-  return input as unknown as Input<O>
 }
 
 const auditOf = (

@@ -1,7 +1,7 @@
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { changePassword, listSessions, readAccount, revokeSession, type SessionView } from './contract.ts'
@@ -71,8 +71,6 @@ const faults: Record<PasswordFault, string> = {
   is_current: 'is the password you have now',
   repetitive: 'repeats the same few characters',
 }
-const fault = (field: string, message: string) =>
-  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path: [field], message }] })
 
 interface SessionRow {
   id: string
@@ -137,7 +135,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
       // Unicode normalisation of a long enough text takes minutes.
       const tried = password.length > longestPassword ? '' : password
       if (!(await isPassword(account?.passwordHash, tried)))
-        throw fault('password', 'is not the password of this account')
+        throw invalid(['password'], 'is not the password of this account')
     },
 
     /** Tells a person, in the transaction of what happened. */
@@ -173,9 +171,9 @@ export function accountsService(db: Database, parts: AccountsParts) {
       const account = await ctx.tx.account.findUnique({ where: { id } })
       if (!account) throw new Problem('sign_in_needed')
       if (!(await isPassword(account.passwordHash, body.current_password)))
-        throw fault('current_password', 'is not the password of this account')
+        throw invalid(['current_password'], 'is not the password of this account')
       const reason = passwordFault(body.new_password, body.current_password, account.email)
-      if (reason !== undefined) throw fault('new_password', faults[reason])
+      if (reason !== undefined) throw invalid(['new_password'], faults[reason])
       const { count: changed } = await ctx.tx.account.updateMany({
         where: { id, passwordHash: account.passwordHash },
         data: {
@@ -204,12 +202,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
     }),
 
     sessions: read(listSessions, async (ctx, { query: { limit, cursor } }) => {
-      const after = cursor === undefined ? undefined : decodeCursor(cursor)
-      if (cursor !== undefined && !after)
-        throw new Problem('invalid', {
-          detail: 'One field is not valid.',
-          issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
-        })
+      const after = placeOf(cursor)
       const rows = await db.query<SessionRow>(
         'sessions-open',
         `SELECT * FROM (SELECT *, count(*) OVER ()::int AS total FROM sessions

@@ -1,5 +1,5 @@
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { giveConsent, readNotice, withdrawConsent } from './contract.ts'
 import { type AgentRow, agentOf } from './rows.ts'
@@ -24,11 +24,7 @@ export const recordConsent = (tx: Transaction, agent: AgentRow, notice: Notice, 
 /** The agent that the actor speaks for, locked: itself, or one that the person owns. Another's looks like none. */
 async function spokenFor({ actor, tx }: MutationContext, named: string | undefined): Promise<AgentRow> {
   const id = named ?? (actor.agents.length === 1 ? actor.agents[0] : undefined)
-  if (id === undefined)
-    throw new Problem('invalid', {
-      detail: 'One field is not valid.',
-      issues: [{ path: ['agent_id'], message: 'says for which of your agents' }],
-    })
+  if (id === undefined) throw invalid(['agent_id'], 'says for which of your agents')
   const agent = await agentOf(tx, id, { lock: true })
   const isOwn = agent && (actor.kind === 'agent' ? actor.id === agent.id : actor.accountId === agent.ownerId)
   if (!isOwn) throw new Problem('not_found', 'There is no such agent, or it is not yours.')

@@ -1,5 +1,5 @@
 import type { TierName } from '#lib/domains/tokens/rules.ts'
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -62,12 +62,7 @@ export function agentOwnership(
     }),
 
     listOwn: read(listOwnAgents, async ({ actor }, { query: { cursor, limit } }) => {
-      const after = cursor === undefined ? undefined : decodeCursor(cursor)
-      if (cursor !== undefined && !after)
-        throw new Problem('invalid', {
-          detail: 'One field is not valid.',
-          issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
-        })
+      const after = placeOf(cursor)
       const [found, [count]] = await Promise.all([
         db.query<OwnRow>('agent-own-page', selectOwn, [
           actor.accountId,

@@ -17,7 +17,7 @@ export interface TokenSpec {
   name: string | null
 }
 
-/** What the domain asks others for; lib/app.ts connects it. */
+/** What the domain asks others for; lib/services.ts connects it. */
 export interface AgentPorts {
   registration: { mode: RegistrationMode; explicitConsent: boolean; lawfulBasis: LawfulBasis; notice: Notice }
   tokens: {

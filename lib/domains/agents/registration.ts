@@ -2,7 +2,7 @@ import type { TierName } from '#lib/domains/tokens/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { recordConsent, refuseOtherNotice } from './consent.ts'
 import { registerAgent } from './contract.ts'
@@ -41,11 +41,7 @@ export function agentRegistration(ports: AgentPorts) {
    * that is kept for the registry is refused (`invalid`).
    */
   async function issueAgent(tx: Transaction, { agentId, isConsentExplicit, now, ...fields }: NewAgent): Promise<void> {
-    if (isReserved(agentId))
-      throw new Problem('invalid', {
-        detail: 'One field is not valid.',
-        issues: [{ path: ['agent_id'], message: 'is a name that the registry keeps for itself' }],
-      })
+    if (isReserved(agentId)) throw invalid(['agent_id'], 'is a name that the registry keeps for itself')
     const consent = consentRecord(registration.lawfulBasis, notice, isConsentExplicit, now)
     const unrestricted = { restrictedAt: null, restrictedFor: [] }
     const standing =

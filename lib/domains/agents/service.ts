@@ -1,4 +1,4 @@
-import { Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { agentConsent } from './consent.ts'
@@ -27,11 +27,7 @@ export function agentsService(db: Database, ports: AgentPorts) {
       const agent = await agentOf(tx, params.id, { lock: true })
       if (!agent) throw new Problem('not_found', 'There is no such agent.')
       const data = edited(agent, body)
-      if (!data)
-        throw new Problem('invalid', {
-          detail: 'One field is not valid.',
-          issues: [{ path: ['limits'], message: 'is for the tier enterprise' }],
-        })
+      if (!data) throw invalid(['limits'], 'is for the tier enterprise')
       const next = await tx.agent.update({ where: { id: agent.id }, data })
       return {
         body: {

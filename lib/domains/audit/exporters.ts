@@ -1,34 +1,40 @@
-import type { Exporter } from '#lib/kernel/holder.ts'
+import type { Exporter, PersonExporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { oldestRead } from './rules.ts'
 
-/** What the agent did, as the log has it; nothing older than 90 days. */
+const shape = { part: 'audit_entries', bases: ['all'], tables: ['audit_entries'] } as const
+
+/** What an actor did, as the log has it; nothing older than 90 days. */
+const entriesOf = (db: Database, actorId: string, { until, showsAddress }: { until: Date; showsAddress: boolean }) =>
+  recordPages(db, {
+    from: 'audit_entries e',
+    where: 'e.agent_id = $1 AND e.at BETWEEN $2 AND $3',
+    values: [actorId, oldestRead(until), until],
+    at: 'e.at',
+    id: 'e.id::text',
+    columns: 'e.id, e.at, e.action, e.agent_id, e.resource_type, e.resource_id, e.ip, e.details',
+    weight: 'pg_column_size(e.details)',
+    record: jsonObject({
+      id: 'c.id',
+      action: 'c.action',
+      agentId: 'c.agent_id',
+      resourceType: 'c.resource_type',
+      resourceId: 'c.resource_id',
+      timestamp: utc('c.at'),
+      ip: showsAddress ? 'c.ip' : "''",
+      details: 'c.details',
+    }),
+  })
+
 export const auditExporters = (db: Database): Exporter[] => [
   {
-    part: 'audit_entries',
-    bases: ['all'],
-    tables: ['audit_entries'],
+    ...shape,
+    // The address of an earlier user is not a later owner's to know.
     pages: (agentId, { until, id, isAdmin }) =>
-      recordPages(db, {
-        from: 'audit_entries e',
-        where: 'e.agent_id = $1 AND e.at BETWEEN $2 AND $3',
-        values: [agentId, oldestRead(until), until],
-        at: 'e.at',
-        id: 'e.id::text',
-        columns: 'e.id, e.at, e.action, e.agent_id, e.resource_type, e.resource_id, e.ip, e.details',
-        weight: 'pg_column_size(e.details)',
-        record: jsonObject({
-          id: 'c.id',
-          action: 'c.action',
-          agentId: 'c.agent_id',
-          resourceType: 'c.resource_type',
-          resourceId: 'c.resource_id',
-          timestamp: utc('c.at'),
-          // The address of an earlier user is not a later owner's to know.
-          ip: id === agentId || isAdmin ? 'c.ip' : "''",
-          details: 'c.details',
-        }),
-      }),
+      entriesOf(db, agentId, { until, showsAddress: id === agentId || isAdmin }),
   },
+]
+export const auditPersonExporters = (db: Database): PersonExporter[] => [
+  { ...shape, pages: (accountId, { until }) => entriesOf(db, `user:${accountId}`, { until, showsAddress: true }) },
 ]

@@ -1,6 +1,5 @@
 import type { Actor, Context } from '#lib/kernel/context.ts'
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AuditFilters, AuditLogEntry, exportAudit, queryAudit } from './contract.ts'
@@ -66,11 +65,7 @@ export function whereOf(
     )
   if (filters.cursor) {
     const after = decodeCursor(filters.cursor)
-    if (!after || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(after.id))
-      throw new Problem('invalid', {
-        detail: 'One field is not valid.',
-        issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
-      })
+    if (!after || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(after.id)) throw notOurCursor()
     add((at) => `at <= ${at}`, after.at)
     values.push(after.id)
     conditions.push(`(at, id) < ($${values.length - 1}, $${values.length}::uuid)`)

@@ -1,8 +1,9 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
 import type { DataHolder, Planned, Subject } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldCounts, heldTogether, inOrder, isNobody, narrowed, pageSize } from './run-rules.ts'
-import type { PlannedHolding, SubjectErasurePorts } from './subject-erasures.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 /** Whom a plan is about, and under which holds it was made. */
 export interface Aim {

@@ -1,4 +1,5 @@
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
+import type { RunState } from '#lib/kernel/erasure-run.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
 import type { RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
@@ -8,7 +9,7 @@ import { type ReinstatementParts, reason, reinstatement, requestedBy } from './r
 import { isNobody } from './run-rules.ts'
 import { beginRun } from './runs.ts'
 import type { ErasureService } from './service.ts'
-import type { RunState, SubjectErasurePorts } from './subject-erasures.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { SuppressionKeys } from './suppression-keys.ts'
 import { kindOf, nameOf } from './verification.ts'
 

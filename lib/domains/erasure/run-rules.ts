@@ -1,5 +1,6 @@
+import type { HeldCount, StepState } from '#lib/kernel/erasure-run.ts'
 import { type DataHolder, type Stage, type Subject, stages } from '#lib/kernel/holder.ts'
-import type { HeldCount, HoldsInForce, StepState } from './subject-erasures.ts'
+import type { HoldsInForce } from './subject-erasures.ts'
 
 /** Items of a page: what one transaction of a step erases at most; some 30 ms, so that a commit of others waits no longer for it. */
 export const pageSize = 100

@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { BeginRun, RunChange, RunState, RunView, StepState } from '#lib/kernel/erasure-run.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { dueSteps, heldCounts, heldTogether, stageAt } from './run-rules.ts'
-import type { BeginRun, RunChange, RunState, RunView, StepState, SubjectErasurePorts } from './subject-erasures.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 export const startJob = 'erasure.start'
 export const stepJob = 'erasure.step'

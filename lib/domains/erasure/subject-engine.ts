@@ -1,4 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { RunState, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
 import { aimAt, dryRun } from './plans.ts'
 import { dueSteps } from './run-rules.ts'
@@ -17,7 +18,6 @@ import {
 } from './runs.ts'
 import { runStart, type StartParts } from './start.ts'
 import { runStep } from './steps.ts'
-import type { RunState, SubjectErasures } from './subject-erasures.ts'
 import { runVerification, type VerificationParts } from './verification.ts'
 
 /** What the worker does for runs. */

@@ -1,83 +1,6 @@
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
-import type { Stage, Subject } from '#lib/kernel/holder.ts'
-
-/** planning → erasing → verifying → done | held | failed; held → planning when a hold ended; erasing, verifying → planning when it must plan again. */
-export type RunState = 'planning' | 'erasing' | 'verifying' | 'held' | 'done' | 'failed'
-export type StepState = 'waiting' | 'running' | 'done' | 'stuck'
-
-/** How many items a legal hold keeps. */
-export interface HeldCount {
-  hold: string
-  count: number
-}
-/** What one holder would erase of a subject. */
-export interface PlannedHolding {
-  holder: string
-  store: string
-  what: string
-  items: number
-  held: HeldCount[]
-}
-export interface StepView {
-  holder: string
-  store: string
-  stage: Stage
-  state: StepState
-  planned: number
-  erased: number
-  held: HeldCount[]
-  residue: number | null
-  attempts: number
-  fault: string | null
-  startedAt: Date | null
-  finishedAt: Date | null
-  verifiedAt: Date | null
-}
-export interface RunView {
-  id: string
-  requestId: string | null
-  receiptId: string
-  state: RunState
-  /** Null where the subject is an agent alone, and once everything of it is erased. */
-  accountId: string | null
-  /** Empty once everything of them is erased. */
-  agents: string[]
-  requestedBy: string
-  reason: string
-  rounds: number
-  createdAt: Date
-  fencedAt: Date | null
-  plannedAt: Date | null
-  erasedAt: Date | null
-  finishedAt: Date | null
-  /** In the order in which their turns come. */
-  steps: StepView[]
-}
-export interface BeginRun {
-  /** Null where an operator asked. */
-  requestId: string | null
-  subject: Subject
-  /** As the audit log names them. */
-  requestedBy: string
-  /** `user_request`, `gdpr_erasure`, …; `replay` takes the subject as it is given, and no agents that its account has since. */
-  reason: string
-  /** Reserved when it was asked for. Where another erasure has it already, as after a restored backup, the run gets one of its own. */
-  receiptId?: string
-  now: Date
-}
-/** What a run tells whoever asked for it, in the transaction in which it changes. */
-export interface RunChange {
-  runId: string
-  requestId: string | null
-  state: Exclude<RunState, 'planning'>
-  receiptId: string
-  /** By holder; of holders that had something to erase. */
-  erased: Record<string, number>
-  held: HeldCount[]
-  /** With `held`: holds keep the subject whole. Nothing was erased, nobody is fenced, and no receipt is signed. */
-  isKeptWhole: boolean
-  now: Date
-}
+import type { RunChange } from '#lib/kernel/erasure-run.ts'
+import type { Subject } from '#lib/kernel/holder.ts'
 
 /** The legal holds in force that matter to a subject. */
 export interface HoldsInForce {
@@ -89,7 +12,7 @@ export interface HoldsInForce {
   fingerprint: string
 }
 
-/** The erasure of subjects asks others; lib/app.ts connects it. */
+/** The erasure of subjects asks others; lib/services.ts connects it. */
 export interface SubjectErasurePorts {
   holds: {
     inForce(tx: Transaction, subject: Subject, now: Date): Promise<HoldsInForce>
@@ -121,25 +44,4 @@ export interface SubjectErasurePorts {
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /** A test throws here what a crash would be; nothing in production. */
   interrupt(point: string): void
-}
-
-/** What erasure offers to privacy requests and to the operator. */
-export interface SubjectErasures {
-  /** What an erasure would do now. Nothing is fenced, nothing written. */
-  dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
-  /** Reserves run and receipt and enqueues the start; all of it commits with the caller. The same request gets the same run. */
-  begin(tx: Transaction, run: BeginRun): Promise<{ runId: string; receiptId: string }>
-  run(runId: string, tx?: Transaction): Promise<RunView | undefined>
-  /** Newest first, after the cursor's place. */
-  runs(which: {
-    state?: RunState | undefined
-    after?: { at: Date; id: string } | undefined
-    limit: number
-  }): Promise<RunView[]>
-  /** The run stays as it is until the transaction ends: for who then locks what a run locks after itself. */
-  lock(tx: Transaction, runId: string): Promise<unknown>
-  /** Stuck steps, or the named one, and a failed run are on again; false when there is nothing to retry. */
-  retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
-  /** After a hold was released: runs that holds keep open look again. */
-  resumeHeld(tx: Transaction): Promise<void>
 }

@@ -1,5 +1,4 @@
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listTombstones } from './contract.ts'
@@ -17,12 +16,7 @@ const countRest = `SELECT count(*)::int AS n FROM (SELECT ${due} LIMIT ${mostCou
 /** What was erased of what others could copy, oldest first, for those who follow (GDPR art. 19). */
 export const tombstones = (db: Database) =>
   read(listTombstones, async ({ now }, { query: { cursor, limit } }) => {
-    const after = cursor === undefined ? beginning : decodeCursor(cursor)
-    if (!after)
-      throw new Problem('invalid', {
-        detail: 'One field is not valid.',
-        issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
-      })
+    const after = placeOf(cursor) ?? beginning
     const settled = new Date(now.getTime() - settlingTime)
     const [rows, [rest]] = await Promise.all([
       db.query<{ id: string; erased_at: Date }>('tombstones-page', selectPage, [after.at, after.id, settled, limit]),

@@ -91,20 +91,15 @@ export function runVerification(parts: VerificationParts) {
   ): Omit<Receipt, 'jws'> {
     const deletedAt = run.erasedAt ?? at
     const isHeld = steps.some(({ held }) => Object.keys(held).length > 0)
-    const linesOf = ({ holder: name, store, planned, erased }: StepRow): Receipt['stores'] => {
-      const holder = holders.find((one) => one.name === name)
-      return [
-        {
-          store,
-          holder: name,
-          what: holder?.what ?? name,
-          found: planned,
-          deleted: erased,
-          residue: 0,
-          verified_at: at.toISOString(),
-        },
-      ]
-    }
+    const lineOf = ({ holder, store, planned, erased }: StepRow): Receipt['stores'][number] => ({
+      store,
+      holder,
+      what: holders.find(({ name }) => name === holder)?.what ?? holder,
+      found: planned,
+      deleted: erased,
+      residue: 0,
+      verified_at: at.toISOString(),
+    })
     return {
       receipt_id: run.receiptId,
       version: 1,
@@ -113,7 +108,7 @@ export function runVerification(parts: VerificationParts) {
       subject_kind: kindOf(subjectOf(run)),
       deleted_at: deletedAt.toISOString(),
       reason: run.reason,
-      stores: steps.flatMap(linesOf),
+      stores: steps.map(lineOf),
       retained: retainedOfSubject(deletedAt, {
         isOfRequest: run.requestId !== null,
         requestsYears: facts.requestsYears,

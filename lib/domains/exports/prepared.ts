@@ -2,7 +2,7 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { Basis } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -202,12 +202,7 @@ export function preparedExports(ports: PreparedPorts) {
 
     listExports: read(listExports, async (ctx, { query: { limit, cursor } }) => {
       const accountId = accountOf(ctx)
-      const after = cursor === undefined ? undefined : decodeCursor(cursor)
-      if (cursor !== undefined && !after)
-        throw new Problem('invalid', {
-          detail: 'One field is not valid.',
-          issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
-        })
+      const after = placeOf(cursor)
       const rows = await db.prisma.preparedExport.findMany({
         where: {
           accountId,

@@ -1,10 +1,9 @@
 import { z } from 'zod'
-import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
-import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
+import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { createHold, listHolds, releaseHold } from './contract.ts'
@@ -47,31 +46,12 @@ const presented = (row: HoldRow, now: Date) => ({
   released_by: row.releasedBy,
 })
 
-const invalid = (path: string[], message: string): Problem =>
-  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path, message }] })
-
-function sanitized(reason: string, strict: boolean): string {
-  try {
-    const text = sanitize(reason, 'plain', { strict }).text.trim()
-    if (text === '') throw invalid(['reason'], 'nothing is left of it once markup is removed')
-    return text
-  } catch (error) {
-    if (!SanitizationError.is(error)) throw error
-    const { stage, rule, place } = error
-    throw new Problem('content_rejected', {
-      detail: `The reason was refused at the stage "${stage}" (${rule}). Nothing is held by this request.`,
-      issues: [{ path: ['reason'], message: `${rule} at character ${place}` }],
-      extensions: { stage, field: 'reason', place },
-    })
-  }
-}
-
 /** Legal holds. Others read them through the view `holds_in_force`, under a shared lock of the name `legal_holds`. */
 export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
   return {
     create: mutation(createHold, async ({ tx, now, actor }, { body }) => {
       if (body.expires_at && body.expires_at <= now) throw invalid(['expires_at'], 'lies in the past')
-      const reason = sanitized(body.reason, strict)
+      const reason = plainWords(body.reason, 'reason', strict, 'Nothing is held by this request.')
       // Whoever is erasing or sweeping right now is waited for: what is there after this is held.
       await lockAgainstErasing(tx)
       if (!(await exists(tx, body.kind, body.target_id)))
@@ -96,8 +76,7 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
     }),
 
     list: read(listHolds, async ({ now }, { query: { active, cursor, limit } }) => {
-      const after = cursor === undefined ? undefined : decodeCursor(cursor)
-      if (cursor !== undefined && !after) throw invalid(['query', 'cursor'], 'is not a cursor of this list')
+      const after = placeOf(cursor)
       const inForce = { releasedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
       const which = active === undefined ? {} : active ? inForce : { NOT: inForce }
       const older = after

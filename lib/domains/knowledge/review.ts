@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { listQuarantine, reviewQuarantined } from './judgement-contract.ts'
@@ -48,12 +48,7 @@ interface Reviewed {
 /** What is held for review, and what an admin decides about it. */
 export const review = ({ db }: Pick<KnowledgeParts, 'db'>) => ({
   list: read(listQuarantine, async (_ctx, { query: { cursor, limit } }) => {
-    const after = cursor === undefined ? undefined : decodeCursor(cursor)
-    if (cursor !== undefined && !after)
-      throw new Problem('invalid', {
-        detail: 'One field is not valid.',
-        issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
-      })
+    const after = placeOf(cursor)
     const [found, [count]] = await Promise.all([
       db.query<HeldRow>('quarantine-page', selectHeld, [after?.at ?? null, after?.id ?? null, limit + 1]),
       db.query<{ n: number }>('quarantine-count', countHeld),

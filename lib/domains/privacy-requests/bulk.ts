@@ -1,3 +1,4 @@
+import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Context } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -5,7 +6,6 @@ import { batched } from '#lib/kernel/use-case.ts'
 import { bulkRequests } from './admin-contract.ts'
 import { assign, comment, expedite, pause, requestForRetry, resume, retry } from './deciding.ts'
 import type { PrivacyParts } from './ports.ts'
-import { plainWords } from './requesting.ts'
 import { lockedRequest, noRequest, type RequestRow, StateName } from './requests.ts'
 import { settle, type Work, workOf } from './timeline.ts'
 

@@ -1,11 +1,10 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { unsuspend } from './cancelling.ts'
 import { restartParts } from './carrying-out.ts'
 import { beginErasure, hasCopiesToFetch } from './erasure-start.ts'
 import { conclude, setPart } from './parts.ts'
 import type { PrivacyParts } from './ports.ts'
-import { invalid } from './requesting.ts'
 import {
   clocksOf,
   isPseudonymous,

@@ -1,5 +1,5 @@
-import type { ErasuresAhead } from './contract.ts'
 import type { PrivacyParts } from './ports.ts'
+import type { ErasuresAhead } from './rules.ts'
 
 interface Row {
   id: string

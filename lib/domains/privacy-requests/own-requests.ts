@@ -1,5 +1,7 @@
+import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Actor, Context, MutationContext } from '#lib/kernel/context.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { cancel } from './cancelling.ts'
 import { rectify } from './carrying-out.ts'
@@ -13,10 +15,11 @@ import {
   verifyRequest,
 } from './contract.ts'
 import { expedite } from './deciding.ts'
+import { askForLink, checkFiling, file, lockSubject } from './filing.ts'
+import type { About } from './joining.ts'
 import { makeLink } from './links.ts'
 import type { PrivacyParts } from './ports.ts'
-import { countedTo, pageOf, pauseReasons, placeOf, storyOf } from './reading.ts'
-import { type About, askForLink, checkFiling, file, invalid, lockSubject, plainWords } from './requesting.ts'
+import { countedTo, pageOf, pauseReasons, storyOf } from './reading.ts'
 import {
   filedFor,
   isOwnOf,

@@ -1,4 +1,5 @@
 import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
+import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { Basis, Subject } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
@@ -43,80 +44,8 @@ export interface Agents {
   restrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
   unrestrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
 }
-export interface PlannedHolding {
-  holder: string
-  store: string
-  what: string
-  items: number
-  held: { hold: string; count: number }[]
-}
-export interface RunStep {
-  holder: string
-  store: string
-  state: 'waiting' | 'running' | 'done' | 'stuck'
-  planned: number
-  erased: number
-  held: { hold: string; count: number }[]
-  residue: number | null
-  attempts: number
-  fault: string | null
-  startedAt: Date | null
-  finishedAt: Date | null
-  verifiedAt: Date | null
-}
-export interface RunView {
-  id: string
-  requestId: string | null
-  receiptId: string
-  state: RunState
-  accountId: string | null
-  agents: string[]
-  requestedBy: string
-  createdAt: Date
-  fencedAt: Date | null
-  finishedAt: Date | null
-  steps: RunStep[]
-}
-export type RunState = 'planning' | 'erasing' | 'verifying' | 'held' | 'done' | 'failed'
 /** What is asked of the engine. */
-export interface SubjectErasures {
-  /** Nothing is fenced, nothing written. */
-  dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
-  begin(
-    tx: Transaction,
-    erasure: {
-      requestId: string | null
-      subject: Subject
-      requestedBy: string
-      reason: string
-      receiptId?: string
-      now: Date
-    },
-  ): Promise<{ runId: string; receiptId: string }>
-  run(runId: string): Promise<RunView | undefined>
-  /** Newest first, after the cursor's place. */
-  runs(which: {
-    state?: RunState | undefined
-    after?: { at: Date; id: string } | undefined
-    limit: number
-  }): Promise<RunView[]>
-  /** The run stays as it is until the transaction ends. Take it before the request, as the engine does. */
-  lock(tx: Transaction, runId: string): Promise<unknown>
-  /** False where there is nothing to try again. */
-  retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
-}
-/** How the engine tells that a run changed, in the transaction in which it does. */
-export interface RunChange {
-  runId: string
-  requestId: string | null
-  state: Exclude<RunState, 'planning'>
-  receiptId: string
-  erased: Record<string, number>
-  held: { hold: string; count: number }[]
-  /** With `held`: holds keep the subject whole. Nothing was erased, nobody is fenced, and there is no receipt. */
-  isKeptWhole: boolean
-  now: Date
-}
+export type Erasures = Pick<SubjectErasures, 'dryRun' | 'begin' | 'run' | 'runs' | 'lock' | 'retry'>
 /** What is asked of whoever prepares copies. */
 export interface Copies {
   /** Gives the id of the prepared export. */
@@ -138,7 +67,7 @@ export interface PrivacyParts {
   gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
   people: People
   agents: Agents
-  erasures: SubjectErasures
+  erasures: Erasures
   copies: Copies
   /** Counts tries from a network (throws `rate_limited`). */
   countTry(network: string, now: Date): Promise<void>

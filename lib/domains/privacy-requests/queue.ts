@@ -1,6 +1,8 @@
+import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { type Place, placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
   assignRequest,
@@ -30,9 +32,10 @@ import {
   retry,
 } from './deciding.ts'
 import { nearSql, nextDueSql, owedSql } from './due-sql.ts'
+import { askForLink, checkFiling, file } from './filing.ts'
+import type { About } from './joining.ts'
 import type { PrivacyParts } from './ports.ts'
-import { countedTo, type Place, pageOf, pauseReasons, placeOf, storyOf } from './reading.ts'
-import { type About, askForLink, checkFiling, file, invalid, plainWords } from './requesting.ts'
+import { countedTo, pageOf, pauseReasons, storyOf } from './reading.ts'
 import { lockedRequest, type RequestRow, withParts } from './requests.ts'
 import { receivedAtMost } from './rules.ts'
 import { note, tell, type Work, workOf } from './timeline.ts'

@@ -1,8 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import type { RunView } from '#lib/kernel/erasure-run.ts'
+import { encodeCursor, type Place } from '#lib/kernel/pages.ts'
 import type { PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
-import type { PrivacyParts, RunView } from './ports.ts'
-import { invalid } from './requesting.ts'
+import type { PrivacyParts } from './ports.ts'
 import type { RequestRow } from './requests.ts'
 
 /** Lists stop counting here. */
@@ -30,16 +30,6 @@ export async function storyOf({ db, erasures }: PrivacyParts, row: RequestRow): 
     row.runId === null ? undefined : erasures.run(row.runId),
   ])
   return { events, run }
-}
-
-export interface Place {
-  at: Date
-  id: string
-}
-export function placeOf(cursor: string | undefined): Place | undefined {
-  const place = cursor === undefined ? undefined : decodeCursor(cursor)
-  if (cursor !== undefined && !place) throw invalid(['query', 'cursor'], 'is not a cursor of this list')
-  return place
 }
 
 /** One more row than is shown says whether there is a next page. */

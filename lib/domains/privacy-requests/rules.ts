@@ -218,3 +218,25 @@ export const sum = (counts: readonly number[]): number => counts.reduce((total, 
 export const inOrder = (asked: readonly Kind[]): Kind[] => kinds.filter((kind) => asked.includes(kind))
 /** How long before now a request that came by mail may have been received; milliseconds. */
 export const receivedAtMost = 60 * day
+
+/** An erasure that a person should know of wherever they are: it waits for the end of its grace, or is under way. */
+export interface ErasureAhead {
+  requestId: string
+  /** The one agent that it takes; null where it takes the person with everything of theirs. */
+  agent: string | null
+  /** paused: the clocks stand still; blocked: the last admin's, who has to make somebody else one first; running: too late to take back. */
+  state: 'waiting' | 'paused' | 'blocked' | 'running'
+  /** The grace, as ISO times in UTC; null until it has begun. */
+  grace: { from: string; until: string } | null
+  /** A copy was asked for with it, and is neither fetched nor gone: the erasure waits for it too. */
+  waitsForCopy: boolean
+  /** More was asked for than the erasure; taking it back takes back all of it. */
+  isMixed: boolean
+  /** Tokens of the agents do not work meanwhile. */
+  areTokensStopped: boolean
+}
+export interface ErasuresAhead {
+  /** The person's own first, then the soonest; three at most. */
+  shown: ErasureAhead[]
+  total: number
+}

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
+import type { RunView } from '#lib/kernel/erasure-run.ts'
 import type { Prisma, PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
 import { type EventView, Facts, type RequestView, type RunDetail } from './contract.ts'
-import type { RunView } from './ports.ts'
 import {
   ChannelName,
   clocksOf,

@@ -2,7 +2,7 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Counts, Periods } from '#lib/kernel/holder.ts'
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
@@ -137,12 +137,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
     }),
 
     sweeps: read(listSweeps, async (_ctx, { query: { cursor, limit } }) => {
-      const after = cursor === undefined ? undefined : decodeCursor(cursor)
-      if (cursor !== undefined && !after)
-        throw new Problem('invalid', {
-          detail: 'One field is not valid.',
-          issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
-        })
+      const after = placeOf(cursor)
       const [found, [count]] = await Promise.all([
         db.query<SweepRow>(
           'sweeps-page',

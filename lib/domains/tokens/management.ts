@@ -1,5 +1,5 @@
 import type { MutationContext } from '#lib/kernel/context.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { createToken, revokeByPrefix, revokeToken, rotateToken } from './contract.ts'
 import { isOwn, refuseEscalation } from './grant.ts'
@@ -8,8 +8,6 @@ import type { AgentStanding, GrantToken, IssuedToken, TokenPorts } from './ports
 import { inOrder, mayRotate, overlapEnd, overlaps, stateOf, tierLimits } from './rules.ts'
 
 const notFound = () => new Problem('not_found', 'There is no such token, or it is not yours.')
-const invalid = (field: string, message: string) =>
-  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path: [field], message }] })
 
 const shown = (made: IssuedToken, agentId: string, name: string | null) => ({
   id: made.id,
@@ -51,14 +49,14 @@ export function tokenManagement({ agentOf, grant }: Pick<TokenPorts, 'agentOf'> 
     if (agentId !== undefined) return agentId
     const [only, ...others] = actor.agents
     if (only !== undefined && others.length === 0) return only
-    throw invalid('agent_id', 'says for which of your agents')
+    throw invalid(['agent_id'], 'says for which of your agents')
   }
 
   return {
     create: mutation(createToken, async (ctx, { body }) => {
       const agent = await managed(ctx, targetOf(ctx, body.agent_id))
       if (!agent) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
-      if (body.expires_at && body.expires_at <= ctx.now) throw invalid('expires_at', 'lies in the past')
+      if (body.expires_at && body.expires_at <= ctx.now) throw invalid(['expires_at'], 'lies in the past')
       const expiresAt =
         body.expires_at ??
         (body.expires_in_days === undefined

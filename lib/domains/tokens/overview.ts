@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -115,12 +115,7 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
           throw new Problem('not_found', 'There is no such agent, or it is not yours.')
         agents = [agent.id]
       }
-      const after = cursor === undefined ? undefined : decodeCursor(cursor)
-      if (cursor !== undefined && !after)
-        throw new Problem('invalid', {
-          detail: 'One field is not valid.',
-          issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
-        })
+      const after = placeOf(cursor)
       const [found, [count]] = await Promise.all([
         db.query<TokenRow>('token-page', selectPage, [agents, after?.at ?? null, after?.id ?? null, limit + 1]),
         db.query<{ n: number }>(

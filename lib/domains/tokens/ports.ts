@@ -20,7 +20,7 @@ export interface AgentProfile extends AgentStanding {
   restrictedAt: Date | null
 }
 
-/** What the domain asks others for; lib/app.ts connects it. */
+/** What the domain asks others for; lib/services.ts connects it. */
 export interface TokenPorts {
   gate: Pick<GatePorts, 'clock' | 'auditWithin'>
   /** `lock` holds the agent's row until the transaction ends: whatever counts an agent's tokens takes it first. */

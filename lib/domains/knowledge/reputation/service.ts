@@ -1,6 +1,6 @@
 import type { Context } from '#lib/kernel/context.ts'
 import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listLeaders, readReputation } from './contract.ts'
@@ -52,7 +52,7 @@ function ranked(leaders: readonly LeaderRow[], { before, above }: { before: numb
 }
 
 const badCursor = (message = 'is not a cursor of this list', name = 'cursor'): Problem =>
-  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path: ['query', name], message }] })
+  invalid(['query', name], message)
 const placeOf = ({ score, agent_id }: LeaderRow): string =>
   Buffer.from(JSON.stringify([score, agent_id])).toString('base64url')
 

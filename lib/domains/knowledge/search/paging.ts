@@ -6,8 +6,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { Context } from '#lib/kernel/context.ts'
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
+import { invalid } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import { type Conditions, conditions, readerOf, type Table, type Visibility } from './conditions.ts'
@@ -36,9 +36,6 @@ export interface FoundPage<R> {
   terms: readonly Term[]
 }
 
-const invalid = (name: string, message: string): Problem =>
-  new Problem('invalid', { detail: 'One field is not valid.', issues: [{ path: ['query', name], message }] })
-
 /** Bytes of rows in one answer, as they are stored: no page is so large that building it endangers the process. */
 const largestPage = 4 * 1024 * 1024
 
@@ -65,8 +62,8 @@ export async function searchPage<R extends { id: string }>(
   const { q, agent_id: agentId, visibility, limit, cursor } = asked
   const reader = readerOf(actor, visibility)
   const terms = q === undefined ? undefined : queryOf(q)
-  if (terms && terms.terms.length === 0) throw invalid('q', 'holds no word that can be looked for')
-  if (cursor !== undefined && asked.offset > 0) throw invalid('offset', 'goes with no cursor')
+  if (terms && terms.terms.length === 0) throw invalid(['query', 'q'], 'holds no word that can be looked for')
+  if (cursor !== undefined && asked.offset > 0) throw invalid(['query', 'offset'], 'goes with no cursor')
   const whole = (list: Conditions): void => {
     if (agentId !== undefined) list.parts.push(`u.agent_id = ${list.value(agentId)}`)
     filter(list)
@@ -96,7 +93,7 @@ export async function searchPage<R extends { id: string }>(
 
     if (terms) {
       const offset = cursor === undefined ? asked.offset : rankOf(cursor, identity)
-      if (offset === undefined) throw invalid('cursor', 'is not a cursor of this search')
+      if (offset === undefined) throw invalid(['query', 'cursor'], 'is not a cursor of this search')
       const found = await search(ask, { table, reader, query: terms, filter: whole, isFiltered, offset, limit })
       const rows = await rowsOf(found.hits.map(({ id }) => id))
       const next = offset + rows.length
@@ -111,8 +108,7 @@ export async function searchPage<R extends { id: string }>(
       }
     }
     const after = cursor === undefined ? undefined : decodeCursor(cursor)
-    if (cursor !== undefined && (!after || encodeCursor(after.at, after.id) !== cursor))
-      throw invalid('cursor', 'is not a cursor of this list')
+    if (cursor !== undefined && (!after || encodeCursor(after.at, after.id) !== cursor)) throw notOurCursor()
     const listed = { table, reader, filter: whole, agentId, after, offset: asked.offset, limit }
     const { rows: found, total } = await newest(ask, listed)
     const rows = await rowsOf(found.slice(0, limit).map(({ id }) => id))

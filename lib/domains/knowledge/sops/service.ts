@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, statement } from '#lib/kernel/use-case.ts'
 import { heldForReview, planContribution } from '../contribution.ts'
@@ -26,11 +26,6 @@ import { skillDocument } from './skill-document.ts'
 import { eraseVersion } from './version-erasure.ts'
 import { versionFacts, versionOf, versionsOf } from './versions.ts'
 
-const notOurCursor = () =>
-  new Problem('invalid', {
-    detail: 'One field is not valid.',
-    issues: [{ path: ['query', 'cursor'], message: 'is not a cursor of this list' }],
-  })
 /** The cursor of a list of versions: the time is no part of its order. */
 const epoch = new Date('2000-01-01T00:00:00Z')
 const afterVersion = (cursor: string | undefined, id: string): number | undefined => {

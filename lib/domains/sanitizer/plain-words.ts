@@ -1,0 +1,23 @@
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { SanitizationError } from './sanitization-error.ts'
+import { sanitize } from './sanitizer.ts'
+
+/**
+ * Somebody's words for a field of that name, as plain text. Throws `content_rejected` with stage, field and place, and `invalid` where
+ * nothing is left of them; `kept` says in a sentence what became of the rest.
+ */
+export function plainWords(text: string, field: string, strict: boolean, kept = 'Nothing was changed.'): string {
+  try {
+    const words = sanitize(text, 'plain', { strict }).text.trim()
+    if (words === '') throw invalid([field], 'nothing is left of it once markup is removed')
+    return words
+  } catch (error) {
+    if (!SanitizationError.is(error)) throw error
+    const { stage, rule, place } = error
+    throw new Problem('content_rejected', {
+      detail: `The text was refused at the stage "${stage}" (${rule}). ${kept}`,
+      issues: [{ path: [field], message: `${rule} at character ${place}` }],
+      extensions: { stage, field, place },
+    })
+  }
+}

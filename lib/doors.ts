@@ -1,0 +1,87 @@
+import { createAccess } from './access/access.ts'
+import type { Caller } from './access/actor.ts'
+import { trustedProxies } from './access/client-address.ts'
+import { nextAuthOptions } from './access/next-auth.ts'
+import { createSessions } from './access/sessions.ts'
+import type { Env } from './env.ts'
+import { createHandle } from './http/handle.ts'
+import { clientAddresses, createRoute } from './http/route.ts'
+import type { Clock } from './kernel/clock.ts'
+import type { Context } from './kernel/context.ts'
+import { logFault } from './kernel/fault-log.ts'
+import { newId } from './kernel/ids.ts'
+import type { RawInput } from './kernel/operation.ts'
+import type { UseCase } from './kernel/use-case.ts'
+import { lazily } from './lazily.ts'
+import { deriveKey } from './secret.ts'
+import type { Services } from './services.ts'
+
+/** What stands between the services and whoever asks: doors of HTTP, pages and sign-in. */
+export interface DoorParts
+  extends Pick<
+    Services,
+    'db' | 'gate' | 'secret' | 'origin' | 'limiter' | 'metrics' | 'lookup' | 'accounts' | 'settings' | 'tokens'
+  > {
+  env: Env
+  clock: Clock
+}
+
+export function createDoors({
+  env,
+  clock,
+  db,
+  gate,
+  secret,
+  origin,
+  limiter,
+  metrics,
+  lookup,
+  accounts,
+  settings,
+  tokens,
+}: DoorParts) {
+  const people = lazily(() => createSessions({ db, clock, secret: secret() }))
+  const access = createAccess({
+    tokens: lookup,
+    limiter,
+    session: (cookie) => people().caller(cookie),
+    anonymousReading: settings.anonymousReading,
+    keepRefusal: tokens.keepRefusal,
+  })
+  const handle = createHandle({
+    access,
+    gate,
+    metrics,
+    origin,
+    hashKey: lazily(() => deriveKey(secret(), 'idempotency')),
+  })
+  const address = () => clientAddresses.getStore() ?? 'unknown'
+
+  return {
+    handle,
+    route: createRoute(handle),
+    proxies: lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES)),
+    authOptions: lazily(() =>
+      nextAuthOptions({
+        accounts,
+        secret: secret(),
+        publicUrl: origin,
+        address,
+        refused: metrics.refused,
+        reportFault: (error) => logFault(error, { operationId: 'signIn' }),
+      }),
+    ),
+    /** The person whom the browser's cookies stand for, as the database has it now. */
+    personFromCookies: (cookies: string): Promise<Caller | undefined> => people().caller(cookies),
+    /** What a page does for the person behind it: the same use-cases through the same gate. Throws the problem. */
+    async asPerson(cookies: string, useCase: UseCase, input: Partial<RawInput> = {}): Promise<unknown> {
+      const caller = await access.identify(
+        { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
+        address(),
+        useCase.operation,
+      )
+      const ctx: Context = { actor: caller.actor, ip: address(), requestId: newId('req'), gate, now: clock.now() }
+      return (await useCase.execute(ctx, { params: {}, query: {}, headers: {}, body: undefined, ...input })).body
+    },
+  }
+}

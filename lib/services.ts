@@ -1,0 +1,306 @@
+import { limitKeyOf } from './access/client-address.ts'
+import { openLimiter } from './access/limits.ts'
+import { tokenLookup } from './access/token-lookup.ts'
+import { enqueueNotice } from './domains/accounts/notices.ts'
+import { seizeAccount } from './domains/accounts/seizing.ts'
+import { accountsService, createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
+import { countTry } from './domains/accounts/tries.ts'
+import { lawfulBases } from './domains/agents/owned.ts'
+import { agentOf, profileOf } from './domains/agents/rows.ts'
+import { noticeVersion } from './domains/agents/rules.ts'
+import { agentsSince, newestAgent, seizeAgents } from './domains/agents/seizing.ts'
+import { agentsService } from './domains/agents/service.ts'
+import { auditLog } from './domains/audit/log.ts'
+import { deletionRows } from './domains/erasure/deletion-log.ts'
+import { erasedAmong } from './domains/erasure/erased-ids.ts'
+import { erasureMeasures } from './domains/erasure/measures.ts'
+import { replayErasures } from './domains/erasure/replay.ts'
+import { retainedOfSubject } from './domains/erasure/rules.ts'
+import { erasureService } from './domains/erasure/service.ts'
+import { createSigner } from './domains/erasure/signing.ts'
+import { subjectEngine } from './domains/erasure/subject-engine.ts'
+import type { SubjectErasurePorts } from './domains/erasure/subject-erasures.ts'
+import { createSuppressionKeys } from './domains/erasure/suppression-keys.ts'
+import { suppressions } from './domains/erasure/suppressions.ts'
+import { exportFiles } from './domains/exports/export-files.ts'
+import type { PreparedPorts } from './domains/exports/prepared.ts'
+import { exportsService } from './domains/exports/service.ts'
+import { holdsInForce } from './domains/holds/in-force.ts'
+import { idempotencyRecords } from './domains/idempotency/records.ts'
+import { mergeVotes } from './domains/knowledge/claimed-votes.ts'
+import { isAttributed } from './domains/knowledge/exporters.ts'
+import { unitImporter } from './domains/knowledge/imports.ts'
+import { pseudonyms } from './domains/knowledge/pseudonym.ts'
+import { restoredRecord } from './domains/knowledge/restored.ts'
+import { skillImporter } from './domains/knowledge/skills/imports.ts'
+import type { IsSuppressed } from './domains/knowledge/suppression.ts'
+import { requestMeasures } from './domains/privacy-requests/measures.ts'
+import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
+import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
+import { privacyRequestsService } from './domains/privacy-requests/service.ts'
+import { retentionMeasures } from './domains/retention/measures.ts'
+import type { RetentionStores } from './domains/retention/retention-manager.ts'
+import { retentionService } from './domains/retention/service.ts'
+import { settingsService } from './domains/settings/service.ts'
+import { tierLimits } from './domains/tokens/rules.ts'
+import { tokensService } from './domains/tokens/service.ts'
+import { type Env, publicUrl } from './env.ts'
+import { createMetrics } from './http/metrics.ts'
+import type { Clock } from './kernel/clock.ts'
+import type { GatePorts } from './kernel/context.ts'
+import { logFault, logNotice } from './kernel/fault-log.ts'
+import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './kernel/holder.ts'
+import { lazily } from './lazily.ts'
+import { placeNamed, placesOf } from './places.ts'
+import { deriveKey, installationSecret, sealedPurposes, subjectPurpose } from './secret.ts'
+import { fileLedger } from './stores/ledger/ledger.ts'
+import { openMail } from './stores/mail/mail.ts'
+import { openDatabase } from './stores/postgres/database.ts'
+
+export interface ServiceOptions {
+  env: Env
+  clock: Clock
+  /** Called at named points of an erasure. */
+  interrupt(point: string): void
+}
+
+/**
+ * Opens the stores and builds the services of the domains, each handed what it asks of the others; nothing is asked of a store before the
+ * first request. The lists of what all domains answer for are empty until lib/app.ts fills them.
+ */
+export function createServices({ env, clock, interrupt }: ServiceOptions) {
+  const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse', {
+    isGuarded: env.NODE_ENV !== 'production',
+  })
+  const secret = lazily(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))
+  const origin = publicUrl(env)
+  const places = placesOf(env)
+  const ledger = fileLedger(env.KP_LEDGER_URL ?? `${env.KP_DATA_DIR}/erasures`)
+  const mail = openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR })
+  const limiter = openLimiter(env, {
+    onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
+    onRecovered: () => logNotice('limits are shared again'),
+  })
+  const metrics = createMetrics(() => [
+    requestMeasures(db),
+    erasureMeasures(db),
+    retentionMeasures(db),
+    {
+      name: 'limits',
+      measure: async () => [
+        {
+          name: 'kp_limits_degraded',
+          help: 'Whether limits are per process because their store does not answer: 1 or 0',
+          type: 'gauge',
+          samples: [{ value: limiter.degraded ? 1 : 0 }],
+        },
+      ],
+    },
+  ])
+  const log = auditLog(db)
+  const gate: GatePorts = { clock, transaction: db.transaction, ...log, idempotency: idempotencyRecords }
+  const signer = createSigner(db, secret)
+  const suppressionKeys = createSuppressionKeys(db, { ledger, secret, clock })
+  const suppressed = suppressions(suppressionKeys)
+  const isSuppressed: IsSuppressed = (kind, values, tx = db.prisma) => suppressed.among(tx, kind, values)
+  const pseudonymOf = pseudonyms(lazily(() => deriveKey(secret(), 'pseudonyms')))
+  // Filled by lib/app.ts from all domains; who is handed them asks once everything is connected.
+  const holders: DataHolder[] = []
+  const exporters: Exporter[] = []
+  const personExporters: PersonExporter[] = []
+  const kept: Kept[] = []
+  const expiring: Expiring[] = []
+  const facts = {
+    backupDays: env.KP_BACKUP_DAYS,
+    requestsYears: env.KP_REQUESTS_YEARS,
+    lettersInFolder: env.KP_SMTP_URL === undefined,
+  }
+  const erasures = erasureService({ db, ledger, signer, holders, clock, issuer: origin, facts })
+  const subjects: SubjectErasurePorts['subjects'] = {
+    // The account first, as whoever claims an agent does.
+    async seize(tx, subject, how) {
+      const email = subject.account === null ? null : await seizeAccount(tx, subject.account, how.now)
+      return { email, agents: await seizeAgents(tx, subject, how) }
+    },
+    release: (tx, subject, now) => agents.unsuspend(tx, subject, now),
+    async newest(tx, { account, agents: named }) {
+      const found = account === null ? undefined : await accounts.byId(tx, account)
+      const agent = await newestAgent(tx, named)
+      return found && (!agent || found.createdAt > agent) ? found.createdAt : agent
+    },
+    async agentsOf(tx, { account, agents: named }) {
+      const owned = account === null ? [] : await agents.agentsOfAccount(tx, account)
+      return [...new Set([...named, ...owned])].sort()
+    },
+    async stored(tx, { account, agents: named }, at) {
+      const { before, since } = await agentsSince(tx, named, at)
+      const found = account === null ? undefined : await accounts.byId(tx, account)
+      const accountAt = (isSince: boolean) => (found && found.createdAt > at === isSince ? account : null)
+      return {
+        before: { account: accountAt(false), agents: before },
+        since: { account: accountAt(true), agents: since },
+      }
+    },
+  }
+  const engine = subjectEngine({
+    db,
+    ledger,
+    signer,
+    holders,
+    issuer: origin,
+    facts,
+    suppressions: suppressed,
+    holds: holdsInForce,
+    subjects,
+    onChange: (tx, change) => requests.erasureChanged(tx, change),
+    audit: log.auditWithin,
+    interrupt,
+    now: clock.now,
+  })
+  const lookup = tokenLookup(db, clock)
+
+  const settings = settingsService(db)
+  const accounts = accountsService(db, {
+    gate,
+    tries: limiter,
+    markKey: lazily(() => deriveKey(secret(), 'known sign-ins')),
+    graceSignIn: env.KP_GRACE_SIGN_IN,
+    unsuppress: suppressed.lift,
+  })
+  const tokens = tokensService(db, {
+    agentOf,
+    profileOf: profileOf(db),
+    gate,
+    notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
+  })
+  const agents = agentsService(db, {
+    registration: {
+      mode: env.KP_REGISTRATION,
+      explicitConsent: env.KP_EXPLICIT_CONSENT,
+      lawfulBasis: env.KP_LAWFUL_BASIS,
+      notice: { version: noticeVersion, url: `${origin}/privacy` },
+    },
+    tokens,
+    ownerFound: mergeVotes,
+    accounts,
+    graceTokens: env.KP_GRACE_TOKENS,
+    isSuppressed: suppressed.among,
+    createOrganisation,
+    dropOrganisationIfEmpty,
+  })
+
+  const retentionStores: RetentionStores = { db, clock, expiring, deletionRows, audit: log.auditWithin }
+  const retention = retentionService({
+    stores: retentionStores,
+    environment: {
+      network: env.KP_RETENTION_NETWORK_DAYS,
+      org: env.KP_RETENTION_ORG_DAYS,
+      private: env.KP_RETENTION_PRIVATE_DAYS,
+    },
+  })
+
+  const prepared: PreparedPorts = {
+    db,
+    files: exportFiles(`${env.KP_DATA_DIR}/exports`),
+    onExport: (tx, change) => requests.copyChanged(tx, change),
+  }
+  const exported = exportsService({
+    ...prepared,
+    exporters,
+    holders,
+    kept,
+    registeredOn: lawfulBases(db),
+    placeOf: (store) => placeNamed(places, store),
+    quotaOf: async (id) => {
+      const agent = await profileOf(db)(id)
+      return agent ? tierLimits[agent.tier] : undefined
+    },
+    isAttributed: isAttributed(db),
+    importers: [
+      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed, pseudonymOf }),
+      skillImporter({ strict: env.KP_SANITIZER_STRICT, isSuppressed }),
+    ],
+    erasedOf: async (ids) => [...(await erasedAmong(db.prisma, ids)), ...(await isSuppressed('agent', ids))],
+  })
+  const privacy: PrivacyParts = {
+    db,
+    gate,
+    people: accounts,
+    agents,
+    erasures: engine,
+    copies: exported,
+    countTry: (address, now) =>
+      countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: linkTriesPerMinute }], now),
+    subjectKey: lazily(() => deriveKey(secret(), subjectPurpose)),
+    contactKey: lazily(() => deriveKey(secret(), sealedPurposes.privacyContacts)),
+    retained: (now) =>
+      retainedOfSubject(now, {
+        isOfRequest: true,
+        requestsYears: facts.requestsYears,
+        held: [],
+        letters: facts.lettersInFolder ? 'last' : 'none',
+      }),
+    origin,
+    strict: env.KP_SANITIZER_STRICT,
+    graceTokens: env.KP_GRACE_TOKENS,
+    graceSignIn: env.KP_GRACE_SIGN_IN,
+    privacyEmail: env.KP_PRIVACY_EMAIL ?? null,
+    requestsYears: env.KP_REQUESTS_YEARS,
+  }
+  const requests = privacyRequestsService(privacy)
+
+  const replay = replayErasures({
+    db,
+    ledger,
+    signer,
+    holders,
+    holds: holdsInForce,
+    subjects,
+    restored: restoredRecord,
+    records: erasures,
+    complete: engine.complete,
+    suppressions: suppressed,
+    keys: suppressionKeys,
+    audit: log.auditWithin,
+    issuer: origin,
+    facts,
+    now: clock.now,
+  })
+
+  return {
+    accounts,
+    agents,
+    db,
+    engine,
+    erasures,
+    expiring,
+    exported,
+    exporters,
+    gate,
+    holders,
+    isSuppressed,
+    kept,
+    ledger,
+    limiter,
+    log,
+    lookup,
+    mail,
+    metrics,
+    origin,
+    personExporters,
+    places,
+    prepared,
+    privacy,
+    pseudonymOf,
+    replay,
+    requests,
+    retention,
+    retentionStores,
+    secret,
+    settings,
+    signer,
+    suppressionKeys,
+    tokens,
+  }
+}
+export type Services = ReturnType<typeof createServices>
