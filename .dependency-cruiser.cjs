@@ -87,7 +87,7 @@ module.exports = {
       name: 'components-see-contracts',
       severity: 'error',
       from: { path: '^components/', pathNot: tests },
-      to: { path: '^(lib|generated)/', pathNot: '^lib/(client/|kernel/|domains/[^/]+/(contract|rules)\\.ts$)' },
+      to: { path: '^(lib|generated)/', pathNot: '^lib/(client/|kernel/|domains/.+/([\\w-]+-)?(contract|rules)\\.ts$)' },
     },
     {
       name: 'only-lib-touches-the-database',

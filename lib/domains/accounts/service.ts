@@ -134,7 +134,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
       const account = await tx.account.findUnique({ where: { id: accountId }, select: { passwordHash: true } })
       // Unicode normalisation of a long enough text takes minutes.
       const tried = password.length > longestPassword ? '' : password
-      if (!(await isPassword(account?.passwordHash, tried)))
+      if (!(await isPassword(account?.passwordHash ?? undefined, tried)))
         throw invalid(['password'], 'is not the password of this account')
     },
 
@@ -170,7 +170,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
       await countTry(parts.tries, [{ key: `password:${id}`, limit: passwordChecksPerMinute }], ctx.now)
       const account = await ctx.tx.account.findUnique({ where: { id } })
       if (!account) throw new Problem('sign_in_needed')
-      if (!(await isPassword(account.passwordHash, body.current_password)))
+      if (!(await isPassword(account.passwordHash ?? undefined, body.current_password)))
         throw invalid(['current_password'], 'is not the password of this account')
       const reason = passwordFault(body.new_password, body.current_password, account.email)
       if (reason !== undefined) throw invalid(['new_password'], faults[reason])
