@@ -12,6 +12,8 @@ const config = {
   serverExternalPackages: ['graphile-worker', 'nodemailer', 'pdfkit', 'rate-limiter-flexible', '@redis/client'],
   // `npm run check` does it for all files at once; a start need not wait for it.
   typescript: { ignoreBuildErrors: true },
+  // A page that is not open to the reader's role answers 403.
+  experimental: { authInterrupts: true },
 }
 
 export default createNextIntlPlugin('./i18n/request.ts')(config)

@@ -33,6 +33,8 @@ export function proxy(request: NextRequest) {
   const csp = policy(nonce, settings)
   const headers = new Headers(request.headers)
   headers.set('x-nonce', nonce)
+  // Where to come back to after signing in.
+  headers.set('x-path', `${request.nextUrl.pathname}${request.nextUrl.search}`)
   headers.set('content-security-policy', csp)
   const response = NextResponse.next({ request: { headers } })
   response.headers.set('content-security-policy', csp)

@@ -1,10 +1,11 @@
 import type { Metadata, Viewport } from 'next'
 import { headers } from 'next/headers'
-import { NextIntlClientProvider } from 'next-intl'
 import { getLocale, getTimeZone, getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
+import { Connection } from '#components/frame/connection.tsx'
 import { FrameHeader } from '#components/frame/frame-header.tsx'
 import { Providers } from '#components/frame/providers.tsx'
+import { Words } from '#components/frame/words.tsx'
 import { ZoneKeeper } from '#components/frame/zone-keeper.tsx'
 import { ErasureBanner } from '#components/privacy/erasure-banner.tsx'
 import './globals.css'
@@ -34,7 +35,7 @@ export default async function Layout({ children }: { children: ReactNode }) {
   return (
     <html lang={locale} suppressHydrationWarning>
       <body className="flex min-h-dvh flex-col font-sans">
-        <NextIntlClientProvider>
+        <Words>
           <Providers nonce={sent.get('x-nonce') ?? ''}>
             <ZoneKeeper zone={zone} keep={keepZone} />
             <a
@@ -43,11 +44,15 @@ export default async function Layout({ children }: { children: ReactNode }) {
             >
               {t('skip')}
             </a>
-            <FrameHeader person={person && { name: person.name }} chooseLocale={chooseLocale} />
+            <FrameHeader
+              person={person && { name: person.name, role: person.role, isSettled: !person.must_change_password }}
+              chooseLocale={chooseLocale}
+            />
+            <Connection />
             {ahead && <ErasureBanner ahead={ahead} />}
             {children}
           </Providers>
-        </NextIntlClientProvider>
+        </Words>
       </body>
     </html>
   )

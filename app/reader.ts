@@ -1,7 +1,8 @@
-import { cookies } from 'next/headers'
-import { redirect } from 'next/navigation'
+import { cookies, headers } from 'next/headers'
+import { forbidden, redirect } from 'next/navigation'
 import { cache } from 'react'
 import type { z } from 'zod'
+import { mayOpen, type PageName, pageNamed } from '#components/frame/pages.ts'
 import { app } from '#lib/app.ts'
 import type { AccountView } from '#lib/domains/accounts/contract.ts'
 import type { ErasuresAhead } from '#lib/domains/privacy-requests/rules.ts'
@@ -57,5 +58,17 @@ export async function signedIn(path: string): Promise<AccountView> {
 export async function settled(path: string): Promise<AccountView> {
   const person = await signedIn(path)
   if (person.must_change_password) redirect('/account/password')
+  return person
+}
+
+/**
+ * Whoever opens a page of the list: signed in, with a password of their own, and of a role that the list lets in; else they are sent to do
+ * so, or refused with 403.
+ */
+export async function opened(name: PageName): Promise<AccountView> {
+  const page = pageNamed(name)
+  const path = (await headers()).get('x-path') ?? page.path
+  const person = page.isOpenToUnsettled ? await signedIn(path) : await settled(path)
+  if (!mayOpen(page, person.role)) forbidden()
   return person
 }

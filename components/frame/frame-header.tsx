@@ -1,12 +1,18 @@
 import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ButtonLink } from '#components/ui/button.tsx'
+import type { Role } from '#lib/domains/accounts/rules.ts'
+import { FrameKeys } from './frame-keys.tsx'
 import { LanguageSwitch } from './language-switch.tsx'
-import { SignOutButton } from './sign-out-button.tsx'
+import { NavLink } from './nav-link.tsx'
+import { navigationOf } from './pages.ts'
+import { PersonMenu } from './person-menu.tsx'
 import { ThemeSwitch } from './theme-switch.tsx'
+import { WorkIndicator } from './work-indicator.tsx'
 
 interface FrameHeaderProps {
-  person: { name: string } | undefined
+  /** Whoever is signed in and has a password of their own. */
+  person: { name: string; role: Role; isSettled: boolean } | undefined
   chooseLocale: (form: FormData) => Promise<void>
 }
 
@@ -25,36 +31,43 @@ const Mark = () => (
 
 export function FrameHeader({ person, chooseLocale }: FrameHeaderProps) {
   const t = useTranslations('frame')
+  const names = useTranslations('pages')
+  const places = person?.isSettled ? navigationOf('you', person.role) : []
+  const [firstOfAdmin] = person?.isSettled ? navigationOf('admin', person.role) : []
   return (
     <header className="border-b border-line print:hidden">
-      <div className="mx-auto flex max-w-5xl flex-wrap items-center gap-x-4 gap-y-1 px-4 py-2 sm:px-6">
-        <Link href="/" className="flex min-h-9 items-center gap-2 font-semibold tracking-tight">
+      <div className="mx-auto flex max-w-7xl flex-wrap items-center gap-x-3 px-4 py-1.5 sm:px-6">
+        <Link
+          href={person ? '/overview' : '/'}
+          className="flex min-h-9 items-center gap-2 font-semibold tracking-tight"
+        >
           <Mark />
           KnowledgePulse
         </Link>
-        <div className="ml-auto flex items-center gap-1 sm:order-3">
+        <div className="ml-auto flex items-center gap-0.5 lg:order-3">
+          {person?.isSettled && <WorkIndicator />}
+          {person?.isSettled && <FrameKeys role={person.role} />}
           <LanguageSwitch choose={chooseLocale} />
           <ThemeSwitch />
-        </div>
-        <nav
-          aria-label={t('navigation')}
-          className="flex grow basis-full items-center gap-1 max-sm:-mx-3 sm:basis-auto"
-        >
-          <ButtonLink href="/docs/api" tone="ghost" size="small">
-            {t('reference')}
-          </ButtonLink>
-          {person ? (
-            <>
-              <ButtonLink href="/account" tone="ghost" size="small" className="min-w-0 sm:ml-auto" title={person.name}>
-                {t('account')}
-              </ButtonLink>
-              <SignOutButton />
-            </>
-          ) : (
-            <ButtonLink href="/sign-in" tone="ghost" size="small" className="sm:ml-auto">
+          {person && <PersonMenu name={person.name} />}
+          {!person && (
+            <ButtonLink href="/sign-in" tone="ghost" size="small">
               {t('signIn')}
             </ButtonLink>
           )}
+        </div>
+        <nav
+          aria-label={t('navigation')}
+          className="-mx-2.5 flex grow basis-full items-center gap-0.5 overflow-x-auto lg:mx-0 lg:basis-auto"
+        >
+          {places.map(({ name, path }) => (
+            <NavLink key={name} href={path}>
+              {names(name)}
+            </NavLink>
+          ))}
+          {firstOfAdmin && <NavLink href="/admin">{t('administration')}</NavLink>}
+          {!person && <NavLink href="/verify">{t('verify')}</NavLink>}
+          {!person && <NavLink href="/docs/api">{t('reference')}</NavLink>}
         </nav>
       </div>
     </header>

@@ -1,7 +1,9 @@
 'use client'
 
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
+import { setNonce } from 'get-nonce'
 import { ThemeProvider } from 'next-themes'
+import { NuqsAdapter } from 'nuqs/adapters/next/app'
 import { type ReactNode, useState } from 'react'
 import { RequestRefused } from '#lib/client/request.ts'
 
@@ -10,12 +12,16 @@ const isWorthAnotherTry = (failures: number, error: Error): boolean =>
   failures < 2 && error instanceof RequestRefused && ['unreachable', 'unavailable'].includes(error.problem.code)
 
 export function Providers({ nonce, children }: { nonce: string; children: ReactNode }) {
+  // For the style that keeps the page behind a dialog from scrolling.
+  if (nonce !== '') setNonce(nonce)
   const [client] = useState(
     () => new QueryClient({ defaultOptions: { queries: { staleTime: 30_000, retry: isWorthAnotherTry } } }),
   )
   return (
     <ThemeProvider attribute="class" defaultTheme="system" enableSystem disableTransitionOnChange nonce={nonce}>
-      <QueryClientProvider client={client}>{children}</QueryClientProvider>
+      <QueryClientProvider client={client}>
+        <NuqsAdapter>{children}</NuqsAdapter>
+      </QueryClientProvider>
     </ThemeProvider>
   )
 }

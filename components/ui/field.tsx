@@ -6,33 +6,39 @@ import { classNames } from './class-names.ts'
 export const inputLook =
   'w-full min-h-10 rounded-box border border-edge bg-raised px-3 py-2 text-base text-ink placeholder:text-quiet aria-invalid:border-red sm:text-body'
 
-interface FieldProps extends ComponentProps<'input'> {
+interface Labelled {
   label: string
   hint?: ReactNode
   /** What is wrong with it, in words. */
   error?: string | undefined
+  /** The label is for who cannot see where the field stands. */
+  isLabelHidden?: boolean | undefined
+}
+interface Described {
+  id: string
+  'aria-invalid': true | undefined
+  'aria-describedby': string | undefined
 }
 
-/** A labelled input, with what helps to fill it in and what is wrong with it. */
-export function Field({ label, hint, error, className, ...rest }: FieldProps) {
+function Frame({
+  label,
+  hint,
+  error,
+  isLabelHidden,
+  children,
+}: Labelled & { children: (own: Described) => ReactNode }) {
   const id = useId()
   const described = [hint ? `${id}-hint` : '', error ? `${id}-error` : ''].filter(Boolean).join(' ')
   return (
-    <div className="grid gap-1.5">
-      <label htmlFor={id} className="font-medium">
+    <div className="grid min-w-0 content-start gap-1.5">
+      <label htmlFor={id} className={isLabelHidden ? 'sr-only' : 'font-medium'}>
         {label}
       </label>
-      <input
-        id={id}
-        className={classNames(inputLook, className)}
-        aria-invalid={error ? true : undefined}
-        aria-describedby={described || undefined}
-        {...rest}
-      />
+      {children({ id, 'aria-invalid': error ? true : undefined, 'aria-describedby': described || undefined })}
       {hint && (
-        <p id={`${id}-hint`} className="text-sm text-quiet">
+        <div id={`${id}-hint`} className="text-sm text-quiet">
           {hint}
-        </p>
+        </div>
       )}
       {error && (
         <p id={`${id}-error`} className="text-sm text-red">
@@ -40,5 +46,131 @@ export function Field({ label, hint, error, className, ...rest }: FieldProps) {
         </p>
       )}
     </div>
+  )
+}
+
+/** A labelled input, with what helps to fill it in and what is wrong with it. */
+export const Field = ({
+  label,
+  hint,
+  error,
+  isLabelHidden,
+  className,
+  ...rest
+}: Labelled & ComponentProps<'input'>) => (
+  <Frame {...{ label, hint, error, isLabelHidden }}>
+    {(own) => <input className={classNames(inputLook, className)} {...own} {...rest} />}
+  </Frame>
+)
+
+/** As {@link Field}, for several lines; it grows with its text. */
+export const TextArea = ({
+  label,
+  hint,
+  error,
+  isLabelHidden,
+  className,
+  ...rest
+}: Labelled & ComponentProps<'textarea'>) => (
+  <Frame {...{ label, hint, error, isLabelHidden }}>
+    {(own) => (
+      <textarea
+        rows={4}
+        className={classNames(inputLook, 'field-sizing-content max-h-96 min-h-24', className)}
+        {...own}
+        {...rest}
+      />
+    )}
+  </Frame>
+)
+
+interface SelectProps extends Labelled, ComponentProps<'select'> {
+  options: readonly { value: string; title: string }[]
+}
+/** One of a few: the browser's own list, which every keyboard and every phone knows. */
+export const Select = ({ label, hint, error, isLabelHidden, className, options, ...rest }: SelectProps) => (
+  <Frame {...{ label, hint, error, isLabelHidden }}>
+    {(own) => (
+      <select className={classNames(inputLook, 'pr-8', className)} {...own} {...rest}>
+        {options.map(({ value, title }) => (
+          <option key={value} value={value}>
+            {title}
+          </option>
+        ))}
+      </select>
+    )}
+  </Frame>
+)
+
+interface CheckboxProps extends Omit<ComponentProps<'input'>, 'type'> {
+  label: ReactNode
+  hint?: ReactNode
+}
+export function Checkbox({ label, hint, className, ...rest }: CheckboxProps) {
+  const id = useId()
+  return (
+    <div className={classNames('flex items-start gap-2.5', className)}>
+      <input
+        id={id}
+        type="checkbox"
+        className="mt-1 size-4 shrink-0 accent-accent"
+        aria-describedby={hint ? `${id}-hint` : undefined}
+        {...rest}
+      />
+      <div className="grid min-w-0 gap-0.5">
+        <label htmlFor={id}>{label}</label>
+        {hint && (
+          <div id={`${id}-hint`} className="text-sm text-quiet">
+            {hint}
+          </div>
+        )}
+      </div>
+    </div>
+  )
+}
+
+interface ChoiceProps<V extends string> {
+  label: string
+  name: string
+  value: V | undefined
+  options: readonly { value: V; title: ReactNode; text?: ReactNode; isDisabled?: boolean }[]
+  onChange: (value: V) => void
+  isLabelHidden?: boolean
+}
+/** One of a few that want a word of explanation each. */
+export function Choice<V extends string>({ label, name, value, options, onChange, isLabelHidden }: ChoiceProps<V>) {
+  const id = useId()
+  return (
+    <fieldset className="grid min-w-0 gap-2">
+      <legend className={isLabelHidden ? 'sr-only' : 'mb-2 font-medium'}>{label}</legend>
+      {options.map((option) => (
+        <div
+          key={option.value}
+          className="relative flex gap-3 rounded-box border border-line bg-raised px-4 py-3 has-checked:border-accent has-checked:bg-accent-wash has-disabled:opacity-60"
+        >
+          <input
+            type="radio"
+            id={`${id}-${option.value}`}
+            name={name}
+            value={option.value}
+            checked={option.value === value}
+            disabled={option.isDisabled}
+            onChange={() => onChange(option.value)}
+            aria-describedby={option.text ? `${id}-${option.value}-text` : undefined}
+            className="mt-1 size-4 shrink-0 accent-accent"
+          />
+          <div className="grid min-w-0 gap-0.5">
+            <label htmlFor={`${id}-${option.value}`} className="font-medium after:absolute after:inset-0">
+              {option.title}
+            </label>
+            {option.text && (
+              <div id={`${id}-${option.value}-text`} className="text-sm text-quiet">
+                {option.text}
+              </div>
+            )}
+          </div>
+        </div>
+      ))}
+    </fieldset>
   )
 }

@@ -1,0 +1,33 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { useRegisteredKeys } from './keys.ts'
+
+/** Every key that works here, and what it does. */
+export function KeyHelp({ open, onOpenChange }: { open: boolean; onOpenChange: (open: boolean) => void }) {
+  const t = useTranslations('frame')
+  const groups = useRegisteredKeys()
+  const actions = [...new Map(groups.flat().map((action) => [action.key, action])).values()]
+  return (
+    <Dialog open={open} onOpenChange={onOpenChange} title={t('keysTitle')} lead={<p>{t('keysText')}</p>}>
+      <dl className="grid grid-cols-[max-content_1fr] gap-x-6 gap-y-2">
+        {actions.map(({ key, label }) => (
+          <div key={key} className="contents">
+            <dt>
+              {key.split(' ').map((one) => (
+                <kbd
+                  key={one}
+                  className="mr-1 rounded-small border border-edge bg-raised px-1.5 py-0.5 font-mono text-sm"
+                >
+                  {one}
+                </kbd>
+              ))}
+            </dt>
+            <dd>{label}</dd>
+          </div>
+        ))}
+      </dl>
+    </Dialog>
+  )
+}

@@ -1,0 +1,25 @@
+'use client'
+
+import Link from 'next/link'
+import { usePathname } from 'next/navigation'
+import type { ReactNode } from 'react'
+import { classNames } from '#components/ui/class-names.ts'
+
+/** A place in a navigation, which says whether the reader is there. */
+export function NavLink({ href, className, children }: { href: string; className?: string; children: ReactNode }) {
+  const path = usePathname()
+  const isHere = path === href || path.startsWith(`${href}/`)
+  return (
+    <Link
+      href={href}
+      aria-current={isHere ? (path === href ? 'page' : 'true') : undefined}
+      className={classNames(
+        'flex min-h-9 items-center gap-2 rounded-small px-2.5 whitespace-nowrap hover:bg-sunken',
+        isHere ? 'font-medium text-ink' : 'text-quiet',
+        className,
+      )}
+    >
+      {children}
+    </Link>
+  )
+}

@@ -1,0 +1,131 @@
+import { type Role, roles } from '#lib/domains/accounts/rules.ts'
+
+export type Area = 'public' | 'you' | 'admin'
+export interface PageEntry {
+  /** Also the key of its name in the words of the frame. */
+  name: string
+  /** As the router has it: `[id]` stands for what the address names. */
+  path: `/${string}`
+  area: Area
+  /** Who may open it; absent: whoever comes, signed in or not. */
+  roles?: readonly Role[]
+  /** In the navigation of its area. */
+  isInNavigation?: true
+  /** Two keys, one after the other, that open it. */
+  keys?: `g ${string}`
+  /** Also for who still has a one-time password. */
+  isOpenToUnsettled?: true
+}
+
+const everybody = roles
+const page = <const P extends PageEntry>(entry: P): P => entry
+
+/** Every page of the console. Navigation, palette, guards and the proofs in the browser are made from it. */
+export const pages = [
+  page({ name: 'home', path: '/', area: 'public' }),
+  page({ name: 'signIn', path: '/sign-in', area: 'public' }),
+  page({ name: 'forgotten', path: '/password/forgotten', area: 'public' }),
+  page({ name: 'newPassword', path: '/password/new', area: 'public' }),
+  page({ name: 'notice', path: '/privacy', area: 'public' }),
+  page({ name: 'confirm', path: '/privacy/confirm', area: 'public' }),
+  page({ name: 'verify', path: '/verify', area: 'public' }),
+  page({ name: 'reference', path: '/docs/api', area: 'public' }),
+  page({ name: 'receipt', path: '/receipts/[id]', area: 'public' }),
+
+  page({ name: 'overview', path: '/overview', area: 'you', roles: everybody, isInNavigation: true, keys: 'g o' }),
+  page({
+    name: 'privacy',
+    path: '/settings/privacy',
+    area: 'you',
+    roles: everybody,
+    isInNavigation: true,
+    keys: 'g p',
+  }),
+  page({ name: 'deletion', path: '/settings/privacy/delete', area: 'you', roles: everybody }),
+  page({ name: 'ownRequests', path: '/settings/privacy/requests', area: 'you', roles: everybody }),
+  page({ name: 'ownRequest', path: '/settings/privacy/requests/[id]', area: 'you', roles: everybody }),
+  page({ name: 'ownReceipts', path: '/settings/privacy/receipts', area: 'you', roles: everybody }),
+  page({ name: 'knowledge', path: '/knowledge', area: 'you', roles: everybody, isInNavigation: true, keys: 'g k' }),
+  page({ name: 'unit', path: '/knowledge/[id]', area: 'you', roles: everybody }),
+  page({ name: 'agents', path: '/agents', area: 'you', roles: everybody, isInNavigation: true, keys: 'g n' }),
+  page({ name: 'agent', path: '/agents/[id]', area: 'you', roles: everybody }),
+  page({ name: 'tokens', path: '/tokens', area: 'you', roles: everybody, isInNavigation: true, keys: 'g t' }),
+  page({
+    name: 'members',
+    path: '/members',
+    area: 'you',
+    roles: ['manager', 'admin'],
+    isInNavigation: true,
+    keys: 'g m',
+  }),
+  page({ name: 'account', path: '/account', area: 'you', roles: everybody }),
+  page({ name: 'password', path: '/account/password', area: 'you', roles: everybody, isOpenToUnsettled: true }),
+
+  page({
+    name: 'requests',
+    path: '/admin/requests',
+    area: 'admin',
+    roles: ['admin'],
+    isInNavigation: true,
+    keys: 'g r',
+  }),
+  page({ name: 'filing', path: '/admin/requests/new', area: 'admin', roles: ['admin'] }),
+  page({ name: 'request', path: '/admin/requests/[id]', area: 'admin', roles: ['admin'] }),
+  page({
+    name: 'erasures',
+    path: '/admin/erasures',
+    area: 'admin',
+    roles: ['admin', 'auditor'],
+    isInNavigation: true,
+    keys: 'g e',
+  }),
+  page({ name: 'erasure', path: '/admin/erasures/[id]', area: 'admin', roles: ['admin', 'auditor'] }),
+  page({
+    name: 'audit',
+    path: '/admin/audit',
+    area: 'admin',
+    roles: ['admin', 'auditor'],
+    isInNavigation: true,
+    keys: 'g a',
+  }),
+  page({
+    name: 'retention',
+    path: '/admin/retention',
+    area: 'admin',
+    roles: ['admin', 'auditor'],
+    isInNavigation: true,
+    keys: 'g d',
+  }),
+  page({ name: 'tiers', path: '/admin/tokens', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g l' }),
+  page({ name: 'tieredAgent', path: '/admin/tokens/[id]', area: 'admin', roles: ['admin'] }),
+  page({ name: 'users', path: '/admin/users', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g u' }),
+  page({ name: 'user', path: '/admin/users/[id]', area: 'admin', roles: ['admin'] }),
+  page({ name: 'holds', path: '/admin/holds', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g h' }),
+  page({ name: 'safety', path: '/admin/safety', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g s' }),
+  page({
+    name: 'compliance',
+    path: '/admin/compliance',
+    area: 'admin',
+    roles: ['admin', 'auditor'],
+    isInNavigation: true,
+    keys: 'g c',
+  }),
+  page({ name: 'outbox', path: '/admin/outbox', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g b' }),
+] as const satisfies readonly PageEntry[]
+
+export type PageName = (typeof pages)[number]['name']
+
+export const pageNamed = (name: PageName): PageEntry => {
+  const found = pages.find((entry) => entry.name === name)
+  if (!found) throw new Error(`There is no page "${name}".`)
+  return found
+}
+/** Whether somebody of this role, or nobody in particular, may open it. */
+export const mayOpen = ({ roles: open }: PageEntry, role: Role | undefined): boolean =>
+  open === undefined || (role !== undefined && open.includes(role))
+
+/** What an area's navigation shows to a role, in its order. */
+export const navigationOf = (area: Area, role: Role): (PageEntry & { name: PageName })[] =>
+  pages.filter(
+    (entry: PageEntry & { name: PageName }) => entry.area === area && entry.isInNavigation && mayOpen(entry, role),
+  )

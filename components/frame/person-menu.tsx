@@ -1,0 +1,42 @@
+'use client'
+
+import { CircleUser } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Button } from '#components/ui/button.tsx'
+import { Menu } from '#components/ui/menu.tsx'
+import { signOut } from '#lib/client/sign-in.ts'
+
+/** Who is signed in; the way to their account, and out. */
+export function PersonMenu({ name }: { name: string }) {
+  const t = useTranslations('frame')
+  const [state, setState] = useState<'idle' | 'busy' | 'failed'>('idle')
+  const leave = () => {
+    setState('busy')
+    signOut().then(
+      () => window.location.assign('/'),
+      () => setState('failed'),
+    )
+  }
+  return (
+    <>
+      <Menu
+        lead={t('signedInAs', { name })}
+        trigger={
+          <Button tone="ghost" size="icon" aria-label={t('account')} title={name}>
+            <CircleUser aria-hidden className="size-5" />
+          </Button>
+        }
+        items={[
+          { key: 'account', label: t('account'), href: '/account' },
+          { key: 'reference', label: t('reference'), href: '/docs/api' },
+          { key: 'verify', label: t('verify'), href: '/verify' },
+          { key: 'out', label: t('signOut'), onSelect: leave, isDisabled: state === 'busy' },
+        ]}
+      />
+      <span role="status" className="text-sm text-red empty:hidden">
+        {state === 'failed' ? t('notSignedOut') : ''}
+      </span>
+    </>
+  )
+}

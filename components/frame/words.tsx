@@ -1,0 +1,16 @@
+import { NextIntlClientProvider } from 'next-intl'
+import { getMessages } from 'next-intl/server'
+import type { ReactNode } from 'react'
+import type messages from '#messages/en.ts'
+
+export type Namespace = keyof typeof messages
+/** What the frame and the primitives say on every page. */
+const everywhere: readonly Namespace[] = ['common', 'frame', 'problems', 'pages', 'erasure']
+
+/** Gives the browser these words beside those of the frame: a page ships what it says, and not the whole console. */
+export async function Words({ of = [], children }: { of?: readonly Namespace[]; children: ReactNode }) {
+  const all = await getMessages()
+  const wanted = new Set<string>([...everywhere, ...of])
+  const kept = Object.fromEntries(Object.entries(all).filter(([name]) => wanted.has(name)))
+  return <NextIntlClientProvider messages={kept}>{children}</NextIntlClientProvider>
+}

@@ -1,0 +1,59 @@
+'use client'
+
+import { LoaderCircle } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { Button } from '#components/ui/button.tsx'
+import { Menu } from '#components/ui/menu.tsx'
+import type { Endpoint } from '#lib/client/request.ts'
+import type { readWork, WorkItem } from '#lib/domains/console/contract.ts'
+import { useAsked } from './asking.ts'
+
+const workAt: Endpoint<typeof readWork> = { method: 'get', path: '/api/work' }
+
+/** How often it looks, in milliseconds: while something runs, and else. */
+const pace = { running: 4_000, idle: 60_000 }
+
+function placeOf({ kind, id, request_id, is_own }: WorkItem): string {
+  if (kind === 'export') return '/settings/privacy#download'
+  if (kind === 'sweep') return '/admin/retention'
+  return is_own && request_id !== null ? `/settings/privacy/requests/${request_id}` : `/admin/erasures/${id}`
+}
+
+/** What runs now, wherever the reader is: work that takes long can be left, and is found again here. */
+export function WorkIndicator() {
+  const t = useTranslations('frame')
+  const { data } = useAsked(
+    workAt,
+    {},
+    { every: (answer) => ((answer?.data.total ?? 0) > 0 ? pace.running : pace.idle) },
+  )
+  const work = data?.data
+  if (!work || work.total === 0) return null
+  return (
+    <Menu
+      lead={t('workTitle')}
+      trigger={
+        <Button tone="ghost" size="small" className="whitespace-nowrap text-accent">
+          <LoaderCircle aria-hidden className="size-4 motion-safe:animate-spin" />
+          {t('working', { count: work.total })}
+        </Button>
+      }
+      items={work.items.map((item) => ({
+        key: item.id,
+        href: placeOf(item),
+        label: (
+          <span className="flex w-full items-baseline justify-between gap-4">
+            <span>{t(`workKinds.${item.kind}`)}</span>
+            <span className={item.state === 'stuck' ? 'text-sm text-amber' : 'text-sm text-quiet tabular-nums'}>
+              {item.state === 'stuck'
+                ? t('workStuck')
+                : item.total > 0
+                  ? t('workOf', { done: item.done, total: item.total })
+                  : ''}
+            </span>
+          </span>
+        ),
+      }))}
+    />
+  )
+}

@@ -1,0 +1,51 @@
+'use client'
+
+import { Bar, BarChart, CartesianGrid, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
+import type { BarsProps } from './chart.tsx'
+
+const ink = 'var(--quiet)'
+const small = { fontSize: 12, fill: ink }
+
+/** The bars themselves, by Recharts; see {@link BarsProps}. */
+export function DrawnBars({ data, series, limit }: BarsProps) {
+  const rows = data.map(({ label, values }) => ({ label, ...values }))
+  return (
+    <ResponsiveContainer width="100%" height="100%">
+      <BarChart data={rows} margin={{ top: 8, right: 8, bottom: 0, left: 0 }} accessibilityLayer={false}>
+        <CartesianGrid vertical={false} stroke="var(--line)" />
+        <XAxis dataKey="label" tick={small} tickLine={false} axisLine={{ stroke: 'var(--edge)' }} minTickGap={24} />
+        <YAxis tick={small} tickLine={false} axisLine={false} allowDecimals={false} width={48} />
+        <Tooltip
+          cursor={{ fill: 'var(--sunken)' }}
+          contentStyle={{
+            background: 'var(--raised)',
+            border: '1px solid var(--line)',
+            borderRadius: 8,
+            color: 'var(--ink)',
+          }}
+          itemStyle={{ color: 'var(--ink)' }}
+          isAnimationActive={false}
+        />
+        {series.map(({ key, title, tone }) => (
+          <Bar
+            key={key}
+            dataKey={key}
+            name={title}
+            fill={`var(--${tone})`}
+            stackId="all"
+            maxBarSize={36}
+            isAnimationActive={false}
+          />
+        ))}
+        {limit && (
+          <ReferenceLine
+            y={limit.value}
+            stroke="var(--amber)"
+            strokeDasharray="4 3"
+            label={{ value: limit.title, ...small, position: 'insideTopRight' }}
+          />
+        )}
+      </BarChart>
+    </ResponsiveContainer>
+  )
+}

@@ -1,0 +1,46 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import type { ProblemDocument } from '#lib/client/request.ts'
+import { Button } from './button.tsx'
+import { ProblemAlert } from './problem-alert.tsx'
+
+/** Lists of the API stop counting here. */
+const countedUpTo = 1_001
+
+interface MoreButtonProps {
+  pages: {
+    rows: readonly unknown[]
+    total: number | undefined
+    hasMore: boolean
+    isLoadingMore: boolean
+    more: () => void
+    problem: ProblemDocument | undefined
+  }
+}
+/** The foot of a list: how much of it is shown, and the way to the rest. */
+export function MoreButton({ pages: { rows, total, hasMore, isLoadingMore, more, problem } }: MoreButtonProps) {
+  const t = useTranslations('common')
+  const shown = rows.length
+  return (
+    <div className="grid gap-3">
+      {problem && <ProblemAlert problem={problem} />}
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2 text-sm text-quiet">
+        {total !== undefined && shown > 0 && (
+          <p role="status">
+            {!hasMore
+              ? t('all', { count: shown })
+              : total >= countedUpTo
+                ? t('shownOfMany', { shown, total: countedUpTo - 1 })
+                : t('shown', { shown, total })}
+          </p>
+        )}
+        {hasMore && (
+          <Button tone="plain" size="small" onClick={more} aria-disabled={isLoadingMore}>
+            {isLoadingMore ? t('loadingMore') : t('more')}
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,28 @@
+import Link from 'next/link'
+import { classNames } from './class-names.ts'
+
+interface Tab {
+  href: string
+  title: string
+  count?: number
+  isCurrent: boolean
+}
+/** Views of one thing. Links, so that the address is the state. */
+export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) => (
+  <nav aria-label={label} className="-mx-1 flex gap-1 overflow-x-auto border-b border-line px-1">
+    {tabs.map(({ href, title, count, isCurrent }) => (
+      <Link
+        key={href}
+        href={href}
+        aria-current={isCurrent ? 'page' : undefined}
+        className={classNames(
+          '-mb-px flex min-h-10 items-center gap-1.5 border-b-2 px-3 whitespace-nowrap',
+          isCurrent ? 'border-accent font-medium' : 'border-transparent text-quiet hover:text-ink',
+        )}
+      >
+        {title}
+        {count !== undefined && <span className="text-sm text-quiet tabular-nums">{count}</span>}
+      </Link>
+    ))}
+  </nav>
+)
