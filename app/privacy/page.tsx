@@ -8,6 +8,7 @@ import { app } from '#lib/app.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { type Env, publicUrl, readEnv } from '#lib/env.ts'
 import type { Places } from '#lib/places.ts'
+import { heldTerms } from './terms.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('privacy'))('title') })
 
@@ -27,15 +28,7 @@ const rights = [
 /** What is held and how long, a line for each that answers for data, from the periods that are in force. */
 async function heldEntries(env: Env) {
   const t = await getTranslations('privacy.held')
-  // The notice is there also while the database is not.
-  const policy = await app.retention.policyNow().catch(() => undefined)
-  const daysOf = (days: number | null): string => (days === null ? t('forEver') : t('days', { days }))
-  const terms = {
-    network: policy ? daysOf(policy.network.days) : t('unstated'),
-    org: policy ? daysOf(policy.org.days) : t('unstated'),
-    private: policy ? daysOf(policy.private.days) : t('unstated'),
-    years: env.KP_REQUESTS_YEARS,
-  }
+  const terms = await heldTerms()
   const lines = noticeLines(app.holders, app.kept)
   const entryOf = ({ name, what, purpose, kept }: (typeof lines)['proof'][number]): NoticeEntry => {
     const key = lineKeyOf(name)
@@ -54,7 +47,10 @@ async function heldEntries(env: Env) {
       group: 'beside' as const,
       entries: [
         ...beside.map((key) => ({ ...of(key), term: t(`beside.${key}.term`) })),
-        { ...of('backups'), term: env.KP_BACKUP_DAYS === undefined ? t('noTerm') : daysOf(env.KP_BACKUP_DAYS) },
+        {
+          ...of('backups'),
+          term: env.KP_BACKUP_DAYS === undefined ? t('noTerm') : t('days', { days: env.KP_BACKUP_DAYS }),
+        },
       ],
     },
   ]

@@ -5,7 +5,7 @@ import type messages from '#messages/en.ts'
 
 export type Namespace = keyof typeof messages
 /** What the frame and the primitives say on every page. */
-const everywhere: readonly Namespace[] = ['common', 'frame', 'problems', 'pages', 'erasure']
+const everywhere: readonly Namespace[] = ['common', 'frame', 'problems', 'pages', 'erasure', 'failed']
 
 /** Gives the browser these words beside those of the frame: a page ships what it says, and not the whole console. */
 export async function Words({ of = [], children }: { of?: readonly Namespace[]; children: ReactNode }) {

@@ -1,5 +1,6 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { Words } from '#components/frame/words.tsx'
 import { matching, referenceOf } from '#components/reference/document.ts'
 import { FilterField } from '#components/reference/filter-field.tsx'
 import { OperationView } from '#components/reference/operation-view.tsx'
@@ -32,7 +33,9 @@ export default async function ReferencePage({ searchParams }: ReferencePageProps
         </>
       }
     >
-      <FilterField query={query} />
+      <Words of={['reference']}>
+        <FilterField query={query} />
+      </Words>
       <p role="status" className="text-quiet">
         {query ? t('found', { found, count: operations.length }) : ''}
         {query && found === 0 && (

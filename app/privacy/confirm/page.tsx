@@ -1,5 +1,6 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { Words } from '#components/frame/words.tsx'
 import { LinkConfirmation } from '#components/privacy/link-confirmation.tsx'
 import { Page } from '#components/ui/page.tsx'
 
@@ -15,7 +16,9 @@ export default async function ConfirmPage() {
   const t = await getTranslations('confirm')
   return (
     <Page width="narrow" title={t('title')}>
-      <LinkConfirmation />
+      <Words of={['confirm']}>
+        <LinkConfirmation />
+      </Words>
     </Page>
   )
 }
