@@ -1,20 +1,17 @@
 'use client'
 
 import { Search } from 'lucide-react'
-import dynamic from 'next/dynamic'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
+import { useLoaded } from '#components/ui/loaded.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { useKeys } from './keys.ts'
 import { mayOpen, pages } from './pages.ts'
 
-// Fetched when they are first asked for.
-const CommandPalette = dynamic(() => import('./command-palette.tsx').then((file) => file.CommandPalette), {
-  ssr: false,
-})
-const KeyHelp = dynamic(() => import('./key-help.tsx').then((file) => file.KeyHelp), { ssr: false })
+const palette = () => import('./command-palette.tsx')
+const help = () => import('./key-help.tsx')
 
 /** The keys that work on every page, and the palette's button. */
 export function FrameKeys({ role }: { role: Role }) {
@@ -23,13 +20,10 @@ export function FrameKeys({ role }: { role: Role }) {
   const keys = useTranslations('common.keys')
   const router = useRouter()
   const [shown, setShown] = useState<'palette' | 'help'>()
-  const [wasAsked, setWasAsked] = useState(false)
-  const show = (what: 'palette' | 'help') => {
-    setWasAsked(true)
-    setShown(what)
-  }
+  const loadedPalette = useLoaded(palette, shown === 'palette')
+  const loadedHelp = useLoaded(help, shown === 'help')
   useKeys([
-    { key: '?', label: keys('help'), run: () => show('help') },
+    { key: '?', label: keys('help'), run: () => setShown('help') },
     ...pages
       .filter((entry) => mayOpen(entry, role))
       .flatMap((entry) =>
@@ -40,7 +34,6 @@ export function FrameKeys({ role }: { role: Role }) {
     const onKey = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(event.metaKey || event.ctrlKey) || event.altKey) return
       event.preventDefault()
-      setWasAsked(true)
       setShown('palette')
     }
     document.addEventListener('keydown', onKey)
@@ -55,12 +48,14 @@ export function FrameKeys({ role }: { role: Role }) {
         title={`${keys('palette')} (⌘K)`}
         aria-label={keys('palette')}
         aria-keyshortcuts="Meta+K Control+K"
-        onClick={() => show('palette')}
+        onClick={() => setShown('palette')}
       >
         <Search aria-hidden className="size-4.5" />
       </Button>
-      {wasAsked && <CommandPalette open={shown === 'palette'} onOpenChange={onOpenChange} role={role} />}
-      {wasAsked && <KeyHelp open={shown === 'help'} onOpenChange={onOpenChange} />}
+      {loadedPalette && (
+        <loadedPalette.CommandPalette open={shown === 'palette'} onOpenChange={onOpenChange} role={role} />
+      )}
+      {loadedHelp && <loadedHelp.KeyHelp open={shown === 'help'} onOpenChange={onOpenChange} />}
       <span className="sr-only">{t('shortcuts')}: ?</span>
     </>
   )

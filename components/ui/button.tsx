@@ -27,3 +27,8 @@ export const Button = ({ tone, size, className, type = 'button', ...rest }: Comp
 export const ButtonLink = ({ tone, size, className, ...rest }: ComponentProps<typeof Link> & Look) => (
   <Link className={classNames(look({ tone, size }), className)} {...rest} />
 )
+
+/** To what is no page of ours: a file of the API. */
+export const PlainButtonLink = ({ tone, size, className, ...rest }: ComponentProps<'a'> & Look) => (
+  <a className={classNames(look({ tone, size }), className)} {...rest} />
+)

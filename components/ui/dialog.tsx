@@ -1,12 +1,9 @@
 'use client'
 
-import * as Radix from '@radix-ui/react-dialog'
-import { X } from 'lucide-react'
-import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
-import { classNames } from './class-names.ts'
+import { useLoaded } from './loaded.ts'
 
-interface DialogProps {
+export interface DialogProps {
   open: boolean
   onOpenChange: (open: boolean) => void
   title: ReactNode
@@ -16,57 +13,16 @@ interface DialogProps {
   letsKeysThrough?: boolean
 }
 
-const shade = 'fixed inset-0 z-40 bg-ink/30 dark:bg-black/60'
-
-function Content({
-  title,
-  lead,
-  children,
-  letsKeysThrough,
-  className,
-}: Omit<DialogProps, 'open' | 'onOpenChange'> & { className: string }) {
-  const t = useTranslations('common')
-  return (
-    <Radix.Portal>
-      <Radix.Overlay className={shade} />
-      <Radix.Content
-        className={classNames(
-          'fixed z-50 overflow-y-auto overscroll-contain border-line bg-paper p-5 outline-none sm:p-6',
-          className,
-        )}
-        {...(letsKeysThrough && { 'data-keys': '' })}
-        {...(lead === undefined && { 'aria-describedby': undefined })}
-      >
-        <div className="grid gap-5">
-          <header className="grid gap-2 pr-10">
-            <Radix.Title className="text-lg font-semibold [overflow-wrap:anywhere]">{title}</Radix.Title>
-            {lead !== undefined && (
-              <Radix.Description asChild>
-                <div className="grid gap-2 text-quiet">{lead}</div>
-              </Radix.Description>
-            )}
-          </header>
-          {children}
-        </div>
-        <Radix.Close className="absolute top-4 right-4 inline-flex size-9 items-center justify-center rounded-small text-quiet hover:bg-sunken hover:text-ink">
-          <X aria-hidden className="size-4.5" />
-          <span className="sr-only">{t('close')}</span>
-        </Radix.Close>
-      </Radix.Content>
-    </Radix.Portal>
-  )
-}
+const drawn = () => import('./dialog-drawn.tsx')
 
 /** Something that has to be looked at before anything else. Esc and the close button leave it; the focus goes back to where it was. */
-export const Dialog = ({ open, onOpenChange, ...rest }: DialogProps) => (
-  <Radix.Root open={open} onOpenChange={onOpenChange}>
-    <Content className="inset-x-3 top-[max(1rem,8vh)] mx-auto max-h-[84vh] max-w-xl rounded-box border" {...rest} />
-  </Radix.Root>
-)
+export function Dialog(props: DialogProps) {
+  const loaded = useLoaded(drawn, props.open)
+  return loaded ? <loaded.DrawnDialog shape="dialog" {...props} /> : null
+}
 
 /** A drawer at the right; on a phone the whole screen. */
-export const Sheet = ({ open, onOpenChange, ...rest }: DialogProps) => (
-  <Radix.Root open={open} onOpenChange={onOpenChange}>
-    <Content className="inset-y-0 right-0 w-full max-w-xl border-l max-sm:border-0" {...rest} />
-  </Radix.Root>
-)
+export function Sheet(props: DialogProps) {
+  const loaded = useLoaded(drawn, props.open)
+  return loaded ? <loaded.DrawnDialog shape="sheet" {...props} /> : null
+}

@@ -1,9 +1,7 @@
 'use client'
 
-import * as Radix from '@radix-ui/react-dropdown-menu'
-import Link from 'next/link'
-import type { ReactNode } from 'react'
-import { classNames } from './class-names.ts'
+import { type ComponentProps, cloneElement, type ReactElement, type ReactNode, useState } from 'react'
+import { useLoaded } from './loaded.ts'
 
 export interface MenuItem {
   key: string
@@ -13,41 +11,23 @@ export interface MenuItem {
   tone?: 'danger'
   isDisabled?: boolean
 }
-
-const itemLook =
-  'flex min-h-9 cursor-default items-center gap-2 rounded-small px-3 py-1.5 outline-none data-highlighted:bg-sunken data-disabled:opacity-60'
-
-/** What can be done, behind one button. `trigger` is that button. */
-export const Menu = ({
-  trigger,
-  items,
-  lead,
-}: {
-  trigger: ReactNode
+export interface MenuProps {
+  /** The button that opens it. */
+  trigger: ReactElement<ComponentProps<'button'>>
   items: readonly MenuItem[]
   lead?: ReactNode
-}) => (
-  <Radix.Root modal={false}>
-    <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-    <Radix.Portal>
-      <Radix.Content
-        align="end"
-        sideOffset={4}
-        className="z-50 grid max-w-80 min-w-48 rounded-box border border-line bg-raised p-1 shadow-md"
-      >
-        {lead && <div className="border-b border-line px-3 py-2 text-sm text-quiet">{lead}</div>}
-        {items.map(({ key, label, href, onSelect, tone, isDisabled }) => (
-          <Radix.Item
-            key={key}
-            {...(onSelect && { onSelect })}
-            {...(isDisabled && { disabled: true })}
-            asChild={href !== undefined}
-            className={classNames(itemLook, tone === 'danger' && 'text-red')}
-          >
-            {href === undefined ? label : <Link href={href}>{label}</Link>}
-          </Radix.Item>
-        ))}
-      </Radix.Content>
-    </Radix.Portal>
-  </Radix.Root>
-)
+}
+
+const drawn = () => import('./menu-drawn.tsx')
+
+/** What can be done, behind one button. */
+export function Menu(props: MenuProps) {
+  const [open, setOpen] = useState(false)
+  const loaded = useLoaded(drawn, open)
+  if (loaded) return <loaded.DrawnMenu {...props} open={open} onOpenChange={setOpen} />
+  return cloneElement(props.trigger, {
+    'aria-haspopup': 'menu',
+    'aria-expanded': false,
+    onClick: () => setOpen(true),
+  })
+}

@@ -9,15 +9,17 @@ const shape = {
   hourCycle: 'h23',
 } as const
 
-/** A moment in the reader's zone; UTC on hover, and beside it on paper. `relative` adds how far away it is. */
-export function Time({ at, relative = false }: { at: string; relative?: boolean }) {
+const dayShape = { day: 'numeric', month: 'short', year: 'numeric' } as const
+
+/** A moment in the reader's zone; UTC on hover, and beside it on paper. `relative` adds how far away it is; `isDay` leaves the hour to UTC. */
+export function Time({ at, relative = false, isDay = false }: { at: string; relative?: boolean; isDay?: boolean }) {
   const format = useFormatter()
   const now = useNow()
   const date = new Date(at)
   const utc = `${at.slice(0, 16).replace('T', ' ')} UTC`
   return (
     <time dateTime={at} title={utc} className="tabular-nums">
-      <span className="whitespace-nowrap">{format.dateTime(date, shape)}</span>
+      <span className="whitespace-nowrap">{format.dateTime(date, isDay ? dayShape : shape)}</span>
       <span className="hidden whitespace-nowrap text-quiet print:inline"> ({utc})</span>
       {relative && <span className="text-quiet print:hidden"> ({format.relativeTime(date, now)})</span>}
     </time>

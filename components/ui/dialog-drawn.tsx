@@ -1,0 +1,60 @@
+'use client'
+
+import * as Radix from '@radix-ui/react-dialog'
+import { X } from 'lucide-react'
+import { useTranslations } from 'next-intl'
+import { classNames } from './class-names.ts'
+import type { DialogProps } from './dialog.tsx'
+
+const shade = 'fixed inset-0 z-40 bg-ink/30 dark:bg-black/60'
+
+function Content({
+  title,
+  lead,
+  children,
+  letsKeysThrough,
+  className,
+}: Omit<DialogProps, 'open' | 'onOpenChange'> & { className: string }) {
+  const t = useTranslations('common')
+  return (
+    <Radix.Portal>
+      <Radix.Overlay className={shade} />
+      <Radix.Content
+        className={classNames(
+          'fixed z-50 overflow-y-auto overscroll-contain border-line bg-paper p-5 outline-none sm:p-6',
+          className,
+        )}
+        {...(letsKeysThrough && { 'data-keys': '' })}
+        {...(lead === undefined && { 'aria-describedby': undefined })}
+      >
+        <div className="grid gap-5">
+          <header className="grid gap-2 pr-10">
+            <Radix.Title className="text-lg font-semibold [overflow-wrap:anywhere]">{title}</Radix.Title>
+            {lead !== undefined && (
+              <Radix.Description asChild>
+                <div className="grid gap-2 text-quiet">{lead}</div>
+              </Radix.Description>
+            )}
+          </header>
+          {children}
+        </div>
+        <Radix.Close className="absolute top-4 right-4 inline-flex size-9 items-center justify-center rounded-small text-quiet hover:bg-sunken hover:text-ink">
+          <X aria-hidden className="size-4.5" />
+          <span className="sr-only">{t('close')}</span>
+        </Radix.Close>
+      </Radix.Content>
+    </Radix.Portal>
+  )
+}
+
+const shapes = {
+  dialog: 'inset-x-3 top-[max(1rem,8vh)] mx-auto max-h-[84vh] max-w-xl rounded-box border',
+  sheet: 'inset-y-0 right-0 w-full max-w-xl border-l max-sm:border-0',
+}
+
+/** See {@link DialogProps}; by Radix, which keeps the focus inside, and gives it back. */
+export const DrawnDialog = ({ open, onOpenChange, shape, ...rest }: DialogProps & { shape: keyof typeof shapes }) => (
+  <Radix.Root open={open} onOpenChange={onOpenChange}>
+    <Content className={shapes[shape]} {...rest} />
+  </Radix.Root>
+)
