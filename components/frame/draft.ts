@@ -12,6 +12,15 @@ function stored<T>(key: string): T | undefined {
   }
 }
 
+/** For who leaves: nothing of what was typed stays in the tab. */
+export function forgetDrafts(): void {
+  try {
+    for (const key of Object.keys(sessionStorage)) if (key.startsWith(prefix)) sessionStorage.removeItem(key)
+  } catch {
+    // storage that is switched off has nothing
+  }
+}
+
 /**
  * What is typed into a form, kept in this browser tab: it survives a reload, a session that ended and a lost connection. Not for passwords
  * and keys. `clear` when it is sent.

@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { Menu } from '#components/ui/menu.tsx'
 import { signOut } from '#lib/client/sign-in.ts'
+import { forgetDrafts } from './draft.ts'
 
 /** Who is signed in; the way to their account, and out. */
 export function PersonMenu({ name }: { name: string }) {
@@ -14,7 +15,10 @@ export function PersonMenu({ name }: { name: string }) {
   const leave = () => {
     setState('busy')
     signOut().then(
-      () => window.location.assign('/'),
+      () => {
+        forgetDrafts()
+        window.location.assign('/')
+      },
       () => setState('failed'),
     )
   }

@@ -105,7 +105,7 @@ describe('the way back after sign-in', () => {
     '/%2e//evil.example',
     'javascript:alert(1)',
     ' //evil.example',
-  ])('%j leads to the account', (text) => expect(returnPath(text)).toBe('/account'))
+  ])('%j leads to the overview', (text) => expect(returnPath(text)).toBe('/overview'))
   test('stays at home, whatever is asked for', () => {
     fc.assert(
       fc.property(fc.string(), fc.constantFrom('', '/', '//', '/\\', '/./', '/../'), (text, start) => {

@@ -84,7 +84,7 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
         hasBegun: row.runId !== null,
         stays: has('cancelled') ? await carriedOut(tx, row) : [],
         receipt: isSigned(row) ? `${origin}/receipts/${row.receiptId}` : undefined,
-        page: canSignIn(row) ? `${origin}/account` : undefined,
+        page: canSignIn(row) ? `${origin}/settings/privacy/requests/${row.id}` : undefined,
         tokensStop: parts.graceTokens === 'stop',
         signInStays: parts.graceSignIn === 'keep',
         privacyEmail: parts.privacyEmail,
@@ -152,7 +152,7 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
       async run(ctx, { accountId }) {
         const contact = await ctx.gate.transaction((tx) => parts.people.contactOf(tx, accountId))
         const counts = await standingCounts(db, ctx.now)
-        const page = `${origin}/account`
+        const page = `${origin}/admin/requests?open=true&sort=due`
         if (contact)
           await mail.send({ to: contact.email, about: accountId, ...dueLetter(contact.locale, { ...counts, page }) })
       },
