@@ -48,7 +48,14 @@ module.exports = {
       name: 'rules-are-pure',
       severity: 'error',
       from: { path: '^lib/domains/[^/]+/rules\\.ts$' },
-      to: { path: '^lib/', pathNot: '^lib/(kernel/|domains/[^/]+/(contract|rules|unit)\\.ts$)' },
+      to: {
+        path: '^lib/',
+        pathNot: [
+          '^lib/kernel/',
+          '^lib/domains/[^/]+/(contract|rules|unit)\\.ts$',
+          '^lib/domains/[^/]+/[a-z]+-rules\\.ts$',
+        ],
+      },
     },
     {
       name: 'pure-domains',
@@ -87,7 +94,10 @@ module.exports = {
       name: 'components-see-contracts',
       severity: 'error',
       from: { path: '^components/', pathNot: tests },
-      to: { path: '^(lib|generated)/', pathNot: '^lib/(client/|kernel/|domains/.+/([\\w-]+-)?(contract|rules)\\.ts$)' },
+      to: {
+        path: '^(lib|generated)/',
+        pathNot: ['^lib/(client|kernel)/', '^lib/domains/.+[/-](contract|rules)\\.ts$'],
+      },
     },
     {
       name: 'only-lib-touches-the-database',

@@ -1,4 +1,5 @@
 import { getTranslations } from 'next-intl/server'
+import { Rights } from '#components/home/rights.tsx'
 import { Steps } from '#components/home/steps.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
@@ -19,19 +20,33 @@ export default async function FrontPage() {
         <p className="text-lg text-quiet">{t('lead')}</p>
         <ul className="grid gap-2 border-l-2 border-accent pl-4">
           <li>{t('points.erasure')}</li>
-          <li>{t('points.receipt')}</li>
+          <li>{t.rich('points.receipt', { link: (text) => <TextLink href="/verify">{text}</TextLink> })}</li>
           <li>{t('points.audit')}</li>
         </ul>
         <div className="grid gap-3 border-t border-line pt-5">
           <h2 className="text-lg font-semibold">{t('people')}</h2>
-          <p className="text-quiet">{person ? t('signedIn', { name: person.name }) : t('peopleLead')}</p>
-          <p>
+          {person ? (
+            <p className="text-quiet">{t('signedIn', { name: person.name })}</p>
+          ) : (
+            <>
+              <p className="text-quiet">{t('peopleLead')}</p>
+              <Rights />
+            </>
+          )}
+          <p className="flex flex-wrap gap-2">
             {person ? (
-              <ButtonLink href="/account">{t('account')}</ButtonLink>
+              <ButtonLink href="/overview">{t('overview')}</ButtonLink>
             ) : (
               <ButtonLink href="/sign-in">{t('signIn')}</ButtonLink>
             )}
+            <ButtonLink tone="plain" href="/verify">
+              {t('verify')}
+            </ButtonLink>
+            <ButtonLink tone="ghost" href="/privacy">
+              {t('notice')}
+            </ButtonLink>
           </p>
+          {!person && <p className="text-sm text-quiet">{t('peopleAccounts')}</p>}
         </div>
       </section>
       <section

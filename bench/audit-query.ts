@@ -1,7 +1,7 @@
 import { Agent as HttpAgent } from 'node:http'
 import pg from 'pg'
+import { whereOf } from '#lib/domains/audit/conditions.ts'
 import { AuditActions } from '#lib/domains/audit/contract.ts'
-import { whereOf } from '#lib/domains/audit/service.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type Installation, makeAdmin, registerAgent, startCluster } from './installation.ts'
 import { ask, percentile } from './latency.ts'

@@ -14,6 +14,7 @@ const groups: Record<string, () => Promise<Row[]>> = {
   batch: async () => (await import('./batch.ts')).run(),
   'audit-growth': async () => (await import('./audit-growth.ts')).run(),
   'audit-query': async () => (await import('./audit-query.ts')).run(),
+  'audit-browser': async () => (await import('./audit-browser.ts')).run(),
   sweep: async () => (await import('./sweep.ts')).run(),
   search: async () => (await import('./search.ts')).run(),
   erasure: async () => (await import('./erasure.ts')).run(),
@@ -21,6 +22,7 @@ const groups: Record<string, () => Promise<Row[]>> = {
   export: async () => (await import('./export.ts')).run(),
   import: async () => (await import('./import.ts')).run(),
   limits: async () => (await import('./limits.ts')).run(),
+  pages: async () => (await import('./pages.ts')).run(),
   start: async () => (await import('./start.ts')).run(),
 }
 

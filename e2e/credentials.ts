@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { z } from 'zod'
 
 export const port = 3311
+/** Where the journeys move the clock of the installation. */
+export const controlPort = port + 1
 export const origin = `http://localhost:${port}`
 
 /** Where the server's start writes them, readable by its user alone. */
@@ -16,6 +18,8 @@ const Credentials = z.strictObject({
   person: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
   /** Another, for the journey at whose end there is no such account. */
   leaving: z.strictObject({ email: z.string(), password: z.string(), name: z.string() }),
+  /** Of everybody of the demo. */
+  password: z.string(),
   /** The folder of the letters that no mail server took. */
   letters: z.string(),
 })

@@ -1,13 +1,18 @@
 import { type APIRequestContext, expect, type Page } from '@playwright/test'
 import { z } from 'zod'
 
-/** What the browser complained of: violations of the content policy, failed hydration, anything on the console. */
+/** What the browser complained of: violations of the content policy, failed hydration, requests without an answer, anything on the console. */
 export function complaintsOf(page: Page): string[] {
   const said: string[] = []
   page.on('console', (message) => {
     if (message.type() === 'error' || message.type() === 'warning') said.push(message.text())
   })
   page.on('pageerror', (error) => said.push(error.message))
+  // A page that is left takes its open requests with it.
+  page.on('requestfailed', (request) => {
+    const why = request.failure()?.errorText ?? ''
+    if (why !== 'net::ERR_ABORTED') said.push(`${request.method()} ${request.url()}: ${why}`)
+  })
   return said
 }
 

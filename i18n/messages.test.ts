@@ -8,9 +8,31 @@ const flat = (tree: object, above = ''): [string, string][] =>
   Object.entries(tree).flatMap(([key, value]) =>
     typeof value === 'object' && value !== null ? flat(value, `${above}${key}.`) : [[`${above}${key}`, String(value)]],
   )
-/** What a text is filled with: `{name}` and `<name>`. */
-const blanks = (text: string): string[] =>
-  [...new Set([...text.matchAll(/\{(\w+)[,}]|<(\w+)>/g)].map(([, value, tag]) => value ?? `<${tag}>`))].sort()
+/** What a text is filled with: its arguments, `{name}` and `{name, plural, …}`, and its tags `<name>`. What stands in a branch is text again. */
+function blanks(text: string): string[] {
+  const found = new Set([...text.matchAll(/<(\w+)>/g)].map(([tag]) => tag))
+  let at = 0
+  /** Reads text up to the brace that ends it. */
+  const readText = (): void => {
+    for (; at < text.length && text[at] !== '}'; at += 1) if (text[at] === '{') readArgument()
+  }
+  const readArgument = (): void => {
+    const [, name = '', kind] = /^\{\s*(\w+)\s*(?:,\s*(\w+))?/.exec(text.slice(at)) ?? []
+    found.add(name)
+    at += 1
+    if (kind !== 'plural' && kind !== 'select' && kind !== 'selectordinal') {
+      at = text.indexOf('}', at)
+      return
+    }
+    for (; at < text.length && text[at] !== '}'; at += 1)
+      if (text[at] === '{') {
+        at += 1
+        readText()
+      }
+  }
+  for (; at < text.length; at += 1) if (text[at] === '{') readArgument()
+  return [...found].sort()
+}
 
 const english = new Map(flat(en))
 const chinese = new Map(flat(zh))
@@ -18,15 +40,27 @@ const chinese = new Map(flat(zh))
 describe('the two languages', () => {
   test('say the same things', () => expect([...chinese.keys()].sort()).toEqual([...english.keys()].sort()))
 
-  test.each([...english].map(([key, text]) => ({ key, text })))('$key is filled with the same', ({ key, text }) =>
-    expect(blanks(chinese.get(key) ?? '')).toEqual(blanks(text)),
-  )
+  test.each(Object.keys(en))('fill what they say in "%s" with the same', (namespace) => {
+    const keys = [...english.keys()].filter((key) => key.startsWith(`${namespace}.`))
+    expect(keys.map((key) => [key, blanks(chinese.get(key) ?? '')])).toEqual(
+      keys.map((key) => [key, blanks(english.get(key) ?? '')]),
+    )
+  })
 
   test('leave nothing empty, and nothing untranslated but names', () => {
-    for (const text of [...english.values(), ...chinese.values()]) expect(text.trim()).not.toBe('')
-    const same = [...english].filter(([key, text]) => chinese.get(key) === text).map(([key]) => key)
-    expect(same).toEqual(['meta.title'])
+    const empty = [...english, ...chinese].filter(([, text]) => text.trim() === '').map(([key]) => key)
+    expect(empty).toEqual([])
+    const same = [...english].filter(
+      ([key, text]) => chinese.get(key) === text && /[a-z]{2}/i.test(text.replace(/\{[^}]*\}|<[^>]*>/g, '')),
+    )
+    expect(same.map(([key]) => key)).toEqual(['meta.title'])
   })
+
+  test.each([
+    ['{count, plural, one {request} other {# of {total} requests}} <b>now</b>', ['<b>', 'count', 'total']],
+    ['{name} and {at, date, short}', ['at', 'name']],
+    ['no blanks', []],
+  ])('%j is filled with %j', (text, expected) => expect(blanks(text)).toEqual(expected))
 
   test('have words for every refusal, and for no other', () => {
     const own = ['unreachable', 'unknown'] // no answers of the API

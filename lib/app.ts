@@ -1,19 +1,26 @@
 import packageJson from '../package.json' with { type: 'json' }
 import { purgeExpiredWindows } from './access/limiter-postgres.ts'
+import { consolePorts } from './console-ports.ts'
 import { accountHolder, sessionHolder, signInHolder } from './domains/accounts/holders.ts'
 import { accountsJobs } from './domains/accounts/jobs.ts'
+import { identityHolder, linkHolder } from './domains/accounts/link-holders.ts'
+import { noticeJob } from './domains/accounts/notices.ts'
 import { accountExporters, organisationOf } from './domains/accounts/person-exporters.ts'
 import { dropOrganisationIfEmpty } from './domains/accounts/service.ts'
 import { agentExporters } from './domains/agents/exporters.ts'
 import { agentHolder } from './domains/agents/holders.ts'
 import { agentsJobs } from './domains/agents/jobs.ts'
 import { agentsKept } from './domains/agents/kept.ts'
+import { agentListing } from './domains/agents/listing.ts'
 import { ownedAgents } from './domains/agents/owned.ts'
 import { agentOf } from './domains/agents/rows.ts'
 import { auditExporters, auditPersonExporters } from './domains/audit/exporters.ts'
+import { savedSearchHolder } from './domains/audit/holders.ts'
 import { auditJobs } from './domains/audit/jobs.ts'
 import { auditKept } from './domains/audit/kept.ts'
 import { auditService } from './domains/audit/service.ts'
+import { complianceService } from './domains/compliance/service.ts'
+import { consoleService } from './domains/console/service.ts'
 import { recordDeletion } from './domains/erasure/deletion-log.ts'
 import { erasureExporters } from './domains/erasure/exporters.ts'
 import { formerOwnerHolder } from './domains/erasure/holders.ts'
@@ -37,11 +44,14 @@ import { knowledgeExporters } from './domains/knowledge/exporters.ts'
 import { isStored } from './domains/knowledge/held.ts'
 import { heldAuthors } from './domains/knowledge/held-authors.ts'
 import { unitHolder } from './domains/knowledge/holders.ts'
+import { inspection } from './domains/knowledge/inspection.ts'
 import { knowledgeJobs } from './domains/knowledge/jobs.ts'
+import { records } from './domains/knowledge/records.ts'
 import { referencesHolder } from './domains/knowledge/references-held.ts'
 import { rejectionsHolder } from './domains/knowledge/rejections-held.ts'
 import { reputationHolder } from './domains/knowledge/reputation/holders.ts'
 import { reputationService } from './domains/knowledge/reputation/service.ts'
+import { safetyService } from './domains/knowledge/safety.ts'
 import { searchJobs } from './domains/knowledge/search/jobs.ts'
 import { searchService } from './domains/knowledge/search/service.ts'
 import { wordsHolder } from './domains/knowledge/search/words-held.ts'
@@ -50,17 +60,22 @@ import { skillHolder } from './domains/knowledge/skills/holders.ts'
 import { skillsService } from './domains/knowledge/skills/service.ts'
 import { sopsService } from './domains/knowledge/sops/service.ts'
 import { saidHolders } from './domains/knowledge/votes-held.ts'
+import { outboxService } from './domains/outbox/service.ts'
 import { requestExporters, requestPersonExporters } from './domains/privacy-requests/exporters.ts'
 import { requestHolder } from './domains/privacy-requests/holders.ts'
 import { privacyRequestsJobs } from './domains/privacy-requests/service.ts'
+import { addressJob, notifyJob, tellAdminJob } from './domains/privacy-requests/timeline.ts'
 import { retentionJobs } from './domains/retention/jobs.ts'
 import { retentionKept } from './domains/retention/kept.ts'
+import { periodsOf } from './domains/retention/rules.ts'
 import { settingsKept } from './domains/settings/kept.ts'
+import { tokenAdmin } from './domains/tokens/admin.ts'
 import { tokenExporters } from './domains/tokens/exporters.ts'
 import { tokenHolder } from './domains/tokens/holders.ts'
 import { tokensJobs } from './domains/tokens/jobs.ts'
 import { createDoors } from './doors.ts'
-import { type Env, readEnv } from './env.ts'
+import { type Env, openIdProvider, readEnv } from './env.ts'
+import { evidenceOf } from './evidence.ts'
 import { serviceUseCases } from './http/service.ts'
 import { queueHolder } from './jobs/holders.ts'
 import { queueJobs } from './jobs/upkeep.ts'
@@ -131,6 +146,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     prepared,
     privacy,
     pseudonymOf,
+    receipts,
     replay,
     requests,
     retention,
@@ -144,7 +160,11 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
 
   // A new domain is one line here: what it offers, what it does by the clock, what it answers for.
   const domains = {
-    accounts: { offers: accounts, jobs: accountsJobs(db, mail, origin), personExporters: accountExporters(db) },
+    accounts: {
+      offers: accounts,
+      jobs: accountsJobs(db, mail, { publicUrl: origin, provider: openIdProvider(env)?.name }),
+      personExporters: accountExporters(db),
+    },
     agents: {
       offers: agents,
       jobs: agentsJobs({ dropOrganisationIfEmpty, recordDeletion }),
@@ -156,7 +176,9 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       jobs: tokensJobs({ purgeWindows: () => purgeExpiredWindows(db.pool, new Date()) }),
       exporters: tokenExporters(db),
     },
+    tiers: { offers: tokenAdmin(db, { agents: agentListing(db), inUse: tokens.inUse }) },
     settings: { offers: settings, kept: settingsKept(db) },
+    safety: { offers: safetyService(db) },
     // Before knowledge: words are taken out while the rows that have them are there.
     search: { offers: searchService(db), jobs: searchJobs(db), holders: [wordsHolder(db)] },
     knowledge: {
@@ -183,6 +205,12 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       offers: skillsService({ db, erasures, strict: env.KP_SANITIZER_STRICT, withdrawAnswers, isSuppressed }),
       holders: [skillHolder(db, { withdrawNaming })],
     },
+    inspection: {
+      offers: {
+        ...inspection({ db, erasures, periods: async () => periodsOf(await retention.policyNow()) }),
+        ...records({ db, periods: async () => periodsOf(await retention.policyNow()) }),
+      },
+    },
     reputation: { offers: reputationService(db), holders: [reputationHolder(db)] },
     sops: { offers: sopsService({ db, erasures, strict: env.KP_SANITIZER_STRICT, withdrawAnswers, isSuppressed }) },
     audit: {
@@ -190,10 +218,11 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       jobs: auditJobs(db, log),
       exporters: auditExporters(db),
       personExporters: auditPersonExporters(db),
+      holders: [savedSearchHolder(db)],
       kept: auditKept(db),
     },
     receipts: {
-      offers: { ...erasures.receipts, pdf: receiptPdfReader(erasures.receipts.read) },
+      offers: { ...erasures.receipts, pdf: receiptPdfReader(erasures.receipts.read), own: receipts.list, standing: receipts.standing },
       jobs: erasureJobs(erasures, engine),
       exporters: [...erasureExporters(db), ...erasureRunExporters(db)],
       personExporters: erasurePersonExporters(db),
@@ -249,6 +278,31 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       personExporters: requestPersonExporters(db),
       holders: [requestHolder(privacy)],
     },
+    console: { offers: consoleService(consolePorts({ ...services, hasMailServer: env.KP_SMTP_URL !== undefined })) },
+    outbox: {
+      offers: outboxService({
+        db,
+        folder: mail.folder,
+        delivery: places.mail,
+        letterJobs: [noticeJob, notifyJob, addressJob, tellAdminJob],
+      }),
+    },
+    compliance: {
+      offers: complianceService({
+        db,
+        checks: evidenceOf({
+          env,
+          signer,
+          retention,
+          expiring,
+          mail,
+          places,
+          holders: () => holders,
+          kept: () => kept,
+          operations: () => useCases.map(({ operation }) => operation),
+        }),
+      }),
+    },
     queue: { offers: {}, jobs: queueJobs(db), holders: [queueHolder(db)] },
     idempotency: { offers: {}, jobs: idempotencyJobs(db), holders: [idempotencyHolder(db)] },
     // The last: who somebody is finds the rest.
@@ -259,6 +313,8 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         agentHolder(db, { heldAuthors, dropOrganisationIfEmpty }),
         sessionHolder(db),
         signInHolder(db),
+        linkHolder(db),
+        identityHolder(db),
         accountHolder(db),
       ],
     },
@@ -327,6 +383,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     async close(): Promise<void> {
       await retention.stop()
       await lookup.close()
+      await tokens.use.close()
       await log.drain()
       await ledger.close()
       await limiter.close()

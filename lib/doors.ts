@@ -3,7 +3,7 @@ import type { Caller } from './access/actor.ts'
 import { trustedProxies } from './access/client-address.ts'
 import { nextAuthOptions } from './access/next-auth.ts'
 import { createSessions } from './access/sessions.ts'
-import type { Env } from './env.ts'
+import { type Env, openIdProvider } from './env.ts'
 import { createHandle } from './http/handle.ts'
 import { clientAddresses, createRoute } from './http/route.ts'
 import type { Clock } from './kernel/clock.ts'
@@ -47,6 +47,7 @@ export function createDoors({
     session: (cookie) => people().caller(cookie),
     anonymousReading: settings.anonymousReading,
     keepRefusal: tokens.keepRefusal,
+    countUse: tokens.use.count,
   })
   const handle = createHandle({
     access,
@@ -61,16 +62,18 @@ export function createDoors({
     handle,
     route: createRoute(handle),
     proxies: lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES)),
-    authOptions: lazily(() =>
+    /** For one request: what is noted of a sign-in comes from its headers. */
+    authOptions: (headers: { get(name: string): string | null }) =>
       nextAuthOptions({
         accounts,
+        provider: openIdProvider(env),
         secret: secret(),
         publicUrl: origin,
         address,
+        header: (name) => headers.get(name) ?? '',
         refused: metrics.refused,
         reportFault: (error) => logFault(error, { operationId: 'signIn' }),
       }),
-    ),
     /** The person whom the browser's cookies stand for, as the database has it now. */
     personFromCookies: (cookies: string): Promise<Caller | undefined> => people().caller(cookies),
     /** What a page does for the person behind it: the same use-cases through the same gate. Throws the problem. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { readEnv } from './env.ts'
+import { openIdProvider, readEnv } from './env.ts'
 
 describe('retention', () => {
   const names = ['KP_RETENTION_NETWORK_DAYS', 'KP_RETENTION_ORG_DAYS', 'KP_RETENTION_PRIVATE_DAYS'] as const
@@ -27,4 +27,37 @@ describe('retention', () => {
         )
     },
   )
+})
+
+describe('the OpenID provider', () => {
+  const all = { KP_OIDC_ISSUER: 'https://id.example/realm', KP_OIDC_CLIENT_ID: 'kp', KP_OIDC_CLIENT_SECRET: 's' }
+
+  it('is none unless it is given, and is called by its host unless it is named', () => {
+    expect(openIdProvider(readEnv({}))).toBeUndefined()
+    expect(openIdProvider(readEnv(all))?.name).toBe('id.example')
+    expect(openIdProvider(readEnv({ ...all, KP_OIDC_NAME: 'Example' }))).toEqual({
+      issuer: 'https://id.example/realm',
+      clientId: 'kp',
+      clientSecret: 's',
+      name: 'Example',
+    })
+  })
+  it.each(Object.keys(all))('lacks %s: the variable is named, with the one that wants it', (missing) => {
+    const { [missing]: _, ...rest } = { ...all } as Record<string, string>
+    expect(() => readEnv(rest)).toThrow(expect.objectContaining({ variable: missing }))
+  })
+  it('a name alone is none', () => {
+    expect(() => readEnv({ KP_OIDC_NAME: 'Example' })).toThrow('KP_OIDC_ISSUER: is needed beside KP_OIDC_NAME')
+  })
+  it.each(['id.example', 'http://id.example', 'https://id.example/?a=b', 'https://id.example/#x', 'ftp://localhost'])(
+    '"%s" is no issuer',
+    (issuer) => {
+      expect(() => readEnv({ ...all, KP_OIDC_ISSUER: issuer })).toThrow(
+        expect.objectContaining({ variable: 'KP_OIDC_ISSUER' }),
+      )
+    },
+  )
+  it.each(['http://localhost:8080', 'http://127.0.0.1:9', 'http://[::1]:9'])('%s stays on this machine', (issuer) => {
+    expect(openIdProvider(readEnv({ ...all, KP_OIDC_ISSUER: issuer }))?.issuer).toBe(issuer)
+  })
 })

@@ -29,6 +29,14 @@ const url = (schemes: readonly string[]) =>
     `takes a URL that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`,
   )
 
+/** OpenID Connect Discovery 1.0 §3: https, without query or fragment; plain http only where nobody else is on the line. */
+const issuer = z.string().refine((text) => {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, search, hash } = new URL(text)
+  const isOwnMachine = ['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+  return (protocol === 'https:' || (protocol === 'http:' && isOwnMachine)) && search === '' && hash === ''
+}, 'takes the https:// address of an OpenID provider, as it calls itself')
+
 const period = 'takes -1 (for ever) or a whole number of days from 1 to 36500'
 /** Days that something is kept; null: for ever. */
 const keptDays = z
@@ -93,6 +101,12 @@ const variables = z.object({
   /** While the grace of an erasure runs: whether the subject's tokens work, and whether the person signs in. */
   KP_GRACE_TOKENS: z.enum(['stop', 'keep'], 'takes stop or keep').default('stop'),
   KP_GRACE_SIGN_IN: z.enum(['keep', 'stop'], 'takes keep or stop').default('keep'),
+  /** Sign-in with an OpenID provider; all three or none. */
+  KP_OIDC_ISSUER: issuer.optional(),
+  KP_OIDC_CLIENT_ID: z.string().optional(),
+  KP_OIDC_CLIENT_SECRET: z.string().optional(),
+  /** What the button calls it. */
+  KP_OIDC_NAME: z.string().max(60, 'takes 60 characters at most').optional(),
   KP_ROLE: z.enum(['web', 'worker', 'all'], 'takes web, worker or all').default('all'),
   KP_WEB_PROCESSES: whole(1, 64).default(1),
   KP_LIMITS: z.enum(['auto', 'memory', 'postgres', 'redis'], 'takes auto, memory, postgres or redis').default('auto'),
@@ -113,10 +127,33 @@ export function readEnv(source: Record<string, string | undefined> = process.env
       throw new BadVariable('KP_LIMITS', 'redis needs KP_REDIS_URL')
     if (KP_LIMITS === 'memory' && KP_WEB_PROCESSES > 1)
       throw new BadVariable('KP_LIMITS', 'memory cannot be shared by several processes; take postgres or redis')
+    checkProvider(parsed.data)
     return parsed.data
   }
   const issue = parsed.error.issues[0]
   throw new BadVariable(String(issue?.path[0] ?? 'environment'), issue?.message ?? 'cannot be used')
+}
+
+const providerVariables = ['KP_OIDC_ISSUER', 'KP_OIDC_CLIENT_ID', 'KP_OIDC_CLIENT_SECRET'] as const
+
+function checkProvider(env: Env): void {
+  const given = [...providerVariables, 'KP_OIDC_NAME' as const].find((name) => env[name] !== undefined)
+  const missing = providerVariables.find((name) => env[name] === undefined)
+  if (given !== undefined && missing !== undefined) throw new BadVariable(missing, `is needed beside ${given}`)
+}
+
+export interface OpenIdProvider {
+  issuer: string
+  clientId: string
+  clientSecret: string
+  /** What the button calls it. */
+  name: string
+}
+/** The OpenID provider that people may sign in with; undefined without one. */
+export function openIdProvider(env: Env): OpenIdProvider | undefined {
+  const { KP_OIDC_ISSUER: issuer, KP_OIDC_CLIENT_ID: clientId, KP_OIDC_CLIENT_SECRET: clientSecret } = env
+  if (issuer === undefined || clientId === undefined || clientSecret === undefined) return undefined
+  return { issuer, clientId, clientSecret, name: env.KP_OIDC_NAME ?? new URL(issuer).host }
 }
 
 /** Where this installation is reached: KP_URL, else the address that it listens on. */

@@ -28,7 +28,16 @@ const unexported: Record<string, string> = {
   legal_holds: 'an admin’s notes on a matter of law; whoever meets a hold is told so with the refusal (art. 23)',
 }
 /** What only a person has: an agent’s own export leaves it out. */
-const ofPeople = ['organisations', 'accounts', 'sessions', 'known_sign_ins', 'prepared_exports']
+const ofPeople = [
+  'organisations',
+  'accounts',
+  'sessions',
+  'account_identities',
+  'account_links',
+  'known_sign_ins',
+  'prepared_exports',
+  'saved_searches',
+]
 
 const tablesOf = (exporters: readonly { tables: readonly string[] }[]) =>
   new Set(exporters.flatMap(({ tables }) => [...tables]))

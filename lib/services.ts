@@ -5,7 +5,7 @@ import { enqueueNotice } from './domains/accounts/notices.ts'
 import { seizeAccount } from './domains/accounts/seizing.ts'
 import { accountsService, createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
 import { countTry } from './domains/accounts/tries.ts'
-import { lawfulBases } from './domains/agents/owned.ts'
+import { lawfulBases, ownedAgents } from './domains/agents/owned.ts'
 import { agentOf, profileOf } from './domains/agents/rows.ts'
 import { noticeVersion } from './domains/agents/rules.ts'
 import { agentsSince, newestAgent, seizeAgents } from './domains/agents/seizing.ts'
@@ -14,6 +14,7 @@ import { auditLog } from './domains/audit/log.ts'
 import { deletionRows } from './domains/erasure/deletion-log.ts'
 import { erasedAmong } from './domains/erasure/erased-ids.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
+import { ownReceipts } from './domains/erasure/own-receipts.ts'
 import { replayErasures } from './domains/erasure/replay.ts'
 import { retainedOfSubject } from './domains/erasure/rules.ts'
 import { erasureService } from './domains/erasure/service.ts'
@@ -28,6 +29,7 @@ import { exportsService } from './domains/exports/service.ts'
 import { holdsInForce } from './domains/holds/in-force.ts'
 import { idempotencyRecords } from './domains/idempotency/records.ts'
 import { mergeVotes } from './domains/knowledge/claimed-votes.ts'
+import { contributedBy } from './domains/knowledge/contributed.ts'
 import { isAttributed } from './domains/knowledge/exporters.ts'
 import { unitImporter } from './domains/knowledge/imports.ts'
 import { pseudonyms } from './domains/knowledge/pseudonym.ts'
@@ -35,6 +37,7 @@ import { restoredRecord } from './domains/knowledge/restored.ts'
 import { skillImporter } from './domains/knowledge/skills/imports.ts'
 import type { IsSuppressed } from './domains/knowledge/suppression.ts'
 import { requestMeasures } from './domains/privacy-requests/measures.ts'
+import { openRequestsOf } from './domains/privacy-requests/open-count.ts'
 import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
 import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
 import { privacyRequestsService } from './domains/privacy-requests/service.ts'
@@ -166,6 +169,9 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     markKey: lazily(() => deriveKey(secret(), 'known sign-ins')),
     graceSignIn: env.KP_GRACE_SIGN_IN,
     unsuppress: suppressed.lift,
+    networkOf: limitKeyOf,
+    agentsOf: async (accountId) => (await ownedAgents(db)(accountId)).length,
+    openRequestsOf: openRequestsOf(db),
   })
   const tokens = tokensService(db, {
     agentOf,
@@ -181,6 +187,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
       notice: { version: noticeVersion, url: `${origin}/privacy` },
     },
     tokens,
+    contributedBy: contributedBy(db),
     ownerFound: mergeVotes,
     accounts,
     graceTokens: env.KP_GRACE_TOKENS,
@@ -229,6 +236,10 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     agents,
     erasures: engine,
     copies: exported,
+    async holdsOn(tx, subject, now) {
+      const { account, agents: held } = await holdsInForce.inForce(tx, subject, now)
+      return [...new Set([...(account === null ? [] : [account]), ...held.values()])]
+    },
     countTry: (address, now) =>
       countTry(limiter, [{ key: `privacy-link:${limitKeyOf(address)}`, limit: linkTriesPerMinute }], now),
     subjectKey: lazily(() => deriveKey(secret(), subjectPurpose)),
@@ -248,6 +259,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     requestsYears: env.KP_REQUESTS_YEARS,
   }
   const requests = privacyRequestsService(privacy)
+  const receipts = ownReceipts({ db, runsAskedBy: requests.runsAskedBy })
 
   const replay = replayErasures({
     db,
@@ -292,6 +304,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     prepared,
     privacy,
     pseudonymOf,
+    receipts,
     replay,
     requests,
     retention,

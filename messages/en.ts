@@ -1,39 +1,89 @@
 import account from './en/account.json' with { type: 'json' }
+import adminRequest from './en/admin-request.json' with { type: 'json' }
 import agents from './en/agents.json' with { type: 'json' }
+import audit from './en/audit.json' with { type: 'json' }
 import claim from './en/claim.json' with { type: 'json' }
 import common from './en/common.json' with { type: 'json' }
+import compliance from './en/compliance.json' with { type: 'json' }
 import confirm from './en/confirm.json' with { type: 'json' }
+import deletion from './en/deletion.json' with { type: 'json' }
 import erasure from './en/erasure.json' with { type: 'json' }
+import erasures from './en/erasures.json' with { type: 'json' }
+import exportWords from './en/exports.json' with { type: 'json' }
 import failed from './en/failed.json' with { type: 'json' }
+import filing from './en/filing.json' with { type: 'json' }
 import frame from './en/frame.json' with { type: 'json' }
+import holds from './en/holds.json' with { type: 'json' }
 import home from './en/home.json' with { type: 'json' }
+import inventory from './en/inventory.json' with { type: 'json' }
+import knowledge from './en/knowledge.json' with { type: 'json' }
+import members from './en/members.json' with { type: 'json' }
 import meta from './en/meta.json' with { type: 'json' }
+import myPrivacy from './en/my-privacy.json' with { type: 'json' }
 import notFound from './en/not-found.json' with { type: 'json' }
+import outbox from './en/outbox.json' with { type: 'json' }
+import overview from './en/overview.json' with { type: 'json' }
+import pages from './en/pages.json' with { type: 'json' }
 import password from './en/password.json' with { type: 'json' }
 import privacy from './en/privacy.json' with { type: 'json' }
 import problems from './en/problems.json' with { type: 'json' }
+import queue from './en/queue.json' with { type: 'json' }
 import receipt from './en/receipt.json' with { type: 'json' }
 import reference from './en/reference.json' with { type: 'json' }
+import requests from './en/requests.json' with { type: 'json' }
+import retention from './en/retention.json' with { type: 'json' }
+import safety from './en/safety.json' with { type: 'json' }
 import sessions from './en/sessions.json' with { type: 'json' }
 import signIn from './en/sign-in.json' with { type: 'json' }
+import storeProgress from './en/store-progress.json' with { type: 'json' }
+import tiers from './en/tiers.json' with { type: 'json' }
+import timeline from './en/timeline.json' with { type: 'json' }
+import tokens from './en/tokens.json' with { type: 'json' }
+import users from './en/users.json' with { type: 'json' }
+import verify from './en/verify.json' with { type: 'json' }
 
 export default {
   account,
+  adminRequest,
   agents,
+  audit,
   claim,
   common,
+  compliance,
   confirm,
+  deletion,
   erasure,
+  erasures,
+  exports: exportWords,
   failed,
+  filing,
   frame,
+  holds,
   home,
+  inventory,
+  knowledge,
+  members,
   meta,
+  myPrivacy,
   notFound,
+  outbox,
+  overview,
+  pages,
   password,
   privacy,
   problems,
+  queue,
   receipt,
   reference,
+  requests,
+  retention,
+  safety,
   sessions,
   signIn,
+  storeProgress,
+  tiers,
+  timeline,
+  tokens,
+  users,
+  verify,
 }

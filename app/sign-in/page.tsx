@@ -2,25 +2,45 @@ import type { Metadata } from 'next'
 import { redirect } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { SignInForm } from '#components/accounts/sign-in-form.tsx'
+import { Words } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { app } from '#lib/app.ts'
 import { returnPath } from '#lib/domains/accounts/rules.ts'
+import { openIdProvider, publicUrl } from '#lib/env.ts'
 import { personForFrame } from '../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('signIn'))('title') })
+
+const ownOrigin = publicUrl(app.env)
+/** Next-auth writes whole addresses, also of ours. */
+const pathOf = (text: string): string => (text.startsWith(`${ownOrigin}/`) ? text.slice(ownOrigin.length) : text)
 
 export default async function SignInPage({
   searchParams,
 }: {
   searchParams: Promise<Record<string, string | string[] | undefined>>
 }) {
-  const { callbackUrl } = await searchParams
-  const next = returnPath(typeof callbackUrl === 'string' ? callbackUrl : undefined)
+  const { callbackUrl, error } = await searchParams
+  const next = returnPath(typeof callbackUrl === 'string' ? pathOf(callbackUrl) : undefined)
   const [t, person] = await Promise.all([getTranslations('signIn'), personForFrame()])
   if (person) redirect(next)
+  const provider = openIdProvider(app.env)?.name
   return (
-    <Page width="narrow" title={t('title')} lead={<p>{t('lead')}</p>}>
-      <SignInForm next={next} />
-      <p className="text-sm text-quiet">{t('forgotten')}</p>
-    </Page>
+    <Words of={['signIn']}>
+      <Page
+        width="narrow"
+        title={t('title')}
+        lead={<p>{provider === undefined ? t('lead') : t('leadBoth', { provider })}</p>}
+      >
+        <SignInForm next={next} provider={provider} error={typeof error === 'string' ? error : undefined} />
+        <div className="grid gap-2 text-sm text-quiet">
+          <p>
+            {t('forgotten')} <TextLink href="/password/forgotten">{t('forgottenLink')}</TextLink>
+          </p>
+          <p>{t('invited')}</p>
+        </div>
+      </Page>
+    </Words>
   )
 }

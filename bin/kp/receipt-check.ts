@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { isPdf, pdfAttachments } from '#lib/domains/erasure/pdf-attachments.ts'
+import { leftIn } from '#lib/domains/erasure/receipt-rules.ts'
 import { type PublicKey, verifyReceipt } from '#lib/domains/erasure/signing.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { parsedJson } from './config.ts'
@@ -88,7 +89,7 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
       ok: false,
       text: `It names ${receipt.issuer} as its registry, and the keys are trusted for ${trusted.url}.`,
     })
-  const left = receipt.stores.filter(({ residue }) => residue !== 0)
+  const left = leftIn(receipt)
   if (receipt.stores.length === 0)
     findings.push({ ok: false, text: 'It names no store, so it says nothing about what was erased.' })
   for (const { holder, residue } of left)

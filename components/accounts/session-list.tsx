@@ -2,32 +2,39 @@
 
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { useAsked, useChange } from '#components/frame/asking.ts'
 import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { RequestRefused } from '#lib/client/request.ts'
-import { type Sessions, useRevocation, useSessions } from './sessions.ts'
+import { endOthersAt, endSessionAt, type SessionPage, sessionsAt } from './endpoints.ts'
 
-export function SessionList({ initial }: { initial: Sessions }) {
+const touches = [sessionsAt.path]
+
+export function SessionList({ initial }: { initial: SessionPage }) {
   const t = useTranslations('sessions')
-  const sessions = useSessions(initial)
-  const revocation = useRevocation()
+  const sessions = useAsked(sessionsAt, { query: { limit: 100 } }, { initial })
+  const ending = useChange(endSessionAt, { touches })
+  const endingOthers = useChange(endOthersAt, { touches })
   const [ended, setEnded] = useState(0)
-  const error = revocation.error ?? sessions.error
-  const hidden = sessions.data.total - sessions.data.data.length
+  const [isConfirming, setConfirming] = useState(false)
+  const { data: rows, total } = sessions.data ?? initial
+  const problem = ending.problem ?? sessions.problem
+  const hidden = total - rows.length
 
   return (
     <div className="grid gap-3">
-      {error instanceof RequestRefused && <ProblemAlert problem={error.problem} />}
+      {problem && <ProblemAlert problem={problem} />}
       <p role="status" className="sr-only">
         {ended > 0 ? t('ended', { count: ended }) : ''}
       </p>
       <ul className="divide-y divide-line rounded-box border border-line bg-raised">
-        {sessions.data.data.map((session) => {
+        {rows.map((session) => {
+          const id = session.session_id
           const name = session.browser || t('unknownBrowser')
-          const isGoing = revocation.isPending && revocation.variables === session.session_id
+          const isGoing = ending.isPending && ending.variables?.params?.id === id
           return (
-            <li key={session.session_id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+            <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
               <div className="min-w-0 grow basis-64">
                 <p className="font-medium">
                   {name}
@@ -45,10 +52,7 @@ export function SessionList({ initial }: { initial: Sessions }) {
                   size="small"
                   aria-disabled={isGoing}
                   aria-label={t('endNamed', { name })}
-                  onClick={() => {
-                    if (!revocation.isPending)
-                      revocation.mutate(session.session_id, { onSuccess: () => setEnded((count) => count + 1) })
-                  }}
+                  onClick={() => ending.begin({ params: { id } }, () => setEnded((count) => count + 1))}
                 >
                   {isGoing ? t('ending') : t('end')}
                 </Button>
@@ -58,6 +62,30 @@ export function SessionList({ initial }: { initial: Sessions }) {
         })}
       </ul>
       {hidden > 0 && <p className="text-sm text-quiet">{t('more', { count: hidden })}</p>}
+      {total > 1 && (
+        <p>
+          <Button tone="plain" onClick={() => setConfirming(true)}>
+            {t('endOthers')}
+          </Button>
+        </p>
+      )}
+      <Confirm
+        open={isConfirming}
+        onOpenChange={(open) => {
+          setConfirming(open)
+          if (!open) endingOthers.reset()
+        }}
+        title={t('endOthersTitle')}
+        consequences={<p>{t('endOthersText', { count: Math.max(0, total - 1) })}</p>}
+        action={t('endOthers')}
+        change={endingOthers}
+        onConfirm={() =>
+          endingOthers.begin({}, ({ data }) => {
+            setEnded((count) => count + data.sessions_ended)
+            setConfirming(false)
+          })
+        }
+      />
     </div>
   )
 }

@@ -5,13 +5,22 @@ import { type FormEvent, useRef, useState } from 'react'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
-import { SignInRefused, signIn } from '#lib/client/sign-in.ts'
+import { SignInRefused, signIn, signInRefusal } from '#lib/client/sign-in.ts'
+import { ProviderButton } from './provider-button.tsx'
 
-/** `next` is a path of ours; it is where a success leads. */
-export function SignInForm({ next }: { next: string }) {
+interface SignInFormProps {
+  /** A path of ours, where a success leads. */
+  next: string
+  /** What the installation calls its identity provider. */
+  provider?: string | undefined
+  /** Why the browser came back from there, as it stands in the address. */
+  error?: string | undefined
+}
+
+export function SignInForm({ next, provider, error }: SignInFormProps) {
   const t = useTranslations('signIn')
   const [isBusy, setBusy] = useState(false)
-  const [refused, setRefused] = useState<SignInRefused>()
+  const [refused, setRefused] = useState(() => (error === undefined ? undefined : signInRefusal(error)))
   const passwordInput = useRef<HTMLInputElement>(null)
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
@@ -38,11 +47,21 @@ export function SignInForm({ next }: { next: string }) {
       {refused && (
         <Alert
           tone={refused.reason === 'wrong' ? 'danger' : 'warning'}
-          title={t(`refused.${refused.reason}.title`)}
+          title={t(`refused.${refused.reason}.title`, { provider: provider ?? 'OpenID' })}
           isLive
         >
-          <p>{t(`refused.${refused.reason}.text`, { seconds: refused.retryAfter ?? 60 })}</p>
+          <p>
+            {t(`refused.${refused.reason}.text`, { seconds: refused.retryAfter ?? 60, provider: provider ?? 'OpenID' })}
+          </p>
         </Alert>
+      )}
+      {provider !== undefined && (
+        <>
+          <ProviderButton name={provider} next={next} onRefused={setRefused} />
+          <p className="flex items-center gap-3 text-sm text-quiet before:h-px before:grow before:bg-line after:h-px after:grow after:bg-line">
+            {t('or')}
+          </p>
+        </>
       )}
       <Field
         label={t('email')}

@@ -1,39 +1,80 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
-import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { ShortId } from '#components/ui/short-id.tsx'
+import { useRouter } from 'next/navigation'
+import { useFormatter, useTranslations } from 'next-intl'
+import { usePages } from '#components/frame/asking.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Empty } from '#components/ui/empty.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { DataTable } from '#components/ui/table.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { RequestRefused } from '#lib/client/request.ts'
-import { type OwnAgents, useOwnAgents } from './agents.ts'
+import { AgentState } from './agent-state.tsx'
+import { agentPage, agentsAt, type OwnAgents } from './agents.ts'
+
+/** Counting stops here. */
+const countedTo = 10_001
 
 export function AgentList({ initial }: { initial: OwnAgents }) {
   const t = useTranslations('agents')
-  const agents = useOwnAgents(initial)
-  const hidden = agents.data.total - agents.data.data.length
+  const format = useFormatter()
+  const router = useRouter()
+  const agents = usePages(agentsAt, { query: { limit: 100 } }, { initial })
+  const { cursor } = useRowKeys({
+    count: agents.rows.length,
+    onOpen: (index) => {
+      const row = agents.rows[index]
+      if (row) router.push(agentPage(row.agent_id))
+    },
+  })
+  const counted = (count: number) => (count >= countedTo ? t('many', { count: countedTo - 1 }) : format.number(count))
+  if (agents.rows.length === 0 && !agents.problem)
+    return (
+      <Empty title={t('none')}>
+        <p>{t('noneText')}</p>
+      </Empty>
+    )
   return (
     <div className="grid gap-3">
-      {agents.error instanceof RequestRefused && <ProblemAlert problem={agents.error.problem} />}
-      {agents.data.data.length === 0 ? (
-        <p className="rounded-box border border-dashed border-edge px-4 py-5 text-quiet">{t('none')}</p>
-      ) : (
-        <ul aria-label={t('list')} className="divide-y divide-line rounded-box border border-line bg-raised">
-          {agents.data.data.map((agent) => (
-            <li key={agent.agent_id} className="grid gap-0.5 px-4 py-3">
-              <p className="font-medium [overflow-wrap:anywhere]">
-                {agent.name ?? t('unnamed')}
-                <span className="font-normal text-quiet"> · {t('tier', { tier: agent.tier })}</span>
-                {agent.restricted_at && <span className="font-normal text-amber"> · {t('restricted')}</span>}
-              </p>
-              <p className="flex flex-wrap items-center gap-x-3 text-sm text-quiet">
-                <ShortId id={agent.agent_id} what={t('id')} />
-                <span>{t.rich('since', { time: () => <Time at={agent.created_at} /> })}</span>
-              </p>
-            </li>
-          ))}
-        </ul>
-      )}
-      {hidden > 0 && <p className="text-sm text-quiet">{t('more', { count: hidden })}</p>}
+      <DataTable
+        label={t('list')}
+        rows={agents.rows}
+        rowKey={(agent) => agent.agent_id}
+        open={(agent) => agentPage(agent.agent_id)}
+        cursor={cursor}
+        columns={[
+          {
+            key: 'agent',
+            title: t('columns.agent'),
+            main: true,
+            cell: (agent) => (
+              <div className="grid">
+                <TextLink href={agentPage(agent.agent_id)}>
+                  <bdi>{agent.name ?? t('unnamed')}</bdi>
+                </TextLink>
+                <code className="font-mono text-[0.8125rem] font-normal text-quiet">{agent.agent_id}</code>
+              </div>
+            ),
+          },
+          { key: 'state', title: t('columns.state'), cell: (agent) => <AgentState state={agent.state} /> },
+          { key: 'units', title: t('columns.units'), numeric: true, cell: (agent) => counted(agent.holds.units) },
+          { key: 'skills', title: t('columns.skills'), numeric: true, cell: (agent) => counted(agent.holds.skills) },
+          {
+            key: 'tokens',
+            title: t('columns.tokens'),
+            numeric: true,
+            cell: (agent) => t('tokensOf', { used: agent.holds.tokens, most: agent.token_limit }),
+          },
+          {
+            key: 'reputation',
+            title: t('columns.reputation'),
+            numeric: true,
+            cell: (agent) => agent.holds.reputation.toFixed(2),
+          },
+          { key: 'since', title: t('columns.since'), cell: (agent) => <Time at={agent.created_at} isDay /> },
+        ]}
+      />
+      <MoreButton pages={agents} />
     </div>
   )
 }

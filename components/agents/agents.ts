@@ -1,29 +1,19 @@
-'use client'
-
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
-import { useRouter } from 'next/navigation'
-import { type Endpoint, request } from '#lib/client/request.ts'
-import type { claimAgent, listOwnAgents } from '#lib/domains/agents/contract.ts'
+import type { Endpoint } from '#lib/client/request.ts'
+import type { claimAgent, giveConsent, withdrawConsent } from '#lib/domains/agents/contract.ts'
+import type { createOwnAgent, listOwnAgents, readOwnAgent } from '#lib/domains/agents/own-contract.ts'
+import type { setRestriction } from '#lib/domains/agents/privacy-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
-const listAt: Endpoint<typeof listOwnAgents> = { method: 'get', path: '/api/agents' }
-const claimAt: Endpoint<typeof claimAgent> = { method: 'post', path: '/api/agents/claim' }
-const key = ['agents', 'own']
+export const agentsAt: Endpoint<typeof listOwnAgents> = { method: 'get', path: '/api/agents' }
+export const agentAt: Endpoint<typeof readOwnAgent> = { method: 'get', path: '/api/agents/{id}' }
+export const createAt: Endpoint<typeof createOwnAgent> = { method: 'post', path: '/api/agents' }
+export const claimAt: Endpoint<typeof claimAgent> = { method: 'post', path: '/api/agents/claim' }
+export const restrictAt: Endpoint<typeof setRestriction> = { method: 'post', path: '/api/privacy/restriction' }
+export const giveConsentAt: Endpoint<typeof giveConsent> = { method: 'post', path: '/v1/auth/consent' }
+export const withdrawConsentAt: Endpoint<typeof withdrawConsent> = { method: 'delete', path: '/v1/auth/consent' }
 
 export type OwnAgents = Output<typeof listOwnAgents>
+export type OwnAgentRow = OwnAgents['data'][number]
+export type OwnAgentWhole = Output<typeof readOwnAgent>['data']
 
-export const useOwnAgents = (initial: OwnAgents) =>
-  useQuery({ queryKey: key, queryFn: () => request(listAt, { query: { limit: 100 } }), initialData: initial })
-
-/** Makes the agent of a token the person's own; the page's numbers follow. */
-export function useClaim() {
-  const client = useQueryClient()
-  const router = useRouter()
-  return useMutation({
-    mutationFn: (token: string) => request(claimAt, { body: { token } }),
-    onSuccess: async () => {
-      await client.invalidateQueries({ queryKey: key })
-      router.refresh()
-    },
-  })
-}
+export const agentPage = (id: string): string => `/agents/${encodeURIComponent(id)}`

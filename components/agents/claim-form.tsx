@@ -2,12 +2,13 @@
 
 import { useTranslations } from 'next-intl'
 import { type FormEvent, useRef } from 'react'
+import { useChange } from '#components/frame/asking.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { RequestRefused } from '#lib/client/request.ts'
-import { useClaim } from './agents.ts'
+import { claimAt } from './agents.ts'
+import { isolated } from './names.ts'
 
 /** What went wrong is said beside the field where it is the token's doing, and above the form where it is not. */
 const ofToken = new Set([
@@ -24,15 +25,14 @@ export function ClaimForm() {
   const t = useTranslations('claim')
   const problems = useTranslations('problems')
   const form = useRef<HTMLFormElement>(null)
-  const claim = useClaim()
-  const problem = claim.error instanceof RequestRefused ? claim.error.problem : undefined
+  const claim = useChange(claimAt, { touches: ['/api/agents', '/v1/auth/tokens', '/api/knowledge'] })
+  const { problem } = claim
   const isOfToken = problem !== undefined && ofToken.has(problem.code)
 
   const submit = (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault()
-    if (claim.isPending) return
     const token = String(new FormData(event.currentTarget).get('token')).trim()
-    claim.mutate(token, { onSuccess: () => form.current?.reset() })
+    claim.begin({ body: { token } }, () => form.current?.reset())
   }
   const faultOf = (code: string): string => {
     if (code === 'conflict') return t('taken')
@@ -48,11 +48,14 @@ export function ClaimForm() {
       onSubmit={submit}
       className="grid gap-4 rounded-box border border-line bg-raised p-4"
     >
-      <h3 className="font-semibold">{t('title')}</h3>
       <p className="text-quiet">{t('lead')}</p>
       {problem && !isOfToken && <ProblemAlert problem={problem} />}
       {claim.isSuccess && (
-        <Alert tone="done" title={t('done', { name: claim.data.data.name ?? claim.data.data.agent_id })} isLive />
+        <Alert
+          tone="done"
+          title={t('done', { name: isolated(claim.data.data.name ?? claim.data.data.agent_id) })}
+          isLive
+        />
       )}
       <Field
         label={t('token')}

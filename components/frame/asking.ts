@@ -19,6 +19,7 @@ function problemOf(error: unknown): ProblemDocument | undefined {
   if (error instanceof RequestRefused) return error.problem
   throw error
 }
+const mayHaveBeenDone = new Set<string>(['unreachable', 'unavailable', 'idempotency_in_progress'])
 const keyOf = <O extends OperationShape>(at: Endpoint<O>, parts: RequestParts<O>): QueryKey => [
   at.path,
   parts.params ?? null,
@@ -117,8 +118,8 @@ export function useChange<O extends OperationShape>(
       return answer
     },
     onError: (error) => {
-      // Answered: the next try is another intent. Without an answer it may have been done.
-      if (error instanceof RequestRefused && error.problem.code !== 'unreachable') intent.current = undefined
+      // Refused: the next try is another intent. Without an answer, or where it says to repeat the same, it may have been done.
+      if (error instanceof RequestRefused && !mayHaveBeenDone.has(error.problem.code)) intent.current = undefined
     },
     onSettled: async () => {
       isBusy.current = false

@@ -1,5 +1,6 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
@@ -7,6 +8,7 @@ import { ShortId } from '#components/ui/short-id.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
+import { PrintButton } from './print-button.tsx'
 
 /** Stacked on a phone, where the column's name stands before each fact. */
 function Table({ columns, rows }: { columns: string[]; rows: { key: string; cells: ReactNode[] }[] }) {
@@ -42,7 +44,7 @@ function Table({ columns, rows }: { columns: string[]; rows: { key: string; cell
   )
 }
 
-export function ReceiptView({ receipt }: { receipt: Receipt }) {
+export function ReceiptView({ receipt, address }: { receipt: Receipt; address: string }) {
   const t = useTranslations('receipt')
   const until = (at: string | null) => (at === null ? t('noEnd') : <Time at={at} />)
   const kind: [string, ReactNode][] =
@@ -55,9 +57,33 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
     [t('issuer'), receipt.issuer],
     [t('id'), <ShortId key="receipt" id={receipt.receipt_id} what={t('id')} />],
   ]
+  const { retained } = receipt
+  const ends = retained.flatMap((entry) => (entry.until === null ? [] : [entry.until])).sort()
+  const last = ends.at(-1)
   return (
     <>
+      <div className="flex flex-wrap gap-2 print:hidden">
+        <ButtonLink href={`/verify#${receipt.receipt_id}`}>{t('check')}</ButtonLink>
+        <PlainButtonLink tone="plain" href={`/v1/receipts/${receipt.receipt_id}/pdf`}>
+          {t('pdf')}
+        </PlainButtonLink>
+        <PlainButtonLink
+          tone="plain"
+          href={`/v1/receipts/${receipt.receipt_id}`}
+          download={`${receipt.receipt_id}.json`}
+        >
+          {t('json')}
+        </PlainButtonLink>
+        <PrintButton />
+      </div>
       <Facts facts={facts} />
+      {retained.length > 0 && (
+        <p>
+          {last !== undefined && ends.length === retained.length
+            ? t.rich('kept', { count: retained.length, time: () => <Time key="last" at={last} isDay /> })
+            : t('keptNoEnd', { count: retained.length })}
+        </p>
+      )}
       <Section id="stores" title={t('stores')} lead={t('storesLead')}>
         <Table
           columns={[t('store'), t('what'), t('found'), t('deleted'), t('left'), t('checkedAt')]}
@@ -106,6 +132,9 @@ export function ReceiptView({ receipt }: { receipt: Receipt }) {
             ],
           }))}
         />
+      </Section>
+      <Section id="share" title={t('share')} lead={t('shareText')}>
+        <CodeBlock code={address} what={t('address')} />
       </Section>
       <Section id="verify" title={t('verify')} lead={t('verifyLead')}>
         <CodeBlock

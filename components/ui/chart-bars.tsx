@@ -1,7 +1,16 @@
 'use client'
 
 import { Bar, BarChart, CartesianGrid, ReferenceLine, ResponsiveContainer, Tooltip, XAxis, YAxis } from 'recharts'
-import type { BarsProps } from './chart.tsx'
+
+export interface BarsProps {
+  /** One bar, or one group of them, each; `label` stands below it. */
+  data: readonly { label: string; values: Readonly<Record<string, number>> }[]
+  series: readonly { key: string; title: string; tone: 'accent' | 'quiet' | 'amber' | 'red' }[]
+  /** A line across: what may not be passed. */
+  limit?: { value: number; title: string }
+  /** What the picture shows, for who does not see it. The numbers stand beside it, in words or a table. */
+  label: string
+}
 
 const ink = 'var(--quiet)'
 const small = { fontSize: 12, fill: ink }

@@ -2,17 +2,8 @@
 
 import dynamic from 'next/dynamic'
 import { useEffect, useRef, useState } from 'react'
+import type { BarsProps } from './chart-bars.tsx'
 import { Skeleton } from './skeleton.tsx'
-
-export interface BarsProps {
-  /** One bar, or one group of them, each; `label` stands below it. */
-  data: readonly { label: string; values: Readonly<Record<string, number>> }[]
-  series: readonly { key: string; title: string; tone: 'accent' | 'quiet' | 'amber' | 'red' }[]
-  /** A line across: what may not be passed. */
-  limit?: { value: number; title: string }
-  /** What the picture shows, for who does not see it. The numbers stand beside it, in words or a table. */
-  label: string
-}
 
 // The pictures' library is large, and no page needs it to be read: it is fetched when a picture comes into view.
 const DrawnBars = dynamic(() => import('./chart-bars.tsx').then(({ DrawnBars: Drawn }) => Drawn), {

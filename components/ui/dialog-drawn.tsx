@@ -3,8 +3,18 @@
 import * as Radix from '@radix-ui/react-dialog'
 import { X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
 import { classNames } from './class-names.ts'
-import type { DialogProps } from './dialog.tsx'
+
+export interface DialogProps {
+  open: boolean
+  onOpenChange: (open: boolean) => void
+  title: ReactNode
+  lead?: ReactNode
+  children: ReactNode
+  /** The keys of the page below work on while it is open: for a drawer that follows the row at hand. */
+  letsKeysThrough?: boolean
+}
 
 const shade = 'fixed inset-0 z-40 bg-ink/30 dark:bg-black/60'
 

@@ -1,17 +1,7 @@
 'use client'
 
-import type { ReactNode } from 'react'
+import type { DialogProps } from './dialog-drawn.tsx'
 import { useLoaded } from './loaded.ts'
-
-export interface DialogProps {
-  open: boolean
-  onOpenChange: (open: boolean) => void
-  title: ReactNode
-  lead?: ReactNode
-  children: ReactNode
-  /** The keys of the page below work on while it is open: for a drawer that follows the row at hand. */
-  letsKeysThrough?: boolean
-}
 
 const drawn = () => import('./dialog-drawn.tsx')
 

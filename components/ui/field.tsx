@@ -157,7 +157,7 @@ export function Choice<V extends string>({ label, name, value, options, onChange
             disabled={option.isDisabled}
             onChange={() => onChange(option.value)}
             aria-describedby={option.text ? `${id}-${option.value}-text` : undefined}
-            className="mt-1 size-4 shrink-0 accent-accent"
+            className="relative z-1 mt-1 size-4 shrink-0 accent-accent"
           />
           <div className="grid min-w-0 gap-0.5">
             <label htmlFor={`${id}-${option.value}`} className="font-medium after:absolute after:inset-0">

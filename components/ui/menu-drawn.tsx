@@ -2,8 +2,23 @@
 
 import * as Radix from '@radix-ui/react-dropdown-menu'
 import Link from 'next/link'
+import type { ComponentProps, ReactElement, ReactNode } from 'react'
 import { classNames } from './class-names.ts'
-import type { MenuProps } from './menu.tsx'
+
+export interface MenuItem {
+  key: string
+  label: ReactNode
+  href?: string
+  onSelect?: () => void
+  tone?: 'danger'
+  isDisabled?: boolean
+}
+export interface MenuProps {
+  /** The button that opens it. */
+  trigger: ReactElement<ComponentProps<'button'>>
+  items: readonly MenuItem[]
+  lead?: ReactNode
+}
 
 const itemLook =
   'flex min-h-9 cursor-default items-center gap-2 rounded-small px-3 py-1.5 outline-none data-highlighted:bg-sunken data-disabled:opacity-60'

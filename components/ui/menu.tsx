@@ -1,22 +1,8 @@
 'use client'
 
-import { type ComponentProps, cloneElement, type ReactElement, type ReactNode, useState } from 'react'
+import { cloneElement, useState } from 'react'
 import { useLoaded } from './loaded.ts'
-
-export interface MenuItem {
-  key: string
-  label: ReactNode
-  href?: string
-  onSelect?: () => void
-  tone?: 'danger'
-  isDisabled?: boolean
-}
-export interface MenuProps {
-  /** The button that opens it. */
-  trigger: ReactElement<ComponentProps<'button'>>
-  items: readonly MenuItem[]
-  lead?: ReactNode
-}
+import type { MenuProps } from './menu-drawn.tsx'
 
 const drawn = () => import('./menu-drawn.tsx')
 

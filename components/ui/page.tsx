@@ -38,7 +38,7 @@ export const Section = ({
   children: ReactNode
   id?: string
 }) => (
-  <section id={id} aria-labelledby={id && `${id}-title`} className="grid gap-4 border-t border-line pt-6">
+  <section id={id} aria-labelledby={id && `${id}-title`} className="grid content-start gap-4 border-t border-line pt-6">
     <header className="grid gap-1">
       <h2 id={id && `${id}-title`} className="text-lg font-semibold">
         {title}

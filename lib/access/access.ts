@@ -25,6 +25,8 @@ export interface AccessParts {
     consumed: number
     ip: string
   }): Promise<boolean>
+  /** Counts one request of a token, in memory and at once. */
+  countUse(tokenId: string, what: 'reads' | 'writes' | 'refused'): void
 }
 export type Access = ReturnType<typeof createAccess>
 
@@ -54,11 +56,16 @@ export function createAccess(parts: AccessParts) {
       const mayRead = operation.permission.endsWith(':read') && (await parts.anonymousReading())
       return anonymousCaller(limitKeyOf(address), mayRead)
     },
-    count: (caller: Caller, requestClass: RequestClass): Promise<Window> =>
-      parts.limiter.consume(
+    async count(caller: Caller, requestClass: RequestClass): Promise<Window> {
+      const window = await parts.limiter.consume(
         `${caller.limitKey}:${requestClass}`,
         requestClass === 'read' ? caller.reads : caller.writes,
-      ),
+      )
+      const { tokenId } = caller.actor
+      if (tokenId !== undefined)
+        parts.countUse(tokenId, !window.allowed ? 'refused' : requestClass === 'read' ? 'reads' : 'writes')
+      return window
+    },
     /** The window of somebody who has used nothing of it. */
     uncounted(requestClass: RequestClass): Window {
       const limit = requestClass === 'read' ? tierLimits.anonymous.reads : tierLimits.anonymous.writes

@@ -1,6 +1,17 @@
 import { RequestRefused } from './request.ts'
 
-type SignInRefusal = 'wrong' | 'cookies' | 'rate_limited' | 'unavailable' | 'fenced' | 'unreachable' | 'internal'
+type SignInRefusal =
+  | 'wrong'
+  | 'cookies'
+  | 'rate_limited'
+  | 'unavailable'
+  | 'fenced'
+  | 'closed'
+  | 'uninvited'
+  | 'unverified'
+  | 'provider'
+  | 'unreachable'
+  | 'internal'
 
 /** Why nobody was signed in. `retryAfter` in seconds, where waiting helps. */
 export class SignInRefused extends Error {
@@ -55,10 +66,28 @@ export async function signIn(credentials: { email: string; password: string }, p
   }
   const error = next.searchParams.get('error')
   if (error === null) return
+  throw signInRefusal(error)
+}
+
+/** What next-auth calls the faults of an identity provider, or of its answer. */
+const providerFaults = new Set(['OAuthSignin', 'OAuthCallback', 'Callback', 'AccessDenied', 'provider'])
+
+/** Why nobody was signed in, by what stands as `error` in the address of the sign-in page. */
+export function signInRefusal(error: string): SignInRefused {
   const [code = '', seconds = ''] = error.split(':')
-  if (code === 'CredentialsSignin') throw new SignInRefused('wrong')
-  if (code === 'rate_limited' || code === 'unavailable') throw new SignInRefused(code, Number(seconds) || undefined)
-  throw new SignInRefused(code === 'fenced' ? code : 'internal')
+  if (code === 'CredentialsSignin') return new SignInRefused('wrong')
+  if (code === 'rate_limited' || code === 'unavailable') return new SignInRefused(code, Number(seconds) || undefined)
+  if (code === 'forbidden') return new SignInRefused('closed')
+  if (providerFaults.has(code)) return new SignInRefused('provider')
+  return new SignInRefused(code === 'fenced' || code === 'uninvited' || code === 'unverified' ? code : 'internal')
+}
+
+/** Where to go to sign in with the identity provider; from there the browser comes back to `next`, a path of ours. Throws {@link SignInRefused}. */
+export async function providerAddress(next: string): Promise<string> {
+  const url = await post('/api/auth/signin/oidc', { callbackUrl: next }, undefined)
+  const error = url.searchParams.get('error')
+  if (url.origin === window.location.origin && error !== null) throw signInRefusal(error)
+  return url.href
 }
 
 /** Ends the session, on the server too. */

@@ -92,6 +92,8 @@ export interface SubjectErasures {
     after?: { at: Date; id: string } | undefined
     limit: number
   }): Promise<RunView[]>
+  /** How many are in each state but done; `stuck`: of them, those with a step that stands still. */
+  open(): Promise<Record<Exclude<RunState, 'done'> | 'stuck', number>>
   /** The run stays as it is until the transaction ends: for who then locks what a run locks after itself. */
   lock(tx: Transaction, runId: string): Promise<unknown>
   /** Stuck steps, or the named one, and a failed run are on again; false when there is nothing to retry. */

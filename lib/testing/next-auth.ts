@@ -48,5 +48,5 @@ export const authPages =
       clearPreviewData: unused,
       revalidate: unused,
     })
-    await NextAuth(asked, answer, app.authOptions())
+    await NextAuth(asked, answer, app.authOptions({ get: (name) => String(request.headers[name] ?? '') }))
   }

@@ -73,6 +73,9 @@ beforeAll(async () => {
     markKey: () => Buffer.from(secret),
     graceSignIn: 'keep',
     unsuppress: async () => {},
+    networkOf: limitKeyOf,
+    agentsOf: async () => 0,
+    openRequestsOf: async () => 0,
   })
   sessions = createSessions({ db, clock, secret })
 })
@@ -96,7 +99,7 @@ beforeEach(async () => {
 const from = (address: string) => ({ ...visit, address, limitKey: limitKeyOf(address) })
 const upkeep = async () => {
   const mail = openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir })
-  for (const job of accountsJobs(db, mail, url).filter(({ cron }) => cron)) await job.execute(gate, {})
+  for (const job of accountsJobs(db, mail, { publicUrl: url }).filter(({ cron }) => cron)) await job.execute(gate, {})
 }
 const open = async (word = password): Promise<OpenSession> => {
   const opened = await accounts.signIn({ email, password: word }, visit)
@@ -274,6 +277,7 @@ describe('signing in', () => {
       secret,
       publicUrl: url,
       address: () => address,
+      header: () => '',
       refused: (code) => counted.push(code),
       reportFault: (error) => {
         throw error
@@ -532,9 +536,9 @@ describe('a notice', () => {
       )
     ).rows
   const deliver = async () => {
-    const job = accountsJobs(db, openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir }), url).find(
-      ({ name }) => name === 'accounts.notify',
-    )
+    const job = accountsJobs(db, openMail({ from: 'KnowledgePulse <noreply@registry.example>', dataDir }), {
+      publicUrl: url,
+    }).find(({ name }) => name === 'accounts.notify')
     for (const { payload } of await waiting()) await job?.execute(gate, payload)
     await db.pool.query('DELETE FROM graphile_worker._private_jobs')
   }

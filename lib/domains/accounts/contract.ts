@@ -3,7 +3,8 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { leastPasswordLength, locales, longestPassword, roles } from './rules.ts'
 
-const NewPassword = z
+/** A password that somebody chooses; {@link passwordFault} says what else it may not be. */
+export const NewPassword = z
   .string()
   .min(leastPasswordLength, `takes ${leastPasswordLength} characters at least`)
   .max(longestPassword, `takes ${longestPassword} characters at most`)
@@ -19,6 +20,9 @@ export const AccountView = z
     must_change_password: z
       .boolean()
       .meta({ description: 'Until it is changed, this account can do nothing but look at itself and change it' }),
+    has_password: z
+      .boolean()
+      .meta({ description: 'False for who signs in with an identity provider alone; a link by mail sets one' }),
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'Account' })
@@ -62,7 +66,7 @@ export const changePassword = operation({
   status: 200,
   body: z.strictObject({ current_password: z.string().min(1).max(longestPassword), new_password: NewPassword }),
   output: z.object({ data: z.object({ sessions_ended: z.number().int() }) }),
-  refusals: ['rate_limited'],
+  refusals: ['rate_limited', 'wrong_state'],
 })
 
 export const listSessions = operation({
@@ -77,6 +81,58 @@ export const listSessions = operation({
   status: 200,
   query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
   output: page(SessionView),
+})
+
+export const revokeOtherSessions = operation({
+  id: 'revokeOtherSessions',
+  method: 'delete',
+  path: '/api/sessions',
+  summary: 'End all of my sessions but this one',
+  description: 'The next request that they make is refused.',
+  permission: 'accounts:person',
+  audit: { action: 'delete', resourceType: 'session' },
+  limit: 'write',
+  status: 200,
+  output: z.object({ data: z.object({ sessions_ended: z.number().int() }) }),
+})
+
+const IdentityId = z.string().regex(/^idn_[\w-]{22}$/, 'is not the id of a linked sign-in')
+
+export const IdentityView = z
+  .strictObject({
+    identity_id: z.string(),
+    issuer: z.string().meta({ description: 'The OpenID provider' }),
+    linked_at: z.iso.datetime(),
+  })
+  .meta({ id: 'LinkedIdentity' })
+export type IdentityView = z.output<typeof IdentityView>
+
+export const listIdentities = operation({
+  id: 'listIdentities',
+  method: 'get',
+  path: '/api/account/identities',
+  summary: 'The sign-ins with an identity provider that are linked to my account',
+  permission: 'accounts:person',
+  audit: { none: 'people read how they themselves sign in' },
+  limit: 'read',
+  status: 200,
+  output: z.strictObject({ data: z.array(IdentityView) }),
+})
+
+export const unlinkIdentity = operation({
+  id: 'unlinkIdentity',
+  method: 'delete',
+  path: '/api/account/identities/{id}',
+  summary: 'Unlink a sign-in with an identity provider',
+  description:
+    'For who has a password, so that a way in stays. It is linked again when the provider vouches for the address at a later sign-in.',
+  permission: 'accounts:person',
+  audit: { action: 'update', resourceType: 'account' },
+  limit: 'write',
+  status: 204,
+  params: z.strictObject({ id: IdentityId }),
+  output: z.undefined(),
+  refusals: ['not_found', 'wrong_state'],
 })
 
 export const revokeSession = operation({

@@ -268,6 +268,7 @@ describe('signing in to an account that is being erased', () => {
       secret: 'a secret of thirty-two characters',
       publicUrl: 'http://localhost:3000',
       address: () => '192.0.2.80',
+      header: () => '',
       refused: (code) => codes.push(code),
       reportFault: (error) => faults.push(error),
     })

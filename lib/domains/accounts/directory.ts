@@ -34,6 +34,15 @@ export const accountDirectory = {
     return found ? shown(found) : undefined
   },
 
+  /** The names of those of the accounts that there are. */
+  async namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>> {
+    const found = await tx.account.findMany({
+      where: { id: { in: [...accountIds] } },
+      select: { id: true, name: true },
+    })
+    return new Map(found.map(({ id, name }) => [id, name]))
+  },
+
   /** In whatever case the address is written. */
   async byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined> {
     const found = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: known })
@@ -41,12 +50,15 @@ export const accountDirectory = {
   },
 
   /**
-   * Whether the account is an admin's beside whom no other admin stays: those whose own erasure waits, or is under way, do not count.
+   * Whether the account is an admin's beside whom no other admin stays: those whose own erasure waits, or is under way, whose account is
+   * closed, or who never had a way in, do not count.
    * Two that ask at once wait for each other, so ask in the transaction that then suspends, fences or demotes the account.
    */
   async isLastAdmin(tx: Transaction, accountId: string): Promise<boolean> {
     const admins = await tx.$queryRaw<{ id: string; leaves: boolean }[]>`
-      SELECT id, suspended_at IS NOT NULL OR EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = accounts.id) AS leaves
+      SELECT id, suspended_at IS NOT NULL OR deactivated_at IS NOT NULL
+        OR (password_hash IS NULL AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = accounts.id))
+        OR EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = accounts.id) AS leaves
       FROM accounts WHERE role = 'admin' ORDER BY id FOR NO KEY UPDATE OF accounts`
     return admins.some(({ id }) => id === accountId) && !admins.some(({ id, leaves }) => id !== accountId && !leaves)
   },

@@ -3,52 +3,97 @@ import { job } from '#lib/kernel/job.ts'
 import { lettersKept } from '#lib/stores/mail/letters-held.ts'
 import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
+import { type Addressee, dropLink, makeLink } from './links.ts'
 import { passwordResetMail, tokenRevokedMail } from './mails.ts'
 import { Notice, noticeJob } from './notices.ts'
-import { endedSessionsKept, knownFor, localeNamed } from './rules.ts'
+import { endedLinksKept, endedSessionsKept, knownFor, localeNamed } from './rules.ts'
 
-function letterOf(notice: Notice, locale: string, url: string): Omit<Letter, 'to'> {
-  const at = new Date(notice.at)
-  switch (notice.kind) {
-    case 'token-revoked':
-      return tokenRevokedMail(localeNamed(locale), { url, keyPrefix: notice.keyPrefix, at })
-    case 'password-reset':
-      return passwordResetMail(localeNamed(locale), { url, at })
-  }
+type LinkNotice = Extract<Notice, { kind: 'invitation' | 'reset-link' }>
+type PlainNotice = Exclude<Notice, LinkNotice>
+const hasLink = (notice: Notice): notice is LinkNotice => notice.kind === 'invitation' || notice.kind === 'reset-link'
+
+export interface AccountsJobsParts {
+  publicUrl: string
+  /** What the installation calls its identity provider. */
+  provider?: string | undefined
 }
 
-/** Rows of ended sessions, marks of where accounts signed in, and letters in the mail folder go when their term is over; notices are written and sent. */
-export const accountsJobs = (db: Database, mail: MailPort, publicUrl: string) => [
-  job({
-    name: 'accounts.upkeep',
-    payload: z.unknown(),
-    cron: '23 * * * *',
-    async run(ctx) {
-      const ended = new Date(ctx.now.getTime() - endedSessionsKept)
-      await db.query('sessions-purge', 'DELETE FROM sessions WHERE expires_at < $1 OR revoked_at < $1', [ended])
-      const forgotten = new Date(ctx.now.getTime() - knownFor)
-      await db.query('known-sign-ins-purge', 'DELETE FROM known_sign_ins WHERE last_at < $1', [forgotten])
-      await mail.prune(new Date(ctx.now.getTime() - lettersKept))
-    },
-  }),
-  job({
-    name: noticeJob,
-    payload: Notice,
-    async run(_ctx, notice) {
-      const account = await db.prisma.account.findUnique({
-        where: { id: notice.accountId },
-        select: { email: true, locale: true },
-      })
-      const fenced = await db.query('account-fenced', "SELECT 1 FROM fenced WHERE kind = 'account' AND id = $1", [
-        notice.accountId,
-      ])
-      // Nobody is left to tell, or will be: a letter that is written now would outlive the search for it.
-      if (account && fenced.length === 0)
-        await mail.send({
-          to: account.email,
-          about: notice.accountId,
-          ...letterOf(notice, account.locale, publicUrl),
+function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts): Omit<Letter, 'to'> {
+  const facts = { url: parts.publicUrl, at: new Date(notice.at) }
+  switch (notice.kind) {
+    case 'token-revoked':
+      return tokenRevokedMail(localeNamed(locale), { ...facts, keyPrefix: notice.keyPrefix })
+    case 'password-reset':
+      return passwordResetMail(localeNamed(locale), facts)
+    case 'password-set':
+      return passwordSetMail(localeNamed(locale), facts)
+    case 'identity-linked':
+      return identityLinkedMail(localeNamed(locale), { ...facts, provider: parts.provider ?? 'OpenID' })
+  }
+}
+function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Letter, 'to'> {
+  const facts = { url, code: to.code, at: new Date(notice.at) }
+  return notice.kind === 'invitation'
+    ? invitationMail(localeNamed(to.locale), { ...facts, organisation: to.organisation })
+    : resetLinkMail(localeNamed(to.locale), facts)
+}
+
+/**
+ * Rows of ended sessions and links, marks of where accounts signed in, and letters in the mail folder go when their term is over; notices
+ * are written and sent.
+ */
+export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsParts) {
+  /** The link comes into being with its letter, so that no code waits in the queue; one whose letter did not leave never was. */
+  async function sendLink(notice: LinkNotice, now: Date): Promise<void> {
+    const { accountId } = notice
+    const purpose = notice.kind === 'invitation' ? 'invitation' : 'reset'
+    const to = await db.transaction((tx) => makeLink(tx, accountId, purpose, now))
+    if (!to) return
+    const letter = { to: to.email, about: accountId, ...linkLetterOf(notice, to, parts.publicUrl) }
+    await mail.send(letter).catch(async (error: unknown) => {
+      await db.transaction((tx) => dropLink(tx, to.code))
+      throw error
+    })
+  }
+
+  return [
+    job({
+      name: 'accounts.upkeep',
+      payload: z.unknown(),
+      cron: '23 * * * *',
+      async run({ now }) {
+        const before = (kept: number) => [new Date(now.getTime() - kept)]
+        await db.query(
+          'sessions-purge',
+          'DELETE FROM sessions WHERE expires_at < $1 OR revoked_at < $1',
+          before(endedSessionsKept),
+        )
+        await db.query(
+          'account-links-purge',
+          'DELETE FROM account_links WHERE expires_at < $1 OR used_at < $1',
+          before(endedLinksKept),
+        )
+        await db.query('known-sign-ins-purge', 'DELETE FROM known_sign_ins WHERE last_at < $1', before(knownFor))
+        await mail.prune(new Date(now.getTime() - lettersKept))
+      },
+    }),
+    job({
+      name: noticeJob,
+      payload: Notice,
+      async run({ now }, notice) {
+        if (hasLink(notice)) return sendLink(notice, now)
+        const account = await db.prisma.account.findUnique({
+          where: { id: notice.accountId },
+          select: { email: true, locale: true },
         })
-    },
-  }),
-]
+        const fenced = await db.query('account-fenced', "SELECT 1 FROM fenced WHERE kind = 'account' AND id = $1", [
+          notice.accountId,
+        ])
+        // Nobody is left to tell, or will be: a letter that is written now would outlive the search for it.
+        if (account && fenced.length === 0)
+          await mail.send({ to: account.email, about: notice.accountId, ...letterOf(notice, account.locale, parts) })
+      },
+    }),
+  ]
+}

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
 import { passwordResetMail, tokenRevokedMail } from './mails.ts'
 
 const at = new Date('2026-01-31T12:34:56Z')
@@ -6,6 +7,10 @@ const url = 'https://registry.example'
 const letters = (['en', 'zh'] as const).flatMap((locale) => [
   { locale, letter: passwordResetMail(locale, { url, at }) },
   { locale, letter: tokenRevokedMail(locale, { url, at, keyPrefix: '<b>kp_1' }) },
+  { locale, letter: invitationMail(locale, { url, at, code: 'c0de', organisation: '<b>Ada & Co' }) },
+  { locale, letter: resetLinkMail(locale, { url, at, code: 'c0de' }) },
+  { locale, letter: passwordSetMail(locale, { url, at }) },
+  { locale, letter: identityLinkedMail(locale, { url, at, provider: '<b>id.example' }) },
 ])
 
 test.each(letters)(
@@ -17,7 +22,9 @@ test.each(letters)(
       .replace(/\s/g, '')
     expect(words).toBe(letter.text.replace(/\s/g, ''))
     expect(letter.text).toContain('2026-01-31 12:34 UTC')
-    expect(letter.html).toMatch(/<a href="https:\/\/registry\.example\/(account|sign-in)"/)
+    expect(letter.html).toMatch(
+      /<a href="https:\/\/registry\.example\/(account|sign-in|password\/new#c0de|password\/forgotten)"/,
+    )
     expect(letter.html).toContain(`lang="${locale}"`)
   },
 )
@@ -25,4 +32,5 @@ test.each(letters)(
 test('what comes from outside is text, and no markup', () => {
   for (const { letter } of letters) expect(letter.html).not.toContain('<b>')
   expect(letters.filter(({ letter }) => letter.text.includes('<b>kp_1'))).toHaveLength(2)
+  expect(letters.filter(({ letter }) => letter.text.includes('<b>'))).toHaveLength(6)
 })

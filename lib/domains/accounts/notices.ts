@@ -2,15 +2,17 @@ import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 
+const plain = { accountId: z.string(), at: z.iso.datetime() }
+
 /** A letter to a person, by ids: it is written when it is sent, in the language that they have then. */
 export const Notice = z.discriminatedUnion('kind', [
-  z.strictObject({
-    kind: z.literal('token-revoked'),
-    accountId: z.string(),
-    keyPrefix: z.string(),
-    at: z.iso.datetime(),
-  }),
-  z.strictObject({ kind: z.literal('password-reset'), accountId: z.string(), at: z.iso.datetime() }),
+  z.strictObject({ kind: z.literal('token-revoked'), keyPrefix: z.string(), ...plain }),
+  /** The operator gave the account a one-time password. */
+  z.strictObject({ kind: z.literal('password-reset'), ...plain }),
+  z.strictObject({ kind: z.literal('invitation'), ...plain }),
+  z.strictObject({ kind: z.literal('reset-link'), ...plain }),
+  z.strictObject({ kind: z.literal('password-set'), ...plain }),
+  z.strictObject({ kind: z.literal('identity-linked'), ...plain }),
 ])
 export type Notice = z.output<typeof Notice>
 export const noticeJob = 'accounts.notify'

@@ -30,6 +30,8 @@ export const accountExporters = (db: Database): PersonExporter[] => [
             restricted_at: utc('c.restricted_at'),
             restricted_for: 'c.restricted_for',
             suspended_at: utc('c.suspended_at'),
+            deactivated_at: utc('c.deactivated_at'),
+            has_password: 'c.password_hash IS NOT NULL',
             updated_at: utc('c.updated_at'),
           }),
         }),
@@ -54,6 +56,42 @@ export const accountExporters = (db: Database): PersonExporter[] => [
           last_seen_at: utc('c.last_seen_at'),
           expires_at: utc('c.expires_at'),
           revoked_at: utc('c.revoked_at'),
+        }),
+      }),
+  },
+  {
+    part: 'account_identities',
+    bases: ['provided', 'all'],
+    tables: ['account_identities'],
+    pages: (accountId, { until }) =>
+      recordPages(db, {
+        from: 'account_identities i',
+        where: 'i.account_id = $1 AND i.linked_at <= $2',
+        values: [accountId, until],
+        at: 'i.linked_at',
+        id: "i.issuer || ' ' || i.subject",
+        columns: 'i.*',
+        record: jsonObject({ issuer: 'c.issuer', subject: 'c.subject', linked_at: utc('c.linked_at') }),
+      }),
+  },
+  {
+    part: 'account_links',
+    bases: ['all'],
+    tables: ['account_links'],
+    pages: (accountId, { until }) =>
+      recordPages(db, {
+        from: 'account_links l',
+        where: 'l.account_id = $1 AND l.created_at <= $2',
+        values: [accountId, until],
+        at: 'l.created_at',
+        id: "encode(l.code_hash, 'hex')",
+        columns: 'l.*',
+        // Never the hash: a link that still works is for the mailbox alone.
+        record: jsonObject({
+          purpose: 'c.purpose',
+          created_at: utc('c.created_at'),
+          expires_at: utc('c.expires_at'),
+          used_at: utc('c.used_at'),
         }),
       }),
   },

@@ -19,6 +19,24 @@ export const endedSessionsKept = 24 * 3_600_000
 /** How long an account is known where it signed in, in milliseconds. */
 export const knownFor = 30 * 24 * 3_600_000
 
+/** How long a link lives by which somebody chooses a password, in milliseconds. */
+export const linkLives = { invitation: 7 * 24 * 3_600_000, reset: 3_600_000 } as const
+export type LinkPurpose = keyof typeof linkLives
+/** Letters with such a link that go to one account within an hour, whoever asks for them. */
+export const linkLettersPerHour = 3
+/** How long rows of links stay after their end, in milliseconds: so long they count as letters of the hour. */
+export const endedLinksKept = 3_600_000
+/** How often a network may try a link, in a minute. */
+export const linkTriesPerMinute = 20
+
+/** What an account is to an admin. Several at once, but `active` stands for none of the three before it. */
+export const accountStates = ['invited', 'deactivated', 'erasing', 'active', 'restricted'] as const
+export type AccountState = (typeof accountStates)[number]
+/** What a manager may know of it: who uses their rights does so in private. */
+export const memberStates = ['invited', 'deactivated', 'active'] as const
+/** The roles that a manager may give. */
+export const memberRoles = ['person', 'manager'] as const
+
 /** Addresses are compared, stored and looked up in this form. */
 export const normaliseEmail = (email: string): string => email.trim().normalize('NFC').toLowerCase()
 
@@ -80,9 +98,9 @@ export function localeOf(acceptLanguage: string): Locale {
   return 'en'
 }
 
-/** Where to go after sign-in: a path of ours. Whatever a browser could take for another site's address leads to `/account`. */
+/** Where to go after sign-in: a path of ours. Whatever a browser could take for another site's address leads to the overview. */
 export function returnPath(text: string | undefined): string {
-  const home = '/account'
+  const home = '/overview'
   const here = 'https://here.invalid'
   if (text === undefined || !text.startsWith('/') || !URL.canParse(text, here)) return home
   const url = new URL(text, here)

@@ -1,20 +1,31 @@
-import type { Context, Transaction } from '#lib/kernel/context.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { changePassword, listSessions, readAccount, revokeSession, type SessionView } from './contract.ts'
+import {
+  changePassword,
+  listSessions,
+  readAccount,
+  revokeOtherSessions,
+  revokeSession,
+  type SessionView,
+} from './contract.ts'
 import { accountDirectory } from './directory.ts'
+import { ownIdentities } from './identities.ts'
+import { type LinkParts, linkUse } from './link-use.ts'
+import { endLinks } from './links.ts'
+import { organisationMembers } from './members.ts'
 import { enqueueNotice } from './notices.ts'
-import { hashPassword, isPassword } from './passwords.ts'
-import { type AccountChanges, rectifyAccount, type Unsuppress } from './rectification.ts'
+import { accountOf } from './own-account.ts'
+import { faultWords, hashPassword, isPassword } from './passwords.ts'
+import { type AccountChanges, rectifyAccount } from './rectification.ts'
 import {
   type Locale,
   localeNamed,
   longestPassword,
   normaliseEmail,
-  type PasswordFault,
   passwordChecksPerMinute,
   passwordFault,
   type Role,
@@ -22,6 +33,7 @@ import {
 import { type SignInParts, signIn } from './sign-in.ts'
 import { endSessions, freeAccount, restrictAccount, standingOf, suspendAccount } from './standing.ts'
 import { countTry } from './tries.ts'
+import { type UserParts, userAdministration } from './users.ts'
 
 /** Makes an organisation; returns its id. */
 export async function createOrganisation(tx: Transaction, name: string, now: Date): Promise<string> {
@@ -39,7 +51,8 @@ export interface NewAccount {
   email: string
   name: string
   role: Role
-  password: string
+  /** None for who is invited, and chooses one by the letter's link. */
+  password?: string
   mustChangePassword: boolean
   locale?: Locale
   now: Date
@@ -51,7 +64,7 @@ export interface NewAccount {
 export async function createAccount(tx: Transaction, account: NewAccount): Promise<string> {
   const { password, now, ...fields } = account
   const email = normaliseEmail(account.email)
-  const passwordHash = await hashPassword(password)
+  const passwordHash = password === undefined ? null : await hashPassword(password)
   const id = newId('usr')
   const { count } = await tx.account.createMany({
     data: { ...fields, id, email, passwordHash, createdAt: now, updatedAt: now },
@@ -59,17 +72,6 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
   })
   if (count === 0) throw new Problem('conflict', 'An account with this e-mail address exists already.')
   return id
-}
-
-const accountOf = (ctx: Context): string => {
-  const { accountId } = ctx.actor
-  if (accountId === undefined) throw new Problem('sign_in_needed')
-  return accountId
-}
-const faults: Record<PasswordFault, string> = {
-  is_email: 'is your e-mail address',
-  is_current: 'is the password you have now',
-  repetitive: 'repeats the same few characters',
 }
 
 interface SessionRow {
@@ -89,14 +91,16 @@ const viewOf = (row: SessionRow, current: string | undefined): SessionView => ({
   is_current: row.id === current,
 })
 
-export interface AccountsParts extends SignInParts {
-  unsuppress: Unsuppress
-}
+export interface AccountsParts extends SignInParts, LinkParts, UserParts {}
 
 /** People, their passwords and their sessions. */
 export function accountsService(db: Database, parts: AccountsParts) {
   return {
     ...signIn(db, parts),
+    ...ownIdentities(db),
+    ...linkUse(parts),
+    ...userAdministration(db, parts, { createAccount, createOrganisation }),
+    ...organisationMembers(db, { createAccount, createOrganisation }),
     ...accountDirectory,
     standingOf,
     restrict: restrictAccount,
@@ -109,7 +113,8 @@ export function accountsService(db: Database, parts: AccountsParts) {
      */
     async create(tx: Transaction, account: NewAccount): Promise<string> {
       const id = await createAccount(tx, account)
-      if (!account.mustChangePassword) await parts.unsuppress(tx, 'email', normaliseEmail(account.email))
+      if (!account.mustChangePassword && account.password !== undefined)
+        await parts.unsuppress(tx, 'email', normaliseEmail(account.email))
       return id
     },
 
@@ -134,7 +139,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
       const account = await tx.account.findUnique({ where: { id: accountId }, select: { passwordHash: true } })
       // Unicode normalisation of a long enough text takes minutes.
       const tried = password.length > longestPassword ? '' : password
-      if (!(await isPassword(account?.passwordHash ?? undefined, tried)))
+      if (!(await isPassword(account?.passwordHash, tried)))
         throw invalid(['password'], 'is not the password of this account')
     },
 
@@ -159,6 +164,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
             organisation: { organisation_id: found.organisation.id, name: found.organisation.name },
             locale: localeNamed(found.locale),
             must_change_password: found.mustChangePassword,
+            has_password: found.passwordHash !== null,
             created_at: found.createdAt.toISOString(),
           },
         },
@@ -170,10 +176,15 @@ export function accountsService(db: Database, parts: AccountsParts) {
       await countTry(parts.tries, [{ key: `password:${id}`, limit: passwordChecksPerMinute }], ctx.now)
       const account = await ctx.tx.account.findUnique({ where: { id } })
       if (!account) throw new Problem('sign_in_needed')
-      if (!(await isPassword(account.passwordHash ?? undefined, body.current_password)))
+      if (account.passwordHash === null)
+        throw new Problem(
+          'wrong_state',
+          'This account has no password to change. Ask for a letter with a link to set one (POST /api/account/reset); nothing was changed.',
+        )
+      if (!(await isPassword(account.passwordHash, body.current_password)))
         throw invalid(['current_password'], 'is not the password of this account')
       const reason = passwordFault(body.new_password, body.current_password, account.email)
-      if (reason !== undefined) throw invalid(['new_password'], faults[reason])
+      if (reason !== undefined) throw invalid(['new_password'], faultWords[reason])
       const { count: changed } = await ctx.tx.account.updateMany({
         where: { id, passwordHash: account.passwordHash },
         data: {
@@ -185,15 +196,8 @@ export function accountsService(db: Database, parts: AccountsParts) {
       if (changed === 0)
         throw new Problem('conflict', 'The password was changed elsewhere at the same moment. Sign in with that one.')
       if (account.mustChangePassword) await parts.unsuppress(ctx.tx, 'email', account.email)
-      const { count } = await ctx.tx.session.updateMany({
-        where: {
-          accountId: id,
-          revokedAt: null,
-          expiresAt: { gt: ctx.now },
-          ...(ctx.actor.sessionId !== undefined && { id: { not: ctx.actor.sessionId } }),
-        },
-        data: { revokedAt: ctx.now },
-      })
+      await endLinks(ctx.tx, id, ctx.now)
+      const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
       return {
         resourceId: id,
         body: { data: { sessions_ended: count } },
@@ -223,6 +227,15 @@ export function accountsService(db: Database, parts: AccountsParts) {
           limit,
           next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
         },
+      }
+    }),
+
+    revokeOtherSessions: mutation(revokeOtherSessions, async (ctx) => {
+      const ended = await endSessions(ctx.tx, accountOf(ctx), ctx.now, ctx.actor.sessionId)
+      return {
+        resourceId: accountOf(ctx),
+        details: { sessions_ended: ended },
+        body: { data: { sessions_ended: ended } },
       }
     }),
 

@@ -1,10 +1,12 @@
-import type { GatePorts } from '#lib/kernel/context.ts'
+import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { accountOfIdentity, type Identified, type IdentityRefusal, noteLinked } from './identities.ts'
 import { knownSignIns } from './known-sign-ins.ts'
 import { enqueueNotice } from './notices.ts'
 import { hashPassword, isPassword, oneTimePassword } from './passwords.ts'
+import type { Unsuppress } from './rectification.ts'
 import { browserName, type Locale, longestPassword, normaliseEmail, sessionLife } from './rules.ts'
 import { countTry, refusalOfTry, signInWindows, type Tries } from './tries.ts'
 
@@ -15,6 +17,7 @@ export interface SignInParts {
   markKey: () => Uint8Array
   /** Whether people sign in while the grace of their erasure runs. */
   graceSignIn: 'keep' | 'stop'
+  unsuppress: Unsuppress
 }
 export interface Visit {
   /** The client's address, after trusted proxies. */
@@ -31,10 +34,10 @@ export interface OpenSession {
 }
 
 /** Sessions from the password to their end. Whether an address is known is never told, by words or by time. */
-export function signIn(db: Database, { gate, tries, markKey, graceSignIn }: SignInParts) {
+export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsuppress }: SignInParts) {
   const known = knownSignIns(db, markKey)
   const audit = (
-    tx: Parameters<GatePorts['auditWithin']>[0],
+    tx: Transaction,
     entry: { actorId: string; ip: string; resourceType: string; resourceId: string; details: Record<string, unknown> },
   ) => gate.auditWithin(tx, { action: 'update', at: gate.clock.now(), ...entry })
 
@@ -43,53 +46,67 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn }: Sign
     email: string,
     password: string,
   ): Promise<{ id: string; passwordHash: string } | undefined> {
-    const [found] = await db.query<{ id: string; password_hash: string }>(
+    const [found] = await db.query<{ id: string; password_hash: string | null }>(
       'account-by-email',
       'SELECT id, password_hash FROM accounts WHERE email = $1',
       [normaliseEmail(email)],
     )
+    // Who has no password takes as long as who has one.
     const isRight = await isPassword(found?.password_hash, password)
-    return found && isRight ? { id: found.id, passwordHash: found.password_hash } : undefined
+    return isRight && found?.password_hash ? { id: found.id, passwordHash: found.password_hash } : undefined
   }
 
-  /** Undefined when the password was changed since it was verified. Throws `fenced` for who is being erased. */
-  const openSession = (account: { id: string; passwordHash: string }, visit: Visit): Promise<OpenSession | undefined> =>
-    gate.transaction(async (tx) => {
-      const now = gate.clock.now()
-      // The row is locked: a change of password either ends this session too, or comes first and prevents it.
-      const [found] = await tx.account.updateManyAndReturn({
-        where: { id: account.id, passwordHash: account.passwordHash },
-        data: { locale: visit.locale },
-        select: { id: true, email: true, suspendedAt: true },
-      })
-      if (!found) return undefined
-      if (found.suspendedAt && graceSignIn === 'stop')
-        throw new Problem(
-          'fenced',
-          'The erasure of this account was asked for, and nobody signs in to it meanwhile. To cancel, use the link in the letter.',
-        )
-      const sessionId = newId('ses')
-      const expiresAt = new Date(now.getTime() + sessionLife)
-      await tx.session.create({
-        data: {
-          id: sessionId,
-          accountId: account.id,
-          createdAt: now,
-          lastSeenAt: now,
-          expiresAt,
-          userAgent: browserName(visit.userAgent),
-        },
-      })
-      await audit(tx, {
-        actorId: `user:${account.id}`,
-        ip: visit.address,
-        resourceType: 'session',
-        resourceId: sessionId,
-        details: { operation: 'signIn' },
-      })
-      await known.note(tx, found, visit.limitKey, now)
-      return { accountId: account.id, sessionId, expiresAt }
+  /** Where the identity was shown. Throws `forbidden` for a closed account, `fenced` for who is being erased and may not come in. */
+  async function sessionWithin(
+    tx: Transaction,
+    account: { id: string; passwordHash?: string },
+    visit: Visit,
+    by: 'password' | 'identity',
+  ): Promise<OpenSession | undefined> {
+    const now = gate.clock.now()
+    // The row is locked: a change of password either ends this session too, or comes first and prevents it.
+    const [found] = await tx.account.updateManyAndReturn({
+      where: account,
+      data: { locale: visit.locale },
+      select: { id: true, email: true, suspendedAt: true, deactivatedAt: true },
     })
+    if (!found) return undefined
+    if (found.deactivatedAt)
+      throw new Problem(
+        'forbidden',
+        'This account was closed by an admin. What is held stays, and so do your rights over it.',
+      )
+    if (found.suspendedAt && graceSignIn === 'stop')
+      throw new Problem(
+        'fenced',
+        'The erasure of this account was asked for, and nobody signs in to it meanwhile. To cancel, use the link in the letter.',
+      )
+    const sessionId = newId('ses')
+    const expiresAt = new Date(now.getTime() + sessionLife)
+    await tx.session.create({
+      data: {
+        id: sessionId,
+        accountId: account.id,
+        createdAt: now,
+        lastSeenAt: now,
+        expiresAt,
+        userAgent: browserName(visit.userAgent),
+      },
+    })
+    await audit(tx, {
+      actorId: `user:${account.id}`,
+      ip: visit.address,
+      resourceType: 'session',
+      resourceId: sessionId,
+      details: { operation: 'signIn', ...(by === 'identity' && { by }) },
+    })
+    await known.note(tx, found, visit.limitKey, now)
+    return { accountId: account.id, sessionId, expiresAt }
+  }
+
+  /** Undefined when the password was changed since it was verified. Throws `forbidden` and `fenced`. */
+  const openSession = (account: { id: string; passwordHash: string }, visit: Visit): Promise<OpenSession | undefined> =>
+    gate.transaction((tx) => sessionWithin(tx, account, visit, 'password'))
 
   return {
     verifyPassword,
@@ -111,6 +128,32 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn }: Sign
       // After the same work, and with the same words for every wrong password: nobody learns who signs in from where.
       if (refusal && !((await known.has(email, visit.limitKey, now)) && account)) throw refusal
       return account && openSession(account, visit)
+    },
+
+    /**
+     * For whom an identity provider vouches: opens a session as a password does, and links the provider's sign-in where that is new. Counts
+     * the try by network. Throws `rate_limited`, `forbidden`, `fenced`.
+     */
+    async signInWithIdentity(identified: Identified, visit: Visit): Promise<OpenSession | IdentityRefusal> {
+      const now = gate.clock.now()
+      await countTry(tries, [{ key: `sign-in:${visit.limitKey}`, limit: 20 }], now)
+      return gate.transaction(async (tx) => {
+        const found = await accountOfIdentity(tx, identified, now)
+        if (typeof found === 'string') return found
+        const opened = await sessionWithin(tx, { id: found.accountId }, visit, 'identity')
+        if (!opened) return 'uninvited'
+        if (found.isNew) {
+          await noteLinked(tx, found.accountId, unsuppress, now)
+          await audit(tx, {
+            actorId: `user:${found.accountId}`,
+            ip: visit.address,
+            resourceType: 'account',
+            resourceId: found.accountId,
+            details: { operation: 'linkIdentity', changed: ['identities'] },
+          })
+        }
+        return opened
+      })
     },
 
     /** Ends a session by its id, as signing out does. Nothing happens when it has ended already. */

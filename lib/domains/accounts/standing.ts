@@ -41,10 +41,15 @@ export const restrictAccount = (tx: Transaction, accountId: string, reason: Rest
 export const freeAccount = (tx: Transaction, accountId: string, reason: RestrictionReason, now: Date) =>
   change(tx, accountId, (standing) => freedOf(standing, reason), now)
 
-/** Ends every open session of the account; returns how many that were. */
-export async function endSessions(tx: Transaction, accountId: string, now: Date): Promise<number> {
+/** Ends every open session of the account, but for the one that stays; returns how many that were. */
+export async function endSessions(tx: Transaction, accountId: string, now: Date, staying?: string): Promise<number> {
   const { count } = await tx.session.updateMany({
-    where: { accountId, revokedAt: null, expiresAt: { gt: now } },
+    where: {
+      accountId,
+      revokedAt: null,
+      expiresAt: { gt: now },
+      ...(staying !== undefined && { id: { not: staying } }),
+    },
     data: { revokedAt: now },
   })
   return count

@@ -1,14 +1,13 @@
 import { z } from 'zod'
 import { inOrder, scopes, tiers } from '#lib/domains/tokens/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
-import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { agentIdForm } from './rules.ts'
 
 /** What others call an agent by. Colons are left to `user:` and `system:` in the audit log. */
 export const AgentId = z
   .string()
   .regex(agentIdForm, 'takes 3 to 64 letters, digits, ".", "_" and "-", beginning with a letter or digit')
-const Name = z
+export const AgentName = z
   .string()
   .trim()
   .min(1, 'has one character at least')
@@ -19,12 +18,12 @@ const Scopes = z
   .min(1, 'names one scope at least')
   .max(scopes.length, 'names each scope once')
   .transform(inOrder)
-const PolicyVersion = z
+export const PolicyVersion = z
   .string()
   .min(1)
   .max(50)
   .meta({ description: 'The version of the privacy notice that was read; it has to be the current one' })
-const Notice = z.strictObject({ version: z.string(), url: z.string() })
+export const Notice = z.strictObject({ version: z.string(), url: z.string() })
 const when = z.iso.datetime()
 const agent = { resourceType: 'agent' }
 
@@ -45,7 +44,7 @@ export const registerAgent = operation({
         description:
           'Made up by the registry unless given. A new one is no word that the registry keeps for itself, and does not begin as its own ids do: usr_, run_, erased- and the like.',
       }),
-      name: Name.optional().meta({ description: 'Of the agent; for an agent that exists, of the new token' }),
+      name: AgentName.optional().meta({ description: 'Of the agent; for an agent that exists, of the new token' }),
       scopes: Scopes.optional().meta({ description: '`["read"]`, or what the invitation gives, unless given' }),
       tier: z.enum(tiers).optional().meta({ description: '`free`, or what the invitation gives, unless given' }),
       invite: z.string().min(1).max(100).optional().meta({ description: 'The code of an invitation' }),
@@ -218,25 +217,4 @@ export const claimAgent = operation({
   body: z.strictObject({ token: z.string().min(1).max(200) }),
   output: z.strictObject({ data: z.strictObject({ agent_id: z.string(), name: z.string().nullable() }) }),
   refusals: ['not_found', 'conflict', 'forbidden'],
-})
-
-export const listOwnAgents = operation({
-  id: 'listOwnAgents',
-  method: 'get',
-  path: '/api/agents',
-  summary: 'Agents that you own, newest first',
-  permission: 'agents:person',
-  audit: { action: 'read', ...agent },
-  limit: 'read',
-  status: 200,
-  query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(
-    z.strictObject({
-      agent_id: z.string(),
-      name: z.string().nullable(),
-      tier: z.enum(tiers),
-      created_at: when,
-      restricted_at: when.nullable(),
-    }),
-  ),
 })

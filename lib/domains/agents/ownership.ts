@@ -1,34 +1,17 @@
-import type { TierName } from '#lib/domains/tokens/rules.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
-import { claimAgent, listOwnAgents } from './contract.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { claimAgent } from './contract.ts'
 import type { AgentPorts } from './ports.ts'
 import { agentOf } from './rows.ts'
 import { sharedStanding } from './standing.ts'
 
-interface OwnRow {
-  id: string
-  name: string | null
-  tier: TierName
-  created_at: Date
-  restricted_at: Date | null
-}
-const selectOwn = `SELECT id, name, tier, created_at, restricted_at FROM agents
-  WHERE owner_id = $1 AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
-  ORDER BY created_at DESC, id DESC LIMIT $4`
-
-/** People and the agents that are theirs. */
-export function agentOwnership(
-  db: Database,
-  {
-    tokens,
-    ownerFound,
-    dropOrganisationIfEmpty,
-    ...owners
-  }: Pick<AgentPorts, 'tokens' | 'ownerFound' | 'dropOrganisationIfEmpty' | 'accounts' | 'graceTokens'>,
-) {
+/** Agents that become a person's own by a token of theirs. */
+export function agentOwnership({
+  tokens,
+  ownerFound,
+  dropOrganisationIfEmpty,
+  ...owners
+}: Pick<AgentPorts, 'tokens' | 'ownerFound' | 'dropOrganisationIfEmpty' | 'accounts' | 'graceTokens'>) {
   return {
     claim: mutation(claimAgent, async ({ tx, actor, now }, { body }) => {
       const { accountId, organisationId } = actor
@@ -59,40 +42,6 @@ export function agentOwnership(
       await ownerFound(tx, agent.id, accountId)
       if (agent.organisationId !== organisationId) await dropOrganisationIfEmpty(tx, agent.organisationId)
       return done(true)
-    }),
-
-    listOwn: read(listOwnAgents, async ({ actor }, { query: { cursor, limit } }) => {
-      const after = placeOf(cursor)
-      const [found, [count]] = await Promise.all([
-        db.query<OwnRow>('agent-own-page', selectOwn, [
-          actor.accountId,
-          after?.at ?? null,
-          after?.id ?? null,
-          limit + 1,
-        ]),
-        db.query<{ n: number }>('agent-own-count', 'SELECT count(*)::int AS n FROM agents WHERE owner_id = $1', [
-          actor.accountId,
-        ]),
-      ])
-      const page = found.slice(0, limit)
-      const last = found.length > limit ? page.at(-1) : undefined
-      return {
-        body: {
-          data: page.map((row) => ({
-            agent_id: row.id,
-            name: row.name,
-            tier: row.tier,
-            created_at: row.created_at.toISOString(),
-            restricted_at: row.restricted_at?.toISOString() ?? null,
-          })),
-          total: count?.n ?? 0,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
-        },
-        resourceId: actor.id,
-        details: { count: page.length },
-      }
     }),
   }
 }

@@ -28,9 +28,16 @@ export interface AgentPorts {
     /** Whose key it is, when it works now. */
     bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null>
     scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]>
+    /** How many of each agent's tokens work now, by its id; none: not named. */
+    inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>>
   }
   /** What others keep of the agent counts as its owner's from now on; within the claim's transaction. */
   ownerFound(tx: Transaction, agentId: string, ownerId: string): Promise<unknown>
+  /** What each agent contributed, by its id, counted up to a bound; none: not named. */
+  contributedBy(
+    agents: readonly string[],
+    bound: number,
+  ): Promise<ReadonlyMap<string, { units: number; skills: number; reputation: number }>>
   /** What of a person their agents share. */
   accounts: {
     /** Held as it is until the transaction ends; undefined without such an account. */

@@ -10,6 +10,41 @@ const counts = {
   changed: z.int().meta({ description: 'How many of them changed by this' }),
 }
 
+const Standing = {
+  agent_id: z
+    .string()
+    .nullable()
+    .meta({ description: 'The one agent that it is about; null for a person with all theirs' }),
+  restricted: z.boolean().meta({ description: 'Whether it is restricted now, for whatever reason' }),
+  restricted_at: when.nullable(),
+  restricted_for: z.array(z.enum(restrictionReasons)).meta({ description: 'Why it is restricted now' }),
+}
+
+export const readRestriction = operation({
+  id: 'readRestriction',
+  method: 'get',
+  path: '/api/privacy/restriction',
+  summary: 'Whether what is done with my data is paused, and why',
+  description:
+    'For a person: of themself, which holds for every agent that they claim later too, with counts of their agents; or of the one that `agent_id` names. For an agent’s token: of the agent.',
+  permission: 'privacy:self',
+  audit: { action: 'read', ...agent },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({
+    agent_id: AgentId.optional().meta({ description: 'For a person: one of the agents they own' }),
+  }),
+  output: z.strictObject({
+    data: z.strictObject({
+      ...Standing,
+      agents: counts.agents,
+      restricted_agents: z.int().meta({ description: 'How many of them are restricted now, for whatever reason' }),
+      withdrawn_agents: z.int().meta({ description: 'For how many of them consent is withdrawn' }),
+    }),
+  }),
+  refusals: ['not_found'],
+})
+
 export const setRestriction = operation({
   id: 'setRestriction',
   method: 'post',
@@ -26,16 +61,7 @@ export const setRestriction = operation({
     agent_id: AgentId.optional().meta({ description: 'For a person: one of the agents they own, instead of all' }),
   }),
   output: z.strictObject({
-    data: z.strictObject({
-      agent_id: z
-        .string()
-        .nullable()
-        .meta({ description: 'The one agent that it is about; null for a person with all theirs' }),
-      restricted: z.boolean().meta({ description: 'Whether it is restricted now, for whatever reason' }),
-      restricted_at: when.nullable(),
-      restricted_for: z.array(z.enum(restrictionReasons)).meta({ description: 'Why it is restricted now' }),
-      ...counts,
-    }),
+    data: z.strictObject({ ...Standing, ...counts }),
     message: z.string(),
   }),
   refusals: ['not_found', 'conflict', 'forbidden', 'scope_too_small'],

@@ -2,9 +2,10 @@ import type { Actor, MutationContext } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Restriction, restrictionReasons } from '#lib/kernel/restriction.ts'
-import { mutation } from '#lib/kernel/use-case.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
 import type { AgentPorts } from './ports.ts'
-import { setRestriction, withdrawAllConsent } from './privacy-contract.ts'
+import { readRestriction, setRestriction, withdrawAllConsent } from './privacy-contract.ts'
 import { agentOf } from './rows.ts'
 import { withdrawn } from './rules.ts'
 import { type agentStanding, changeStandings, type StandingChange, standingsOf } from './standing.ts'
@@ -35,8 +36,23 @@ const audited = (change: StandingChange, asked: string, details: Record<string, 
   }
 }
 
+interface Found extends Restriction {
+  agents: number
+  restricted: number
+  withdrawn: number
+}
+// Of a person the account's own standing, of an agent its own; nothing is locked by looking.
+const selectStanding = `
+  SELECT s.restricted_at AS "restrictedAt", s.restricted_for AS "restrictedFor", c.agents, c.restricted, c.withdrawn
+  FROM (
+    SELECT restricted_at, restricted_for FROM accounts WHERE id = $1 AND $2::text IS NULL
+    UNION ALL SELECT restricted_at, restricted_for FROM agents WHERE id = $2) AS s,
+  (SELECT count(*)::int AS agents, count(restricted_at)::int AS restricted, count(consent_withdrawn_at)::int AS withdrawn
+    FROM agents WHERE id = $2 OR ($2::text IS NULL AND owner_id = $1)) AS c`
+
 /** Restriction, and withdrawal of consent for all, by whom they are about. */
 export function agentRestriction(
+  db: Database,
   { accounts }: Pick<AgentPorts, 'accounts'>,
   { restrict, unrestrict }: Pick<ReturnType<typeof agentStanding>, 'restrict' | 'unrestrict'>,
 ) {
@@ -78,6 +94,28 @@ export function agentRestriction(
   })
 
   return {
+    readRestriction: read(readRestriction, async ({ actor }, { query: { agent_id: named } }) => {
+      const agent = named ?? (actor.kind === 'agent' ? actor.id : null)
+      // Another's agent looks like none.
+      const isOwn = agent === null || actor.agents.includes(agent)
+      const [found] = isOwn
+        ? await db.query<Found>('agent-standing-own', selectStanding, [actor.accountId ?? null, agent])
+        : []
+      if (!found) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
+      return {
+        resourceId: agent ?? actor.id,
+        body: {
+          data: {
+            agent_id: agent,
+            ...shown(found),
+            agents: found.agents,
+            restricted_agents: found.restricted,
+            withdrawn_agents: found.withdrawn,
+          },
+        },
+      }
+    }),
+
     setRestriction: mutation(setRestriction, async (ctx, { body }) => {
       const { tx, now } = ctx
       const subject = await subjectOf(ctx, body)

@@ -33,7 +33,7 @@ export interface Notice {
   url: string
 }
 /** Changes whenever the notice says something else; consent names it. */
-export const noticeVersion = '2026-11-21.3'
+export const noticeVersion = '2026-11-21.4'
 
 export interface Grant {
   scopes: Scope[]
@@ -118,6 +118,21 @@ export function edited(
     writesPerMinute: edit.limits?.writes_per_minute ?? now.writesPerMinute,
   }
 }
+
+/** How an agent stands, for its owner. */
+export const agentStates = ['active', 'paused', 'suspended', 'erasing'] as const
+export type AgentState = (typeof agentStates)[number]
+/** The gravest that holds: what is being erased is also suspended, and may have been paused before. */
+export function stateOf(agent: { restrictedAt: Date | null; suspendedAt: Date | null; isFenced: boolean }): AgentState {
+  if (agent.isFenced) return 'erasing'
+  if (agent.suspendedAt) return 'suspended'
+  return agent.restrictedAt ? 'paused' : 'active'
+}
+
+/** How far an owner's list counts what an agent holds. */
+export const countedTo = 10_001
+/** Agents of one owner that may be there without a single use: nobody fills the registry from a browser. */
+export const mostUnusedAgents = 20
 
 /** SHA-256: a code has 128 random bits. */
 export const hashInvite = (code: string): Buffer<ArrayBuffer> => createHash('sha256').update(code).digest()

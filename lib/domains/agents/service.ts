@@ -3,7 +3,9 @@ import { mutation } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { agentConsent } from './consent.ts'
 import { editAgent } from './contract.ts'
+import { agentCreation } from './creation.ts'
 import { agentInvites } from './invites.ts'
+import { ownAgents } from './own.ts'
 import { agentOwnership } from './ownership.ts'
 import type { AgentPorts } from './ports.ts'
 import { agentRegistration } from './registration.ts'
@@ -15,13 +17,16 @@ import { agentStanding } from './standing.ts'
 /** Agents: how they come, whose they are, what they agreed to, and what they may. */
 export function agentsService(db: Database, ports: AgentPorts) {
   const standing = agentStanding(ports)
+  const registration = agentRegistration(ports)
   return {
     ...standing,
-    ...agentRestriction(ports, standing),
-    ...agentRegistration(ports),
+    ...agentRestriction(db, ports, standing),
+    ...registration,
     ...agentConsent(ports.registration.notice),
     ...agentInvites(),
-    ...agentOwnership(db, ports),
+    ...agentOwnership(ports),
+    ...ownAgents(db, ports),
+    ...agentCreation(ports, registration),
 
     edit: mutation(editAgent, async ({ tx }, { params, body }) => {
       const agent = await agentOf(tx, params.id, { lock: true })

@@ -4,7 +4,7 @@ import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
-import { setRestriction, withdrawAllConsent } from './privacy-contract.ts'
+import { readRestriction, setRestriction, withdrawAllConsent } from './privacy-contract.ts'
 import { noticeVersion } from './rules.ts'
 import { seizeAgents } from './seizing.ts'
 
@@ -447,5 +447,49 @@ describe('registering again', () => {
     expect(await rows("SELECT 1 FROM agents WHERE id IN ('once-erased', 'being-erased')")).toEqual([])
     expect(await rows("SELECT 1 FROM organisations WHERE name IN ('once-erased', 'being-erased')")).toEqual([])
     expect((await register('Once-erased')).status).toBe(201)
+  })
+})
+
+describe('looking at a restriction', () => {
+  const look = async (ask: Ask, agent?: string) =>
+    app.fetch('GET', `/api/privacy/restriction${agent === undefined ? '' : `?agent_id=${agent}`}`, ask)
+  const seen = async (ask: Ask, agent?: string) => readRestriction.output.parse((await look(ask, agent)).json).data
+
+  test('says how oneself stands, and how many of one’s agents; one agent by itself; and changes nothing', async () => {
+    const { person, one, other, ask } = await owner()
+    const free = { restricted: false, restricted_at: null, restricted_for: [] }
+    const none = { ...free, agent_id: null, agents: 2, restricted_agents: 0, withdrawn_agents: 0 }
+    expect(await seen(ask)).toEqual(none)
+    await restrict({ restricted: true, agent_id: one.id }, ask)
+    await app.fetch('DELETE', `/v1/auth/consent?agent_id=${one.id}`, ask)
+    expect(await seen(ask)).toEqual({ ...none, restricted_agents: 1, withdrawn_agents: 1 })
+    const alone = { agents: 1, restricted_agents: 1, withdrawn_agents: 1 }
+    const at = app.clock.now().toISOString()
+    const byBoth = { restricted: true, restricted_at: at, restricted_for: ['consent', 'request'] }
+    expect(await seen(ask, one.id)).toEqual({ agent_id: one.id, ...byBoth, ...alone })
+    expect(await seen({ token: one.token })).toEqual({ agent_id: one.id, ...byBoth, ...alone })
+    expect(await seen(ask, other.id)).toMatchObject({ ...free, agent_id: other.id, restricted_agents: 0 })
+    await restrict({ restricted: true }, ask)
+    expect(await seen(ask)).toMatchObject({ restricted: true, restricted_for: ['request'], restricted_agents: 2 })
+    const entries = await rows(
+      "SELECT resource_id, details FROM audit_entries WHERE agent_id = $1 AND details->>'operation' = 'readRestriction'",
+      `user:${person.accountId}`,
+    )
+    expect(entries.map((entry) => entry.resource_id)).toContain(one.id)
+  })
+
+  test('is nobody else’s: nobody, strangers, other tenants and admins see nothing', async () => {
+    const { one, ask } = await owner()
+    const { one: foreign, ask: others } = await owner()
+    const admin = await signedIn(app, 'admin')
+    expect((await look({})).status).toBe(401)
+    for (const stranger of [others, { cookie: admin.cookie }, { token: foreign.token }])
+      expect(code(await look(stranger, one.id))).toEqual([404, 'not_found'])
+    expect(code(await look(ask, 'agent_nowhere'))).toEqual([404, 'not_found'])
+    await app.db.pool.query(
+      'UPDATE sessions SET revoked_at = now() WHERE account_id = (SELECT owner_id FROM agents WHERE id = $1)',
+      [one.id],
+    )
+    expect((await look(ask)).status).toBe(401)
   })
 })

@@ -150,6 +150,15 @@ export function agentStanding({ accounts, graceTokens }: Pick<AgentPorts, 'accou
       return owned.map(({ id }) => id)
     },
 
+    /** The names of those of the agents that have one. */
+    async namesOf(tx: Transaction, agentIds: readonly string[]): Promise<Map<string, string>> {
+      const found = await tx.agent.findMany({
+        where: { id: { in: [...agentIds] }, name: { not: null } },
+        select: { id: true, name: true },
+      })
+      return new Map(found.flatMap(({ id, name }) => (name === null ? [] : [[id, name]])))
+    },
+
     /** The account that owns the agent; null for one that nobody claimed, undefined for none. */
     async ownerOf(tx: Transaction, agentId: string): Promise<string | null | undefined> {
       const found = await tx.agent.findUnique({ where: { id: agentId }, select: { ownerId: true } })

@@ -37,13 +37,27 @@ export const queryAudit = operation({
   method: 'get',
   path: '/v1/audit',
   summary: 'Audit log, newest first',
-  description: 'Admins and auditors see everything; an agent sees its own entries. `total` stops counting at 1,001.',
+  description: [
+    'Admins and auditors see everything; an agent sees its own entries. `total` stops counting at 1,001. What no index leads to (`q`; `action` or `resource_type` without an actor or a',
+    'resource) is looked for back in time, for two seconds a page: such a page may be short, or empty, and still have a `next_cursor`, which goes on from `searched_to`.',
+  ].join(' '),
   permission: 'audit:self',
   audit: { action: 'read', resourceType: 'audit' },
   limit: 'read',
   status: 200,
   query: z.strictObject({ ...filters, cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(AuditLogEntry),
+  output: page(AuditLogEntry).extend({
+    counted: z.enum(['exact', 'at_least']).meta({ description: 'Whether `total` is all, or counting stopped there' }),
+    total_estimate: z
+      .number()
+      .int()
+      .nullable()
+      .meta({ description: 'About how many match, by the statistics of the database, where `total` is not all' }),
+    searched_to: z.iso
+      .datetime()
+      .nullable()
+      .meta({ description: 'How far back it was looked; null where the page is full, or all was looked at' }),
+  }),
 })
 
 export const exportAudit = operation({

@@ -37,4 +37,19 @@ export const auditExporters = (db: Database): Exporter[] => [
 ]
 export const auditPersonExporters = (db: Database): PersonExporter[] => [
   { ...shape, pages: (accountId, { until }) => entriesOf(db, `user:${accountId}`, { until, showsAddress: true }) },
+  {
+    part: 'saved_searches',
+    bases: ['provided', 'all'],
+    tables: ['saved_searches'],
+    pages: (accountId, { until }) =>
+      recordPages(db, {
+        from: 'saved_searches s',
+        where: 's.account_id = $1 AND s.created_at <= $2',
+        values: [accountId, until],
+        at: 's.created_at',
+        id: 's.id',
+        columns: 's.*',
+        record: jsonObject({ id: 'c.id', name: 'c.name', query: 'c.query', created_at: utc('c.created_at') }),
+      }),
+  },
 ]

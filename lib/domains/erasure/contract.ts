@@ -38,6 +38,34 @@ export const readReceiptPdf = operation({
   refusals: ['not_found'],
 })
 
+export const listReceipts = operation({
+  id: 'listReceipts',
+  method: 'get',
+  path: '/api/receipts',
+  summary: 'My deletion receipts, newest first',
+  description:
+    'Of what your agents had erased, and of agents of yours whose erasure you asked for in the console. That of your own erasure outlives the account, and comes by letter. `total` stops counting at 1,001.',
+  permission: 'receipts:person',
+  audit: { action: 'read', resourceType: 'receipt' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(
+    z
+      .strictObject({
+        receipt_id: z.string(),
+        deleted_id: z.string(),
+        kind: z.enum(['unit', 'skill', 'agent', 'account']),
+        deleted_at: z.iso.datetime(),
+        signed_at: z.iso
+          .datetime()
+          .nullable()
+          .meta({ description: 'Null: it is erased, and not verified yet; there is no receipt to read' }),
+      })
+      .meta({ id: 'OwnReceipt' }),
+  ),
+})
+
 export const readSigningKeys = operation({
   id: 'readSigningKeys',
   method: 'get',

@@ -1,13 +1,4 @@
-import canonicalize from 'canonicalize'
-import {
-  CompactSign,
-  calculateJwkThumbprint,
-  compactVerify,
-  exportJWK,
-  generateKeyPair,
-  importJWK,
-  type JWK,
-} from 'jose'
+import { CompactSign, calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logNotice } from '#lib/kernel/fault-log.ts'
@@ -15,6 +6,7 @@ import type { Receipt } from '#lib/kernel/receipt.ts'
 import { deriveKey, seal, sealedPurposes, unsealed } from '#lib/secret.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { assertPresentSecret } from '#lib/stores/postgres/secret-record.ts'
+import { checkSignature, type SignatureFault, signedBytes } from './receipt-rules.ts'
 
 export const PublicKey = z.object({
   kty: z.literal('OKP'),
@@ -26,39 +18,20 @@ export const PublicKey = z.object({
 })
 export type PublicKey = z.output<typeof PublicKey>
 
-/** The bytes that a receipt's signature covers: RFC 8785 of the receipt without `jws`. */
-export function signedBytes({ jws: _, ...unsigned }: Partial<Receipt>): Uint8Array {
-  const text = canonicalize(unsigned)
-  if (text === undefined) throw new TypeError('a receipt is an object')
-  return new TextEncoder().encode(text)
+const faults: Record<SignatureFault, string> = {
+  unsigned: 'It carries no signature.',
+  unknown_key: 'It is signed by a key that is not among those pinned for this registry.',
+  bad_signature: 'The signature is not good.',
+  changed: 'The receipt differs from what was signed: it was changed.',
+  unsupported: 'This machine cannot check Ed25519 signatures, so nothing is known about it.',
 }
-
-/**
- * Whether the receipt says what was signed by one of the keys, which were pinned beforehand; never by one that came with it.
- * Returns the key's id, or the reason why not.
- */
+/** As {@link checkSignature}; the reason why not in words. */
 export async function verifyReceipt(
   receipt: Partial<Receipt>,
   keys: readonly JWK[],
 ): Promise<{ kid: string } | { fault: string }> {
-  if (typeof receipt.jws !== 'string') return { fault: 'It carries no signature.' }
-  try {
-    const verified = await compactVerify(receipt.jws, async ({ kid, alg }) => {
-      const key = keys.find((one) => one.kid === kid)
-      if (!key || alg !== 'EdDSA') throw new Error('unknown key')
-      return importJWK(key, 'EdDSA')
-    })
-    if (!Buffer.from(verified.payload).equals(Buffer.from(signedBytes(receipt))))
-      return { fault: 'The receipt differs from what was signed: it was changed.' }
-    return { kid: String(verified.protectedHeader.kid) }
-  } catch (error) {
-    return {
-      fault:
-        error instanceof Error && error.message === 'unknown key'
-          ? 'It is signed by a key that is not among those pinned for this registry.'
-          : 'The signature is not good.',
-    }
-  }
+  const checked = await checkSignature(receipt, keys)
+  return 'fault' in checked ? { fault: faults[checked.fault] } : checked
 }
 
 export interface Signer {

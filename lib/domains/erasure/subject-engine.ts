@@ -32,6 +32,7 @@ export interface SubjectEngine extends SubjectErasures {
 }
 
 const unfinished: RunState[] = ['planning', 'erasing', 'verifying']
+const openStates: RunState[] = [...unfinished, 'held', 'failed']
 /** Runs that one transaction takes up. */
 const batch = 100
 
@@ -134,6 +135,16 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
         take: limit,
       })
       return Promise.all(found.map((run) => viewOf(db.prisma, run)))
+    },
+
+    async open() {
+      const [row] = await db.query<Awaited<ReturnType<SubjectErasures['open']>>>(
+        'open-erasures',
+        `SELECT ${openStates.map((state) => `count(*) FILTER (WHERE state = '${state}')::int AS ${state}`).join(', ')},
+           count(*) FILTER (WHERE EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.state = 'stuck'))::int AS stuck
+         FROM erasure_runs r WHERE state <> 'done'`,
+      )
+      return row ?? { planning: 0, erasing: 0, verifying: 0, held: 0, failed: 0, stuck: 0 }
     },
 
     async retry(tx, runId, holder) {

@@ -73,6 +73,10 @@ export const listHolds = operation({
       .transform((text) => text === 'true')
       .optional()
       .meta({ description: 'Those in force, or those that ended; all unless given' }),
+    q: z
+      .string()
+      .regex(/^[\w.:-]{1,200}$/, 'takes the beginning of the id of a hold, or of what it covers')
+      .optional(),
     cursor: Cursor.optional(),
     limit: PageLimit,
   }),

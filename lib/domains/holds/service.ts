@@ -75,10 +75,11 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
       }
     }),
 
-    list: read(listHolds, async ({ now }, { query: { active, cursor, limit } }) => {
+    list: read(listHolds, async ({ now }, { query: { active, q, cursor, limit } }) => {
       const after = placeOf(cursor)
       const inForce = { releasedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
-      const which = active === undefined ? {} : active ? inForce : { NOT: inForce }
+      const named = q === undefined ? {} : { OR: [{ id: { startsWith: q } }, { targetId: { startsWith: q } }] }
+      const which = { AND: [named, active === undefined ? {} : active ? inForce : { NOT: inForce }] }
       const older = after
         ? { OR: [{ createdAt: { lt: after.at } }, { createdAt: after.at, id: { lt: after.id } }] }
         : {}

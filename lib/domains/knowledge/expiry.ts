@@ -5,7 +5,7 @@ import { heldIds } from './held.ts'
 const day = 86_400_000
 const visibilities = ['network', 'org', 'private'] as const
 
-interface Kind {
+export interface Kind {
   table: 'units' | 'skills'
   scope: Expiring['scope']
   resourceType: string
@@ -15,7 +15,7 @@ interface Kind {
   hasWordings: boolean
 }
 const author = { column: 'agent_id', isOptional: false }
-const kinds: readonly Kind[] = [
+export const kinds: readonly Kind[] = [
   {
     table: 'units',
     scope: 'unit',
@@ -30,7 +30,7 @@ const wordings = (held: string): string =>
   `SELECT v.unit_id AS id FROM sop_versions v WHERE v.document->'source'->>'expert_id' IN (${held})`
 
 /** Row by row. Each list is read once for a statement, so that many holds cost what few do. */
-const isHeld = ({ scope, agents, hasWordings }: Kind, now: string): string =>
+export const isHeld = ({ scope, agents, hasWordings }: Kind, now: string): string =>
   [
     `t.id IN (${heldIds(scope, now)})`,
     ...agents.map(({ column, isOptional }) => {

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { quarantineEntry, quarantineReported } from './reports.ts'
-import { rejectionWindow } from './rules.ts'
+import { rejectionsKept } from './rules.ts'
 import { weighWaitingVotes } from './weighing.ts'
 
 export const knowledgeJobs = (db: Database) => [
@@ -12,7 +12,7 @@ export const knowledgeJobs = (db: Database) => [
     cron: '31 * * * *',
     async run(ctx) {
       await db.query('rejections-purge', 'DELETE FROM content_rejections WHERE at < $1', [
-        new Date(ctx.now.getTime() - rejectionWindow),
+        new Date(ctx.now.getTime() - rejectionsKept),
       ])
     },
   }),

@@ -73,8 +73,13 @@ export const listQuarantine = operation({
         .meta({ description: 'Null for a skill, and for what is private: nobody else sees it anyway' }),
       skill_md: z.string().nullable(),
       reports: z.array(z.strictObject({ reason: z.string(), reported_at: z.iso.datetime() })).meta({
-        description: 'The first 20; none: its author’s contributions were refused three times within an hour',
+        description:
+          'The first 20 that nobody has decided on yet; none, and none settled: its author’s contributions were refused three times within an hour',
       }),
+      settled_reports: z
+        .number()
+        .int()
+        .meta({ description: 'Reports that an earlier review settled, and that count no more' }),
     }),
   ),
 })

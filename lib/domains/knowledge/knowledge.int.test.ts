@@ -243,12 +243,17 @@ describe('what is refused', () => {
     expect((await test.fetch('GET', `/v1/knowledge/${unit}`, { token })).status).toBe(200)
     expect((await test.fetch('GET', `/v1/knowledge/${unit}`, { token: stranger.token })).status).toBe(404)
     expect(await unitsOf(id)).toBe(1)
-    // An hour later the refusals are forgotten, by the count and by the job.
+    // An hour later the refusals count no more; after thirty days the job forgets them.
     test.clock.advance(61 * 60_000)
     expect((await contribute(trace(), token)).json.warnings).toBeUndefined()
-    for (const job of test.app.jobs.filter(({ name }) => name === 'knowledge.forget-rejections'))
-      await job.execute(test.app.gate, {})
-    expect(await test.db.prisma.contentRejection.count({ where: { agentId: id } })).toBe(0)
+    const forget = async () => {
+      for (const job of test.app.jobs.filter(({ name }) => name === 'knowledge.forget-rejections'))
+        await job.execute(test.app.gate, {})
+      return test.db.prisma.contentRejection.count({ where: { agentId: id } })
+    }
+    expect(await forget()).toBe(3)
+    test.clock.advance(30 * 86_400_000)
+    expect(await forget()).toBe(0)
   })
 })
 

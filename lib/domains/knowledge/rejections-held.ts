@@ -1,6 +1,6 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { rejectionWindow } from './rules.ts'
+import { rejectionsKept } from './rules.ts'
 import { byIndex, chunked, countLeft, doersOf, holding, subjectOf } from './subject.ts'
 
 /** Counts of refused contributions: who, when, at which stage. */
@@ -10,7 +10,7 @@ export const rejectionsHolder = (db: Database): DataHolder => ({
   stage: 'content',
   what: 'counts of contributions that were refused for their content',
   purpose: 'noticing who tries again and again to bring in what is harmful',
-  kept: 'an hour',
+  kept: '30 days',
   tables: ['content_rejections'],
   inventory: (subject) =>
     holding(
@@ -18,7 +18,7 @@ export const rejectionsHolder = (db: Database): DataHolder => ({
       'rejections-held',
       `SELECT count(*)::int AS n, min(at) AS since, max(at) + $2::float8 * interval '1 ms' AS until
        FROM content_rejections WHERE agent_id = ANY($1::text[])`,
-      [doersOf(subject), rejectionWindow],
+      [doersOf(subject), rejectionsKept],
     ),
   async plan(scope, tx) {
     const subject = subjectOf(scope)

@@ -19,7 +19,8 @@ const selectHeld = `WITH held AS (
     ORDER BY quarantined_at, id LIMIT $3)
   SELECT h.*, u.document AS unit, s.document AS skill_md, coalesce((
       SELECT json_agg(json_build_object('reason', r.reason, 'reported_at', r.at) ORDER BY r.at, r.owner_key)
-      FROM (SELECT * FROM unit_reports WHERE unit_id = h.id AND settled_at IS NULL ORDER BY at, owner_key LIMIT ${mostReports}) AS r), '[]') AS reports
+      FROM (SELECT * FROM unit_reports WHERE unit_id = h.id AND settled_at IS NULL ORDER BY at, owner_key LIMIT ${mostReports}) AS r), '[]') AS reports,
+    (SELECT count(*)::int FROM unit_reports WHERE unit_id = h.id AND settled_at IS NOT NULL) AS settled_reports
   FROM held h LEFT JOIN units u ON u.id = h.id AND u.visibility <> 'private'
     LEFT JOIN skills s ON s.id = h.id AND s.visibility <> 'private'
   ORDER BY h.quarantined_at, h.id`
@@ -36,6 +37,7 @@ interface HeldRow {
   unit: Unit | null
   skill_md: string | null
   reports: { reason: string; reported_at: string }[]
+  settled_reports: number
 }
 
 interface Reviewed {

@@ -89,6 +89,8 @@ export const ageToCount = 24 * 3_600_000
 export const rejectionWindow = 3_600_000
 /** … of which so many put what comes next into quarantine. */
 export const rejectionsToQuarantine = 3
+/** Milliseconds that counts of rejections are kept, so that an admin sees who tries again and again. */
+export const rejectionsKept = 30 * 86_400_000
 
 const rawPrompt = /^\s*(?:(?:human|user|assistant)\s*:|<\|?(?:user|assistant)\|?>)/im
 

@@ -16,10 +16,22 @@ const adminFields = {
   account_id: z.string().nullable(),
   filed_by: z.string().nullable(),
   assigned_to: z.string().nullable(),
+  subject_name: z
+    .string()
+    .nullable()
+    .meta({ description: 'Of the person or the agent; null where it has none, and once it is erased' }),
+  assigned_name: z.string().nullable(),
 }
 export const AdminRequestView = RequestView.extend(adminFields).meta({ id: 'AdminPrivacyRequest' })
 export const AdminRequestDetail = RequestDetail.extend({
   ...adminFields,
+  subject_email: z
+    .string()
+    .nullable()
+    .meta({ description: 'Of the person, or of the agent’s owner, as their account has it now: letters go there' }),
+  holds: z
+    .array(z.string())
+    .meta({ description: 'Legal holds in force on the person or the agents, and those that keep some of the erasure' }),
   timeline: z.array(EventView.extend({ internal: z.boolean() })),
 }).meta({ id: 'AdminPrivacyRequestDetail' })
 const answered = z.strictObject({ data: AdminRequestView, message: z.string() })
@@ -44,6 +56,11 @@ export const listAllRequests = operation({
       .string()
       .regex(/^[\w]{1,40}$/, 'takes the beginning of a request’s id')
       .optional(),
+    hold: z
+      .string()
+      .regex(/^hold_[0-9A-Za-z]{22}$/, 'is not the id of a hold')
+      .optional()
+      .meta({ description: 'Whose erasure this hold keeps open' }),
     open: z
       .enum(['true', 'false'])
       .transform((text) => text === 'true')
@@ -53,6 +70,18 @@ export const listAllRequests = operation({
     limit: PageLimit,
   }),
   output: page(AdminRequestView),
+})
+
+export const listMinders = operation({
+  id: 'listPrivacyRequestMinders',
+  method: 'get',
+  path: '/api/admin/privacy/minders',
+  summary: 'Who can mind a request: every admin',
+  permission,
+  audit: { action: 'read', resourceType: 'account' },
+  limit: 'read',
+  status: 200,
+  output: z.strictObject({ data: z.array(z.strictObject({ account_id: AccountId, name: z.string() })) }),
 })
 
 export const readAnyRequest = operation({
@@ -264,12 +293,27 @@ export const listErasures = operation({
   method: 'get',
   path: '/api/erasures',
   summary: 'Erasures of subjects, newest first',
+  description: '`open` counts all that are not done, whatever the query says.',
   permission: 'erasures:audit',
   audit: { action: 'read', resourceType: 'erasure' },
   limit: 'read',
   status: 200,
   query: z.strictObject({ state: z.enum(runStates).optional(), cursor: Cursor.optional(), limit: PageLimit }),
-  output: z.strictObject({ data: z.array(ErasureView), limit: z.number().int(), next_cursor: z.string().nullable() }),
+  output: z.strictObject({
+    data: z.array(ErasureView),
+    limit: z.number().int(),
+    next_cursor: z.string().nullable(),
+    open: z
+      .strictObject({
+        planning: z.number().int(),
+        erasing: z.number().int(),
+        verifying: z.number().int(),
+        held: z.number().int(),
+        failed: z.number().int(),
+        stuck: z.number().int().meta({ description: 'Of them, those with a step that stands still' }),
+      })
+      .meta({ id: 'OpenErasures' }),
+  }),
 })
 
 export const readErasure = operation({

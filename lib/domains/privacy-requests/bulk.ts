@@ -48,7 +48,15 @@ export function bulk(parts: PrivacyParts) {
           data.push({ id, ok: true, state: StateName.parse(row.state), code: null, detail: null })
         } catch (error) {
           if (!Problem.is(error)) throw error
-          data.push({ id, ok: false, state: null, code: error.code, detail: error.detail ?? null })
+          // What was tried is rolled back: this is how it stood before, and stands now.
+          const row = await parts.db.prisma.privacyRequest.findUnique({ where: { id }, select: { state: true } })
+          data.push({
+            id,
+            ok: false,
+            state: row && StateName.parse(row.state),
+            code: error.code,
+            detail: error.detail ?? null,
+          })
         }
       }
       return { body: { data }, resourceId: 'bulk' }

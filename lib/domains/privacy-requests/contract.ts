@@ -57,6 +57,7 @@ const requestFields = {
       'Of an erasure: reserved when it is asked for, so that it is known to who cannot be told later. GET /v1/receipts/{id} has the receipt once everything is verified.',
   }),
   can_cancel: z.boolean(),
+  for_member: z.boolean().meta({ description: 'You filed it as a manager for a member: it is theirs to act on' }),
 }
 export const RequestView = z.strictObject(requestFields).meta({ id: 'PrivacyRequest' })
 export type RequestView = z.output<typeof RequestView>
@@ -92,6 +93,7 @@ export const StepView = z
 export const RunDetail = z
   .strictObject({
     run_id: z.string(),
+    request_id: z.string().nullable().meta({ description: 'Null where an operator asked for it' }),
     state: z.enum(['planning', 'erasing', 'verifying', 'held', 'done', 'failed']),
     created_at: when,
     fenced_at: whenever,
@@ -100,6 +102,7 @@ export const RunDetail = z
     steps: z.array(StepView),
   })
   .meta({ id: 'ErasureRun' })
+export type RunDetail = z.output<typeof RunDetail>
 
 export const RequestDetail = z
   .strictObject({

@@ -66,10 +66,11 @@ export function erasuresList(parts: PrivacyParts) {
     }),
 
     listErasures: read(listErasures, async (_ctx, { query: { state, cursor, limit } }) => {
+      const open = await erasures.open()
       const found = await erasures.runs({ state, after: placeOf(cursor), limit: limit + 1 })
       const { shown, page } = pageOf(found, limit, found.length, ({ createdAt, id }) => ({ at: createdAt, id }))
       return {
-        body: { data: shown.map(listed), limit: page.limit, next_cursor: page.next_cursor },
+        body: { data: shown.map(listed), limit: page.limit, next_cursor: page.next_cursor, open },
         resourceId: 'list',
         details: { count: shown.length },
       }

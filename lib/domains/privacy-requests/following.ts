@@ -56,16 +56,21 @@ async function follow(parts: PrivacyParts, work: Work, given: RequestRow, made: 
       const holds = made.held.map(({ hold }) => hold).join(',')
       if (made.isKeptWhole) return setAside(parts, work, row, { ...outcome, holds })
       const state = made.state === 'held' ? 'partly_done' : 'done'
+      const kept = made.state === 'held' && { holds }
       const signed = await work.tx.privacyRequest.update({
         where: { id: row.id },
         data: { receiptId: made.receiptId },
         include: { parts: true },
       })
-      return conclude(work, await setPart(work, signed, 'erasure', state, { ...outcome, receipt_id: made.receiptId }), {
-        ...outcome,
-        receipt_id: made.receiptId,
-        ...(made.state === 'held' && { holds }),
-      })
+      return conclude(
+        work,
+        await setPart(work, signed, 'erasure', state, { ...outcome, receipt_id: made.receiptId, ...kept }),
+        {
+          ...outcome,
+          receipt_id: made.receiptId,
+          ...kept,
+        },
+      )
     }
   }
 }

@@ -20,12 +20,14 @@ export interface Changes {
 export interface People {
   contactOf(tx: Transaction, accountId: string): Promise<Contact | undefined>
   byId(tx: Transaction, accountId: string): Promise<(KnownAccount & { role: string }) | undefined>
+  /** Of those of the accounts that there are. */
+  namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>>
   byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined>
   /** Two that ask at once wait for each other: ask in the transaction that then suspends the account. */
   isLastAdmin(tx: Transaction, accountId: string): Promise<boolean>
   /** Whether the first manages and the second belongs to the same organisation. */
   sameOrganisation(tx: Transaction, managerId: string, memberId: string): Promise<boolean>
-  adminContacts(tx: Transaction): Promise<(KnownAccount & Contact)[]>
+  adminContacts(tx: Transaction): Promise<(KnownAccount & Contact & { name: string })[]>
   /** Counted, and as slow for a wrong one. Throws `rate_limited`, and `invalid` with the path `password`. */
   checkPassword(tx: Transaction, accountId: string, password: string, now: Date): Promise<void>
   /** Gives the names of what changed. Throws `conflict` where the address is another account's. */
@@ -35,6 +37,8 @@ export interface People {
 export interface Agents {
   /** Null: nobody owns it; undefined: there is none. */
   ownerOf(tx: Transaction, agentId: string): Promise<string | null | undefined>
+  /** Of those of the agents that have one. */
+  namesOf(tx: Transaction, agentIds: readonly string[]): Promise<Map<string, string>>
   agentsOfAccount(tx: Transaction, accountId: string): Promise<string[]>
   /** From now on no token of the subject's agents works, as the installation has it; until `unsuspend`. */
   suspend(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
@@ -45,7 +49,7 @@ export interface Agents {
   unrestrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
 }
 /** What is asked of the engine. */
-export type Erasures = Pick<SubjectErasures, 'dryRun' | 'begin' | 'run' | 'runs' | 'lock' | 'retry'>
+export type Erasures = Pick<SubjectErasures, 'dryRun' | 'begin' | 'run' | 'runs' | 'open' | 'lock' | 'retry'>
 /** What is asked of whoever prepares copies. */
 export interface Copies {
   /** Gives the id of the prepared export. */
@@ -69,6 +73,8 @@ export interface PrivacyParts {
   agents: Agents
   erasures: Erasures
   copies: Copies
+  /** Ids of the legal holds in force on a subject. */
+  holdsOn(tx: Transaction, subject: Subject, now: Date): Promise<string[]>
   /** Counts tries from a network (throws `rate_limited`). */
   countTry(network: string, now: Date): Promise<void>
   /** Keys the hash of a subject, by which duplicates are found. */

@@ -12,6 +12,7 @@ import {
   extendRequest,
   fileForSubject,
   listAllRequests,
+  listMinders,
   pauseRequest,
   readAnyRequest,
   refuseRequest,
@@ -35,9 +36,9 @@ import { nearSql, nextDueSql, owedSql } from './due-sql.ts'
 import { askForLink, checkFiling, file } from './filing.ts'
 import type { About } from './joining.ts'
 import type { PrivacyParts } from './ports.ts'
-import { countedTo, pageOf, pauseReasons, storyOf } from './reading.ts'
-import { lockedRequest, type RequestRow, withParts } from './requests.ts'
-import { receivedAtMost } from './rules.ts'
+import { besideOf, countedTo, pageOf, storyOf } from './reading.ts'
+import { lockedRequest, type RequestRow, StateName, subjectOf, withParts } from './requests.ts'
+import { isClosed, receivedAtMost } from './rules.ts'
 import { note, tell, type Work, workOf } from './timeline.ts'
 import { verify } from './verifying.ts'
 import { adminView, eventView, runView, statementOf } from './views.ts'
@@ -66,6 +67,9 @@ async function matching(
   if (query.assignee === 'none') conditions.push('assigned_to IS NULL')
   else if (query.assignee !== undefined) conditions.push(`assigned_to = ${param(query.assignee)}`)
   if (query.q !== undefined) conditions.push(`starts_with(id, ${param(query.q)})`)
+  if (query.hold !== undefined)
+    conditions.push(`EXISTS (SELECT FROM privacy_request_parts p WHERE p.request_id = privacy_requests.id
+      AND p.state = 'partly_done' AND ${param(query.hold)} = ANY(string_to_array(p.outcome->>'holds', ',')))`)
   if (query.open !== undefined) conditions.push(`closed_at IS ${query.open ? '' : 'NOT '}NULL`)
   if (query.due !== undefined) conditions.push(owedSql)
   if (query.due === 'overdue') conditions.push(`${nextDueSql} < ${param(now)}`)
@@ -93,7 +97,7 @@ export function requestQueue(parts: PrivacyParts) {
   const words = (text: string, field: string) => plainWords(text, field, parts.strict)
 
   const viewed = async (ctx: MutationContext, row: RequestRow) =>
-    adminView(row, ctx.now, await pauseReasons(ctx.tx, [row]))
+    adminView(row, ctx.now, await besideOf(parts, ctx.tx, [row]))
   const replied = async (ctx: MutationContext, work: Work, row: RequestRow) => {
     await tell(work)
     return {
@@ -101,6 +105,11 @@ export function requestQueue(parts: PrivacyParts) {
       resourceId: row.id,
       ...(work.entries.length > 0 && { entries: work.entries }),
     }
+  }
+  /** Who writes on paper is answered there: an admin compares the address with the one on file. */
+  async function emailOf({ accountId, agentId }: RequestRow): Promise<string | null> {
+    const owner = agentId === null ? accountId : await parts.agents.ownerOf(db.prisma, agentId)
+    return owner ? ((await people.contactOf(db.prisma, owner))?.email ?? null) : null
   }
   /** One thing that an admin does with a locked request. */
   const acting = async (
@@ -141,11 +150,20 @@ export function requestQueue(parts: PrivacyParts) {
       })
       const byId = new Map(rows.map((row) => [row.id, row]))
       const shown = places.flatMap(({ id }) => byId.get(id) ?? [])
-      const reasons = await pauseReasons(db.prisma, shown)
+      const beside = await besideOf(parts, db.prisma, shown)
       return {
-        body: { data: shown.map((row) => adminView(row, ctx.now, reasons)), ...page },
+        body: { data: shown.map((row) => adminView(row, ctx.now, beside)), ...page },
         resourceId: 'list',
         details: { count: shown.length },
+      }
+    }),
+
+    listMinders: read(listMinders, async () => {
+      const minders = await people.adminContacts(db.prisma)
+      return {
+        body: { data: minders.map(({ accountId, name }) => ({ account_id: accountId, name })) },
+        resourceId: 'list',
+        details: { count: minders.length },
       }
     }),
 
@@ -153,11 +171,16 @@ export function requestQueue(parts: PrivacyParts) {
       const row = await db.prisma.privacyRequest.findUnique({ where: { id }, include: withParts })
       if (!row) throw notThere()
       const { events, run } = await storyOf(parts, row)
+      const subject = await subjectOf(db.prisma, row, parts.agents)
+      const keeping = run?.steps.flatMap(({ held }) => held.map(({ hold }) => hold)) ?? []
+      const holds = isClosed(StateName.parse(row.state)) ? [] : await parts.holdsOn(db.prisma, subject, ctx.now)
       return {
         body: {
           data: {
-            ...adminView(row, ctx.now, await pauseReasons(db.prisma, [row])),
+            ...adminView(row, ctx.now, await besideOf(parts, db.prisma, [row])),
+            subject_email: await emailOf(row),
             statement: statementOf(row),
+            holds: [...new Set([...holds, ...keeping])],
             timeline: events.map((event) => ({ ...eventView(event), internal: event.isInternal })),
             erasure: run ? runView(run) : null,
           },

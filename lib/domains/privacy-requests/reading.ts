@@ -4,6 +4,7 @@ import { encodeCursor, type Place } from '#lib/kernel/pages.ts'
 import type { PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
 import type { PrivacyParts } from './ports.ts'
 import type { RequestRow } from './requests.ts'
+import type { Beside } from './views.ts'
 
 /** Lists stop counting here. */
 export const countedTo = 1_001
@@ -17,6 +18,20 @@ export async function pauseReasons(tx: Transaction, rows: readonly RequestRow[])
     orderBy: [{ at: 'asc' }, { id: 'asc' }],
   })
   return new Map(events.map(({ requestId, note }) => [requestId, note ?? '']))
+}
+
+/** What an admin sees beside the rows. */
+export async function besideOf(
+  { people, agents }: Pick<PrivacyParts, 'people' | 'agents'>,
+  tx: Transaction,
+  rows: readonly RequestRow[],
+): Promise<Beside> {
+  const named = (ids: (string | null)[]) => [...new Set(ids.filter((id) => id !== null))]
+  return {
+    reasons: await pauseReasons(tx, rows),
+    people: await people.namesOf(tx, named(rows.flatMap(({ accountId, assignedTo }) => [accountId, assignedTo]))),
+    agents: await agents.namesOf(tx, named(rows.map(({ agentId }) => agentId))),
+  }
 }
 
 export interface Story {

@@ -1,4 +1,5 @@
 import type { MailPort } from '#lib/stores/mail/mail.ts'
+import { requestsAtAGlance } from './at-a-glance.ts'
 import { bulk } from './bulk.ts'
 import { clockJobs } from './clock.ts'
 import { erasuresAhead } from './erasures-ahead.ts'
@@ -19,6 +20,7 @@ export const privacyRequestsService = (parts: PrivacyParts) => ({
   ...erasuresList(parts),
   ...erasuresAhead(parts),
   ...following(parts),
+  ...requestsAtAGlance(parts),
 })
 
 export const privacyRequestsJobs = (parts: PrivacyParts, mail: MailPort) => [

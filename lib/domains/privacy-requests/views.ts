@@ -58,6 +58,7 @@ export function requestView(row: RequestRow, now: Date, reasons: ReadonlyMap<str
     // Reserved when an erasure is asked for; of one that is called off there is none.
     receipt_id: state === 'cancelled' || state === 'rejected' ? null : row.receiptId,
     can_cancel: isCancellable(state),
+    for_member: false,
   }
 }
 
@@ -66,13 +67,23 @@ export const filerView = (view: RequestView): RequestView => ({
   ...view,
   parts: view.parts.map((part) => ({ ...part, outcome: {} })),
   receipt_id: null,
+  can_cancel: false,
+  for_member: true,
 })
 
-export const adminView = (row: RequestRow, now: Date, reasons: ReadonlyMap<string, string>) => ({
+/** What an admin sees beside the row: why its clocks stand still, and the names of whom it is about and who minds it. */
+export interface Beside {
+  reasons: ReadonlyMap<string, string>
+  people: ReadonlyMap<string, string>
+  agents: ReadonlyMap<string, string>
+}
+export const adminView = (row: RequestRow, now: Date, { reasons, people, agents }: Beside) => ({
   ...requestView(row, now, reasons),
   account_id: row.accountId,
   filed_by: row.filedBy,
   assigned_to: row.assignedTo,
+  subject_name: people.get(row.accountId ?? '') ?? agents.get(row.agentId ?? '') ?? null,
+  assigned_name: people.get(row.assignedTo ?? '') ?? null,
 })
 
 export const eventView = (row: PrivacyRequestEvent): z.input<typeof EventView> => ({
@@ -96,6 +107,7 @@ export const signedReceipt = ({ state, fencedAt, receiptId }: RunView): string |
 
 export const runView = (run: RunView): z.input<typeof RunDetail> => ({
   run_id: run.id,
+  request_id: run.requestId,
   state: run.state,
   created_at: run.createdAt.toISOString(),
   fenced_at: text(run.fencedAt),

@@ -34,6 +34,12 @@ const ask = (method: string, path: string, body?: unknown, token = admin.token) 
   test.fetch(method, `/v1${path}`, { token, body })
 const sweepNow = (periods = asDocumented) => new RetentionManager(test.app.stores, periods).runSweep()
 
+const hold = async (kind: string, target: string, more: Record<string, unknown> = {}): Promise<string> => {
+  const told = await ask('POST', '/holds', { kind, target_id: target, reason: 'a court asked', ...more })
+  expect(told.status, told.text).toBe(201)
+  return told.json.data.id
+}
+
 interface Kept {
   visibility: Visibility
   /** Milliseconds. */
@@ -288,12 +294,6 @@ describe('a sweep', () => {
 })
 
 describe('what a legal hold covers', () => {
-  const hold = async (kind: string, target: string, more: Record<string, unknown> = {}): Promise<string> => {
-    const told = await ask('POST', '/holds', { kind, target_id: target, reason: 'a court asked', ...more })
-    expect(told.status, told.text).toBe(201)
-    return told.json.data.id
-  }
-
   it('stays: a unit, a skill, all of an agent’s, what is or was attributed to it; the rest goes, and the sweep counts both', async () => {
     const held = await issuedAgent(test, ['read', 'write'])
     const stays = [
@@ -610,6 +610,41 @@ describe('a dry run', () => {
       total: 2,
     })
     expect(await left()).toHaveLength(3)
+  })
+})
+
+describe('a dry run and the sweep at the same moment', () => {
+  it.each([
+    ['in force', {}],
+    ['stricter', { preset: 'strict' }],
+    ['of an admin’s own', { network_days: 500, org_days: 1, private_days: null }],
+  ])('agree by visibility, and on what holds keep, under periods %s', async (_, change) => {
+    const held = await issuedAgent(test, ['read', 'write'])
+    const visibilities = ['network', 'org', 'private'] as const
+    for (const visibility of visibilities)
+      for (const age of [0, 1, 179, 180, 181, 364, 365, 366, 499, 500, 729, 730, 731]) {
+        await keep({ visibility, age: age * day })
+        await keep({ visibility, age: age * day + 1 })
+      }
+    for (const visibility of visibilities) await keepSkill(visibility, 800 * day)
+    const kept = await keep({ visibility: 'org', age: 900 * day })
+    await hold('unit', kept)
+    for (const visibility of visibilities) await keep({ visibility, age: 900 * day, agent: held.id })
+    await hold('agent', held.id)
+    const told = (await ask('POST', '/retention/dry-run', change)).json.data
+    await ask('PATCH', '/retention', change)
+    const { held: kept_by_holds, ...removed } = told.would_delete
+    const swept = (await ask('POST', '/retention/sweep')).json.data
+    expect(swept).toMatchObject({ policy: told.policy, deleted: removed, held: kept_by_holds })
+    expect(removed.total).toBeGreaterThan(0)
+    expect(kept_by_holds).toBeGreaterThan(0)
+    expect((await ask('POST', '/retention/dry-run')).json.data.would_delete).toEqual({
+      network: 0,
+      org: 0,
+      private: 0,
+      total: 0,
+      held: kept_by_holds,
+    })
   })
 })
 

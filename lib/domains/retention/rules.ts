@@ -24,8 +24,8 @@ export interface Override {
 export interface PeriodInForce {
   days: number | null
   source: 'environment' | 'override'
-  set_by?: string
-  set_at?: string
+  set_by?: string | undefined
+  set_at?: string | undefined
 }
 export interface Change {
   preset?: keyof typeof presets | undefined

@@ -45,6 +45,20 @@ export const Token = z
   .meta({ id: 'Token' })
 export type Token = z.output<typeof Token>
 
+export const ListedToken = Token.extend({
+  refusals: z
+    .array(
+      z.strictObject({
+        at: when,
+        class: z.enum(['read', 'write']),
+        limit: z.int().meta({ description: 'How many requests of its class a minute allowed' }),
+        consumed: z.int().meta({ description: 'How many there were in that minute, this one included' }),
+      }),
+    )
+    .meta({ description: 'The evidence of a revocation for `rate_limit`, oldest first; else empty' }),
+}).meta({ id: 'ListedToken' })
+export type ListedToken = z.output<typeof ListedToken>
+
 export const NewToken = z
   .strictObject({ ...token, api_key: z.string().meta({ description: 'Shown this once; it cannot be read again' }) })
   .meta({ id: 'NewToken' })
@@ -115,13 +129,18 @@ export const listTokens = operation({
   path: '/v1/auth/tokens',
   summary: 'Tokens of your own, newest first',
   description:
-    'An agent sees its own, a person those of the agents they own. `agent_id` chooses one agent; an admin may name any.',
+    'An agent sees its own, a person those of the agents they own. `agent_id` chooses one agent; an admin may name any. `state` chooses those that stand so now. With a token that asked for too much come the requests beyond its limits that revoked it, for the 7 days that they are kept.',
   permission: 'tokens:self',
   audit: { action: 'read', ...resource },
   limit: 'read',
   status: 200,
-  query: z.strictObject({ agent_id: AgentRef.optional(), cursor: Cursor.optional(), limit: PageLimit }),
-  output: page(Token),
+  query: z.strictObject({
+    agent_id: AgentRef.optional(),
+    state: z.enum(tokenStates).optional(),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
+  output: page(ListedToken),
   refusals: ['not_found'],
 })
 

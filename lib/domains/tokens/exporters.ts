@@ -2,7 +2,7 @@ import type { Exporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 
-/** An agent's tokens, never their keys or hashes, and when they asked for too much. */
+/** An agent's tokens, never their keys or hashes, how much they were used, and when they asked for too much. */
 export const tokenExporters = (db: Database): Exporter[] => [
   {
     part: 'tokens',
@@ -27,6 +27,27 @@ export const tokenExporters = (db: Database): Exporter[] => [
           last_used_at: utc('c.last_used_at'),
           revoked_at: utc('c.revoked_at'),
           revoked_reason: 'c.revoked_reason',
+        }),
+      }),
+  },
+  {
+    part: 'token_usage',
+    bases: ['all'],
+    tables: ['token_usage'],
+    pages: (agentId, { until }) =>
+      recordPages(db, {
+        from: 'token_usage u JOIN tokens t ON t.id = u.token_id',
+        where: 't.agent_id = $1 AND u.hour <= $2',
+        values: [agentId, until],
+        at: 'u.hour',
+        id: 'u.token_id',
+        columns: 'u.token_id, u.hour, u.reads, u.writes, u.refused',
+        record: jsonObject({
+          token_id: 'c.token_id',
+          hour: utc('c.hour'),
+          reads: 'c.reads',
+          writes: 'c.writes',
+          refused: 'c.refused',
         }),
       }),
   },

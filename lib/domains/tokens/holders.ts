@@ -1,15 +1,15 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-/** Tokens, and the refusals that were counted against them, which go with their token. */
+/** Tokens, with the refusals that were counted against them and the counts of their use, which go with their token. */
 export const tokenHolder = (db: Database): DataHolder => ({
   name: 'tokens',
   store: 'postgresql',
   stage: 'agent',
-  what: 'tokens, and the evidence of requests beyond their limits',
-  purpose: 'to know which agent asks, and to stop a token that asks too much',
-  kept: 'while the agent is here; an ended token for 90 days, evidence of refused requests for 7 days',
-  tables: ['tokens', 'rate_limit_refusals'],
+  what: 'tokens, counts of their use by the hour, and the evidence of requests beyond their limits',
+  purpose: 'to know which agent asks and how much, and to stop a token that asks too much',
+  kept: 'while the agent is here; an ended token and counts of use for 90 days, evidence of refused requests for 7 days',
+  tables: ['tokens', 'rate_limit_refusals', 'token_usage'],
   async inventory({ agents }) {
     const [row] = await db.query<{ n: number; since: Date | null }>(
       'tokens-inventory',
@@ -32,13 +32,14 @@ export const tokenHolder = (db: Database): DataHolder => ({
     await tx.$queryRaw`SELECT 1 FROM tokens WHERE id = ANY(${[...items]}::text[]) ORDER BY id COLLATE "C" FOR UPDATE`
     return tx.$executeRaw`DELETE FROM tokens WHERE id = ANY(${[...items]}::text[])`
   },
-  /** By whose they are as well as by their ids; refusals in their own table, by the key that successors share too. */
+  /** By whose they are as well as by their ids; use and refusals in their own tables, these by the key that successors share too. */
   async residue(scope, items) {
     if (!('subject' in scope)) return 0
     const [row] = await db.query<{ n: number }>(
       'tokens-residue',
       `SELECT ((SELECT count(*) FROM tokens WHERE agent_id = ANY($1::text[]))
         + (SELECT count(*) FROM rate_limit_refusals WHERE token_id = ANY($2::text[]))
+        + (SELECT count(*) FROM token_usage WHERE token_id = ANY($2::text[]))
         + (SELECT count(*) FROM rate_limit_refusals WHERE limit_key = ANY($2::text[]) AND NOT token_id = ANY($2::text[])))::int AS n`,
       [scope.subject.agents, items],
     )

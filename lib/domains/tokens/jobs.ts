@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { endedTokensKept, refusalsKept } from './rules.ts'
+import { usageKept } from './usage-rules.ts'
 
 const batch = 1_000
 
@@ -22,6 +23,11 @@ export const tokensJobs = ({ purgeWindows }: { purgeWindows(): Promise<number> }
         ctx,
         (tx) => tx.$executeRaw`DELETE FROM rate_limit_refusals WHERE id IN (
           SELECT id FROM rate_limit_refusals WHERE at < ${before(refusalsKept)} LIMIT ${batch})`,
+      )
+      await inBatches(
+        ctx,
+        (tx) => tx.$executeRaw`DELETE FROM token_usage WHERE (token_id, hour) IN (
+          SELECT token_id, hour FROM token_usage WHERE hour < ${before(usageKept)} LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
       )
       await inBatches(ctx, async (tx) => {
         const ended = before(endedTokensKept)

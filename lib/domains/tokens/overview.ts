@@ -5,9 +5,18 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { listTokens, readSelf } from './contract.ts'
 import { isOwn } from './grant.ts'
 import type { TokenPorts } from './ports.ts'
-import { inOrder, type Scope, stateOf, tierLimits } from './rules.ts'
+import {
+  inOrder,
+  inState,
+  refusalsToRevoke,
+  refusalWindow,
+  type Scope,
+  stateOf,
+  tierLimits,
+  type tokenStates,
+} from './rules.ts'
 
-interface TokenRow {
+export interface TokenRow {
   id: string
   agent_id: string
   prefix: string
@@ -19,13 +28,31 @@ interface TokenRow {
   revoked_at: Date | null
   revoked_reason: string | null
 }
-const columns = 'id, agent_id, prefix, name, scopes, created_at, expires_at, last_used_at, revoked_at, revoked_reason'
-const selectPage = `SELECT ${columns} FROM tokens
-  WHERE agent_id = ANY($1::text[]) AND ($2::timestamptz IS NULL OR (created_at, id) < ($2, $3))
-  ORDER BY created_at DESC, id DESC LIMIT $4`
+export const columns =
+  'id, agent_id, prefix, name, scopes, created_at, expires_at, last_used_at, revoked_at, revoked_reason'
+/** Of the agents $1; with a state, as they stand at $2. */
+const ownTokens = (state: (typeof tokenStates)[number] | undefined): string =>
+  `agent_id = ANY($1::text[]) AND $2::timestamptz IS NOT NULL${state === undefined ? '' : ` AND ${inState(state, '$2')}`}`
+const selectPage = (where: string): string => `SELECT ${columns}, limit_key FROM tokens
+  WHERE ${where} AND ($3::timestamptz IS NULL OR (created_at, id) < ($3, $4))
+  ORDER BY created_at DESC, id DESC LIMIT $5`
+/** What revoked the token: the refusals in its limit key within the hour before. */
+const selectRefusals = `SELECT t.id AS token_id, f.at, f.request_class AS class, f."limit", f.consumed
+  FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS t(id, limit_key, revoked_at)
+  CROSS JOIN LATERAL (SELECT * FROM rate_limit_refusals r
+    WHERE r.limit_key = t.limit_key AND r.at <= t.revoked_at AND r.at > t.revoked_at - make_interval(secs => $4)
+    ORDER BY r.at DESC, r.id LIMIT ${refusalsToRevoke}) AS f ORDER BY f.at, f.id`
+
+interface RefusalRow {
+  token_id: string
+  at: Date
+  class: 'read' | 'write'
+  limit: number
+  consumed: number
+}
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
-const shown = (row: TokenRow, now: Date) => ({
+export const shown = (row: TokenRow, now: Date) => ({
   id: row.id,
   agent_id: row.agent_id,
   key_prefix: row.prefix,
@@ -53,6 +80,24 @@ const limitsOf = (tier: keyof typeof tierLimits, reads?: number | null, writes?:
 
 /** What an actor may know about its own tokens. */
 export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'profileOf'>) {
+  /** The evidence against those that were revoked by it. Addresses are not among it: an earlier user's is not a later owner's to know. */
+  async function refusalsOf(tokens: readonly (TokenRow & { limit_key: string })[]) {
+    const stopped = tokens.flatMap(({ id, limit_key, revoked_at, revoked_reason }) =>
+      revoked_at && revoked_reason === 'rate_limit' ? [{ id, limit_key, revoked_at }] : [],
+    )
+    const found = new Map<string, { at: string; class: RefusalRow['class']; limit: number; consumed: number }[]>()
+    if (stopped.length === 0) return found
+    const rows = await db.query<RefusalRow>('token-refusals', selectRefusals, [
+      stopped.map(({ id }) => id),
+      stopped.map(({ limit_key }) => limit_key),
+      stopped.map(({ revoked_at }) => revoked_at),
+      refusalWindow / 1_000,
+    ])
+    for (const { token_id, at, ...refusal } of rows)
+      found.set(token_id, [...(found.get(token_id) ?? []), { at: at.toISOString(), ...refusal }])
+    return found
+  }
+
   return {
     me: read(readSelf, async ({ actor, now }) => {
       if (actor.kind !== 'agent')
@@ -107,7 +152,7 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
       }
     }),
 
-    list: read(listTokens, async ({ actor, now }, { query: { agent_id, cursor, limit } }) => {
+    list: read(listTokens, async ({ actor, now }, { query: { agent_id, state, cursor, limit } }) => {
       let agents = actor.agents
       if (agent_id !== undefined) {
         const agent = await profileOf(agent_id)
@@ -116,19 +161,27 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
         agents = [agent.id]
       }
       const after = placeOf(cursor)
+      const where = ownTokens(state)
       const [found, [count]] = await Promise.all([
-        db.query<TokenRow>('token-page', selectPage, [agents, after?.at ?? null, after?.id ?? null, limit + 1]),
+        db.query<TokenRow & { limit_key: string }>(`token-page-${state ?? 'any'}`, selectPage(where), [
+          agents,
+          now,
+          after?.at ?? null,
+          after?.id ?? null,
+          limit + 1,
+        ]),
         db.query<{ n: number }>(
-          'token-count',
-          'SELECT count(*)::int AS n FROM tokens WHERE agent_id = ANY($1::text[])',
-          [agents],
+          `token-count-${state ?? 'any'}`,
+          `SELECT count(*)::int AS n FROM tokens WHERE ${where}`,
+          [agents, now],
         ),
       ])
       const page = found.slice(0, limit)
       const last = found.length > limit ? page.at(-1) : undefined
+      const refusals = await refusalsOf(page)
       return {
         body: {
-          data: page.map((row) => shown(row, now)),
+          data: page.map((row) => ({ ...shown(row, now), refusals: refusals.get(row.id) ?? [] })),
           total: count?.n ?? 0,
           offset: 0,
           limit,

@@ -2,34 +2,9 @@ import { createHash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Actor } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
+import { type Scope, scopes, type TierName, tierLimits } from './tier-rules.ts'
 
-export const scopes = ['read', 'write', 'admin'] as const
-export type Scope = (typeof scopes)[number]
-export const tiers = ['free', 'pro', 'enterprise'] as const
-export type TierName = (typeof tiers)[number]
-
-/** What a tier allows. Reads, writes per minute; batch in units; unitBytes in bytes; tokens active at once. */
-export interface TierLimits {
-  reads: number
-  writes: number
-  batch: number
-  unitBytes: number
-  exportsPerDay: number | null
-  tokens: number
-}
-export const tierLimits: Record<TierName | 'anonymous', TierLimits> = {
-  anonymous: { reads: 60, writes: 0, batch: 0, unitBytes: 0, exportsPerDay: 0, tokens: 0 },
-  free: { reads: 300, writes: 30, batch: 10, unitBytes: 256 * 1024, exportsPerDay: 10, tokens: 5 },
-  pro: { reads: 1_000, writes: 200, batch: 100, unitBytes: 1024 * 1024, exportsPerDay: 100, tokens: 20 },
-  enterprise: {
-    reads: 10_000,
-    writes: 2_000,
-    batch: 1_000,
-    unitBytes: 4 * 1024 * 1024,
-    exportsPerDay: null,
-    tokens: 100,
-  },
-}
+export { type Scope, scopes, type TierLimits, type TierName, tierLimits, tiers } from './tier-rules.ts'
 
 const secretLength = 43
 const checkLength = 6
@@ -103,6 +78,21 @@ export function stateOf({ expiresAt, revokedAt, revokedReason }: TokenLife, now:
   if (revokedAt) return 'revoked'
   if (expiresAt && expiresAt <= now) return 'expired'
   return revokedReason === 'rotation' ? 'rotated' : 'active'
+}
+
+/** {@link stateOf} as a condition of SQL on `tokens`; `now` is SQL for the present. */
+export const inState = (state: (typeof tokenStates)[number], now: string): string => {
+  const works = `revoked_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
+  switch (state) {
+    case 'revoked':
+      return 'revoked_at IS NOT NULL'
+    case 'expired':
+      return `revoked_at IS NULL AND expires_at <= ${now}`
+    case 'rotated':
+      return `${works} AND revoked_reason = 'rotation'`
+    case 'active':
+      return `${works} AND revoked_reason IS DISTINCT FROM 'rotation'`
+  }
 }
 
 /**

@@ -7,6 +7,10 @@ import { tokenOverview } from './overview.ts'
 import type { TokenPorts } from './ports.ts'
 import { refusalKeeper } from './refusals.ts'
 import { hashKey, inOrder, isKey, type Scope } from './rules.ts'
+import { tokenUse } from './usage.ts'
+
+const countWorking = `SELECT agent_id, count(*)::int AS n FROM tokens
+  WHERE agent_id = ANY($1::text[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2) GROUP BY agent_id`
 
 /** Tokens: whose they are, what they may, and when they end. */
 export function tokensService(db: Database, ports: TokenPorts) {
@@ -18,6 +22,7 @@ export function tokensService(db: Database, ports: TokenPorts) {
     issue,
     grant,
     keepRefusal: refusalKeeper(db, ports),
+    use: tokenUse(db, ports.gate.clock),
 
     /** The agent that a key which works now belongs to; null for every other text. Which tokens it has, it does not tell. */
     async bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null> {
@@ -27,6 +32,11 @@ export function tokensService(db: Database, ports: TokenPorts) {
         select: { agentId: true, scopes: true },
       })
       return token && { agentId: token.agentId, scopes: inOrder(token.scopes) }
+    },
+    /** How many tokens of each agent work now. */
+    async inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>> {
+      const counted = await db.query<{ agent_id: string; n: number }>('tokens-in-use', countWorking, [agents, now])
+      return new Map(counted.map(({ agent_id, n }) => [agent_id, n]))
     },
     /** Every scope that tokens of the agent which work now have between them. */
     async scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]> {

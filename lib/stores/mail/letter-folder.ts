@@ -1,12 +1,22 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
 import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { domainToASCII } from 'node:url'
+import { headersOf, type LetterParts, letterParts } from './letter-parts.ts'
 
 export interface StoredLetter {
   /** Of the file. */
   name: string
   writtenAt: Date
+}
+/** A letter as a list shows it. */
+export interface ListedLetter extends StoredLetter, Pick<LetterParts, 'to' | 'subject'> {
+  bytes: number
+}
+/** A letter that is read; of one that is larger than any of ours its beginning alone. */
+interface ReadLetter extends ListedLetter, LetterParts {
+  isCut: boolean
 }
 /** By the address, or by what a letter was marked with as it was written; a mark outlives the account's address. */
 export interface Recipient {
@@ -19,9 +29,14 @@ const markOf = (id: string): string => createHash('sha256').update(id).digest('h
 const nameForm = /^\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d\.\d{3}Z(?:-([0-9a-f]{16}))?-[0-9a-f]{8}\.eml$/
 /** More than the headers of a letter of ours have. */
 const headBytes = 8_192
+/** More than a letter of ours has. */
+const mostBytes = 256 * 1024
+/** Neither a link to somewhere else nor a pipe is followed: what is read lies here, and nobody waits for it. */
+const asItLies = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && error.code === 'ENOENT'
+const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code)
+const isMissing = (error: unknown): boolean => hasCode(error, 'ENOENT')
 const unlessMissing =
   <T>(otherwise: T) =>
   (error: unknown): T => {
@@ -81,8 +96,58 @@ export function letterFolder(folder: string) {
     return removed
   }
 
+  /** The beginning of a letter; undefined where it went meanwhile, or is none: a link, a folder, a pipe. */
+  async function begun(name: string, most: number) {
+    const file = await open(join(folder, name), asItLies).catch((error: unknown) => {
+      if (isMissing(error) || hasCode(error, 'ELOOP', 'EMLINK', 'ENXIO')) return undefined
+      throw error
+    })
+    if (!file) return undefined
+    try {
+      const about = await file.stat()
+      if (!about.isFile()) return undefined
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(most, about.size)), 0, undefined, 0)
+      return { text: buffer.toString('utf8', 0, bytesRead), bytes: about.size, writtenAt: about.mtime }
+    } finally {
+      await file.close()
+    }
+  }
+
   return {
     prepare,
+    /** Newest first, at most `limit` of those whose names come after `after` that way; and how many lie there in all. */
+    async list({
+      after,
+      limit,
+    }: {
+      after: string | undefined
+      limit: number
+    }): Promise<{ letters: ListedLetter[]; total: number }> {
+      const ours = (await names())
+        .filter((name) => nameForm.test(name))
+        .sort()
+        .reverse()
+      const letters: ListedLetter[] = []
+      for (const name of after === undefined ? ours : ours.filter((one) => one < after)) {
+        if (letters.length === limit) break
+        const head = await begun(name, headBytes)
+        if (head) letters.push({ name, writtenAt: head.writtenAt, bytes: head.bytes, ...headersOf(head.text) })
+      }
+      return { letters, total: ours.length }
+    },
+    /** When the oldest letter was written, by the names of the files; undefined where there are none. */
+    async oldest(): Promise<Date | undefined> {
+      const first = (await names()).filter((name) => nameForm.test(name)).sort()[0]
+      return first === undefined ? undefined : (await stored([first]))[0]?.writtenAt
+    },
+    /** Undefined where there is none of that name; a name that no letter of ours could have names none. */
+    async read(name: string): Promise<ReadLetter | undefined> {
+      if (!nameForm.test(name)) return undefined
+      const found = await begun(name, mostBytes)
+      if (!found) return undefined
+      const { writtenAt, bytes, text } = found
+      return { name, writtenAt, bytes, isCut: bytes > mostBytes, ...letterParts(text) }
+    },
     /** `about`: the id of the account that it is about. */
     async write(message: Parameters<typeof writeFile>[1], about: string | undefined): Promise<void> {
       await prepare()
@@ -101,6 +166,7 @@ export function letterFolder(folder: string) {
       }
       return stored(found)
     },
+    count: async (): Promise<number> => (await names()).length,
     /** How many there are of these files, and beside them of those with that mark. */
     async left(expected: readonly string[], mark: string): Promise<number> {
       const gone = new Set(expected)

@@ -5,6 +5,6 @@ import { app } from '#lib/app.ts'
 type Context = { params: Promise<{ nextauth: string[] }> }
 
 const handler = (request: NextRequest, context: Context): Promise<Response> =>
-  NextAuth(request, context, app.authOptions())
+  NextAuth(request, context, app.authOptions(request.headers))
 
 export { handler as GET, handler as POST }

@@ -17,6 +17,20 @@ export function conditions(): Conditions {
   return { values, parts: [], value: (value) => `$${values.push(value)}` }
 }
 
+/** Conditions on what every row has: its quality, and when it was stored. */
+export function narrow(
+  list: Conditions,
+  {
+    min_quality: quality,
+    from,
+    to,
+  }: { min_quality?: number | undefined; from?: Date | undefined; to?: Date | undefined },
+): void {
+  if (quality !== undefined) list.parts.push(`u.quality_score >= ${list.value(quality)}::float8`)
+  if (from) list.parts.push(`u.created_at >= ${list.value(from)}::timestamptz`)
+  if (to) list.parts.push(`u.created_at <= ${list.value(to)}::timestamptz`)
+}
+
 /** Whose eyes a search has. */
 export interface Reader {
   /** Scopes that may hold something for it: `network`, `org:<organisation>`, `agent:<own>`. */
@@ -28,7 +42,7 @@ export interface Reader {
 }
 
 /** With a visibility only the scopes of that visibility remain. */
-export function readerOf(actor: Actor, visibility?: Visibility): Reader {
+export function readerOf(actor: Pick<Actor, 'agents' | 'organisationId' | 'isAdmin'>, visibility?: Visibility): Reader {
   const is = (one: Visibility) => visibility === undefined || visibility === one
   return {
     scopes: [

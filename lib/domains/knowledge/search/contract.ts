@@ -32,6 +32,10 @@ export const searching = {
     .optional()
     .meta({ description: 'Words; the first 24 count. "In quotes": better where they are neighbours.' }),
   agent_id: z.string().max(300).optional(),
+  mine: z
+    .enum(['true', 'false'])
+    .default('false')
+    .meta({ description: 'Of your own agents alone: those that you own, or the one that asks' }),
   visibility: z.enum(visibilities).optional(),
   limit: PageLimit,
   offset: z.coerce
@@ -41,6 +45,13 @@ export const searching = {
     .max(10_000, 'takes 10,000 at most; use the cursor')
     .default(0),
   cursor: Cursor.optional(),
+}
+
+/** … and those that narrow it by what every row has. */
+export const narrowing = {
+  min_quality: z.coerce.number().min(0, 'takes 0 to 1').max(1, 'takes 0 to 1').optional(),
+  from: Timestamp.optional().meta({ description: 'Stored at this time or later' }),
+  to: Timestamp.optional().meta({ description: 'Stored at this time or earlier' }),
 }
 
 export const listUnits = operation({
@@ -63,9 +74,7 @@ export const listUnits = operation({
       .refine((types) => types.every(isUnitType), `takes ${unitTypes.join(', ')}, separated by commas`)
       .optional(),
     domain: z.string().min(1).max(300).optional(),
-    min_quality: z.coerce.number().min(0, 'takes 0 to 1').max(1, 'takes 0 to 1').optional(),
-    from: Timestamp.optional().meta({ description: 'Stored at this time or later' }),
-    to: Timestamp.optional().meta({ description: 'Stored at this time or earlier' }),
+    ...narrowing,
   }),
   output: page(StoredUnit.extend({ agent_id: z.string(), ...found })).extend({ corrected: Corrected }),
 })

@@ -6,8 +6,8 @@ export interface Listed {
   table: Table
   reader: Reader
   filter(list: Conditions): void
-  /** One agent's rows have an index of their own. */
-  agentId: string | undefined
+  /** Whose rows alone: an agent's rows have an index of their own. */
+  authors: readonly string[] | undefined
   /** Goes on after this row. */
   after: { at: Date; id: string } | undefined
   offset: number
@@ -19,12 +19,8 @@ export async function newest(
   ask: Ask,
   listed: Listed,
 ): Promise<{ rows: { id: string; created_at: Date }[]; total: number }> {
-  const wanted = listed.offset + listed.limit + 1
   const list = conditions()
-  const rows = await ask<{ id: string; created_at: Date }>(
-    `${merged(listed, list, wanted, listed.after)} ORDER BY created_at DESC, id OFFSET ${listed.offset} LIMIT ${listed.limit + 1}`,
-    list.values,
-  )
+  const rows = await ask<{ id: string; created_at: Date }>(newestQuestion(listed, list), list.values)
   const counted = conditions()
   const [count] = await ask<{ n: number }>(
     `SELECT count(*)::int AS n FROM (${merged(listed, counted, countedTo, undefined)} LIMIT ${countedTo}) AS c`,
@@ -33,9 +29,14 @@ export async function newest(
   return { rows, total: count?.n ?? 0 }
 }
 
+export function newestQuestion(listed: Listed, list: Conditions): string {
+  const { offset, limit, after } = listed
+  return `${merged(listed, list, offset + limit + 1, after)} ORDER BY created_at DESC, id OFFSET ${offset} LIMIT ${limit + 1}`
+}
+
 /** The newest `wanted` of each scope, from which the newest of all can be taken: each is read in the order of its index. */
 function merged(
-  { table, reader, agentId, filter }: Listed,
+  { table, reader, authors, filter }: Listed,
   list: Conditions,
   wanted: number,
   after: Listed['after'],
@@ -48,10 +49,12 @@ function merged(
   }
   const where = list.parts.join(' AND ')
   const columns = 'u.id, u.created_at'
-  if (agentId !== undefined)
-    return `SELECT ${columns} FROM ${table} u WHERE u.agent_id = ${list.value(agentId)} AND ${withinScopes(reader, 'u.scope', list)} AND ${where}`
   const newestOf = (condition: string) =>
     `SELECT ${columns} FROM ${table} u WHERE ${condition} AND ${where} ORDER BY u.created_at DESC, u.id LIMIT ${wanted}`
+  // An author's rows are told apart by their index alone; whether the reader may see one is asked of the row.
+  if (authors !== undefined)
+    return `SELECT found.* FROM unnest(${list.value(authors)}::text[]) AS o(author)
+      CROSS JOIN LATERAL (${newestOf(`u.agent_id = o.author AND ${withinScopes(reader, 'u.scope', list)}`)}) AS found`
   const own = `SELECT found.* FROM unnest(${list.value(reader.scopes)}::text[]) AS s(scope) CROSS JOIN LATERAL (${newestOf('u.scope = s.scope')}) AS found`
   if (!reader.everyOrganisation) return `SELECT * FROM (${own}) AS everything`
   const others = newestOf(`u.visibility = 'org' AND u.scope <> ALL(${list.value(reader.scopes)}::text[])`)

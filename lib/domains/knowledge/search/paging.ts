@@ -5,7 +5,7 @@
  * holder of words-held.ts where a row is erased.
  */
 import { createHash } from 'node:crypto'
-import type { Context } from '#lib/kernel/context.ts'
+import type { Actor, Context } from '#lib/kernel/context.ts'
 import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -19,6 +19,7 @@ import { mostRanked, search, searchSettings } from './ranking.ts'
 export interface Searching {
   q?: string | undefined
   agent_id?: string | undefined
+  mine: 'true' | 'false'
   visibility?: Visibility | undefined
   limit: number
   offset: number
@@ -59,19 +60,20 @@ export async function searchPage<R extends { id: string }>(
     size,
   }: { table: Table; filters: object; filter(list: Conditions): void; columns: string; size: string },
 ): Promise<FoundPage<R>> {
-  const { q, agent_id: agentId, visibility, limit, cursor } = asked
+  const { q, agent_id: agentId, mine, visibility, limit, cursor } = asked
   const reader = readerOf(actor, visibility)
   const terms = q === undefined ? undefined : queryOf(q)
   if (terms && terms.terms.length === 0) throw invalid(['query', 'q'], 'holds no word that can be looked for')
   if (cursor !== undefined && asked.offset > 0) throw invalid(['query', 'offset'], 'goes with no cursor')
+  const authors = authorsOf(actor, agentId, mine === 'true')
   const whole = (list: Conditions): void => {
-    if (agentId !== undefined) list.parts.push(`u.agent_id = ${list.value(agentId)}`)
+    if (authors !== undefined) list.parts.push(`u.agent_id = ANY(${list.value(authors)}::text[])`)
     filter(list)
   }
   const probe = conditions()
   whole(probe)
   const isFiltered = probe.parts.length > 0
-  const identity = JSON.stringify([table, actor.id, q, agentId, visibility, filters])
+  const identity = JSON.stringify([table, actor.id, q, authors, visibility, filters])
   return snapshot(db, searchSettings, async (ask) => {
     const rowsOf = async (ids: readonly string[]): Promise<R[]> => {
       const found = await ask<R & { size: number }>(
@@ -109,7 +111,7 @@ export async function searchPage<R extends { id: string }>(
     }
     const after = cursor === undefined ? undefined : decodeCursor(cursor)
     if (cursor !== undefined && (!after || encodeCursor(after.at, after.id) !== cursor)) throw notOurCursor()
-    const listed = { table, reader, filter: whole, agentId, after, offset: asked.offset, limit }
+    const listed = { table, reader, filter: whole, authors, after, offset: asked.offset, limit }
     const { rows: found, total } = await newest(ask, listed)
     const rows = await rowsOf(found.slice(0, limit).map(({ id }) => id))
     const last = found[rows.length - 1]
@@ -123,6 +125,12 @@ export async function searchPage<R extends { id: string }>(
       terms: [],
     }
   })
+}
+
+/** Whose rows alone are asked for; undefined: anybody's. */
+function authorsOf(actor: Actor, agentId: string | undefined, isMine: boolean): readonly string[] | undefined {
+  if (!isMine) return agentId === undefined ? undefined : [agentId]
+  return agentId === undefined ? actor.agents : actor.agents.filter((own) => own === agentId)
 }
 
 /** A ranked list has no key to go on from: its cursor is a place, bound to the question. */

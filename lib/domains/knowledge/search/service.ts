@@ -1,6 +1,7 @@
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Unit } from '../unit.ts'
+import { narrow } from './conditions.ts'
 import { listUnits } from './contract.ts'
 import { searchPage } from './paging.ts'
 import { snippetOf, spelling } from './snippet.ts'
@@ -27,9 +28,7 @@ export function searchService(db: Database) {
         filter: (list) => {
           if (types) list.parts.push(`u.type = ANY(${list.value(types)}::unit_type[])`)
           if (domain !== undefined) list.parts.push(`u.domain = ${list.value(domain)}`)
-          if (quality !== undefined) list.parts.push(`u.quality_score >= ${list.value(quality)}::float8`)
-          if (from) list.parts.push(`u.created_at >= ${list.value(from)}::timestamptz`)
-          if (to) list.parts.push(`u.created_at <= ${list.value(to)}::timestamptz`)
+          narrow(list, query)
         },
         columns: 'u.id, u.agent_id, u.document, u.visibility, u.quality_score, u.created_at, u.updated_at',
         size: 'pg_column_size(u.document)',

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
-import { Corrected, found, searching } from '../search/contract.ts'
+import { Corrected, found, narrowing, searching } from '../search/contract.ts'
 import { visibilities } from '../unit.ts'
 import { mostFiles } from './rules.ts'
 
@@ -89,7 +89,7 @@ export const listSkills = operation({
   audit: { action: 'read', ...resource },
   limit: 'read',
   status: 200,
-  query: z.strictObject({ ...searching, tags: TagList.optional() }),
+  query: z.strictObject({ ...searching, ...narrowing, tags: TagList.optional() }),
   output: page(SkillSummary).extend({ corrected: Corrected }),
 })
 

@@ -2,6 +2,7 @@ import type { Context } from '#lib/kernel/context.ts'
 import type { Input, Output } from '#lib/kernel/operation.ts'
 import type { Reply } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { narrow } from '../search/conditions.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
 import type { listSkills } from './contract.ts'
@@ -24,9 +25,10 @@ export const listing =
     const { tags = [], q } = query
     const { rows, terms, corrected, ...page } = await searchPage<FoundRow>(db, ctx, query, {
       table: 'skills',
-      filters: [tags],
+      filters: [tags, query.min_quality, query.from, query.to],
       filter: (list) => {
         if (tags.length > 0) list.parts.push(`u.front_matter->'tags' @> ${list.value(JSON.stringify(tags))}::jsonb`)
+        narrow(list, query)
       },
       columns: q === undefined ? skillColumns : `${skillColumns}, ${texts} AS texts`,
       size: 'pg_column_size(u.document)',

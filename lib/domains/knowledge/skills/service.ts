@@ -11,12 +11,11 @@ import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, valid
 import { listing } from './listing.ts'
 import { examineSkill, prepareSkill } from './preparation.ts'
 import type { Fault } from './rules.ts'
-import { insertSkill, replaceSkill, type WholeSkillRow, wholeOf, wholeSkillColumns } from './storage.ts'
+import { insertSkill, replaceSkill, skillEtag, type WholeSkillRow, wholeOf, wholeSkillColumns } from './storage.ts'
 
 export type SkillParts = Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'isSuppressed'>
 
 const selectVisible = `SELECT ${wholeSkillColumns} FROM skills u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')}`
-const etagOf = (version: number): string => `"v${version}"`
 const nameInUse = (name: string): Problem =>
   new Problem('conflict', {
     detail: `You have a skill called "${name}" already; nothing was stored. Change that one, or choose another name.`,
@@ -54,7 +53,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppres
         body: { data: wholeOf(row), ...(told.length > 0 && { warnings: told }) },
         resourceId: row.id,
         details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
-        headers: { Location: `/v1/skills/${row.id}`, ETag: etagOf(1) },
+        headers: { Location: `/v1/skills/${row.id}`, ETag: skillEtag(1) },
       }
     }),
 
@@ -90,7 +89,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppres
       const { agents, organisation, admin } = readerOf(ctx)
       const [row] = await db.query<WholeSkillRow>('read-skill', selectVisible, [id, agents, organisation, admin])
       if (!row) throw await goneOrNever(erasures, ctx, id)
-      return { body: { data: wholeOf(row) }, resourceId: id, headers: { ETag: etagOf(row.version) } }
+      return { body: { data: wholeOf(row) }, resourceId: id, headers: { ETag: skillEtag(row.version) } }
     }),
 
     correct: mutation(correctSkill, async (ctx, { params: { id }, headers, body }) => {
@@ -111,7 +110,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppres
         body: { data: wholeOf(after), ...(told.length > 0 && { warnings: told }) },
         resourceId: id,
         details: { fields: Object.keys(body), sanitized: skill.sanitized },
-        headers: { ETag: etagOf(after.version) },
+        headers: { ETag: skillEtag(after.version) },
       }
     }),
 

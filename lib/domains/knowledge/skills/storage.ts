@@ -33,6 +33,8 @@ export const wholeSkillColumns = `${listed}, u.document, coalesce((
   SELECT json_agg(json_build_object('path', f.path, 'size', f.size, 'sha256', f.sha256, 'content', f.content) ORDER BY f.path)
   FROM skill_files f WHERE f.skill_id = u.id), '[]') AS files`
 
+export const skillEtag = (version: number): string => `"v${version}"`
+
 /** A row as lists show it. */
 export function summaryOf(row: SkillRow): SkillSummary {
   const { kp: _, ...described } = row.front_matter

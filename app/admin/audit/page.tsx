@@ -1,0 +1,60 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { AuditBrowser } from '#components/audit/audit-browser.tsx'
+import type { AuditPage } from '#components/audit/audit-pages.ts'
+import { isFiltered, loadFilters, pageSize, queryOf, rounded } from '#components/audit/filters.ts'
+import { Words } from '#components/frame/words.tsx'
+import { Page } from '#components/ui/page.tsx'
+import { app } from '#lib/app.ts'
+import type { ProblemDocument } from '#lib/client/request.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask, opened } from '../../reader.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('audit'))('name') })
+
+/** The first page; or the refusal, where the address holds what no filter can be: the page stands all the same. */
+async function firstPage(query: Record<string, string>): Promise<{ first?: AuditPage; problem?: ProblemDocument }> {
+  try {
+    return { first: await ask(app.audit.list, { query: { ...query, limit: String(pageSize) } }) }
+  } catch (error) {
+    if (!Problem.is(error) || (error.code !== 'invalid' && error.code !== 'unavailable')) throw error
+    return { problem: { title: error.title, status: error.status, code: error.code } }
+  }
+}
+
+type Title = Awaited<ReturnType<typeof getTranslations<'audit.title'>>>
+function titleOf(t: Title, page: AuditPage | undefined, isNarrowed: boolean): string {
+  if (!page) return t('refused')
+  const { total: count, counted, total_estimate: estimate } = page
+  if (counted === 'exact') return t(isNarrowed ? 'found' : 'whole', { count })
+  if (estimate !== null) return t(isNarrowed ? 'foundAbout' : 'wholeAbout', { count: rounded(estimate) })
+  return t('foundMore', { count })
+}
+
+export default async function AuditLogPage({ searchParams }: PageProps<'/admin/audit'>) {
+  await opened('audit')
+  const filters = await loadFilters(searchParams)
+  // Before this moment: what reads the rows is an entry itself, and not among them.
+  const query = queryOf(filters, new Date(app.gate.clock.now().getTime() - 1).toISOString())
+  const [t, title, { first, problem }] = await Promise.all([
+    getTranslations('audit'),
+    getTranslations('audit.title'),
+    firstPage(query),
+  ])
+  return (
+    <Words of={['audit']}>
+      <Page
+        width="wide"
+        title={titleOf(title, first, isFiltered(filters) || filters.to !== null)}
+        lead={
+          <>
+            <p>{t('lead')}</p>
+            {first && first.total_estimate !== null && <p className="text-sm">{t('estimate')}</p>}
+          </>
+        }
+      >
+        <AuditBrowser query={query} first={first} problem={problem} />
+      </Page>
+    </Words>
+  )
+}

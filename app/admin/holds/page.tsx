@@ -1,0 +1,31 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { Words } from '#components/frame/words.tsx'
+import { HoldList } from '#components/holds/hold-list.tsx'
+import { holdQuery } from '#components/holds/hold-query.ts'
+import { Page } from '#components/ui/page.tsx'
+import { app } from '#lib/app.ts'
+import { ask, opened } from '../../reader.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('holds'))('name') })
+
+interface Props {
+  searchParams: Promise<Record<string, string | string[] | undefined>>
+}
+export default async function HoldsPage({ searchParams }: Props) {
+  await opened('holds')
+  const { active, q } = await searchParams
+  const asked = holdQuery(active === 'false' ? 'false' : 'true', typeof q === 'string' ? q : null)
+  const [t, initial, inForce] = await Promise.all([
+    getTranslations('holds'),
+    ask(app.holds.list, { query: asked }),
+    ask(app.holds.list, { query: { active: 'true', limit: '1' } }),
+  ])
+  return (
+    <Words of={['holds', 'queue']}>
+      <Page width="wide" title={t('title', { active: inForce.total })} lead={<p>{t('lead')}</p>}>
+        <HoldList initial={initial} asked={asked} />
+      </Page>
+    </Words>
+  )
+}

@@ -1,0 +1,48 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import type { SearchParams } from 'nuqs/server'
+import { Words } from '#components/frame/words.tsx'
+import { loadPeriod, periodAddress } from '#components/safety/period.ts'
+import { Quarantine } from '#components/safety/quarantine.tsx'
+import { Rejections } from '#components/safety/rejections.tsx'
+import { Page, Section } from '#components/ui/page.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import { app } from '#lib/app.ts'
+import { rejectionPeriodNames } from '#lib/domains/knowledge/safety-rules.ts'
+import { ask, opened } from '../../reader.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('safety'))('name') })
+
+export default async function SafetyPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
+  await opened('safety')
+  const { period } = await loadPeriod(searchParams)
+  const [t, held, { data: seen }] = await Promise.all([
+    getTranslations('safety'),
+    ask(app.knowledge.quarantine, { query: { limit: '20' } }),
+    ask(app.safety.rejections, { query: { period } }),
+  ])
+  return (
+    <Words of={['safety']}>
+      <Page
+        width="wide"
+        title={t('title', { held: held.total, rejected: seen.total, period })}
+        lead={<p>{t('lead')}</p>}
+      >
+        <Section id="held" title={t('held.title')} lead={t('held.lead')}>
+          <Quarantine initial={held} />
+        </Section>
+        <Section id="rejections" title={t('rejections.title')} lead={t('rejections.lead', { total: seen.total })}>
+          <Tabs
+            label={t('rejections.periods')}
+            tabs={rejectionPeriodNames.map((name) => ({
+              href: periodAddress('/admin/safety', { period: name }),
+              title: t(`rejections.period.${name}`),
+              isCurrent: name === period,
+            }))}
+          />
+          <Rejections seen={seen} />
+        </Section>
+      </Page>
+    </Words>
+  )
+}

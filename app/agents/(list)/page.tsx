@@ -1,0 +1,33 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { AgentList } from '#components/agents/agent-list.tsx'
+import { ClaimForm } from '#components/agents/claim-form.tsx'
+import { CreateForm } from '#components/agents/create-form.tsx'
+import { Words } from '#components/frame/words.tsx'
+import { Page, Section } from '#components/ui/page.tsx'
+import { app } from '#lib/app.ts'
+import { ask, opened } from '../../reader.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('agents'))('name') })
+
+export default async function AgentsPage() {
+  await opened('agents')
+  const [t, agents, notice] = await Promise.all([
+    getTranslations('agents'),
+    ask(app.agents.listOwn, { query: { limit: '100' } }),
+    ask(app.agents.readNotice),
+  ])
+  return (
+    <Words of={['agents', 'claim', 'tokens']}>
+      <Page title={t('title', { count: agents.total })} lead={<p>{t('lead')}</p>} width="wide">
+        <AgentList initial={agents} />
+        <Section id="create" title={t('create.title')}>
+          <CreateForm notice={notice.data} origin={new URL(notice.data.url).origin} />
+        </Section>
+        <Section id="claim" title={t('claimTitle')}>
+          <ClaimForm />
+        </Section>
+      </Page>
+    </Words>
+  )
+}

@@ -1,0 +1,129 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import { AgentState } from '#components/agents/agent-state.tsx'
+import { ConsentPanel } from '#components/agents/consent-panel.tsx'
+import { isolated } from '#components/agents/names.ts'
+import { PausePanel } from '#components/agents/pause-panel.tsx'
+import { Words } from '#components/frame/words.tsx'
+import { ButtonLink } from '#components/ui/button.tsx'
+import { Facts } from '#components/ui/facts.tsx'
+import { Page, Section } from '#components/ui/page.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { app } from '#lib/app.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask, opened } from '../../reader.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('agents.one'))('name'),
+})
+
+async function agentNamed(id: string) {
+  try {
+    return (await ask(app.agents.readOwn, { params: { id: decodeURIComponent(id) } })).data
+  } catch (error) {
+    // An id of a form that none has is nobody's either.
+    if (error instanceof URIError) notFound()
+    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
+    throw error
+  }
+}
+
+export default async function AgentPage({ params }: { params: Promise<{ id: string }> }) {
+  await opened('agent')
+  const agent = await agentNamed((await params).id)
+  const [t, one] = await Promise.all([getTranslations('agents'), getTranslations('agents.one')])
+  const state = t(`states.${agent.state}.name`)
+  const query = new URLSearchParams({ agent: agent.agent_id })
+  const { holds } = agent
+  const isGoing = agent.state === 'suspended' || agent.state === 'erasing'
+  return (
+    <Words of={['agents']}>
+      <Page
+        title={
+          agent.name === null ? one('titleUnnamed', { state }) : one('title', { name: isolated(agent.name), state })
+        }
+        lead={
+          <>
+            <p>{t(`states.${agent.state}.text`)}</p>
+            <p>
+              <TextLink href="/agents">{one('back')}</TextLink>
+            </p>
+          </>
+        }
+      >
+        <Section id="holds" title={one('holds')} lead={one('holdsLead')}>
+          <Facts
+            facts={[
+              [
+                one('units'),
+                <TextLink key="units" href={`/knowledge?${query}`}>
+                  {holds.units.toLocaleString('en')}
+                </TextLink>,
+              ],
+              [
+                one('skills'),
+                <TextLink key="skills" href={`/knowledge?${query}&kind=skill`}>
+                  {holds.skills.toLocaleString('en')}
+                </TextLink>,
+              ],
+              [
+                one('tokens'),
+                <TextLink key="tokens" href={`/tokens?${query}`}>
+                  {t('tokensOf', { used: holds.tokens, most: agent.token_limit })}
+                </TextLink>,
+              ],
+              [one('reputation'), holds.reputation.toFixed(2)],
+            ]}
+          />
+        </Section>
+        <Section id="about" title={one('about')}>
+          <Facts
+            facts={[
+              [t('columns.state'), <AgentState key="state" state={agent.state} />],
+              [one('id'), <ShortId key="id" id={agent.agent_id} what={t('id')} />],
+              [one('tier'), one('tierText', { tier: t(`tiers.${agent.tier}`), most: agent.token_limit })],
+              [one('created'), <Time key="created" at={agent.created_at} />],
+              [one('firstUsed'), agent.first_used_at ? <Time key="used" at={agent.first_used_at} /> : one('neverUsed')],
+              ...(agent.restricted_at
+                ? ([
+                    [one('pausedSince'), <Time key="paused" at={agent.restricted_at} />],
+                    [one('why'), agent.restricted_for.map((reason) => t(`reasons.${reason}`)).join(', ')],
+                  ] as const)
+                : []),
+            ]}
+          />
+        </Section>
+        {!isGoing && (
+          <>
+            <Section
+              id="pause"
+              title={agent.restricted_at ? one('resumeTitle') : one('pauseTitle')}
+              lead={one('pauseLead')}
+            >
+              <PausePanel agent={agent} />
+            </Section>
+            <Section id="consent" title={one('consentTitle')}>
+              <ConsentPanel agent={agent} />
+            </Section>
+          </>
+        )}
+        <Section id="delete" title={one('deleteTitle')} lead={isGoing ? undefined : one('deleteText')}>
+          <p>
+            {isGoing ? (
+              <ButtonLink href="/settings/privacy" tone="plain">
+                {one('toRequests')}
+              </ButtonLink>
+            ) : (
+              <ButtonLink href={`/settings/privacy/delete?${query}`} tone="danger">
+                {one('deleteDo')}
+              </ButtonLink>
+            )}
+          </p>
+        </Section>
+      </Page>
+    </Words>
+  )
+}

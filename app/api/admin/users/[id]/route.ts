@@ -1,0 +1,4 @@
+import { app, route } from '#lib/app.ts'
+
+export const GET = route(app.accounts.user)
+export const PATCH = route(app.accounts.changeRole)

@@ -1,0 +1,53 @@
+import type { Metadata } from 'next'
+import { getTimeZone, getTranslations } from 'next-intl/server'
+import type { SearchParams } from 'nuqs/server'
+import { Words } from '#components/frame/words.tsx'
+import { loadFilters, queryOf } from '#components/knowledge/filters.ts'
+import { RecordList } from '#components/knowledge/record-list.tsx'
+import { Page } from '#components/ui/page.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import { app } from '#lib/app.ts'
+import { ask, opened } from '../../reader.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('knowledge'))('name') })
+
+/** Counting of what an agent holds stops here. */
+const countedTo = 10_001
+
+export default async function KnowledgePage({ searchParams }: { searchParams: Promise<SearchParams> }) {
+  await opened('knowledge')
+  const [t, zone, filters] = await Promise.all([getTranslations('knowledge'), getTimeZone(), loadFilters(searchParams)])
+  const [agents, records] = await Promise.all([
+    ask(app.agents.listOwn, { query: { limit: '100' } }),
+    ask(app.inspection.listRecords, { query: queryOf(filters, zone) }),
+  ])
+  const sum = (what: 'units' | 'skills') => agents.data.reduce((all, { holds }) => all + holds[what], 0)
+  const isMany = agents.data.some(({ holds }) => holds.units >= countedTo)
+  const [units, skills] = [sum('units'), sum('skills')]
+  const isSkills = filters.kind === 'skill'
+  const kept = new URLSearchParams()
+  if (filters.q !== '') kept.set('q', filters.q)
+  for (const name of ['visibility', 'agent', 'from', 'to', 'quality'] as const)
+    if (filters[name] !== null) kept.set(name, filters[name])
+  if (filters.show === 'all') kept.set('show', 'all')
+  const forSkills = new URLSearchParams([...kept, ['kind', 'skill']])
+  return (
+    <Words of={['knowledge']}>
+      <Page width="wide" title={t(isMany ? 'titleMany' : 'title', { units, skills })} lead={<p>{t('lead')}</p>}>
+        <Tabs
+          label={t('views')}
+          tabs={[
+            { href: `/knowledge${kept.size > 0 ? `?${kept}` : ''}`, title: t('units'), isCurrent: !isSkills },
+            { href: `/knowledge?${forSkills}`, title: t('skills'), isCurrent: isSkills },
+          ]}
+        />
+        <RecordList
+          key={isSkills ? 'skills' : 'units'}
+          initial={records}
+          asked={filters}
+          agents={agents.data.map(({ agent_id, name }) => ({ id: agent_id, name }))}
+        />
+      </Page>
+    </Words>
+  )
+}

@@ -1,0 +1,26 @@
+import { notFound } from 'next/navigation'
+import { isSkillId, type SkillRecord, type UnitRecord } from '#components/knowledge/knowledge.ts'
+import { app } from '#lib/app.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask } from '../../reader.ts'
+
+export type Shown = { unit: UnitRecord } | { skill: SkillRecord } | { gone: string }
+
+/** What the address names, as the person may see it: a unit, a skill, or the receipt of what was erased. Else there is no page. */
+export async function recordNamed(address: string): Promise<Shown> {
+  try {
+    const id = decodeURIComponent(address)
+    const input = { params: { id } }
+    return isSkillId(id)
+      ? { skill: (await ask(app.inspection.inspectSkill, input)).data }
+      : { unit: (await ask(app.inspection.inspectUnit, input)).data }
+  } catch (error) {
+    if (error instanceof URIError) notFound()
+    if (!Problem.is(error)) throw error
+    const receipt = error.extensions.receipt_id
+    if (error.code === 'erased' && typeof receipt === 'string') return { gone: receipt }
+    // An id of a form that none has is nobody's either.
+    if (error.code === 'not_found' || error.code === 'invalid') notFound()
+    throw error
+  }
+}

@@ -1,0 +1,33 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { Words } from '#components/frame/words.tsx'
+import { ReceiptList } from '#components/receipts/receipt-list.tsx'
+import { Page } from '#components/ui/page.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { app } from '#lib/app.ts'
+import { ask, opened } from '../../../reader.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('receipt.own'))('name'),
+})
+
+/** The list stops counting here. */
+const countedTo = 1_001
+
+export default async function OwnReceiptsPage() {
+  await opened('ownReceipts')
+  const t = await getTranslations('receipt.own')
+  const receipts = await ask(app.receipts.own, { query: { limit: '50' } })
+  const { total } = receipts
+  return (
+    <Words of={['receipt']}>
+      <Page
+        width="wide"
+        title={total >= countedTo ? t('titleMany') : t('title', { total })}
+        lead={<p>{t.rich('lead', { link: (text) => <TextLink href="/verify">{text}</TextLink> })}</p>}
+      >
+        <ReceiptList initial={receipts} />
+      </Page>
+    </Words>
+  )
+}

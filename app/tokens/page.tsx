@@ -1,0 +1,60 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import type { SearchParams } from 'nuqs/server'
+import { Words } from '#components/frame/words.tsx'
+import { loadFilters, queryOf } from '#components/tokens/filters.ts'
+import { TokenList } from '#components/tokens/token-list.tsx'
+import { ButtonLink } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { Page } from '#components/ui/page.tsx'
+import { app } from '#lib/app.ts'
+import { tierLimits } from '#lib/domains/tokens/tier-rules.ts'
+import { ask, opened } from '../reader.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('tokens'))('name') })
+
+export default async function TokensPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
+  await opened('tokens')
+  const [t, filters, agents] = await Promise.all([
+    getTranslations('tokens'),
+    loadFilters(searchParams),
+    ask(app.agents.listOwn, { query: { limit: '100' } }),
+  ])
+  const own = agents.data.map(({ agent_id, name, holds, token_limit }) => ({
+    id: agent_id,
+    name,
+    used: holds.tokens,
+    most: token_limit,
+  }))
+  const tokens = await ask(app.tokens.list, {
+    query: queryOf(
+      filters,
+      own.map(({ id }) => id),
+    ),
+  })
+  return (
+    <Words of={['tokens', 'agents']}>
+      <Page
+        width="wide"
+        title={t('title', { count: own.reduce((sum, { used }) => sum + used, 0) })}
+        lead={
+          <p>
+            {t('lead', {
+              free: tierLimits.free.tokens,
+              pro: tierLimits.pro.tokens,
+              enterprise: tierLimits.enterprise.tokens,
+            })}
+          </p>
+        }
+      >
+        {own.length === 0 ? (
+          <Empty title={t('noAgents')} action={<ButtonLink href="/agents">{t('toAgents')}</ButtonLink>}>
+            <p>{t('noAgentsText')}</p>
+          </Empty>
+        ) : (
+          <TokenList initial={tokens} asked={filters} agents={own} />
+        )}
+      </Page>
+    </Words>
+  )
+}

@@ -1,0 +1,27 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { Words } from '#components/frame/words.tsx'
+import { Page, Section } from '#components/ui/page.tsx'
+import { PlainLink } from '#components/ui/text-link.tsx'
+import { Verifier } from '#components/verify/verifier.tsx'
+import { publicUrl, readEnv } from '#lib/env.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('verify'))('name') })
+
+export default async function VerifyPage() {
+  const t = await getTranslations('verify')
+  return (
+    <Words of={['verify']}>
+      <Page title={t('title')} lead={<p>{t('lead')}</p>}>
+        <Verifier origin={publicUrl(readEnv())} />
+        <Section id="how" title={t('how.title')}>
+          <div className="grid max-w-prose gap-2">
+            <p>{t('how.text')}</p>
+            <p>{t.rich('how.pin', { link: (text) => <PlainLink href="/.well-known/jwks.json">{text}</PlainLink> })}</p>
+            <p>{t.rich('how.cli', { code: (text) => <code className="font-mono">{text}</code> })}</p>
+          </div>
+        </Section>
+      </Page>
+    </Words>
+  )
+}

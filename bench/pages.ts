@@ -1,0 +1,149 @@
+import { gzipSync } from 'node:zlib'
+import { type Browser, type BrowserContextOptions, chromium } from '@playwright/test'
+import { z } from 'zod'
+import { createApp } from '#lib/app.ts'
+import { readEnv } from '#lib/env.ts'
+import { materialIn } from '../bin/demo/material.ts'
+import { tellStory } from '../bin/demo/story.ts'
+import { signIn } from '../bin/demo/visits.ts'
+import { type PageEntry, type PageName, pages } from '../components/frame/pages.ts'
+import { findBrowser } from '../e2e/browser.ts'
+import { startCluster } from './installation.ts'
+import { median, type Row } from './row.ts'
+import { withScope } from './scope.ts'
+import { buildPages, startFront } from './server.ts'
+
+const ROUNDS = 5
+/** The bars of a page's first view: milliseconds at the median, kilobytes of JavaScript after gzip. */
+const MOST = { milliseconds: 1_000, kilobytes: 200 }
+const PATIENCE = 30_000
+
+/**
+ * When the page answers: the time from the navigation's start to the first frame in which what can be pressed or typed into, in the page's
+ * own part (in the header where it has nothing of the kind), is React's: every such element that is in the document carries its handlers.
+ * Before that a press goes nowhere. Read in the browser; it measures itself.
+ */
+const watchHydration = `(() => {
+  const isAlive = (element) => Object.keys(element).some((key) => key.startsWith('__reactProps$'))
+  const look = () => {
+    const inMain = [...document.querySelectorAll('main :is(button, input, select, textarea)')]
+    const all = inMain.length > 0 ? inMain : [...document.querySelectorAll('header :is(button, a)')]
+    const isStreaming = document.readyState === 'loading' || document.querySelector('main [aria-busy=true]') !== null
+    if (all.length > 0 && !isStreaming && all.every(isAlive)) window.aliveAt = performance.now()
+    else requestAnimationFrame(look)
+  }
+  requestAnimationFrame(look)
+})()`
+
+/** Each page of the console in a browser that has seen none: how soon it answers, and what JavaScript comes with it. */
+export const run = (): Promise<Row[]> => withScope(measure)
+
+interface View {
+  milliseconds: number
+  bytes: number
+}
+
+async function view(browser: Browser, options: BrowserContextOptions, address: string): Promise<View> {
+  const context = await browser.newContext(options)
+  try {
+    const page = await context.newPage()
+    await page.addInitScript(watchHydration)
+    const bodies: Promise<number>[] = []
+    page.on('response', (response) => {
+      if (response.request().resourceType() === 'script' && response.ok())
+        bodies.push(
+          response.body().then(
+            (body) => gzipSync(body).byteLength,
+            () => 0,
+          ),
+        )
+    })
+    const answer = await page.goto(address)
+    if (answer?.status() !== 200) throw new Error(`${address} answered ${answer?.status()}`)
+    const alive = await page.waitForFunction('window.aliveAt', undefined, { timeout: PATIENCE })
+    const milliseconds = z.number().parse(await alive.jsonValue())
+    // What comes after it came with the first view all the same.
+    await page.waitForLoadState('networkidle')
+    const bytes = (await Promise.all(bodies)).reduce((sum, size) => sum + size, 0)
+    return { milliseconds, bytes }
+  } finally {
+    await context.close()
+  }
+}
+
+const Ids = z.object({ data: z.array(z.record(z.string(), z.unknown())) })
+
+async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
+  const executablePath = findBrowser()
+  if (executablePath === undefined) throw new Error('There is no browser here to measure with.')
+  await buildPages()
+  const cluster = await startCluster(scope)
+  const installation = await cluster.open('kp_pages')
+  const settings = readEnv({ NODE_ENV: 'production', ...installation.env })
+  const { password } = await tellStory({
+    env: settings,
+    material: materialIn(settings.KP_DATA_DIR),
+    until: new Date(),
+  })
+  const front = await startFront(scope, installation.env)
+  const app = createApp({ env: settings })
+  scope.defer(() => app.close())
+  const sessionOf = async (email: string, address: string): Promise<string> => {
+    const { cookie } = await signIn(app, settings.KP_SECRET ?? '', { email, password, address, locale: 'en' })
+    return cookie.slice(cookie.indexOf('=') + 1)
+  }
+  const sessions = {
+    public: undefined,
+    you: await sessionOf('ben@example.org', '192.0.2.250'),
+    admin: await sessionOf('ada@example.org', '192.0.2.251'),
+  }
+  const first = async (who: 'you' | 'admin', path: string, key = 'id'): Promise<string> => {
+    const headers = { Cookie: `next-auth.session-token=${sessions[who]}` }
+    const response = await fetch(front.url + path, { headers })
+    return String(Ids.parse(await response.json()).data.find((row) => row[key])?.[key])
+  }
+  const ids: Partial<Record<PageName, string>> = {
+    receipt: await first('admin', '/api/erasures', 'receipt_id'),
+    ownRequest: await first('you', '/api/privacy/requests'),
+    unit: await first('you', '/v1/knowledge?agent_id=build-helper'),
+    agent: 'build-helper',
+    request: await first('admin', '/api/admin/privacy/requests?open=true'),
+    erasure: await first('admin', '/api/erasures', 'run_id'),
+    tieredAgent: 'build-helper',
+    user: await first('admin', '/api/admin/users', 'account_id'),
+  }
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
+  scope.defer(() => browser.close())
+  const rows: Row[] = []
+  for (const { name, path, area } of pages as readonly (PageEntry & { name: PageName })[]) {
+    const session = sessions[area]
+    const kept = { name: 'next-auth.session-token', domain: '127.0.0.1', path: '/', expires: -1 }
+    const cookies = session
+      ? [{ ...kept, value: session, httpOnly: true, secure: false, sameSite: 'Lax' as const }]
+      : []
+    const options = { storageState: { cookies, origins: [] }, locale: 'en-GB', reducedMotion: 'reduce' as const }
+    const address = front.url + path.replace('[id]', encodeURIComponent(ids[name] ?? ''))
+    await view(browser, options, address) // the server's first time is not the reader's
+    const views: View[] = []
+    for (let round = 0; round < ROUNDS; round++) views.push(await view(browser, options, address))
+    const milliseconds = Math.round(median(views.map((one) => one.milliseconds)))
+    const kilobytes = Math.round(median(views.map(({ bytes }) => bytes)) / 1024)
+    rows.push(
+      {
+        name: `${path}: interactive`,
+        value: milliseconds,
+        unit: 'ms',
+        bar: `under ${MOST.milliseconds} ms`,
+        met: milliseconds < MOST.milliseconds,
+      },
+      {
+        name: `${path}: JavaScript, gzip`,
+        value: kilobytes,
+        unit: 'KiB',
+        bar: `under ${MOST.kilobytes} KiB`,
+        met: kilobytes < MOST.kilobytes,
+      },
+    )
+  }
+  return rows
+}

@@ -1,0 +1,121 @@
+import { readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Logger, runOnce } from 'graphile-worker'
+import type { App } from '#lib/app.ts'
+import type { Clock } from '#lib/kernel/clock.ts'
+
+const hour = 3_600_000
+/** How often what goes by the clock is done: often enough for graces of a day. */
+const step = 12 * hour
+/** Of the jobs that the worker does every minute or hour, those that bring something of the story forward, and those that are seen in it day by day. */
+const atEachStep = ['privacy.clock', 'exports.upkeep', 'erasure.watch']
+const daily = ['retention.sweep', 'accounts.upkeep', 'agents.purge-unused']
+/** All others tidy up, and find little to do: every so many days. */
+const tidyEvery = 10
+const mostRounds = 500
+const silent = new Logger(() => () => {})
+
+export interface WorkOptions {
+  /** Jobs that stay in the queue. */
+  except?: readonly string[]
+  /** Whose jobs they are; the application's own unless told. */
+  by?: Pick<App, 'jobs' | 'gate'>
+  /** Jobs may fail, and are repeated as often as the queue would repeat them. */
+  mayFail?: boolean
+}
+export type MovableClock = Clock & { advance(milliseconds: number): void }
+
+/** Letters are written in the present, whatever the business clock says: one is given the time that its story has. */
+function datedLetters(folder: string, known: Set<string>, at: Date): void {
+  for (const name of readdirSync(folder, { withFileTypes: true }).map((entry) => entry.name)) {
+    if (known.has(name) || !name.endsWith('.eml')) continue
+    const path = join(folder, name)
+    const text = readFileSync(path, 'latin1').replace(
+      /^Date: .*$/m,
+      `Date: ${at.toUTCString().replace('GMT', '+0000')}`,
+    )
+    const dated = `${at.toISOString().replaceAll(':', '-')}${name.slice('2026-01-01T00-00-00.000Z'.length)}`
+    writeFileSync(path, text, 'latin1')
+    renameSync(path, join(folder, dated))
+    utimesSync(join(folder, dated), at, at)
+    known.add(dated)
+  }
+}
+
+/** Lets time pass: what the worker does by the clock and from its queue is done by its own jobs, in the business time of the story. */
+export function history(app: App, clock: MovableClock) {
+  const letters = join(app.env.KP_DATA_DIR, 'mail')
+  const known = new Set<string>()
+  let nextStep = clock.now().getTime() + step
+  let day = ''
+  let days = 0
+
+  /** Those that a round is just giving back are still to be done, perhaps. */
+  async function waiting(names: readonly string[]): Promise<number> {
+    const { rows } = await app.db.pool.query<{ n: number }>(
+      'SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE (locked_at IS NOT NULL OR attempts < max_attempts) AND task_identifier = ANY($1::text[])',
+      [names],
+    )
+    return rows[0]?.n ?? 0
+  }
+
+  /** Does what the queue holds, until nothing is left of it. */
+  async function work({ except = [], by = app, mayFail = false }: WorkOptions = {}): Promise<void> {
+    const jobs = by.jobs.filter(({ name }) => !except.includes(name))
+    const names = jobs.map(({ name }) => name)
+    let fault: unknown
+    const taskList = Object.fromEntries(
+      jobs.map((job) => [
+        job.name,
+        async (payload: unknown) => {
+          await job.execute(by.gate, payload).catch((error: unknown) => {
+            fault ??= error
+            throw error
+          })
+        },
+      ]),
+    )
+    for (let round = 0; (await waiting(names)) > 0; round++) {
+      if (round === mostRounds) throw new Error('the queue does not become empty')
+      await app.db.pool.query(
+        `SELECT graphile_worker.reschedule_jobs(array_agg(id), run_at => now() - interval '1 second') FROM graphile_worker.jobs
+         WHERE locked_at IS NULL AND attempts < max_attempts AND run_at > now() AND task_identifier = ANY($1::text[]) HAVING count(*) > 0`,
+        [names],
+      )
+      await runOnce({ pgPool: app.db.pool, taskList, noHandleSignals: true, concurrency: 1, logger: silent })
+      if (fault !== undefined && !mayFail) throw fault
+    }
+    await app.mail.folder.prepare()
+    datedLetters(letters, known, clock.now())
+  }
+
+  async function tick(options: WorkOptions = {}): Promise<void> {
+    const today = clock.now().toISOString().slice(0, 10)
+    const isNewDay = today !== day
+    if (isNewDay) days++
+    day = today
+    const isDue = (name: string) =>
+      atEachStep.includes(name) || (isNewDay && (daily.includes(name) || days % tidyEvery === 0))
+    for (const job of app.jobs) if (job.cron !== undefined && isDue(job.name)) await job.execute(app.gate, {})
+    await work(options)
+  }
+  const advanceTo = (time: number): void => clock.advance(Math.max(0, time - clock.now().getTime()))
+
+  return {
+    work,
+    /** Moves the clock on, with everything that falls due on the way. */
+    async moveTo(at: Date): Promise<void> {
+      for (; nextStep <= at.getTime(); nextStep += step) {
+        advanceTo(nextStep)
+        await tick()
+      }
+      advanceTo(at.getTime())
+    },
+    /** So many milliseconds later, with what is due by the clock then. */
+    async later(milliseconds: number, options: WorkOptions): Promise<void> {
+      clock.advance(milliseconds)
+      await tick(options)
+    },
+  }
+}
+export type History = ReturnType<typeof history>

@@ -1,0 +1,112 @@
+import { encode } from 'next-auth/jwt'
+import type { z } from 'zod'
+import { limitKeyOf } from '#lib/access/client-address.ts'
+import { sessionSecret } from '#lib/access/sessions.ts'
+import type { App } from '#lib/app.ts'
+import type { RequestParts } from '#lib/client/request.ts'
+import type { Locale } from '#lib/domains/accounts/rules.ts'
+import { publicUrl } from '#lib/env.ts'
+import type { DoorRequest } from '#lib/http/door.ts'
+import type { OperationShape } from '#lib/kernel/operation.ts'
+
+/** Who asks, by what, and from where. */
+export interface Visitor {
+  token?: string
+  cookie?: string
+  address: string
+}
+
+/** An answer that was none of 2xx; the story expects some. */
+export class Refused extends Error {
+  readonly status: number
+  readonly code: string
+  constructor(operation: string, status: number, code: string, text: string) {
+    super(`${operation} answered ${status}: ${text}`)
+    this.status = status
+    this.code = code
+  }
+}
+
+async function textOf(body: string | AsyncIterable<string | Uint8Array> | null): Promise<string> {
+  if (body === null || typeof body === 'string') return body ?? ''
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) pieces.push(typeof piece === 'string' ? Buffer.from(piece) : piece)
+  return Buffer.concat(pieces).toString('utf8')
+}
+async function* sent(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}
+const codeOf = (text: string): string => /"code":\s*"(\w+)"/.exec(text)?.[1] ?? 'unknown'
+
+/**
+ * Asks the application as a client would, past the socket alone: who it is, limits, the gate and its audit entries are those of the
+ * production server.
+ */
+export function visits(app: App) {
+  const useCases = new Map(app.useCases.map((useCase) => [useCase.operation.id, useCase]))
+  const origin = publicUrl(app.env)
+
+  return async function ask<const O extends OperationShape>(
+    { token, cookie, address }: Visitor,
+    operation: O,
+    parts: RequestParts<O> = {},
+  ): Promise<z.output<O['output']>> {
+    const {
+      params = {},
+      query = {},
+      body,
+    }: { params?: object | undefined; query?: object | undefined; body?: unknown } = parts
+    const useCase = useCases.get(operation.id)
+    if (!useCase) throw new Error(`nothing offers ${operation.id}`)
+    const given: Record<string, string> = Object.fromEntries(
+      Object.entries(params).map(([name, value]) => [name, String(value)]),
+    )
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(given[name] ?? ''))
+    const search = new URLSearchParams(
+      Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
+    ).toString()
+    const text = body === undefined ? undefined : JSON.stringify(body)
+    const headers = new Headers({
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(cookie !== undefined && { cookie, origin }),
+      ...(text !== undefined && {
+        'content-type': 'application/json',
+        'content-length': String(Buffer.byteLength(text)),
+      }),
+    })
+    const request: DoorRequest = {
+      method: operation.method.toUpperCase(),
+      url: search === '' ? path : `${path}?${search}`,
+      headers,
+      body: text === undefined ? null : sent(text),
+    }
+    const answer = await app.handle(useCase, request, { params: given, address })
+    const told = await textOf(answer.body)
+    if (answer.status >= 400) throw new Refused(operation.id, answer.status, codeOf(told), told)
+    // What is no JSON is nothing that the story goes on with.
+    if (operation.produces || answer.status === 204) return undefined as z.output<O['output']>
+    return operation.output.parse(told === '' ? undefined : JSON.parse(told)) as z.output<O['output']>
+  }
+}
+export type Ask = ReturnType<typeof visits>
+
+export interface Signing {
+  email: string
+  password: string
+  address: string
+  locale: Locale
+}
+/** Signs a person in with their password, as the sign-in page does; gives the cookie. Its life is the session's, by the business clock. */
+export async function signIn(
+  app: App,
+  secret: string,
+  { email, password, address, locale }: Signing,
+): Promise<{ cookie: string; expiresAt: Date }> {
+  const visit = { address, limitKey: limitKeyOf(address), userAgent: browser, locale }
+  const opened = await app.accounts.signIn({ email, password }, visit)
+  if (!opened) throw new Error('a person of the demo cannot sign in')
+  const token = { sub: opened.accountId, sid: opened.sessionId }
+  const value = await encode({ token, secret: sessionSecret(secret), maxAge: 86_400 })
+  return { cookie: `next-auth.session-token=${value}`, expiresAt: opened.expiresAt }
+}
+const browser = 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'

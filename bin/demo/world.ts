@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { App } from '#lib/app.ts'
+import type { Locale, Role } from '#lib/domains/accounts/rules.ts'
+import { createOrganisation } from '#lib/domains/accounts/service.ts'
+import { useLink } from '#lib/domains/privacy-requests/contract.ts'
+import type { History } from './history.ts'
+import { type Ask, signIn, type Visitor, visits } from './visits.ts'
+
+export interface PersonOfDemo {
+  email: string
+  name: string
+  role: Role
+  locale: Locale
+  /** The name of an organisation of the demo. */
+  organisation: string
+}
+interface Known extends PersonOfDemo {
+  accountId: string
+  place: number
+  signIns: number
+  session?: { cookie: string; expiresAt: Date }
+}
+export interface AgentOfDemo extends Visitor {
+  id: string
+  token: string
+}
+export interface WorldParts {
+  app: App
+  history: History
+  /** The installation's. */
+  secret: string
+  /** Of every account. */
+  password: string
+}
+
+const hour = 3_600_000
+/** A session is renewed when less of it is left. */
+const leastLeft = hour
+/** Sign-ins of one account from one address; the limit of a minute is one more, and the story takes less than that. */
+const signInsHere = 4
+
+/** Everybody and everything that the story speaks of, by name. */
+export function world({ app, history, secret, password }: WorldParts) {
+  const ask: Ask = visits(app)
+  const people = new Map<string, Known>()
+  const agents = new Map<string, AgentOfDemo>()
+  const organisations = new Map<string, string>()
+  const now = () => app.gate.clock.now()
+  const addressOf = ({ organisation, place, signIns }: Known): string =>
+    `${organisation === 'Sample Clinic' ? '198.51.100' : '192.0.2'}.${1 + ((place * 7 + Math.floor(signIns / signInsHere)) % 250)}`
+
+  function person(email: string): Known {
+    const found = people.get(email)
+    if (!found) throw new Error(`nobody has joined as ${email} yet`)
+    return found
+  }
+  function agent(id: string): AgentOfDemo {
+    const found = agents.get(id)
+    if (!found) throw new Error(`there is no agent ${id} yet`)
+    return found
+  }
+
+  /** The secret of the newest link in a letter to the address. */
+  async function linkTo(email: string, purpose: string): Promise<string> {
+    const letters = await app.mail.folder.to({ address: email, mark: person(email).accountId })
+    const secrets = letters.flatMap(({ name }) => {
+      const text = readFileSync(join(app.env.KP_DATA_DIR, 'mail', name), 'latin1').replace(/=\r?\n/g, '')
+      const found = new RegExp(`/privacy/confirm#${purpose}\\.(\\w+)`).exec(text)
+      return found?.[1] === undefined ? [] : [{ name, secret: found[1] }]
+    })
+    const newest = secrets.sort((one, other) => (one.name < other.name ? -1 : 1)).at(-1)
+    if (!newest) throw new Error(`no letter with a link of the kind "${purpose}" went out`)
+    return newest.secret
+  }
+
+  return {
+    app,
+    ask,
+    now,
+    work: history.work,
+    later: history.later,
+    person,
+    agent,
+    agents,
+    people,
+    secret,
+    password,
+
+    async organisation(name: string): Promise<void> {
+      organisations.set(name, await app.gate.transaction((tx) => createOrganisation(tx, name, now())))
+    },
+    /** Makes an account, as an operator does. */
+    async join(given: PersonOfDemo): Promise<void> {
+      const organisationId = organisations.get(given.organisation)
+      if (organisationId === undefined) throw new Error(`there is no organisation ${given.organisation}`)
+      const accountId = await app.gate.transaction(async (tx) => {
+        const { organisation: _, ...account } = given
+        const id = await app.accounts.create(tx, {
+          ...account,
+          organisationId,
+          password,
+          mustChangePassword: false,
+          now: now(),
+        })
+        await app.gate.auditWithin(tx, {
+          action: 'create',
+          actorId: 'system:demo',
+          resourceType: 'account',
+          resourceId: id,
+          at: now(),
+          ip: '',
+          details: { role: given.role },
+        })
+        return id
+      })
+      people.set(given.email, { ...given, accountId, place: people.size, signIns: 0 })
+    },
+
+    /** The person at their browser, signed in anew where their session is over. */
+    async as(email: string): Promise<Visitor & { cookie: string }> {
+      const known = person(email)
+      const address = addressOf(known)
+      if (!known.session || known.session.expiresAt.getTime() - now().getTime() < leastLeft) {
+        known.session = await signIn(app, secret, { email, password, address, locale: known.locale })
+        known.signIns++
+      }
+      return { cookie: known.session.cookie, address }
+    },
+
+    /** Follows the newest link of a letter to the person. */
+    async follow(email: string, purpose: 'verify' | 'cancel' | 'address'): Promise<void> {
+      const token = await linkTo(email, purpose)
+      await ask({ address: `${addressOf(person(email))}` }, useLink, { body: { token, purpose } })
+    },
+  }
+}
+export type World = ReturnType<typeof world>
+
+/** Something that happened so many days ago; what follows from it is done by the worker's jobs at once. */
+export interface Happening {
+  daysAgo: number
+  run(world: World): Promise<unknown>
+}

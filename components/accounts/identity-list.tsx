@@ -1,0 +1,57 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { type Identities, unlinkAt } from './endpoints.ts'
+
+const hostOf = (issuer: string): string => (URL.canParse(issuer) ? new URL(issuer).host : issuer)
+
+/** The sign-ins with an identity provider that are linked to the account. */
+export function IdentityList({ identities, hasPassword }: { identities: Identities; hasPassword: boolean }) {
+  const t = useTranslations('account')
+  const unlinking = useChange(unlinkAt)
+  const [chosen, setChosen] = useState<Identities[number]>()
+  const issuer = hostOf(chosen?.issuer ?? '')
+  return (
+    <div className="grid gap-2">
+      <ul className="divide-y divide-line rounded-box border border-line bg-raised">
+        {identities.map((identity) => (
+          <li key={identity.identity_id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
+            <div className="min-w-0 grow basis-64">
+              <p className="font-medium [overflow-wrap:anywhere]">{hostOf(identity.issuer)}</p>
+              <p className="text-sm text-quiet">{t.rich('linked', { time: () => <Time at={identity.linked_at} /> })}</p>
+            </div>
+            {hasPassword && (
+              <Button
+                tone="plain"
+                size="small"
+                aria-label={t('unlinkNamed', { issuer: hostOf(identity.issuer) })}
+                onClick={() => setChosen(identity)}
+              >
+                {t('unlink')}
+              </Button>
+            )}
+          </li>
+        ))}
+      </ul>
+      {!hasPassword && <p className="text-sm text-quiet">{t('unlinkNeedsPassword')}</p>}
+      <Confirm
+        open={chosen !== undefined}
+        onOpenChange={(open) => {
+          if (open) return
+          setChosen(undefined)
+          unlinking.reset()
+        }}
+        title={t('unlinkTitle', { issuer })}
+        consequences={<p>{t('unlinkText', { issuer })}</p>}
+        action={t('unlink')}
+        change={unlinking}
+        onConfirm={() => chosen && unlinking.begin({ params: { id: chosen.identity_id } }, () => setChosen(undefined))}
+      />
+    </div>
+  )
+}

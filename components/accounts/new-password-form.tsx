@@ -1,0 +1,113 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button, ButtonLink } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { leastPasswordLength, longestPassword } from '#lib/domains/accounts/rules.ts'
+import { usePasswordLinkAt } from './endpoints.ts'
+
+type Fault = { field: 'next' | 'again'; reason: 'different' | 'is_email' | 'is_current' | 'repetitive' }
+/** As the API words what is wrong with a password. */
+const faultsByMessage: Record<string, Fault['reason']> = {
+  'is your e-mail address': 'is_email',
+  'is the password you have now': 'is_current',
+}
+const codeIn = (fragment: string) => /^#([0-9A-Za-z]{43})$/.exec(fragment)?.[1]
+
+/** Chooses a password by the code in the address; nothing is done before the button is pressed. */
+export function NewPasswordForm() {
+  const t = useTranslations('password')
+  const form = useRef<HTMLFormElement>(null)
+  const [code, setCode] = useState<string | null>()
+  const [fault, setFault] = useState<Fault>()
+  const using = useChange(usePasswordLinkAt)
+  const { reset } = using
+  // The fragment is the browser's alone: the page is first drawn without it.
+  useEffect(() => {
+    const read = () => {
+      setCode(codeIn(window.location.hash) ?? null)
+      reset()
+    }
+    read()
+    window.addEventListener('hashchange', read)
+    return () => window.removeEventListener('hashchange', read)
+  }, [reset])
+
+  const refusal = using.problem?.issues?.find(({ path }) => path[0] === 'new_password')
+  const shown: Fault | undefined =
+    fault ?? (refusal && { field: 'next', reason: faultsByMessage[refusal.message] ?? 'repetitive' })
+  const errorOf = (field: Fault['field']) => (shown?.field === field ? t(`faults.${shown.reason}`) : undefined)
+
+  if (using.isSuccess)
+    return (
+      <Alert tone="done" title={t('new.done')} isLive>
+        <p>{t('new.doneText', { count: using.data.data.sessions_ended })}</p>
+        <p>
+          <ButtonLink href="/sign-in" size="small">
+            {t('new.signIn')}
+          </ButtonLink>
+        </p>
+      </Alert>
+    )
+  const isSpent = using.problem?.code === 'link_spent'
+  if (code === null || isSpent)
+    return (
+      <Alert tone="warning" title={t(isSpent ? 'new.spent' : 'new.noCode')} isLive>
+        <p>{t(isSpent ? 'new.spentText' : 'new.noCodeText')}</p>
+        <p>
+          <ButtonLink href="/password/forgotten" size="small" tone="plain">
+            {t('new.getNew')}
+          </ButtonLink>
+        </p>
+      </Alert>
+    )
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    if (code === undefined) return
+    const given = new FormData(event.currentTarget)
+    const next = String(given.get('next'))
+    reset()
+    if (next !== String(given.get('again'))) {
+      setFault({ field: 'again', reason: 'different' })
+      form.current?.querySelector<HTMLInputElement>('[name="again"]')?.focus()
+      return
+    }
+    setFault(undefined)
+    using.begin({ body: { code, new_password: next } }, () =>
+      // What is used up need not stay in the history.
+      window.history.replaceState(null, '', window.location.pathname),
+    )
+  }
+  return (
+    <form ref={form} method="post" onSubmit={submit} className="grid gap-5">
+      {using.problem && !refusal && <ProblemAlert problem={using.problem} />}
+      <Field
+        label={t('next')}
+        hint={t('hint', { least: leastPasswordLength })}
+        name="next"
+        type="password"
+        autoComplete="new-password"
+        minLength={leastPasswordLength}
+        maxLength={longestPassword}
+        error={errorOf('next')}
+        required
+      />
+      <Field
+        label={t('again')}
+        name="again"
+        type="password"
+        autoComplete="new-password"
+        maxLength={longestPassword}
+        error={errorOf('again')}
+        required
+      />
+      <Button type="submit" aria-disabled={using.isPending || code === undefined} className="justify-self-start">
+        {using.isPending ? t('new.busy') : t('new.submit')}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,205 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useQueryState, useQueryStates } from 'nuqs'
+import { useEffect, useRef, useState, useSyncExternalStore, useTransition } from 'react'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Button, PlainButtonLink } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { ProblemDocument } from '#lib/client/request.ts'
+import { AuditFilters } from './audit-filters.tsx'
+import { type AuditPage, type Entry, useEntryWindow } from './audit-pages.ts'
+import { EntryDrawer } from './entry-drawer.tsx'
+import { EntryRows, FirstRows } from './entry-rows.tsx'
+import { type AuditQuery, entryKey, entryOf, exportHref, filterParsers, isFiltered, none, searchOf } from './filters.ts'
+import { SavedSearches } from './saved-searches.tsx'
+
+interface AuditBrowserProps {
+  /** What was asked, with the moment that the rows end at. */
+  query: AuditQuery & { to: string }
+  /** Its first page; or why there is none. */
+  first: AuditPage | undefined
+  problem: ProblemDocument | undefined
+}
+const nothing = () => () => {}
+/** Whether the page is alive: until then it is drawn as the server drew it. */
+const useIsAlive = () =>
+  useSyncExternalStore(
+    nothing,
+    () => true,
+    () => false,
+  )
+
+/** The log: filters and the open entry stand in the address; the rows are those up to one moment, so that they stay as they are. */
+export function AuditBrowser({ query, first, problem }: AuditBrowserProps) {
+  const t = useTranslations('audit')
+  const router = useRouter()
+  const [isGoing, begin] = useTransition()
+  const [filters, setFilters] = useQueryStates(filterParsers, {
+    shallow: false,
+    history: 'push',
+    startTransition: begin,
+  })
+  const isPinned = filters.to !== null
+  return (
+    <div className="grid gap-6">
+      <AuditFilters
+        filters={filters}
+        onChange={(next) => void setFilters(next)}
+        onClear={() => void setFilters(none)}
+      />
+      {problem && <ProblemAlert problem={problem} />}
+      {first && (
+        <>
+          <div className="flex flex-wrap items-center gap-x-4 gap-y-2 text-sm">
+            <p className="text-quiet">
+              {isPinned ? t('pinned') : t.rich('shownTo', { time: () => <Time at={query.to} /> })}
+            </p>
+            <div className="flex flex-wrap gap-2">
+              {isPinned ? (
+                <Button tone="plain" size="small" onClick={() => void setFilters({ to: null })}>
+                  {t('unpin')}
+                </Button>
+              ) : (
+                <>
+                  <Button
+                    tone="plain"
+                    size="small"
+                    aria-disabled={isGoing}
+                    onClick={() => !isGoing && begin(() => router.refresh())}
+                  >
+                    {t('newer')}
+                  </Button>
+                  <Button tone="plain" size="small" onClick={() => void setFilters({ to: query.to })}>
+                    {t('pin')}
+                  </Button>
+                </>
+              )}
+              <SavedSearches search={searchOf(filters)} />
+            </div>
+          </div>
+          <Entries
+            key={JSON.stringify(query)}
+            query={query}
+            first={first}
+            isNarrowed={isFiltered(filters)}
+            onOnly={(only) => void setFilters({ ...none, to: filters.to, ...only })}
+          />
+          <section aria-label={t('download.title')} className="grid gap-2">
+            <div className="flex flex-wrap gap-2">
+              {(['csv', 'jsonl'] as const).map((format) => (
+                <PlainButtonLink key={format} tone="plain" size="small" href={exportHref(query, format)} download>
+                  {t(`download.${format}`)}
+                </PlainButtonLink>
+              ))}
+            </div>
+            <p className="text-sm text-quiet">{t('download.text')}</p>
+          </section>
+        </>
+      )}
+    </div>
+  )
+}
+
+interface EntriesProps {
+  query: AuditQuery
+  first: AuditPage
+  isNarrowed: boolean
+  onOnly: (filters: Partial<Record<'agent_id' | 'resource_type' | 'resource_id', string>>) => void
+}
+
+function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
+  const t = useTranslations('audit')
+  const isAlive = useIsAlive()
+  const [view, state] = useEntryWindow(query, first)
+  const [open, setOpen] = useQueryState('entry', { history: 'push' })
+  const [known, setKnown] = useState<Entry>()
+  const show = (index: number) => {
+    const entry = view.rowAt(index)
+    if (!entry) return
+    setKnown(entry)
+    void setOpen(entryKey(entry))
+  }
+  const { cursor, setCursor } = useRowKeys({ count: state.count, onOpen: show })
+  // While one is open, the keys lead from entry to entry; one that is none of these rows stays until they are used.
+  const atHand = view.rowAt(cursor)
+  const openNow = useRef(open)
+  useEffect(() => {
+    openNow.current = open
+  })
+  useEffect(() => {
+    if (openNow.current === null || !atHand || openNow.current === entryKey(atHand)) return
+    setKnown(atHand)
+    void setOpen(entryKey(atHand), { history: 'replace' })
+  }, [atHand, setOpen])
+  const opened = open === null ? undefined : entryOf(open)
+  const isNone = state.isWhole && state.count === 0
+
+  return (
+    <div className="grid gap-2">
+      {isNone ? (
+        <Empty title={isNarrowed ? t('empty.title') : t('empty.wholeTitle')}>
+          <p>{isNarrowed ? t('empty.text') : t('empty.wholeText')}</p>
+        </Empty>
+      ) : isAlive ? (
+        <EntryRows
+          view={view}
+          count={state.count}
+          isWhole={state.isWhole}
+          cursor={cursor}
+          opened={opened?.id ?? null}
+          onOpen={(index) => {
+            setCursor(index)
+            show(index)
+          }}
+        />
+      ) : (
+        <FirstRows entries={first.data} />
+      )}
+      {state.problem &&
+        (state.problem.problem.code === 'rate_limited' ? (
+          <p role="status" className="text-sm text-amber">
+            {t('waiting', { seconds: Math.min(state.problem.retryAfter ?? 10, 60) })}
+          </p>
+        ) : (
+          <div className="grid justify-items-start gap-3">
+            <ProblemAlert problem={state.problem.problem} />
+            <Button tone="plain" size="small" onClick={view.goOn}>
+              {t('again')}
+            </Button>
+          </div>
+        ))}
+      <div className="flex flex-wrap items-center justify-between gap-x-6 gap-y-2 text-sm text-quiet">
+        <p role="status" data-known={state.count}>
+          {state.isLoading
+            ? t('loading')
+            : state.isWhole
+              ? state.count > 0 && t('allLoaded', { count: state.count })
+              : t('loaded', { count: state.count })}{' '}
+          {state.reached !== null &&
+            t.rich(state.isLoading ? 'searched' : 'searchedStopped', { time: () => <Time at={state.reached ?? ''} /> })}
+        </p>
+        {state.empty > 0 && !state.isLoading && !state.isWhole && (
+          <Button tone="plain" size="small" onClick={view.goOn}>
+            {t('searchOn')}
+          </Button>
+        )}
+        <p className="max-sm:hidden">
+          {t.rich('keys.hint', { k: (key) => <kbd className="font-mono text-ink">{key}</kbd> })}
+        </p>
+      </div>
+      <EntryDrawer
+        entryKey={open}
+        known={known && opened?.id === known.id ? known : undefined}
+        onClose={() => void setOpen(null)}
+        onOnly={(only) => {
+          void setOpen(null)
+          onOnly(only)
+        }}
+      />
+    </div>
+  )
+}

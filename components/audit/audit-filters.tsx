@@ -1,0 +1,106 @@
+'use client'
+
+import { useTimeZone, useTranslations } from 'next-intl'
+import type { FormEvent, KeyboardEvent } from 'react'
+import { Button } from '#components/ui/button.tsx'
+import { Field, Select } from '#components/ui/field.tsx'
+import { actions, type Filters, fieldTime, isFiltered, momentOf } from './filters.ts'
+
+interface AuditFiltersProps {
+  filters: Filters
+  onChange: (filters: Omit<Filters, 'action'> & { action: Filters['action'] }) => void
+  onClear: () => void
+}
+const minuteOf = (iso: string | null, zone: string): string => fieldTime(iso, zone).slice(0, 16)
+const isAction = (text: string): text is (typeof actions)[number] => actions.some((one) => one === text)
+
+/** What the rows are narrowed by. It is applied by Enter or the button: while somebody types, nothing is searched. */
+export function AuditFilters({ filters, onChange, onClear }: AuditFiltersProps) {
+  const t = useTranslations('audit')
+  const zone = useTimeZone() ?? 'UTC'
+  const hasMore = [filters.resource_type, filters.resource_id, filters.from, filters.to].some((set) => set !== null)
+  const apply = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    const form = new FormData(event.currentTarget)
+    const text = (name: string) => String(form.get(name) ?? '').trim() || null
+    // A moment is finer than its field: one that was not touched stays as it is.
+    const moment = (name: 'from' | 'to') => {
+      const field = text(name) ?? ''
+      return field === minuteOf(filters[name], zone) ? filters[name] : momentOf(field, zone)
+    }
+    const action = text('action') ?? ''
+    onChange({
+      q: text('q'),
+      agent_id: text('agent_id'),
+      action: isAction(action) ? action : null,
+      resource_type: text('resource_type'),
+      resource_id: text('resource_id'),
+      from: moment('from'),
+      to: moment('to'),
+    })
+  }
+  const leave = (event: KeyboardEvent<HTMLFormElement>) => {
+    if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur()
+  }
+  const field = (name: 'q' | 'agent_id' | 'resource_type' | 'resource_id', most: number) => (
+    <Field
+      key={`${name}:${filters[name] ?? ''}`}
+      label={t(`filters.${name}`)}
+      name={name}
+      defaultValue={filters[name] ?? ''}
+      maxLength={most}
+      autoComplete="off"
+      spellCheck={false}
+      {...(name === 'q' && { type: 'search', 'data-filter': '' })}
+    />
+  )
+  const time = (name: 'from' | 'to') => (
+    <Field
+      key={`${name}:${filters[name] ?? ''}`}
+      label={t(`filters.${name}`)}
+      name={name}
+      type="datetime-local"
+      defaultValue={minuteOf(filters[name], zone)}
+      className="min-w-0"
+    />
+  )
+  return (
+    <form aria-label={t('filters.label')} onSubmit={apply} onKeyDown={leave} className="grid gap-4">
+      <div className="grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
+        <div className="sm:col-span-2">{field('q', 200)}</div>
+        {field('agent_id', 200)}
+        <Select
+          key={`action:${filters.action ?? ''}`}
+          label={t('filters.action')}
+          name="action"
+          defaultValue={filters.action ?? ''}
+          options={[
+            { value: '', title: t('filters.anyAction') },
+            ...actions.map((value) => ({ value, title: t(`actions.${value}`) })),
+          ]}
+        />
+      </div>
+      <details open={hasMore}>
+        <summary className="w-fit cursor-pointer text-accent underline-offset-3 hover:underline">
+          {t('filters.more')}
+        </summary>
+        <div className="mt-4 grid gap-4 sm:grid-cols-2 lg:grid-cols-4">
+          {field('resource_type', 100)}
+          {field('resource_id', 200)}
+          {time('from')}
+          {time('to')}
+        </div>
+      </details>
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" size="small">
+          {t('filters.apply')}
+        </Button>
+        {(isFiltered(filters) || filters.to !== null) && (
+          <Button tone="plain" size="small" onClick={onClear}>
+            {t('filters.clear')}
+          </Button>
+        )}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,49 @@
+'use client'
+
+import { useEffect, useState, useSyncExternalStore } from 'react'
+import { type Endpoint, type ProblemDocument, RequestRefused, request } from '#lib/client/request.ts'
+import type { queryAudit } from '#lib/domains/audit/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+import { type AuditQuery, pageSize } from './filters.ts'
+import { type LoadedPage, type PageWindow, pageWindow, type WindowState } from './page-window.ts'
+
+export const queryAt: Endpoint<typeof queryAudit> = { method: 'get', path: '/v1/audit' }
+export type AuditPage = Output<typeof queryAudit>
+export type Entry = AuditPage['data'][number]
+
+interface Refusal {
+  problem: ProblemDocument
+  /** Seconds after which it is worth trying again; undefined where the answer does not say. */
+  retryAfter: number | undefined
+}
+export type EntryWindow = PageWindow<Entry, Refusal>
+
+const loaded = ({ data, next_cursor, searched_to }: AuditPage): LoadedPage<Entry> => ({
+  rows: data,
+  next: next_cursor,
+  reached: searched_to,
+})
+
+/** The rows of these filters, around what is shown. It begins anew with other filters or another moment: give it a key of both. */
+export function useEntryWindow(query: AuditQuery, first: AuditPage): [EntryWindow, WindowState<Refusal>] {
+  const [view] = useState<EntryWindow>(() =>
+    pageWindow<Entry, Refusal>({
+      first: loaded(first),
+      load: async (cursor) =>
+        loaded(await request(queryAt, { query: { ...query, limit: pageSize, ...(cursor !== null && { cursor }) } })),
+      failed(error) {
+        if (!(error instanceof RequestRefused)) throw error
+        return { problem: error.problem, retryAfter: error.retryAfter }
+      },
+    }),
+  )
+  const state = useSyncExternalStore(view.subscribe, view.state, view.state)
+  const { problem } = state
+  // Whoever scrolls fast meets the limit of their requests; it goes on by itself.
+  useEffect(() => {
+    if (problem?.problem.code !== 'rate_limited') return
+    const timer = setTimeout(view.goOn, Math.min(problem.retryAfter ?? 10, 60) * 1_000)
+    return () => clearTimeout(timer)
+  }, [problem, view])
+  return [view, state]
+}

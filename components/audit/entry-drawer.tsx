@@ -1,0 +1,81 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useAsked } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { CodeBlock } from '#components/ui/code-block.tsx'
+import { Sheet } from '#components/ui/dialog.tsx'
+import { Facts } from '#components/ui/facts.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { type Entry, queryAt } from './audit-pages.ts'
+import { entryOf } from './filters.ts'
+
+type Only = { agent_id: string } | { resource_type: string } | { resource_type: string; resource_id: string }
+interface EntryDrawerProps {
+  /** As the address has it; null: none is open. */
+  entryKey: string | null
+  /** The entry, where its row is at hand. */
+  known: Entry | undefined
+  onClose: () => void
+  onOnly: (filters: Only) => void
+}
+
+/** One entry as it is stored. */
+export function EntryDrawer({ entryKey, known, onClose, onOnly }: EntryDrawerProps) {
+  const t = useTranslations('audit.entry')
+  const wanted = entryKey === null ? undefined : entryOf(entryKey)
+  // A link to one that is in none of the rows here: its moment leads to it, past all filters.
+  const asked = useAsked(
+    queryAt,
+    { query: { from: wanted?.timestamp, to: wanted?.timestamp, limit: 100 } },
+    { enabled: wanted !== undefined && known === undefined },
+  )
+  const entry = known ?? asked.data?.data.find(({ id }) => id === wanted?.id)
+  const isGone = entryKey !== null && !entry && (wanted === undefined || asked.data !== undefined)
+  return (
+    <Sheet open={entryKey !== null} onOpenChange={(isOpen) => !isOpen && onClose()} title={t('title')} letsKeysThrough>
+      {asked.problem && !entry && <ProblemAlert problem={asked.problem} />}
+      {isGone && <Alert tone="warning" title={t('gone')} />}
+      {!entry && !isGone && !asked.problem && <Skeleton className="h-48" />}
+      {entry && <EntryText entry={entry} onOnly={onOnly} />}
+    </Sheet>
+  )
+}
+
+function EntryText({ entry, onOnly }: { entry: Entry; onOnly: (filters: Only) => void }) {
+  const t = useTranslations('audit.entry')
+  const actions = useTranslations('audit.actions')
+  const { timestamp, action, agentId, resourceType, resourceId, ip } = entry
+  const only = (name: 'actor' | 'resource' | 'type', filters: Only) => (
+    <Button tone="plain" size="small" onClick={() => onOnly(filters)}>
+      {t(name)}
+    </Button>
+  )
+  return (
+    <div data-entry={entry.id} className="grid gap-5">
+      <Facts
+        facts={[
+          [t('time'), <Time key="time" at={timestamp} relative />],
+          [t('action'), actions(action)],
+          [t('who'), <ShortId key="who" id={agentId} what={t('copyId')} />],
+          [t('kind'), resourceType],
+          [t('what'), <ShortId key="what" id={resourceId} what={t('copyId')} />],
+          [t('address'), ip || t('noAddress')],
+        ]}
+      />
+      <div className="flex flex-wrap gap-2">
+        {only('actor', { agent_id: agentId })}
+        {only('resource', { resource_type: resourceType, resource_id: resourceId })}
+        {only('type', { resource_type: resourceType })}
+      </div>
+      <section className="grid gap-2">
+        <h3 className="font-medium">{t('raw')}</h3>
+        <CodeBlock code={JSON.stringify(entry, null, 2)} what={t('copyJson')} />
+      </section>
+    </div>
+  )
+}

@@ -1,0 +1,212 @@
+'use client'
+
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { useFormatter, useTranslations } from 'next-intl'
+import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
+import { classNames } from '#components/ui/class-names.ts'
+import type { Entry, EntryWindow } from './audit-pages.ts'
+
+/** Rows within the scroller at once: browsers draw nothing beyond 17 million pixels. */
+const mostWithin = 200_000
+const shift = mostWithin / 2
+const rowHeights = { wide: 36, narrow: 92 }
+const clock = {
+  day: '2-digit',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  fractionalSecondDigits: 3,
+  hourCycle: 'h23',
+} as const
+
+const phone = '(max-width: 639px)'
+const useIsNarrow = () =>
+  useSyncExternalStore(
+    (changed) => {
+      const media = matchMedia(phone)
+      media.addEventListener('change', changed)
+      return () => media.removeEventListener('change', changed)
+    },
+    () => matchMedia(phone).matches,
+    () => false,
+  )
+
+interface EntryRowsProps {
+  view: EntryWindow
+  count: number
+  isWhole: boolean
+  cursor: number
+  opened: string | null
+  onOpen: (index: number) => void
+}
+
+/** The rows that are seen, of as many as there are; each is as high as the others. */
+export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: EntryRowsProps) {
+  const t = useTranslations('audit')
+  const scroller = useRef<HTMLDivElement>(null)
+  const isNarrow = useIsNarrow()
+  const height = isNarrow ? rowHeights.narrow : rowHeights.wide
+  // The first row within the scroller: what lies before it is reached by scrolling back, which moves it.
+  const [base, setBase] = useState(0)
+  const moved = useRef(0)
+  const within = Math.min(count - base, mostWithin)
+  const virtual = useVirtualizer({
+    count: within,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => height,
+    overscan: 10,
+  })
+  const rows = virtual.getVirtualItems()
+  const from = base + (rows[0]?.index ?? 0)
+  const to = base + (rows.at(-1)?.index ?? 0)
+
+  useEffect(() => view.show(from, to), [view, from, to])
+  useEffect(() => {
+    if (base > 0 && from - base < 1_000) {
+      moved.current = shift
+      setBase(base - shift)
+    } else if (count - base > mostWithin && to - base > mostWithin - 1_000) {
+      moved.current = -shift
+      setBase(base + shift)
+    }
+  }, [base, count, from, to])
+  useLayoutEffect(() => {
+    if (moved.current === 0 || !scroller.current) return
+    scroller.current.scrollTop += moved.current * height
+    moved.current = 0
+  })
+  useEffect(() => {
+    void height
+    virtual.measure()
+  }, [height, virtual])
+  useEffect(() => {
+    if (cursor >= base && cursor < base + within) virtual.scrollToIndex(cursor - base, { align: 'auto' })
+  }, [cursor, base, within, virtual])
+
+  const above = rows[0]?.start ?? 0
+  const below = virtual.getTotalSize() - (rows.at(-1)?.end ?? 0)
+  return (
+    <div
+      ref={scroller}
+      data-audit-rows
+      className={classNames(frame, 'overflow-y-auto overscroll-contain [contain:strict]')}
+    >
+      <table aria-label={t('table')} aria-rowcount={isWhole ? count + 1 : -1} className={tableLook}>
+        <Head />
+        <tbody className="max-sm:block">
+          {above > 0 && <Gap height={above} />}
+          {rows.map(({ index }) => {
+            const at = base + index
+            const entry = view.rowAt(at)
+            return (
+              <tr
+                key={at}
+                aria-rowindex={at + 2}
+                data-row={at}
+                className={classNames(
+                  rowLook,
+                  at === cursor && 'outline-2 -outline-offset-2 outline-accent',
+                  entry !== undefined && opened === entry.id && 'bg-accent-wash',
+                )}
+              >
+                {entry ? <EntryCells entry={entry} onOpen={() => onOpen(at)} /> : <PlaceHolder />}
+              </tr>
+            )
+          })}
+          {below > 0 && <Gap height={below} />}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+const frame = 'h-[70dvh] min-h-96 rounded-box border border-line bg-raised text-sm'
+const tableLook = 'w-full table-fixed border-collapse max-sm:block'
+/** As high as `rowHeights` says, whatever is in it. */
+const rowLook = 'relative border-b border-line max-sm:grid max-sm:h-23 max-sm:content-center max-sm:px-3 sm:h-9'
+const cellLook = 'truncate font-normal text-left sm:px-3'
+const widths = { time: 'w-50', action: 'w-24', actor: 'w-56', resource: '' }
+const titles = ['time', 'action', 'actor', 'resource'] as const
+
+function Head() {
+  const t = useTranslations('audit.columns')
+  return (
+    <thead className="max-sm:sr-only">
+      <tr className="h-9">
+        {titles.map((name) => (
+          <th
+            key={name}
+            scope="col"
+            className={classNames(
+              'sticky top-0 z-[1] truncate bg-sunken px-3 text-left font-medium text-quiet shadow-[inset_0_-1px_var(--line)]',
+              widths[name],
+            )}
+          >
+            {t(name)}
+          </th>
+        ))}
+      </tr>
+    </thead>
+  )
+}
+
+/** Stands for rows that are not drawn. */
+const Gap = ({ height }: { height: number }) => (
+  <tr aria-hidden className="max-sm:block" style={{ height }}>
+    <td colSpan={4} className="p-0" />
+  </tr>
+)
+
+function EntryCells({ entry, onOpen }: { entry: Entry; onOpen?: () => void }) {
+  const t = useTranslations('audit')
+  const format = useFormatter()
+  const time = format.dateTime(new Date(entry.timestamp), clock)
+  return (
+    <>
+      <th scope="row" className={classNames(cellLook, 'tabular-nums')}>
+        <button
+          type="button"
+          onClick={onOpen}
+          aria-label={t('open', { time })}
+          title={`${entry.timestamp.slice(0, 23).replace('T', ' ')} UTC`}
+          className="text-accent underline-offset-3 after:absolute after:inset-0 after:cursor-pointer hover:underline"
+        >
+          {time}
+        </button>
+      </th>
+      <td className={cellLook}>{t(`actions.${entry.action}`)}</td>
+      <td className={classNames(cellLook, 'font-mono text-[0.8125rem]')} title={entry.agentId}>
+        <bdi>{entry.agentId}</bdi>
+      </td>
+      <td className={cellLook} title={`${entry.resourceType} ${entry.resourceId}`}>
+        {entry.resourceType} <bdi className="font-mono text-[0.8125rem] text-quiet">{entry.resourceId}</bdi>
+      </td>
+    </>
+  )
+}
+
+const PlaceHolder = () => (
+  <td colSpan={4} className="px-3">
+    <span aria-hidden className="late block h-3 rounded-small bg-sunken" />
+  </td>
+)
+
+/** The first rows, as the server draws them: the same shape, so that nothing moves when the page comes alive. */
+export function FirstRows({ entries }: { entries: readonly Entry[] }) {
+  const t = useTranslations('audit')
+  return (
+    <div className={classNames(frame, 'overflow-hidden')}>
+      <table aria-label={t('table')} className={tableLook}>
+        <Head />
+        <tbody className="max-sm:block">
+          {entries.slice(0, 25).map((entry) => (
+            <tr key={entry.id} className={rowLook}>
+              <EntryCells entry={entry} />
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

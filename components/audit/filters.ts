@@ -1,0 +1,94 @@
+import { createLoader, createSerializer, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
+import { filterNames } from '#lib/domains/audit/rules.ts'
+
+export const actions = ['create', 'read', 'update', 'delete', 'export', 'validate'] as const
+
+/** What stands in the address: the filters as the API calls them, so that a link shows the same rows. */
+export const filterParsers = {
+  q: parseAsString,
+  agent_id: parseAsString,
+  action: parseAsStringLiteral(actions),
+  resource_type: parseAsString,
+  resource_id: parseAsString,
+  from: parseAsString,
+  to: parseAsString,
+}
+export type Filters = inferParserType<typeof filterParsers>
+export const loadFilters = createLoader(filterParsers)
+const serialize = createSerializer(filterParsers)
+
+/** Rows that come at once. */
+export const pageSize = 100
+/** The keys of the filters, as they are cleared. */
+export const none = {
+  q: null,
+  agent_id: null,
+  action: null,
+  resource_type: null,
+  resource_id: null,
+  from: null,
+  to: null,
+} satisfies Record<(typeof filterNames)[number], null>
+
+export type AuditQuery = Partial<Record<Exclude<keyof Filters, 'action'>, string>> & {
+  action?: (typeof actions)[number]
+}
+
+/** As the API takes them, with the moment that the rows end at: the address's own, else that of the page. */
+export function queryOf({ action, ...texts }: Filters, shownTo: string): AuditQuery & { to: string } {
+  const set = Object.fromEntries(
+    filterNames.flatMap((name) => {
+      const text = name === 'action' ? null : texts[name]
+      return text ? [[name, text]] : []
+    }),
+  )
+  return { to: shownTo, ...set, ...(action && { action }) }
+}
+export const isFiltered = ({ to: _, ...filters }: Filters): boolean => Object.values(filters).some(Boolean)
+/** The filters as an address has them, without `?`. */
+export const searchOf = (filters: Filters): string => serialize(filters).replace(/^\?/, '')
+
+/** Where these rows are had as a file. */
+export const exportHref = (query: AuditQuery, format: 'csv' | 'jsonl'): string =>
+  `/v1/audit/export?${new URLSearchParams({ ...query, format })}`
+
+/** An entry in the address: its time is with it, so that it is found at once wherever it lies. */
+export const entryKey = ({ timestamp, id }: { timestamp: string; id: string }): string => `${timestamp}~${id}`
+export function entryOf(key: string): { timestamp: string; id: string } | undefined {
+  const [timestamp = '', id = ''] = key.split('~')
+  return /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(timestamp) && /^[\da-f-]{36}$/i.test(id) ? { timestamp, id } : undefined
+}
+
+/** About how many, said to two figures: more would claim what nobody counted. */
+export const rounded = (count: number): number => {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(count, 1))) - 1)
+  return Math.round(count / unit) * unit
+}
+
+const parts = {
+  year: 'numeric',
+  month: '2-digit',
+  day: '2-digit',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
+  hourCycle: 'h23',
+} as const
+/** A moment as a field for local time has it, in that zone; empty for what is none. */
+export function fieldTime(iso: string | null, timeZone: string): string {
+  const at = new Date(iso ?? Number.NaN)
+  if (Number.isNaN(at.getTime())) return ''
+  const of = Object.fromEntries(
+    new Intl.DateTimeFormat('en-GB', { ...parts, timeZone }).formatToParts(at).map(({ type, value }) => [type, value]),
+  )
+  return `${of.year}-${of.month}-${of.day}T${of.hour}:${of.minute}:${of.second}`
+}
+/** The moment that a field for local time means in that zone; null for an empty one. An hour that a clock skips counts as the one after. */
+export function momentOf(field: string, timeZone: string): string | null {
+  const asUtc = new Date(`${field.length === 16 ? `${field}:00` : field}Z`).getTime()
+  if (Number.isNaN(asUtc)) return null
+  let at = asUtc
+  // Twice: the first guess may lie on the other side of a change of the clock.
+  for (let n = 0; n < 2; n++) at += asUtc - new Date(`${fieldTime(new Date(at).toISOString(), timeZone)}Z`).getTime()
+  return new Date(at).toISOString()
+}

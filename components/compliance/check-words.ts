@@ -1,0 +1,18 @@
+import en from '#messages/en.ts'
+
+const checks = en.compliance.of
+const words = en.compliance.words
+const times = en.compliance.times
+type CheckKey = keyof typeof checks
+type WordKey = keyof typeof words
+type TimeKey = keyof typeof times
+
+/** Where the words on a check stand; a dot would nest them. Undefined: a check that there are no words for. */
+export function checkKeyOf(name: string): CheckKey | undefined {
+  const key = name.replaceAll('.', '_')
+  return isCheck(key) ? key : undefined
+}
+const isCheck = (key: string): key is CheckKey => Object.hasOwn(checks, key)
+/** Whether a fact is a word of ours, to be said in the reader's language. */
+export const isWord = (text: string): text is WordKey => Object.hasOwn(words, text)
+export const isTime = (name: string): name is TimeKey => Object.hasOwn(times, name)

@@ -1,0 +1,89 @@
+import { useTranslations } from 'next-intl'
+import { Tag, type TagTone } from '#components/ui/tag.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { CheckView, LineView } from '#lib/domains/compliance/contract.ts'
+import { checkKeyOf, isTime, isWord } from './check-words.ts'
+
+type State = CheckView['state']
+const tones: Record<State, TagTone> = {
+  holds: 'accent',
+  attention: 'amber',
+  fails: 'red',
+  not_applicable: 'plain',
+  unknown: 'amber',
+}
+const wantsAHand: readonly State[] = ['attention', 'fails']
+
+function StateTag({ state }: { state: State }) {
+  const t = useTranslations('compliance.states')
+  return <Tag tone={tones[state]}>{t(state)}</Tag>
+}
+
+/** What one question found, in a sentence with its numbers; what to do where somebody must; and where to look. */
+function CheckWords({ check, isAlone }: { check: CheckView; isAlone: boolean }) {
+  const t = useTranslations('compliance')
+  const key = checkKeyOf(check.name)
+  const facts = Object.fromEntries(
+    Object.entries(check.facts).map(([name, text]) => [name, isWord(text) ? t(`words.${text}`) : text]),
+  )
+  const values = {
+    ...facts,
+    // A number and the names that it counts are called the same.
+    ...check.numbers,
+    unanswered_names: check.facts.unanswered ?? '',
+    missing_names: check.facts.missing ?? '',
+    mode: check.facts.mode ?? '',
+  }
+  const times = Object.entries(check.times).flatMap(([name, at]) => (at !== null && isTime(name) ? [{ name, at }] : []))
+  return (
+    <li className="grid gap-1" data-check={check.name} data-state={check.state}>
+      <p>
+        {!isAlone && (
+          <>
+            <StateTag state={check.state} />{' '}
+          </>
+        )}
+        {check.fault ? t(`faults.${check.fault}`) : key ? t(`of.${key}.text`, values) : check.name}
+      </p>
+      {wantsAHand.includes(check.state) && key && <p className="font-medium">{t(`of.${key}.do`)}</p>}
+      <p className="flex flex-wrap gap-x-4 text-sm text-quiet">
+        {times.map(({ name, at }) => (
+          <span key={name}>
+            {t(`times.${name}`)}: <Time at={at} relative />
+          </span>
+        ))}
+        {check.page && <TextLink href={check.page}>{t('evidence')}</TextLink>}
+        <span>{t('took', { milliseconds: check.took_ms })}</span>
+      </p>
+    </li>
+  )
+}
+
+/** Every promise with what was found just now. */
+export function ComplianceLines({ lines }: { lines: readonly LineView[] }) {
+  const t = useTranslations('compliance')
+  return (
+    <ol className="divide-y divide-line border-y border-line">
+      {lines.map(({ line, state, checks }) => (
+        <li
+          key={line}
+          data-line={line}
+          data-state={state}
+          className="grid gap-x-8 gap-y-3 py-4 sm:grid-cols-[15rem_1fr]"
+        >
+          <div className="grid content-start justify-items-start gap-1.5">
+            <h2 className="font-semibold">{t(`lines.${line}.title`)}</h2>
+            <StateTag state={state} />
+            <p className="text-sm text-quiet">{t(`lines.${line}.text`)}</p>
+          </div>
+          <ul aria-label={t('checks')} className="grid content-start gap-3">
+            {checks.map((check) => (
+              <CheckWords key={check.name} check={check} isAlone={checks.length === 1} />
+            ))}
+          </ul>
+        </li>
+      ))}
+    </ol>
+  )
+}

@@ -1,0 +1,24 @@
+import { useTranslations } from 'next-intl'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { Overview } from './overview.ts'
+
+/** When somebody signed in last, and with what, so that a stranger is noticed. */
+export function LastSignIns({ signIns }: { signIns: Overview['sign_ins'] }) {
+  const t = useTranslations('overview.signIns')
+  return (
+    <>
+      <ul className="grid gap-1">
+        {signIns.map(({ at, browser, is_current }) => (
+          <li key={at}>
+            <Time at={at} /> <span className="text-quiet">· {browser || t('unknown')}</span>
+            {is_current && <span className="text-accent"> · {t('current')}</span>}
+          </li>
+        ))}
+      </ul>
+      <p>
+        <TextLink href="/account#sessions">{t('all')}</TextLink>
+      </p>
+    </>
+  )
+}

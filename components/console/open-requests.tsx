@@ -1,0 +1,65 @@
+import { useTranslations } from 'next-intl'
+import { TimeLeft } from '#components/requests/time-left.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { kinds, states } from '#lib/domains/privacy-requests/rules.ts'
+import type { Overview } from './overview.ts'
+
+type Row = Overview['requests']['shown'][number]
+
+function RequestLine({ row }: { row: Row }) {
+  const t = useTranslations('overview.requests')
+  const words = useTranslations('requests')
+  const asked = row.kinds.flatMap((name) => kinds.filter((kind) => kind === name)).map((kind) => words(`kinds.${kind}`))
+  const state = states.find((one) => one === row.state)
+  const isWaiting = row.state === 'waiting' && row.waiting_until !== null
+  const at = isWaiting
+    ? row.waiting_until
+    : row.due_at !== null && row.due_at < row.legal_due_at
+      ? row.due_at
+      : row.legal_due_at
+  return (
+    <li className="grid gap-1 py-2.5">
+      <p className="flex flex-wrap items-baseline gap-x-4 gap-y-1">
+        <TextLink href={`/settings/privacy/requests/${row.id}`} className="grow font-medium">
+          {asked.join(', ')}
+        </TextLink>
+        <TimeLeft due={row.due} seconds_left={row.seconds_left} />
+      </p>
+      <p className="text-sm text-quiet">
+        {row.agent_id !== null && <>{row.agent_id} · </>}
+        {state && words(`states.${state}`)}
+        {row.due !== 'stopped' && at !== null && (
+          <> · {t.rich(isWaiting ? 'waiting' : 'limit', { time: () => <Time key="at" at={at} relative /> })}</>
+        )}
+      </p>
+    </li>
+  )
+}
+
+/** Requests that are open, the most urgent first, each with its clock. */
+export function OpenRequests({ requests: { open, shown } }: { requests: Overview['requests'] }) {
+  const t = useTranslations('overview.requests')
+  return (
+    <>
+      {shown.length === 0 ? (
+        <p className="text-quiet">{t('none')}</p>
+      ) : (
+        <ul className="divide-y divide-line border-y border-line">
+          {shown.map((row) => (
+            <RequestLine key={row.id} row={row} />
+          ))}
+        </ul>
+      )}
+      <p>
+        {shown.length === 0 ? (
+          <TextLink href="/settings/privacy">{t('noneAction')}</TextLink>
+        ) : (
+          <TextLink href="/settings/privacy/requests">
+            {open > shown.length ? t('more', { count: open }) : t('past')}
+          </TextLink>
+        )}
+      </p>
+    </>
+  )
+}

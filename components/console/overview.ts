@@ -1,0 +1,5 @@
+import type { readOverview, readWork } from '#lib/domains/console/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+
+export type Overview = Output<typeof readOverview>['data']
+export type Work = Output<typeof readWork>

@@ -1,0 +1,47 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useAsked } from '#components/frame/asking.ts'
+import { Progress } from '#components/ui/progress.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import type { Endpoint } from '#lib/client/request.ts'
+import type { readWork } from '#lib/domains/console/contract.ts'
+import type { Work } from './overview.ts'
+
+const workAt: Endpoint<typeof readWork> = { method: 'get', path: '/api/work' }
+type Item = Work['data']['items'][number]
+
+const placeOf = ({ kind, id, request_id, is_own }: Item): string => {
+  if (kind === 'export') return '/settings/privacy#download'
+  if (kind === 'sweep') return '/admin/retention'
+  return is_own && request_id !== null ? `/settings/privacy/requests/${request_id}` : `/admin/erasures/${id}`
+}
+
+/** What runs for the reader at this moment; it follows what happens. */
+export function WorkList({ initial }: { initial: Work }) {
+  const t = useTranslations('overview.work')
+  const { data } = useAsked(workAt, {}, { initial, every: (answer) => (answer?.data.total ? 4_000 : 60_000) })
+  const items = data?.data.items ?? []
+  if (items.length === 0) return <p className="text-quiet">{t('none')}</p>
+  return (
+    <ul className="divide-y divide-line border-y border-line">
+      {items.map((item) => {
+        const { kind, state, done, total } = item
+        const far = total === 0 ? '' : t(kind === 'export' ? 'parts' : 'steps', { done, total })
+        return (
+          <li key={item.id} className="grid gap-1.5 py-2.5">
+            <p className="flex flex-wrap items-baseline gap-x-4">
+              <TextLink href={placeOf(item)} className="grow">
+                {t(`kinds.${kind}`)}
+              </TextLink>
+              <span className={state === 'stuck' ? 'text-sm text-amber' : 'text-sm text-quiet'}>
+                {state === 'running' ? far : t(`states.${state}`)}
+              </span>
+            </p>
+            <Progress value={done} max={total} label={`${t(`kinds.${kind}`)} ${far}`} />
+          </li>
+        )
+      })}
+    </ul>
+  )
+}

@@ -1,0 +1,125 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useEffect } from 'react'
+import { usePages } from '#components/frame/asking.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Empty } from '#components/ui/empty.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { Progress } from '#components/ui/progress.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { type Erasure, type ErasurePage, erasuresAt, isLive, pace, type RunState } from './places.ts'
+
+const tones = {
+  planning: 'accent',
+  erasing: 'accent',
+  verifying: 'accent',
+  held: 'amber',
+  done: 'plain',
+  failed: 'red',
+} as const
+const erasureHref = ({ run_id }: Erasure): string => `/admin/erasures/${run_id}`
+
+function Records({ erasure: { planned, erased } }: { erasure: Erasure }) {
+  const t = useTranslations('erasures')
+  if (planned === 0) return <span className="text-quiet">{t('notYet')}</span>
+  return (
+    <div className="grid min-w-24 gap-1">
+      <span className="tabular-nums">{t('records', { erased, planned })}</span>
+      <Progress value={erased} max={planned} label={t('recordsOf', { erased, planned })} />
+    </div>
+  )
+}
+
+/** Erasures by state, newest first; what goes on is asked for again. */
+export function ErasureList({ initial, state }: { initial: ErasurePage; state: RunState | undefined }) {
+  const t = useTranslations('erasures')
+  const router = useRouter()
+  const list = usePages(erasuresAt, { query: { ...(state && { state }), limit: '50' } }, { initial })
+  const { rows, again } = list
+  const goesOn = rows.some(isLive)
+  useEffect(() => {
+    if (!goesOn) return
+    const timer = setInterval(again, pace * 2)
+    return () => clearInterval(timer)
+  })
+  const { cursor } = useRowKeys({
+    count: rows.length,
+    onOpen: (index) => {
+      const row = rows[index]
+      if (row) router.push(erasureHref(row))
+    },
+  })
+  const columns: Column<Erasure>[] = [
+    {
+      key: 'run',
+      title: t('columns.run'),
+      main: true,
+      cell: (erasure) => (
+        <span className="flex flex-wrap items-center gap-x-2">
+          <TextLink href={erasureHref(erasure)}>
+            <Time at={erasure.created_at} />
+          </TextLink>
+          <ShortId id={erasure.run_id} what={t('columns.run')} />
+        </span>
+      ),
+    },
+    {
+      key: 'state',
+      title: t('columns.state'),
+      cell: (erasure) => (
+        <span className="flex flex-wrap gap-1">
+          <Tag tone={tones[erasure.state]}>{t(`states.${erasure.state}`)}</Tag>
+          {erasure.stuck > 0 && <Tag tone="red">{t('stuck', { count: erasure.stuck })}</Tag>}
+        </span>
+      ),
+    },
+    { key: 'progress', title: t('columns.progress'), cell: (erasure) => <Records erasure={erasure} /> },
+    {
+      key: 'steps',
+      title: t('columns.steps'),
+      numeric: true,
+      cell: ({ steps_done, steps_total }) => t('steps', { done: steps_done, total: steps_total }),
+    },
+    {
+      key: 'finished',
+      title: t('columns.finished'),
+      cell: ({ finished_at }) =>
+        finished_at === null ? <span className="text-quiet">{t('notYet')}</span> : <Time at={finished_at} />,
+    },
+    {
+      key: 'receipt',
+      title: t('columns.receipt'),
+      cell: ({ receipt_id }) =>
+        receipt_id === null ? (
+          <span className="text-quiet">{t('notYet')}</span>
+        ) : (
+          <TextLink href={`/receipts/${receipt_id}`}>{t('receipt')}</TextLink>
+        ),
+    },
+  ]
+  if (rows.length === 0 && !list.problem)
+    return (
+      <Empty title={t('empty.title')}>
+        <p>{t('empty.text')}</p>
+      </Empty>
+    )
+  return (
+    <div className="grid gap-3">
+      <DataTable
+        label={t('label')}
+        columns={columns}
+        rows={rows}
+        rowKey={({ run_id }) => run_id}
+        open={erasureHref}
+        cursor={cursor}
+      />
+      <MoreButton pages={list} />
+    </div>
+  )
+}

@@ -1,0 +1,18 @@
+import type { Endpoint } from '#lib/client/request.ts'
+import type { listErasures, readErasure } from '#lib/domains/privacy-requests/admin-contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+
+export const erasuresAt: Endpoint<typeof listErasures> = { method: 'get', path: '/api/erasures' }
+export const erasureAt: Endpoint<typeof readErasure> = { method: 'get', path: '/api/erasures/{id}' }
+export type ErasurePage = Output<typeof listErasures>
+export type Erasure = ErasurePage['data'][number]
+export type Run = Output<typeof readErasure>['data']
+
+export const runStates = ['planning', 'erasing', 'verifying', 'held', 'failed', 'done'] as const
+export type RunState = (typeof runStates)[number]
+/** Something changes by itself, and soon. */
+export const isLive = ({ state }: { state: RunState }): boolean =>
+  state === 'planning' || state === 'erasing' || state === 'verifying'
+/** How often what goes on is asked for again; milliseconds. */
+export const pace = 2_000
+export const stateNamed = (text: string | undefined): RunState | undefined => runStates.find((state) => state === text)

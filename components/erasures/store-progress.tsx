@@ -1,0 +1,99 @@
+import { useTranslations } from 'next-intl'
+import { Progress } from '#components/ui/progress.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import type { RunDetail } from '#lib/domains/privacy-requests/contract.ts'
+import { holderKey, progressOf, type Progress as State, type Step, storeKey, storeRows } from './store-rows.ts'
+
+const tones = { waiting: 'plain', running: 'accent', done: 'accent', stuck: 'red', checked: 'plain' } as const
+
+/** The name of a holder or a store in words; one that there are no words for keeps its own. */
+export function useHoldingNames() {
+  const t = useTranslations('storeProgress')
+  return {
+    holder: (name: string): string => {
+      const key = holderKey(name)
+      return key ? t(`holders.${key}`) : name
+    },
+    store: (name: string): string => {
+      const key = storeKey(name)
+      return key ? t(`storeNames.${key}`) : name
+    },
+  }
+}
+
+const StateTag = ({ state, held }: { state: State; held: number }) => {
+  const t = useTranslations('storeProgress.states')
+  return <Tag tone={tones[state]}>{t(state === 'checked' && held > 0 ? 'checkedHeld' : state)}</Tag>
+}
+
+function Kind({ step }: { step: Step }) {
+  const t = useTranslations('storeProgress')
+  const names = useHoldingNames()
+  const held = step.held.reduce((sum, { count }) => sum + count, 0)
+  return (
+    <li className="grid gap-1 py-2">
+      <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
+        <span className="grow">{names.holder(step.holder)}</span>
+        <span className="text-sm text-quiet tabular-nums">
+          {t('count', { erased: step.erased, planned: step.planned })}
+        </span>
+        <StateTag state={progressOf(step)} held={held} />
+      </p>
+      {held > 0 && <p className="text-sm text-quiet">{t('held', { count: held })}</p>}
+      {(step.residue ?? 0) > 0 && <p className="text-sm text-amber">{t('residue', { count: step.residue ?? 0 })}</p>}
+    </li>
+  )
+}
+
+interface StoreProgressProps {
+  /** As the API has them, of an erasure that is under way or over. */
+  run: Pick<RunDetail, 'state' | 'steps'>
+}
+
+/** How far an erasure is: a row of stores filling up, and under it what is erased, kind by kind. Needs the words `storeProgress`. */
+export function StoreProgress({ run: { state, steps } }: StoreProgressProps) {
+  const t = useTranslations('storeProgress')
+  const names = useHoldingNames()
+  if (steps.length === 0) return <p className="text-quiet">{t('planning')}</p>
+  const rows = storeRows(steps)
+  const planned = rows.reduce((sum, row) => sum + row.planned, 0)
+  const erased = rows.reduce((sum, row) => sum + row.erased, 0)
+  const isThere = (step: Step) => step.planned > 0 || step.held.length > 0 || step.state === 'stuck'
+  const empty = steps.filter((step) => !isThere(step)).map(({ holder }) => names.holder(holder))
+  return (
+    <div className="grid gap-4">
+      <p aria-live="polite">
+        {planned === 0
+          ? state === 'planning'
+            ? t('planning')
+            : t('nothing')
+          : t('summary', { erased, planned, stores: rows.length })}
+      </p>
+      <ul aria-label={t('stores')} className="grid gap-3 sm:grid-cols-2">
+        {rows.map((row) => (
+          <li key={row.store} className="grid gap-2 rounded-box border border-line bg-raised p-3">
+            <p className="flex flex-wrap items-center justify-between gap-2">
+              <span className="font-medium">{names.store(row.store)}</span>
+              <StateTag state={row.state} held={row.held} />
+            </p>
+            <Progress
+              value={row.planned === 0 ? 1 : row.erased}
+              max={Math.max(row.planned, 1)}
+              label={t('counted', { name: names.store(row.store), erased: row.erased, planned: row.planned })}
+            />
+            {row.held > 0 && <p className="text-sm text-quiet">{t('held', { count: row.held })}</p>}
+          </li>
+        ))}
+      </ul>
+      {steps.some((step) => step.state === 'stuck') && <p className="text-red">{t('stuck')}</p>}
+      {steps.some(isThere) && (
+        <ul aria-label={t('kinds')} className="divide-y divide-line border-y border-line">
+          {steps.filter(isThere).map((step) => (
+            <Kind key={step.holder} step={step} />
+          ))}
+        </ul>
+      )}
+      {empty.length > 0 && <p className="text-sm text-quiet">{t('empty', { names: empty.join(', ') })}</p>}
+    </div>
+  )
+}

@@ -1,0 +1,77 @@
+import { afterAll, describe, expect, it } from 'vitest'
+import { createApp } from '#lib/app.ts'
+import { readEnv } from '#lib/env.ts'
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
+import { holderKey, progressOf, type Step, storeKey, storeRows } from './store-rows.ts'
+
+const step = (holder: string, more: Partial<Step> = {}): Step => ({
+  holder,
+  store: 'postgresql',
+  state: 'waiting',
+  planned: 0,
+  erased: 0,
+  held: [],
+  residue: null,
+  attempts: 0,
+  fault: null,
+  started_at: null,
+  finished_at: null,
+  verified_at: null,
+  ...more,
+})
+const at = '2026-01-31T12:00:00.000Z'
+
+describe('the stores of an erasure', () => {
+  it('are the steps put together, with what is planned, erased and held', () => {
+    const rows = storeRows([
+      step('knowledge.units', { state: 'done', planned: 10, erased: 10 }),
+      step('exports.files', { store: 'files', planned: 2 }),
+      step('agents', {
+        planned: 3,
+        erased: 1,
+        state: 'running',
+        held: [
+          { hold_id: 'a', count: 2 },
+          { hold_id: 'b', count: 1 },
+        ],
+      }),
+    ])
+    expect(rows.map(({ steps, ...row }) => [row, steps.length])).toEqual([
+      [{ store: 'postgresql', planned: 13, erased: 11, held: 3, state: 'running' }, 2],
+      [{ store: 'files', planned: 2, erased: 0, held: 0, state: 'waiting' }, 1],
+    ])
+  })
+
+  it.each([
+    [['done', 'stuck', 'running'], 'stuck'],
+    [['waiting', 'waiting'], 'waiting'],
+    [['done', 'waiting'], 'running'],
+    [['done', 'done'], 'done'],
+  ] as const)('a store whose steps are %j is %s', (states, whole) => {
+    expect(storeRows(states.map((state) => step('x', { state })))[0]?.state).toBe(whole)
+  })
+
+  it('are searched again only once every step was, and nothing was left', () => {
+    const checked = step('x', { state: 'done', verified_at: at, residue: 0 })
+    expect(progressOf(checked)).toBe('checked')
+    expect(progressOf({ ...checked, residue: 2 })).toBe('done')
+    expect(storeRows([checked, step('y', { state: 'done' })])[0]?.state).toBe('done')
+    expect(storeRows([checked, checked])[0]?.state).toBe('checked')
+  })
+})
+
+// The production application; nothing here asks its database.
+const app = createApp({ env: readEnv({}) })
+afterAll(() => app.close())
+
+describe.each([
+  ['English', en],
+  ['Chinese', zh],
+])('the progress of an erasure in %s', (_, { storeProgress }) => {
+  it('has words for every holder and store, and none left over', () => {
+    expect(Object.keys(storeProgress.holders).sort()).toEqual(app.holders.map(({ name }) => holderKey(name)).sort())
+    const stores = new Set(app.holders.map(({ store }) => storeKey(store)))
+    expect(Object.keys(storeProgress.storeNames).sort()).toEqual([...stores].sort())
+  })
+})

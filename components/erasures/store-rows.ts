@@ -1,0 +1,72 @@
+import type { RunDetail } from '#lib/domains/privacy-requests/contract.ts'
+
+export type Steps = RunDetail['steps']
+export type Step = Steps[number]
+export type Progress = Step['state'] | 'checked'
+
+/** How far one kind of data is: searched again comes after erased, and only where nothing was found. */
+export const progressOf = ({ state, verified_at, residue }: Step): Progress =>
+  state === 'done' && verified_at !== null && (residue ?? 0) === 0 ? 'checked' : state
+
+const order = ['stuck', 'running', 'waiting', 'done', 'checked'] as const
+
+export interface StoreRow {
+  store: string
+  planned: number
+  erased: number
+  /** Kept by legal holds. */
+  held: number
+  state: Progress
+  steps: Step[]
+}
+
+/** The steps by store, in the order in which the stores have their turn. A store is as far as what is left to do in it. */
+export function storeRows(steps: Steps): StoreRow[] {
+  const byStore = new Map<string, Step[]>()
+  for (const step of steps) byStore.set(step.store, [...(byStore.get(step.store) ?? []), step])
+  return [...byStore].map(([store, own]) => {
+    const states = own.map(progressOf)
+    const first = order.find((state) => states.includes(state)) ?? 'waiting'
+    return {
+      store,
+      planned: own.reduce((sum, { planned }) => sum + planned, 0),
+      erased: own.reduce((sum, { erased }) => sum + erased, 0),
+      held: own.reduce((sum, { held }) => sum + held.reduce((all, { count }) => all + count, 0), 0),
+      // Between two steps of a store nothing runs, and it does not wait for its turn either.
+      state: first === 'waiting' && states.some((state) => state === 'done' || state === 'checked') ? 'running' : first,
+      steps: own,
+    }
+  })
+}
+
+const holders = [
+  'accounts',
+  'accounts_sign-ins',
+  'accounts_sessions',
+  'agents',
+  'tokens',
+  'privacy_requests',
+  'erasure_owners',
+  'knowledge_units',
+  'knowledge_skills',
+  'knowledge_votes',
+  'knowledge_reports',
+  'knowledge_reputation',
+  'knowledge_references',
+  'knowledge_rejections',
+  'exports_runs',
+  'knowledge_words',
+  'exports_files',
+  'mail_letters',
+  'queue_jobs',
+  'idempotency_answers',
+  'accounts_links',
+  'accounts_identities',
+  'audit_searches',
+] as const
+const stores = ['postgresql', 'files'] as const
+
+/** Where the words on a holder stand; a dot would nest them. Undefined: there are none. */
+export const holderKey = (name: string) => holders.find((key) => key === name.replaceAll('.', '_'))
+/** As {@link holderKey}, of a store. */
+export const storeKey = (name: string) => stores.find((key) => key === name)

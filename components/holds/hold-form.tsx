@@ -1,0 +1,93 @@
+'use client'
+
+import { useNow, useTranslations } from 'next-intl'
+import { useChange } from '#components/frame/asking.ts'
+import { useDraft } from '#components/frame/draft.ts'
+import { localTime } from '#components/queue/filing.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Choice, Field, TextArea } from '#components/ui/field.tsx'
+import { type HoldKind, holdKinds } from '#lib/domains/holds/rules.ts'
+import { createAt, touched } from './places.ts'
+
+type HoldDraft = { kind: HoldKind; target: string; reason: string; expires: string }
+const empty: HoldDraft = { kind: 'agent', target: '', reason: '', expires: '' }
+
+/** Sets a hold: what stays meanwhile, and who is told what. Words survive until it is set. */
+export function HoldForm({ close, done }: { close: () => void; done: () => void }) {
+  const t = useTranslations('holds.new')
+  const kinds = useTranslations('holds.kinds')
+  const now = useNow()
+  const { draft, change: type, clear } = useDraft('hold', empty)
+  const change = useChange(createAt, { touches: touched })
+  const ends = localTime(draft.expires)
+  const isPast = draft.expires !== '' && (!ends || ends <= now)
+  const isIncomplete = draft.target.trim() === '' || draft.reason.trim() === '' || isPast
+  const isUnknown = change.problem?.code === 'not_found'
+  const send = () => {
+    const { kind, target, reason } = draft
+    change.begin(
+      { body: { kind, target_id: target.trim(), reason, ...(ends && { expires_at: ends.toISOString() }) } },
+      () => {
+        clear()
+        done()
+      },
+    )
+  }
+  return (
+    <Confirm
+      open
+      onOpenChange={(open) => !open && close()}
+      title={t('title')}
+      consequences={
+        <>
+          <p>{t('lead')}</p>
+          <p>{t('meanwhile')}</p>
+        </>
+      }
+      action={t('action')}
+      tone="main"
+      change={{ isPending: change.isPending, problem: isUnknown ? undefined : change.problem }}
+      isIncomplete={isIncomplete}
+      onConfirm={send}
+    >
+      {isUnknown && <Alert tone="danger" title={t('notFound')} isLive />}
+      <Choice
+        label={t('kind')}
+        name="kind"
+        value={draft.kind}
+        options={holdKinds.map((value) => ({ value, title: kinds(value), text: t(`texts.${value}`) }))}
+        onChange={(kind) => type({ kind })}
+      />
+      <Field
+        label={t('target')}
+        hint={t(`targetHints.${draft.kind}`)}
+        value={draft.target}
+        onChange={(event) => type({ target: event.currentTarget.value })}
+        maxLength={200}
+        autoComplete="off"
+        spellCheck={false}
+        className="font-mono"
+        required
+      />
+      <TextArea
+        label={t('reason')}
+        hint={t('reasonHint')}
+        dir="auto"
+        value={draft.reason}
+        onChange={(event) => type({ reason: event.currentTarget.value })}
+        maxLength={1_000}
+        required
+      />
+      <Field
+        label={t('expires')}
+        hint={t('expiresHint')}
+        type="datetime-local"
+        value={draft.expires}
+        onChange={(event) => type({ expires: event.currentTarget.value })}
+        error={isPast ? t('expiresFault') : undefined}
+        className="max-w-64"
+      />
+    </Confirm>
+  )
+}

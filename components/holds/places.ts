@@ -1,0 +1,15 @@
+import type { Endpoint } from '#lib/client/request.ts'
+import type { createHold, listHolds, releaseHold } from '#lib/domains/holds/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+
+export const holdsAt: Endpoint<typeof listHolds> = { method: 'get', path: '/v1/holds' }
+export const createAt: Endpoint<typeof createHold> = { method: 'post', path: '/v1/holds' }
+export const releaseAt: Endpoint<typeof releaseHold> = { method: 'post', path: '/v1/holds/{id}/release' }
+/** What changes with a hold: held requests and erasures go on, or stop. */
+export const touched = ['/v1/holds', '/api/admin/privacy', '/api/erasures']
+
+export type HoldPage = Output<typeof listHolds>
+export type Hold = HoldPage['data'][number]
+/** In force, or ended. */
+export const views = ['true', 'false'] as const
+export type View = (typeof views)[number]

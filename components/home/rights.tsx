@@ -1,0 +1,15 @@
+import { useTranslations } from 'next-intl'
+
+const rights = ['see', 'export', 'correct', 'erase'] as const
+
+/** What people can do with what is held about them. */
+export function Rights() {
+  const t = useTranslations('home.rights')
+  return (
+    <ul className="grid list-disc gap-1.5 pl-5 marker:text-quiet">
+      {rights.map((right) => (
+        <li key={right}>{t.rich(right, { b: (text) => <strong className="font-semibold">{text}</strong> })}</li>
+      ))}
+    </ul>
+  )
+}

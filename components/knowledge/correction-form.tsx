@@ -1,0 +1,214 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useState } from 'react'
+import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useDraft } from '#components/frame/draft.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button, ButtonLink } from '#components/ui/button.tsx'
+import { CodeBlock } from '#components/ui/code-block.tsx'
+import { Field, TextArea } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import type { ProblemDocument } from '#lib/client/request.ts'
+import { skillFields, skillPatch, sorted, type TextField, unitFields, unitPatch, versionOf } from './corrections.ts'
+import {
+  correctSkillAt,
+  correctUnitAt,
+  recordPage,
+  type SkillRecord,
+  skillAt,
+  touched,
+  type UnitRecord,
+  unitAt,
+} from './knowledge.ts'
+
+/** A unit's texts in fields. */
+export function UnitCorrection({ initial }: { initial: UnitRecord }) {
+  const { id } = initial
+  const asked = useAsked(unitAt, { params: { id } }, { initial: { data: initial } })
+  const correct = useChange(correctUnitAt, { touches: touched })
+  const unit = asked.data?.data ?? initial
+  return (
+    <CorrectionForm
+      id={id}
+      etag={unit.etag}
+      fields={unitFields(unit.unit)}
+      isSop={unit.unit['@type'] === 'ExpertSOP'}
+      state={correct}
+      save={(texts, done) =>
+        correct.begin(
+          { params: { id }, headers: { 'if-match': unit.etag }, body: { unit: unitPatch(unit.unit, texts) } },
+          ({ warnings }) => done(warnings ?? []),
+        )
+      }
+    />
+  )
+}
+
+/** A skill's SKILL.md and files in fields. */
+export function SkillCorrection({ initial }: { initial: SkillRecord }) {
+  const { id } = initial
+  const asked = useAsked(skillAt, { params: { id } }, { initial: { data: initial } })
+  const correct = useChange(correctSkillAt, { touches: touched })
+  const skill = asked.data?.data ?? initial
+  return (
+    <CorrectionForm
+      id={id}
+      etag={skill.etag}
+      fields={skillFields(skill)}
+      isSop={false}
+      state={correct}
+      save={(texts, done) =>
+        correct.begin(
+          { params: { id }, headers: { 'if-match': skill.etag }, body: skillPatch(skill, texts) },
+          ({ warnings }) => done(warnings ?? []),
+        )
+      }
+    />
+  )
+}
+
+interface CorrectionFormProps {
+  id: string
+  /** Of what is stored now, as `fields` show it. */
+  etag: string
+  fields: readonly TextField[]
+  isSop: boolean
+  state: { isPending: boolean; problem: ProblemDocument | undefined }
+  save: (texts: Readonly<Record<string, string>>, done: (warnings: string[]) => void) => void
+}
+interface Draft extends Record<string, unknown> {
+  /** Of what was there when the writing began; empty: nothing is written yet. */
+  etag: string
+  typed: Record<string, string>
+}
+
+/** What is wrong with a text, where the problem names its place. */
+const faultOf = (problem: ProblemDocument | undefined, key: string): string | undefined =>
+  problem?.issues?.find(({ path }) => [path.join('.'), path.slice(1).join('.')].includes(key))?.message
+
+function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionFormProps) {
+  const t = useTranslations('knowledge.correct')
+  const { draft, change, clear } = useDraft<Draft>(`correct:${id}`, { etag: '', typed: {} })
+  const [warnings, setWarnings] = useState<string[]>()
+  const { changed, homeless } = sorted(fields, draft.typed)
+  const hasChanges = Object.keys(changed).length > 0
+  // Another version is stored than the one that the writing began from.
+  const isMoved = draft.etag !== '' && versionOf(draft.etag) !== versionOf(etag)
+  const { problem } = state
+  const isPlaced = problem?.issues?.some(({ path }) => fields.some(({ key }) => faultOf(problem, key) && path)) ?? false
+
+  const type = (key: string, text: string) =>
+    change({ etag: draft.etag === '' ? etag : draft.etag, typed: { ...draft.typed, [key]: text } })
+  const take = ({ key, value }: TextField) => change({ typed: { ...draft.typed, [key]: value } })
+  const nameOf = (one: TextField) => {
+    if (one.label === 'file') return t('fields.file', { path: one.of ?? '' })
+    const n = one.of ?? 0
+    switch (one.label) {
+      case 'step':
+      case 'stepSummary':
+      case 'condition':
+      case 'instruction':
+        return t(`fields.${one.label}`, { n })
+      default:
+        return t(`fields.${one.label}`)
+    }
+  }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!hasChanges) return
+    save(changed, (told) => {
+      clear()
+      setWarnings(told)
+    })
+  }
+  if (warnings)
+    return (
+      <div className="grid justify-items-start gap-4">
+        <Alert tone="done" title={t('saved')} isLive>
+          {warnings.length > 0 && (
+            <>
+              <p>{t('warnings')}</p>
+              <ul className="list-disc pl-5">
+                {warnings.map((warning) => (
+                  <li key={warning}>{warning}</li>
+                ))}
+              </ul>
+            </>
+          )}
+        </Alert>
+        <ButtonLink href={recordPage(id)}>{t('back')}</ButtonLink>
+      </div>
+    )
+  return (
+    <form method="post" onSubmit={submit} className="grid gap-5" data-form="correct">
+      <div className="grid gap-2 text-quiet">
+        <p>{t('lead')}</p>
+        {isSop && <p>{t('sopLead')}</p>}
+      </div>
+      {isMoved && (
+        <Alert tone="warning" title={t('changedTitle')} isLive>
+          <p>{t('changedText')}</p>
+        </Alert>
+      )}
+      {problem && problem.code !== 'precondition_failed' && <ProblemAlert problem={problem} />}
+      {problem && !isPlaced && problem.issues && problem.issues.length > 0 && (
+        <ul className="list-disc pl-5 text-sm text-red">
+          {problem.issues.slice(0, 5).map(({ path, message }) => (
+            <li key={path.join('.') + message}>
+              <code className="font-mono">{path.join('.')}</code>: {message}
+            </li>
+          ))}
+        </ul>
+      )}
+      {fields.map((one) => {
+        const isOther = isMoved && one.key in changed
+        const shared = {
+          name: one.key,
+          label: nameOf(one),
+          dir: 'auto' as const,
+          value: draft.typed[one.key] ?? one.value,
+          error: faultOf(problem, one.key),
+          className: one.label === 'skillMd' || one.label === 'file' ? 'font-mono text-[0.8125rem]' : undefined,
+        }
+        return (
+          <div key={one.key} className="grid gap-2">
+            {one.isLong ? (
+              <TextArea {...shared} onChange={({ target }) => type(one.key, target.value)} />
+            ) : (
+              <Field {...shared} onChange={({ target }) => type(one.key, target.value)} />
+            )}
+            {isOther && (
+              <div className="grid gap-1 rounded-box border border-amber/40 bg-amber-wash px-4 py-3">
+                <p className="font-medium">{t('now')}</p>
+                <p dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+                  {one.value}
+                </p>
+                <Button tone="plain" size="small" className="justify-self-start" onClick={() => take(one)}>
+                  {t('take')}
+                </Button>
+              </div>
+            )}
+          </div>
+        )
+      })}
+      {homeless.length > 0 && (
+        <Alert tone="warning" title={t('goneTitle')}>
+          <p>{t('goneText')}</p>
+          {homeless.map(([key, text]) => (
+            <CodeBlock key={key} code={text} what={key} />
+          ))}
+        </Alert>
+      )}
+      <div className="flex flex-wrap items-center gap-2">
+        <Button type="submit" aria-disabled={state.isPending || !hasChanges}>
+          {t('save')}
+        </Button>
+        <ButtonLink href={recordPage(id)} tone="plain" onClick={clear}>
+          {t('cancel')}
+        </ButtonLink>
+        {!hasChanges && <p className="text-sm text-quiet">{t('nothing')}</p>}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,24 @@
+import { describe, expect, test } from 'vitest'
+import { beginningOf, endOf } from './days.ts'
+
+describe('a day', () => {
+  test.each([
+    ['2026-01-31', 'UTC', '2026-01-31T00:00:00.000Z', '2026-01-31T23:59:59.999Z'],
+    ['2026-01-31', 'Asia/Shanghai', '2026-01-30T16:00:00.000Z', '2026-01-31T15:59:59.999Z'],
+    ['2026-01-31', 'America/New_York', '2026-01-31T05:00:00.000Z', '2026-02-01T04:59:59.999Z'],
+    // 23 and 25 hours long.
+    ['2026-03-29', 'Europe/Berlin', '2026-03-28T23:00:00.000Z', '2026-03-29T21:59:59.999Z'],
+    ['2026-10-25', 'Europe/Berlin', '2026-10-24T22:00:00.000Z', '2026-10-25T22:59:59.999Z'],
+    ['2024-02-29', 'Asia/Kathmandu', '2024-02-28T18:15:00.000Z', '2024-02-29T18:14:59.999Z'],
+  ])('%s in %s lasts from %s to %s', (day, zone, from, to) => {
+    expect(beginningOf(day, zone)?.toISOString()).toBe(from)
+    expect(endOf(day, zone)?.toISOString()).toBe(to)
+  })
+  test.each(['', 'yesterday', '2026-13-01', '2026-02-30', '1999-12-31', '9999-12-31', '2026-1-1'])(
+    '%s is none',
+    (day) => {
+      expect(beginningOf(day, 'UTC')).toBeUndefined()
+      expect(endOf(day, 'UTC')).toBeUndefined()
+    },
+  )
+})

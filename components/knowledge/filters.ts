@@ -1,0 +1,60 @@
+import { createLoader, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
+import { beginningOf, endOf } from './days.ts'
+import { visibilities } from './knowledge.ts'
+
+export const kinds = ['trace', 'pattern', 'sop', 'skill'] as const
+export const qualities = ['0.25', '0.5', '0.75'] as const
+
+/** What stands in the address of the list. */
+export const filterParsers = {
+  q: parseAsString.withDefault(''),
+  show: parseAsStringLiteral(['mine', 'all'] as const).withDefault('mine'),
+  kind: parseAsStringLiteral(kinds),
+  visibility: parseAsStringLiteral(visibilities),
+  agent: parseAsString,
+  domain: parseAsString,
+  from: parseAsString,
+  to: parseAsString,
+  quality: parseAsStringLiteral(qualities),
+}
+export type Filters = inferParserType<typeof filterParsers>
+export const loadFilters = createLoader(filterParsers)
+/** All of them, cleared. */
+export const none = {
+  q: null,
+  show: null,
+  visibility: null,
+  agent: null,
+  domain: null,
+  from: null,
+  to: null,
+  quality: null,
+} as const
+
+/** Rows that come at once. */
+const pageSize = 25
+const isText = (text: string | null, most: number): text is string =>
+  text !== null && text.trim() !== '' && text.length <= most && /^\P{Cc}*$/u.test(text)
+
+/** As the API takes them; days are the reader's. What an address cannot mean is left out, so that a mistyped one shows more and no error. */
+export function queryOf(filters: Filters, timeZone: string) {
+  const { q, show, kind, visibility, agent, domain, quality } = filters
+  const from = filters.from === null ? undefined : beginningOf(filters.from, timeZone)
+  const to = filters.to === null ? undefined : endOf(filters.to, timeZone)
+  return {
+    limit: String(pageSize),
+    kind: kind ?? ('unit' as const),
+    mine: show === 'mine' ? ('true' as const) : ('false' as const),
+    // Without a letter or a digit there is nothing to look for.
+    ...(isText(q, 1_000) && /[\p{L}\p{N}]/u.test(q) && { q }),
+    ...(visibility && { visibility }),
+    ...(isText(agent, 300) && { agent_id: agent }),
+    ...(kind !== 'skill' && isText(domain, 300) && { domain: domain.trim() }),
+    ...(from && { from: from.toISOString() }),
+    ...(to && { to: to.toISOString() }),
+    ...(quality && { min_quality: quality }),
+  }
+}
+/** Whether anything but whose and which kind is asked for. */
+export const isNarrowed = ({ q, visibility, agent, domain, from, to, quality }: Filters): boolean =>
+  q !== '' || [visibility, agent, domain, from, to, quality].some((one) => one !== null)

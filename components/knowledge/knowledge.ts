@@ -1,0 +1,38 @@
+import type { Endpoint } from '#lib/client/request.ts'
+import type { eraseUnit, rectifyUnit } from '#lib/domains/knowledge/contract.ts'
+import type { inspectSkill, inspectUnit, listRecords } from '#lib/domains/knowledge/inspection-contract.ts'
+import type { correctSkill, eraseSkill } from '#lib/domains/knowledge/skills/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+
+export const recordsAt: Endpoint<typeof listRecords> = { method: 'get', path: '/api/knowledge' }
+export const unitAt: Endpoint<typeof inspectUnit> = { method: 'get', path: '/api/knowledge/{id}' }
+export const skillAt: Endpoint<typeof inspectSkill> = { method: 'get', path: '/api/skills/{id}' }
+export const correctUnitAt: Endpoint<typeof rectifyUnit> = { method: 'patch', path: '/v1/knowledge/{id}' }
+export const correctSkillAt: Endpoint<typeof correctSkill> = { method: 'patch', path: '/v1/skills/{id}' }
+export const eraseUnitAt: Endpoint<typeof eraseUnit> = { method: 'delete', path: '/v1/knowledge/{id}' }
+export const eraseSkillAt: Endpoint<typeof eraseSkill> = { method: 'delete', path: '/v1/skills/{id}' }
+/** What a change of a record changes elsewhere. */
+export const touched = ['/api/knowledge', '/api/skills', '/api/agents', '/api/privacy']
+
+export type RecordPage = Output<typeof listRecords>
+export type RecordRow = RecordPage['data'][number]
+export type UnitRecord = Output<typeof inspectUnit>['data']
+export type Unit = UnitRecord['unit']
+export type SkillRecord = Output<typeof inspectSkill>['data']
+export type Visibility = RecordRow['visibility']
+export const visibilities = ['private', 'org', 'network'] as const satisfies readonly Visibility[]
+export type Kind = RecordRow['kind']
+
+export const isSkillId = (id: string): boolean => id.startsWith('kp:skill:')
+/** Which of the four a record is, by its id. */
+export const kindOf = (id: string): Kind => {
+  const kind = id.split(':')[1]
+  return kind === 'pattern' || kind === 'sop' || kind === 'skill' ? kind : 'trace'
+}
+/** Ids have colons. */
+export const recordPage = (id: string): string => `/knowledge/${encodeURIComponent(id)}`
+/** Where the record itself is: a document of the API. */
+export const recordDocument = (id: string): string =>
+  `/v1/${isSkillId(id) ? 'skills' : 'knowledge'}/${encodeURIComponent(id)}`
+export const fileNameOf = (id: string): string => `${id.replaceAll(':', '-')}.json`
+export const percent = (share: number): number => Math.round(share * 100)

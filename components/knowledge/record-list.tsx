@@ -1,0 +1,219 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTimeZone, useTranslations } from 'next-intl'
+import { useQueryStates } from 'nuqs'
+import { useState } from 'react'
+import { usePages } from '#components/frame/asking.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Button, ButtonLink } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+import { DataTable } from '#components/ui/table.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { BulkErasure } from './bulk-erasure.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import { type Filters, filterParsers, isNarrowed, none, queryOf } from './filters.ts'
+import { percent, type RecordPage, type RecordRow, recordPage, recordsAt } from './knowledge.ts'
+import { Snippet } from './snippet.tsx'
+
+/** Lists of the API stop counting here; ranked ones end there. */
+const [countedTo, mostRanked] = [1_001, 300]
+
+interface RecordListProps {
+  initial: RecordPage
+  /** What the server rendered `initial` for. */
+  asked: Filters
+  agents: readonly { id: string; name: string | null }[]
+}
+
+/** Units or skills: searched, narrowed, and chosen to be erased. */
+export function RecordList({ initial, asked, agents }: RecordListProps) {
+  const t = useTranslations('knowledge')
+  const router = useRouter()
+  const zone = useTimeZone() ?? 'UTC'
+  const [filters, setFilters] = useQueryStates(filterParsers)
+  const query = queryOf(filters, zone)
+  const asking = JSON.stringify(query)
+  const list = usePages(
+    recordsAt,
+    { query },
+    { initial: asking === JSON.stringify(queryOf(asked, zone)) ? initial : undefined },
+  )
+  const [chosen, setChosen] = useState<{ asking: string; ids: ReadonlySet<string> }>({ asking, ids: new Set() })
+  const [isErasing, setErasing] = useState(false)
+  // What was chosen of another list is not chosen of this one.
+  const ids = chosen.asking === asking ? chosen.ids : new Set<string>()
+  const choose = (next: ReadonlySet<string>) => setChosen({ asking, ids: next })
+  const { cursor } = useRowKeys({
+    count: list.rows.length,
+    onOpen: (index) => {
+      const row = list.rows[index]
+      if (row) router.push(recordPage(row.id))
+    },
+  })
+  const isSkills = filters.kind === 'skill'
+  const isMine = filters.show === 'mine'
+  const total = list.total ?? 0
+  const nameOf = (id: string) => agents.find((agent) => agent.id === id)?.name ?? id
+  const corrected = list.first?.corrected ?? []
+
+  const toggle = (id: string) => {
+    const next = new Set(ids)
+    if (!next.delete(id)) next.add(id)
+    choose(next)
+  }
+  return (
+    <div className="grid gap-4">
+      <FilterBar filters={filters} set={(changes) => void setFilters(changes)} agents={agents} />
+      {isNarrowed(filters) && !list.isLoading && !list.problem && (
+        <p role="status" className="text-quiet">
+          {total >= countedTo ? t('list.resultMany', { total: countedTo - 1 }) : t('list.result', { total })}
+          {corrected.map(({ from, to }) => ` ${t('list.corrected', { from, to })}`)}
+        </p>
+      )}
+      {ids.size > 0 && (
+        <div className="flex flex-wrap items-center gap-3 rounded-box border border-line bg-raised px-4 py-2">
+          <p role="status" className="font-medium">
+            {t('bulk.chosen', { count: ids.size })}
+          </p>
+          <Button tone="danger" size="small" onClick={() => setErasing(true)}>
+            {t('bulk.erase')}
+          </Button>
+          <Button tone="ghost" size="small" onClick={() => choose(new Set())}>
+            {t('bulk.none')}
+          </Button>
+        </div>
+      )}
+      {list.isLoading ? (
+        <div className="grid gap-px">
+          {['first', 'second', 'third', 'fourth'].map((place) => (
+            <Skeleton key={place} className="h-12" />
+          ))}
+        </div>
+      ) : list.rows.length === 0 && !list.problem ? (
+        <Nothing filters={filters} clear={() => void setFilters(none)} />
+      ) : (
+        <DataTable
+          label={t(isSkills ? 'list.skills' : 'list.units')}
+          rows={list.rows}
+          rowKey={(row) => row.id}
+          rowName={(row) => row.title || row.id}
+          open={(row) => recordPage(row.id)}
+          cursor={cursor}
+          {...(isMine && {
+            selection: {
+              chosen: ids,
+              toggle,
+              toggleAll: () =>
+                choose(list.rows.every(({ id }) => ids.has(id)) ? new Set() : new Set(list.rows.map(({ id }) => id))),
+            },
+          })}
+          columns={[
+            { key: 'title', title: t('list.title'), main: true, cell: (row) => <What row={row} /> },
+            ...(isSkills
+              ? []
+              : [
+                  {
+                    key: 'kind',
+                    title: t('list.kind'),
+                    cell: (row: RecordRow) => <span className="whitespace-nowrap">{t(`kinds.${row.kind}`)}</span>,
+                  },
+                ]),
+            {
+              key: 'visibility',
+              title: t('list.visibility'),
+              cell: (row) => (
+                <span className="whitespace-nowrap">
+                  {t(`visibility.${row.visibility}.${row.is_own ? 'short' : 'ofOther'}`)}
+                </span>
+              ),
+            },
+            {
+              key: 'quality',
+              title: t('list.quality'),
+              numeric: true,
+              cell: (row) => <span className="whitespace-nowrap">{percent(row.quality_score)} %</span>,
+            },
+            {
+              key: 'agent',
+              title: t('list.agent'),
+              cell: (row) => <bdi className="inline-block sm:min-w-24">{nameOf(row.agent_id)}</bdi>,
+            },
+            { key: 'stored', title: t('list.stored'), cell: (row) => <Time at={row.created_at} isDay /> },
+            {
+              key: 'expires',
+              title: t('list.expires'),
+              cell: (row) => (row.expires_at ? <Time at={row.expires_at} isDay /> : t('list.never')),
+            },
+          ]}
+        />
+      )}
+      <MoreButton pages={list} />
+      {query.q !== undefined && list.rows.length >= mostRanked && !list.hasMore && (
+        <p className="text-sm text-quiet">{t('list.rankedEnd')}</p>
+      )}
+      {isErasing && (
+        <BulkErasure
+          records={list.rows.filter(({ id }) => ids.has(id))}
+          onClose={() => {
+            setErasing(false)
+            choose(new Set())
+          }}
+          onCancel={() => setErasing(false)}
+        />
+      )}
+    </div>
+  )
+}
+
+function What({ row }: { row: RecordRow }) {
+  const t = useTranslations('knowledge.list')
+  const under = row.snippet ? <Snippet snippet={row.snippet} /> : row.summary ? <bdi>{row.summary}</bdi> : null
+  return (
+    <div className="grid min-w-56 gap-0.5">
+      <TextLink href={recordPage(row.id)} className="line-clamp-2">
+        <bdi>{row.title || t('untitled')}</bdi>
+      </TextLink>
+      {under && <span className="line-clamp-2 font-normal text-quiet">{under}</span>}
+      {row.quarantined_at && (
+        <span>
+          <Tag tone="amber">{t('held')}</Tag>
+        </span>
+      )}
+    </div>
+  )
+}
+
+function Nothing({ filters, clear }: { filters: Filters; clear: () => void }) {
+  const t = useTranslations('knowledge')
+  if (isNarrowed(filters) || filters.show === 'all')
+    return (
+      <Empty
+        title={t('empty.nothing')}
+        action={
+          <Button tone="plain" onClick={clear}>
+            {t('filters.clear')}
+          </Button>
+        }
+      >
+        <p>{t('empty.nothingText')}</p>
+      </Empty>
+    )
+  const isSkills = filters.kind === 'skill'
+  return (
+    <Empty
+      title={t(isSkills ? 'empty.skillsTitle' : 'empty.title')}
+      action={
+        <ButtonLink tone="plain" href="/agents">
+          {t('empty.agents')}
+        </ButtonLink>
+      }
+    >
+      <p>{t(isSkills ? 'empty.skillsText' : 'empty.text')}</p>
+    </Empty>
+  )
+}

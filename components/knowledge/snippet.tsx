@@ -1,0 +1,19 @@
+import type { ReactNode } from 'react'
+import type { RecordRow } from './knowledge.ts'
+
+/** The stretch of text that was found, its words marked; all of it as text, whatever it holds. */
+export function Snippet({ snippet: { text, highlights } }: { snippet: NonNullable<RecordRow['snippet']> }) {
+  const pieces: ReactNode[] = []
+  let at = 0
+  for (const { start, end } of highlights) {
+    pieces.push(text.slice(at, start))
+    pieces.push(
+      <mark key={start} className="rounded-small bg-accent-wash font-medium text-ink">
+        {text.slice(start, end)}
+      </mark>,
+    )
+    at = end
+  }
+  pieces.push(text.slice(at))
+  return <bdi>{pieces}</bdi>
+}

@@ -1,0 +1,56 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { Section } from '#components/ui/page.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { DataTable } from '#components/ui/table.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { listLetters } from '#lib/domains/outbox/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+
+type Queue = Output<typeof listLetters>['queue']
+const tones = { waiting: 'plain', retrying: 'amber', failed: 'red' } as const
+
+/** Letters that are not written or sent yet: how many, and the jobs' ids. */
+export function QueueSection({ queue }: { queue: Queue }) {
+  const t = useTranslations('outbox.queue')
+  const all = queue.waiting + queue.retrying + queue.failed
+  return (
+    <Section id="queue" title={t('title')} lead={t('lead')}>
+      <p>
+        {all === 0
+          ? t('none')
+          : t('counts', { waiting: queue.waiting, retrying: queue.retrying, failed: queue.failed })}
+      </p>
+      {queue.jobs.length > 0 && (
+        <DataTable
+          label={t('title')}
+          rows={queue.jobs}
+          rowKey={({ id }) => id}
+          columns={[
+            { key: 'job', title: t('job'), main: true, cell: ({ id }) => <ShortId id={id} what={t('copyId')} /> },
+            {
+              key: 'kind',
+              title: t('kind'),
+              cell: ({ name }) => <code className="font-mono text-[0.8125rem]">{name}</code>,
+            },
+            {
+              key: 'state',
+              title: t('state'),
+              cell: ({ state }) => <Tag tone={tones[state]}>{t(`states.${state}`)}</Tag>,
+            },
+            {
+              key: 'tries',
+              title: t('tries'),
+              numeric: true,
+              cell: ({ attempts, most_attempts }) => t('triesOf', { done: attempts, most: most_attempts }),
+            },
+            { key: 'at', title: t('at'), cell: ({ at }) => <Time at={at} /> },
+          ]}
+        />
+      )}
+      {queue.jobs.length < all && <p className="text-quiet">{t('cut', { shown: queue.jobs.length })}</p>}
+    </Section>
+  )
+}

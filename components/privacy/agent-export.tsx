@@ -1,0 +1,21 @@
+import { useTranslations } from 'next-intl'
+import { PlainButtonLink } from '#components/ui/button.tsx'
+
+/** What is held on one agent, fetched at once: it is streamed, and nothing of it is kept as a file. */
+export function AgentExport({ agent }: { agent: { id: string; name: string } }) {
+  const t = useTranslations('exports.agent')
+  const at = (scope: 'all' | 'provided') => `/v1/export/${encodeURIComponent(agent.id)}?format=zip&scope=${scope}`
+  return (
+    <div className="grid gap-4">
+      <p>{t('text', { agent: agent.name })}</p>
+      <div className="flex flex-wrap gap-2">
+        <PlainButtonLink href={at('all')} download tone="plain">
+          {t('all')}
+        </PlainButtonLink>
+        <PlainButtonLink href={at('provided')} download tone="plain">
+          {t('provided')}
+        </PlainButtonLink>
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,31 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { parseAsString, useQueryState } from 'nuqs'
+import { useTransition } from 'react'
+import { Select } from '#components/ui/field.tsx'
+
+/** Whose data the page is about: the person's with all their agents, or one agent's. The address says which. */
+export function AgentFilter({ agents }: { agents: readonly { id: string; name: string }[] }) {
+  const t = useTranslations('inventory')
+  const label = useTranslations('myPrivacy.filter')('label')
+  const [isChanging, startTransition] = useTransition()
+  const [agent, setAgent] = useQueryState(
+    'agent',
+    parseAsString.withDefault('').withOptions({ shallow: false, history: 'push', startTransition }),
+  )
+  return (
+    <Select
+      label={label}
+      value={agent}
+      aria-busy={isChanging}
+      data-filter
+      onChange={({ target }) => void setAgent(target.value === '' ? null : target.value)}
+      options={[
+        { value: '', title: t('everything') },
+        ...agents.map(({ id, name }) => ({ value: id, title: t('oneAgent', { agent: name }) })),
+      ]}
+      className="sm:max-w-96"
+    />
+  )
+}

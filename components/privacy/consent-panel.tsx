@@ -1,0 +1,113 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import type { Endpoint } from '#lib/client/request.ts'
+import type { giveConsent, withdrawConsent } from '#lib/domains/agents/contract.ts'
+import type { withdrawAllConsent } from '#lib/domains/agents/privacy-contract.ts'
+import { Refusal } from './refusal.tsx'
+
+const withdrawAllAt: Endpoint<typeof withdrawAllConsent> = { method: 'delete', path: '/api/privacy/consent' }
+const withdrawAt: Endpoint<typeof withdrawConsent> = { method: 'delete', path: '/v1/auth/consent' }
+const giveAt: Endpoint<typeof giveConsent> = { method: 'post', path: '/v1/auth/consent' }
+
+interface ConsentPanelProps {
+  agent: { id: string; name: string } | undefined
+  agents: number
+  withdrawn: number
+  /** Of the notice in force. */
+  noticeVersion: string
+  /** On what agents are registered here, where it is not consent. */
+  otherBasis: string | undefined
+}
+
+/** Withdrawing consent for all agents or for one, and giving it again for one (GDPR art. 7(3)). */
+export function ConsentPanel({ agent, agents, withdrawn, noticeVersion, otherBasis }: ConsentPanelProps) {
+  const t = useTranslations('myPrivacy.consent')
+  const touches = ['/api/privacy/restriction']
+  const all = useChange(withdrawAllAt, { touches })
+  const one = useChange(withdrawAt, { touches })
+  const again = useChange(giveAt, { touches })
+  const [isAsked, setAsked] = useState(false)
+  const [done, setDone] = useState<'withdrawn' | 'given'>()
+  const withdrawal = agent ? one : all
+  const withdraw = () => {
+    const finish = () => {
+      setAsked(false)
+      setDone('withdrawn')
+    }
+    if (agent) one.begin({ query: { agent_id: agent.id } }, finish)
+    else all.begin({}, finish)
+  }
+  if (agents === 0) return <p className="text-quiet">{t('none')}</p>
+  const standing = agents - withdrawn
+  const eraseAt = `/settings/privacy/delete${agent ? `?agent=${encodeURIComponent(agent.id)}` : ''}`
+  return (
+    <div className="grid gap-4">
+      {done === 'withdrawn' && (
+        <Alert tone="done" title={t('done')} isLive>
+          <p>
+            <TextLink href={eraseAt}>{t('erase')}</TextLink>
+          </p>
+        </Alert>
+      )}
+      {done === 'given' && <Alert tone="done" title={t('againDone')} isLive />}
+      {otherBasis !== undefined && <p>{t('other', { basis: otherBasis })}</p>}
+      <div className="grid gap-1">
+        {standing > 0 && <p>{agent ? t('givenAgent', { agent: agent.name }) : t('given', { count: standing })}</p>}
+        {withdrawn > 0 && (
+          <p>{agent ? t('withdrawnAgent', { agent: agent.name }) : t('withdrawn', { count: withdrawn })}</p>
+        )}
+        {withdrawn > 0 && !agent && <p className="text-sm text-quiet">{t('perAgent')}</p>}
+      </div>
+      {standing > 0 && (
+        <Button
+          tone="plain"
+          className="justify-self-start"
+          onClick={() => {
+            withdrawal.reset()
+            setAsked(true)
+          }}
+        >
+          {t('button')}
+        </Button>
+      )}
+      {agent && withdrawn > 0 && (
+        <div className="grid justify-items-start gap-2">
+          <Refusal error={again.error} words="myPrivacy" />
+          <Button
+            tone="plain"
+            aria-disabled={again.isPending}
+            onClick={() =>
+              again.begin({ body: { policy_version: noticeVersion, agent_id: agent.id } }, () => setDone('given'))
+            }
+          >
+            {t('again')}
+          </Button>
+          <p className="text-sm text-quiet">
+            {t.rich('againText', {
+              version: noticeVersion,
+              link: (words) => <TextLink href="/privacy">{words}</TextLink>,
+            })}
+          </p>
+        </div>
+      )}
+      <Confirm
+        open={isAsked}
+        onOpenChange={setAsked}
+        title={t('confirmTitle')}
+        consequences={<p>{t('confirmText', { count: standing })}</p>}
+        action={t('button')}
+        change={{ isPending: withdrawal.isPending, problem: undefined }}
+        onConfirm={withdraw}
+      >
+        <Refusal error={withdrawal.error} words="myPrivacy" />
+      </Confirm>
+    </div>
+  )
+}

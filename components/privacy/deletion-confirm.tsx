@@ -1,0 +1,88 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useNow, useTranslations } from 'next-intl'
+import { type FormEvent, useState } from 'react'
+import { Button } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { Grace } from '#lib/domains/privacy-requests/rules.ts'
+import { askedQuery } from './asked-rules.ts'
+import { beginsAt, type CopyChoice, isDeleteWord } from './deletion-rules.ts'
+import { useFiling } from './filing.ts'
+import { type Identity, IdentityField } from './identity-field.tsx'
+import { Refusal } from './refusal.tsx'
+
+interface DeletionConfirmProps {
+  grace: Grace
+  copy: CopyChoice
+  agentId: string | undefined
+  identity: Identity
+  isAdmin: boolean
+}
+
+/** The word and the password; then the request, once. What follows is shown under an address of its own, which needs no session. */
+export function DeletionConfirm({ grace, copy, agentId, identity, isAdmin }: DeletionConfirmProps) {
+  const t = useTranslations('deletion.confirm')
+  const now = useNow({ updateInterval: 60_000 })
+  const router = useRouter()
+  const filing = useFiling({ hasPassword: identity.hasPassword, isQuiet: true })
+  const [word, setWord] = useState('')
+  const [isMismatch, setMismatch] = useState(false)
+  const [isSent, setSent] = useState(false)
+  const withCopy = copy === 'with' && agentId === undefined
+  const [own, other] = t('word') === 'DELETE' ? ['DELETE', '删除'] : ['删除', 'DELETE']
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isSent) return
+    const isRight = isDeleteWord(word)
+    setMismatch(!isRight)
+    if (!isRight) return
+    filing.file(
+      {
+        kinds: withCopy ? ['access', 'erasure'] : ['erasure'],
+        grace,
+        ...(agentId !== undefined && { agent_id: agentId }),
+      },
+      ({ data, joined }) => {
+        setSent(true)
+        const isJoined = joined.some(({ kind }) => kind === 'erasure')
+        router.replace(`/settings/privacy/delete?${askedQuery(data, { agent: agentId, isJoined })}`)
+        router.refresh()
+      },
+    )
+  }
+  const isBusy = filing.isPending || isSent
+  return (
+    <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('title')}>
+      <p>
+        {withCopy && grace === 'now'
+          ? t('summaryCopy')
+          : t.rich('summary', {
+              copy: withCopy ? 'with' : 'none',
+              grace,
+              time: () => <Time at={beginsAt(grace, now).toISOString()} relative />,
+            })}
+      </p>
+      <Refusal error={filing.refusal} words="deletion" {...(isAdmin && !agentId && { conflict: 'lastAdmin' })} />
+      <Field
+        label={t('type', { word: own ?? '' })}
+        hint={t('typeHint', { other: other ?? '' })}
+        error={isMismatch && !isDeleteWord(word) ? t('mismatch', { word: own ?? '' }) : undefined}
+        name="word"
+        autoComplete="off"
+        autoCapitalize="characters"
+        spellCheck={false}
+        maxLength={20}
+        value={word}
+        onChange={({ target }) => setWord(target.value)}
+        className="sm:max-w-96"
+      />
+      <IdentityField {...identity} input={filing.input} fault={filing.fault} />
+      <Button type="submit" tone="danger" aria-disabled={isBusy} className="justify-self-start">
+        {isBusy ? t('busy') : t(!identity.hasPassword ? 'link' : agentId === undefined ? 'button' : 'buttonAgent')}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,107 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useAsked, useChange } from '#components/frame/asking.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { Endpoint } from '#lib/client/request.ts'
+import type { deleteExport, listExports, prepareExport } from '#lib/domains/exports/prepared-contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+import { ExportEntry } from './export-entry.tsx'
+import { askAgain } from './export-rules.ts'
+
+const listAt: Endpoint<typeof listExports> = { method: 'get', path: '/api/privacy/exports' }
+const prepareAt: Endpoint<typeof prepareExport> = { method: 'post', path: '/api/privacy/exports' }
+const deleteAt: Endpoint<typeof deleteExport> = { method: 'delete', path: '/api/privacy/exports/{id}' }
+export type Exports = Output<typeof listExports>
+
+interface ExportDeskProps {
+  initial: Exports
+  /** Beside a decision: everything alone is offered, in fewer words. */
+  isBrief?: boolean
+}
+
+/** Begins exports and shows those of the last day. They are the server's: whoever comes back finds them as far as they are. */
+export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
+  const t = useTranslations('exports')
+  const copy = useTranslations('deletion.copy')
+  const list = useAsked(listAt, {}, { initial, every: (data) => askAgain(data?.data ?? []) })
+  const change = { touches: ['/api/privacy/exports'], isQuiet: true }
+  const beginning = useChange(prepareAt, change)
+  const removal = useChange(deleteAt, change)
+  const [removing, setRemoving] = useState<string>()
+  const { data, quota } = list.data ?? initial
+  const left = quota.limit === null ? null : Math.max(0, quota.limit - quota.used)
+  const scopes = isBrief ? (['all'] as const) : (['all', 'provided'] as const)
+  const wasGoing = initial.data.some(({ state }) => state === 'queued' || state === 'running')
+  const problem = beginning.problem ?? (list.problem?.code === 'unreachable' ? undefined : list.problem)
+  const begin = (scope: (typeof scopes)[number]) => beginning.begin({ body: { scope } })
+  return (
+    <div className="grid gap-5">
+      <div className={isBrief ? 'grid gap-4' : 'grid gap-4 sm:grid-cols-2'}>
+        {scopes.map((scope) => (
+          <div
+            key={scope}
+            className="grid content-between justify-items-start gap-3 rounded-box border border-line px-4 py-3"
+          >
+            <div className="grid gap-1">
+              <h3 className="font-medium">{t(`${scope}.title`)}</h3>
+              <p className="text-sm text-quiet">{t(`${scope}.text`)}</p>
+            </div>
+            <Button
+              tone="plain"
+              aria-disabled={beginning.isPending || left === 0}
+              onClick={() => {
+                if (left !== 0) begin(scope)
+              }}
+            >
+              {beginning.isPending && beginning.variables?.body?.scope === scope
+                ? t('busy')
+                : isBrief
+                  ? copy('prepare')
+                  : t(`${scope}.button`)}
+            </Button>
+          </div>
+        ))}
+      </div>
+      {problem && <ProblemAlert problem={problem} />}
+      <p className="text-sm text-quiet">
+        {t(isBrief ? 'formOne' : 'form')}{' '}
+        {left === null ? t('unlimited') : t.rich('quota', { left, time: () => <Time at={quota.resets_at} relative /> })}
+      </p>
+      <p role="status" className="sr-only">
+        {(wasGoing || beginning.isSuccess) && data[0]?.state === 'ready' && t('ready')}
+      </p>
+      {data.length === 0 ? (
+        !isBrief && <p className="text-quiet">{t('none')}</p>
+      ) : (
+        <ul aria-label={t('list')} className="divide-y divide-line rounded-box border border-line bg-raised">
+          {data.map((entry) => (
+            <ExportEntry
+              key={entry.id}
+              entry={entry}
+              onRemove={() => {
+                removal.reset()
+                setRemoving(entry.id)
+              }}
+            />
+          ))}
+        </ul>
+      )}
+      <Confirm
+        open={removing !== undefined}
+        onOpenChange={(open) => !open && setRemoving(undefined)}
+        title={t('removeTitle')}
+        consequences={<p>{t('removeText')}</p>}
+        action={t('removeAction')}
+        change={removal}
+        onConfirm={() => {
+          if (removing !== undefined) removal.begin({ params: { id: removing } }, () => setRemoving(undefined))
+        }}
+      />
+    </div>
+  )
+}

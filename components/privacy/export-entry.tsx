@@ -1,0 +1,100 @@
+'use client'
+
+import { useFormatter, useNow, useTranslations } from 'next-intl'
+import { Button, PlainButtonLink } from '#components/ui/button.tsx'
+import { Progress } from '#components/ui/progress.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { ExportView } from '#lib/domains/exports/prepared-contract.ts'
+import { exportStanding, sizeOf } from './export-rules.ts'
+
+const tones = { queued: 'plain', running: 'plain', ready: 'accent', expired: 'plain', failed: 'red' } as const
+
+/** One prepared export: how far it is, its file while it is there, and what became of it. */
+export function ExportEntry({ entry, onRemove }: { entry: ExportView; onRemove: () => void }) {
+  const t = useTranslations('exports')
+  const format = useFormatter()
+  const now = useNow({ updateInterval: 30_000 })
+  const standing = exportStanding(entry, now)
+  const shown = standing === 'erased' ? 'expired' : standing
+  const what = t(`scopes.${entry.scope}`)
+  const { value, unit } = sizeOf(entry.bytes ?? 0)
+  const size = format.number(value, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
+  const isGoing = standing === 'queued' || standing === 'running'
+  return (
+    <li className="grid gap-2 px-4 py-3">
+      <div className="flex flex-wrap items-start gap-x-4 gap-y-2">
+        <div className="grid min-w-0 grow basis-64 gap-0.5">
+          <p className="flex flex-wrap items-center gap-2 font-medium">
+            {what}
+            <Tag tone={tones[shown]}>{t(`states.${shown}`)}</Tag>
+          </p>
+          <p className="text-sm text-quiet">
+            {t.rich('begun', { time: () => <Time at={entry.created_at} /> })}
+            {entry.request_id !== null && (
+              <>
+                {' · '}
+                {t.rich('ofRequest', {
+                  link: (words) => <TextLink href={`/settings/privacy/requests/${entry.request_id}`}>{words}</TextLink>,
+                })}
+              </>
+            )}
+          </p>
+        </div>
+        <div className="flex flex-wrap gap-2">
+          {standing === 'ready' && (
+            <PlainButtonLink
+              href={`/api/privacy/exports/${entry.id}/file`}
+              download
+              size="small"
+              aria-label={t('downloadNamed', { what, size })}
+            >
+              {t('download')}
+            </PlainButtonLink>
+          )}
+          {(isGoing || standing === 'ready') && (
+            <Button tone="plain" size="small" onClick={onRemove} aria-label={t('removeNamed', { what })}>
+              {t(isGoing ? 'giveUp' : 'remove')}
+            </Button>
+          )}
+        </div>
+      </div>
+      {isGoing && (
+        <div className="grid gap-1">
+          <Progress value={entry.parts_done} max={entry.parts_total} label={t('progressLabel')} />
+          <p className="text-sm text-quiet tabular-nums">
+            {entry.parts_total === 0
+              ? t('soon')
+              : t('progress', { done: entry.parts_done, total: entry.parts_total, records: entry.records })}
+          </p>
+        </div>
+      )}
+      {standing === 'ready' && (
+        <div className="grid gap-0.5 text-sm">
+          <p>
+            {t('records', { records: entry.records, size })}
+            {entry.expires_at !== null && (
+              <>
+                {' · '}
+                {t.rich('left', { time: () => <Time at={entry.expires_at ?? ''} relative /> })}
+              </>
+            )}
+          </p>
+          {entry.sha256 !== null && (
+            <p className="text-quiet">
+              {t('sha')} <ShortId id={entry.sha256} what={t('shaCopy')} />
+            </p>
+          )}
+          {entry.downloaded_at !== null && (
+            <p className="text-quiet">{t.rich('fetched', { time: () => <Time at={entry.downloaded_at ?? ''} /> })}</p>
+          )}
+        </div>
+      )}
+      {(standing === 'expired' || standing === 'erased' || standing === 'failed') && (
+        <p className="text-sm text-quiet">{t(standing)}</p>
+      )}
+    </li>
+  )
+}

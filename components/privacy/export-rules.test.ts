@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import { askAgain, exportStanding, sizeOf } from './export-rules.ts'
+
+test.each([
+  [0, 0, 'byte'],
+  [999, 999, 'byte'],
+  [1_000, 1, 'kilobyte'],
+  [1_500_000, 1.5, 'megabyte'],
+  [5_000_000_000_000, 5_000, 'gigabyte'],
+] as const)('%d bytes are %d of %s', (bytes, value, unit) => expect(sizeOf(bytes)).toEqual({ value, unit }))
+
+const now = new Date('2026-11-21T12:00:00.000Z')
+test.each([
+  [{ state: 'queued', fault: null, expires_at: null }, 'queued'],
+  [{ state: 'ready', fault: null, expires_at: '2026-11-21T12:00:01.000Z' }, 'ready'],
+  [{ state: 'ready', fault: null, expires_at: '2026-11-21T12:00:00.000Z' }, 'expired'],
+  [{ state: 'expired', fault: null, expires_at: '2026-11-21T11:00:00.000Z' }, 'expired'],
+  [{ state: 'expired', fault: 'erased', expires_at: null }, 'erased'],
+  [{ state: 'failed', fault: 'internal', expires_at: null }, 'failed'],
+] as const)('%j is %s', (one, standing) => expect(exportStanding(one, now)).toBe(standing))
+
+test('is asked for often while it is prepared, seldom until it is fetched, then no more', () => {
+  const ready = { state: 'ready', downloaded_at: null } as const
+  expect(askAgain([ready, { state: 'running', downloaded_at: null }])).toBe(1_500)
+  expect(askAgain([ready])).toBe(10_000)
+  expect(
+    askAgain([
+      { ...ready, downloaded_at: now.toISOString() },
+      { state: 'expired', downloaded_at: null },
+    ]),
+  ).toBe(false)
+  expect(askAgain([])).toBe(false)
+})

@@ -1,0 +1,23 @@
+import type { ExportView } from '#lib/domains/exports/prepared-contract.ts'
+
+const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte'] as const
+/** A size in the largest unit of which it is one at least, as Intl names units. */
+export function sizeOf(bytes: number): { value: number; unit: (typeof units)[number] } {
+  const step = Math.min(units.length - 1, bytes < 1 ? 0 : Math.floor(Math.log10(bytes) / 3))
+  return { value: bytes / 1_000 ** step, unit: units[step] ?? 'byte' }
+}
+
+type Export = Pick<ExportView, 'state' | 'fault' | 'expires_at'>
+export type ExportStanding = ExportView['state'] | 'erased'
+/** How an export stands at this moment: the clock decides, and not whether the job that removes files has run. */
+export function exportStanding({ state, fault, expires_at: until }: Export, now: Date): ExportStanding {
+  if (state === 'queued' || state === 'running' || state === 'failed') return state
+  if (fault === 'erased') return 'erased'
+  return state === 'expired' || (until !== null && Date.parse(until) <= now.getTime()) ? 'expired' : 'ready'
+}
+
+/** Milliseconds until it is worth asking again how exports stand; false: nothing changes by itself. */
+export function askAgain(list: readonly Pick<ExportView, 'state' | 'downloaded_at'>[]): number | false {
+  if (list.some(({ state }) => state === 'queued' || state === 'running')) return 1_500
+  return list.some(({ state, downloaded_at: at }) => state === 'ready' && at === null) ? 10_000 : false
+}

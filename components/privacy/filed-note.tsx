@@ -1,0 +1,20 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { Alert } from '#components/ui/alert.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import type { Filed } from './filing.ts'
+
+/** After a request was filed: what became of it, and where it can be followed. */
+export function FiledNote({ filed, title, text }: { filed: Filed; title: string; text?: string | undefined }) {
+  const t = useTranslations('myPrivacy.filed')
+  return (
+    <Alert tone="done" title={filed.data.state === 'received' ? t('link') : title} isLive>
+      {text !== undefined && filed.data.state !== 'received' && <p>{text}</p>}
+      {filed.joined.length > 0 && <p>{t('joined')}</p>}
+      <p>
+        <TextLink href={`/settings/privacy/requests/${filed.data.id}`}>{t('follow')}</TextLink>
+      </p>
+    </Alert>
+  )
+}

@@ -1,0 +1,44 @@
+'use client'
+
+import { useEffect, useRef, useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { type Endpoint, type RequestParts, RequestRefused } from '#lib/client/request.ts'
+import type { fileRequest } from '#lib/domains/privacy-requests/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+import { isWrongPassword } from './filing-rules.ts'
+
+const fileAt: Endpoint<typeof fileRequest> = { method: 'post', path: '/api/privacy/requests' }
+export type Filed = Output<typeof fileRequest>
+type Body = NonNullable<RequestParts<typeof fileRequest>['body']>
+
+/**
+ * Files a request under the password that stands in `input`, which is emptied when it was right. `isQuiet`: the page decides itself what
+ * is shown next.
+ */
+export function useFiling({ hasPassword, isQuiet = false }: { hasPassword: boolean; isQuiet?: boolean }) {
+  const input = useRef<HTMLInputElement>(null)
+  const [isMissing, setMissing] = useState(false)
+  const change = useChange(fileAt, { touches: ['/api/privacy'], isQuiet })
+  const isWrong = isWrongPassword(change.problem)
+  const error: unknown = change.error
+  useEffect(() => {
+    if (isWrong && error) input.current?.focus()
+  }, [isWrong, error])
+  return {
+    input,
+    fault: isMissing ? ('missing' as const) : isWrong ? ('wrong' as const) : undefined,
+    isPending: change.isPending,
+    answer: change.data,
+    /** What was refused, but for the password, which is said at its field. */
+    refusal: error instanceof RequestRefused && !isWrong ? error : undefined,
+    file(body: Omit<Body, 'password'>, done: (filed: Filed) => void) {
+      const password = hasPassword ? (input.current?.value ?? '') : undefined
+      setMissing(password === '')
+      if (password === '') return input.current?.focus()
+      change.begin({ body: { ...body, ...(password !== undefined && { password }) } }, (filed) => {
+        if (input.current) input.current.value = ''
+        done(filed)
+      })
+    },
+  }
+}

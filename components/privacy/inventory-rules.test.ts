@@ -1,0 +1,33 @@
+import { describe, expect, it, test } from 'vitest'
+import { groundsIn, sortedHoldings } from './inventory-rules.ts'
+
+test.each([
+  ['legal obligation (GDPR art. 6(1)(c), with art. 15 and 20)', ['c']],
+  ['consent (GDPR art. 6(1)(a)), contract (GDPR art. 6(1)(b))', ['a', 'b']],
+  ['legitimate interest (GDPR art. 6(1)(f)), consent (GDPR art. 6(1)(a))', ['a', 'f']],
+  ['consent (GDPR art. 6(1)(a)), consent (GDPR art. 6(1)(a))', ['a']],
+  ['art. 16(1)(c), 6(1)(g), 6(2)(a)', []],
+  ['', []],
+])('the grounds in %j are %j', (basis, grounds) => expect(groundsIn(basis)).toEqual(grounds))
+
+describe('what is held', () => {
+  const line = (holder: string, store: string, count: number) => ({
+    ...{ holder, store, count, what: '', since: null, until: null, purpose: '', basis: '', kept: '', where: '' },
+  })
+
+  it('comes with the fullest store first, the most within it first, and apart what holds nothing', () => {
+    const { held, empty, stores } = sortedHoldings([
+      line('letters', 'files', 40),
+      line('sessions', 'postgresql', 2),
+      line('votes', 'postgresql', 0),
+      line('units', 'postgresql', 900),
+      line('exports', 'files', 1),
+    ])
+    expect(held.map(({ holder }) => holder)).toEqual(['units', 'sessions', 'letters', 'exports'])
+    expect(empty.map(({ holder }) => holder)).toEqual(['votes'])
+    expect(stores).toBe(2)
+  })
+
+  it('is nothing in no store where nothing is', () =>
+    expect(sortedHoldings([line('units', 'postgresql', 0)])).toMatchObject({ held: [], stores: 0 }))
+})

@@ -1,0 +1,33 @@
+import type { Inventory } from '#lib/domains/exports/inventory-contract.ts'
+
+export const grounds = ['a', 'b', 'c', 'd', 'e', 'f'] as const
+export type Ground = (typeof grounds)[number]
+
+/** The grounds of GDPR art. 6(1) that a lawful basis names, each once, in its order: the letters are the same in every language. */
+export function groundsIn(basis: string): Ground[] {
+  const named = [...basis.matchAll(/\b6\(1\)\(([a-f])\)/g)].map(([, letter]) => letter)
+  return grounds.filter((ground) => named.includes(ground))
+}
+
+type Held = Inventory['data'][number]
+/** What holds something of the subject, the most first within a store, and the places that hold nothing. */
+export function sortedHoldings(data: readonly Held[]): { held: Held[]; empty: Held[]; stores: number } {
+  const held = data.filter(({ count }) => count > 0)
+  const ofStore = new Map<string, number>()
+  for (const { store, count } of held) ofStore.set(store, (ofStore.get(store) ?? 0) + count)
+  const weight = (store: string) => ofStore.get(store) ?? 0
+  return {
+    held: held.toSorted(
+      (one, other) =>
+        weight(other.store) - weight(one.store) || one.store.localeCompare(other.store) || other.count - one.count,
+    ),
+    empty: data.filter(({ count }) => count === 0),
+    stores: ofStore.size,
+  }
+}
+
+/** What stays whatever is erased: what every erasure leaves, and of the rest what there is. */
+export const staying = (beside: Inventory['kept_beside']): Inventory['kept_beside'] =>
+  beside.filter(
+    ({ name, count }) => name === 'audit.entries' || name.startsWith('erasure.') || count === null || count > 0,
+  )

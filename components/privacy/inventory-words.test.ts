@@ -1,0 +1,23 @@
+import { afterAll, expect, it } from 'vitest'
+import { createApp } from '#lib/app.ts'
+import { readEnv } from '#lib/env.ts'
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
+import { groundsIn } from './inventory-rules.ts'
+import { lineKeyOf } from './notice-lines.ts'
+
+// Opens no connection before the first request.
+const app = createApp({ env: readEnv({}) })
+afterAll(() => app.close())
+const named = [...app.holders, ...app.kept]
+
+it.each([
+  ['English', en],
+  ['Chinese', zh],
+])('the inventory says in %s why each is held, and none is left over', (_, { inventory }) => {
+  expect(Object.keys(inventory.why).sort()).toEqual(named.map(({ name }) => lineKeyOf(name)).sort())
+})
+
+it('every ground that a holder names itself has words', () => {
+  for (const { name, basis } of named) if (basis !== undefined) expect([name, groundsIn(basis)]).not.toEqual([name, []])
+})

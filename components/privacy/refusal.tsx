@@ -1,0 +1,62 @@
+'use client'
+
+import { useFormatter, useNow, useTranslations } from 'next-intl'
+import { Alert } from '#components/ui/alert.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { RequestRefused } from '#lib/client/request.ts'
+
+/** Refusals that mean something of their own here, beside the words that they have everywhere. */
+const own = {
+  myPrivacy: ['fenced', 'conflict', 'rate_limited', 'unavailable', 'expired'],
+  deletion: ['conflict', 'fenced', 'rate_limited', 'unavailable', 'not_found'],
+} as const
+type Own<W extends keyof typeof own> = (typeof own)[W][number]
+
+function OwnWords({ title, text, requestId }: { title: string; text: string; requestId: string | undefined }) {
+  const t = useTranslations('common')
+  return (
+    <Alert tone="danger" title={title} isLive>
+      <p>{text}</p>
+      {requestId !== undefined && (
+        <p className="text-sm text-quiet">
+          {t('requestId')} <code className="font-mono">{requestId}</code>
+        </p>
+      )}
+    </Alert>
+  )
+}
+
+interface RefusalProps {
+  /** What a change threw. */
+  error: unknown
+  words: keyof typeof own
+  /** A conflict that has one meaning alone where it comes from. */
+  conflict?: 'ofAll' | 'lastAdmin'
+}
+
+/** Why something was not done: what was not lost, and when to try again. Nothing where nothing was refused. */
+export function Refusal({ error, words, conflict }: RefusalProps) {
+  const mine = useTranslations('myPrivacy.refused')
+  const deletion = useTranslations('deletion.refused')
+  const format = useFormatter()
+  const now = useNow()
+  if (!(error instanceof RequestRefused)) return null
+  const { problem, retryAfter } = error
+  const wait = retryAfter === undefined ? 'none' : format.relativeTime(new Date(now.getTime() + retryAfter * 1000), now)
+  const requestId = problem.instance
+  if (problem.code === 'conflict' && conflict !== undefined) {
+    const told =
+      conflict === 'ofAll'
+        ? { title: mine('ofAll.what'), text: mine('ofAll.do') }
+        : { title: deletion('lastAdmin.what'), text: deletion('lastAdmin.do') }
+    return <OwnWords {...told} requestId={requestId} />
+  }
+  const isOwn = <W extends keyof typeof own>(list: W): Own<W> | undefined =>
+    own[list].find((code): code is Own<W> => code === problem.code)
+  const here = words === 'myPrivacy' ? isOwn('myPrivacy') : undefined
+  if (here) return <OwnWords title={mine(`${here}.what`)} text={mine(`${here}.do`, { wait })} requestId={requestId} />
+  const there = words === 'deletion' ? isOwn('deletion') : undefined
+  if (there)
+    return <OwnWords title={deletion(`${there}.what`)} text={deletion(`${there}.do`, { wait })} requestId={requestId} />
+  return <ProblemAlert problem={problem} />
+}

@@ -1,0 +1,93 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useAsked, useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { Endpoint } from '#lib/client/request.ts'
+import type { readRestriction, setRestriction } from '#lib/domains/agents/privacy-contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+import { Refusal } from './refusal.tsx'
+
+const readAt: Endpoint<typeof readRestriction> = { method: 'get', path: '/api/privacy/restriction' }
+const setAt: Endpoint<typeof setRestriction> = { method: 'post', path: '/api/privacy/restriction' }
+export type RestrictionState = Output<typeof readRestriction>
+
+interface RestrictionPanelProps {
+  initial: RestrictionState
+  agent: { id: string; name: string } | undefined
+  /** The person restricted all their agents together, so one alone is not lifted. */
+  isOfAll: boolean
+}
+
+/** Whether use is restricted, since when and why; and the button for the other. */
+export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelProps) {
+  const t = useTranslations('myPrivacy.restrict')
+  const state = useAsked(readAt, agent ? { query: { agent_id: agent.id } } : {}, { initial })
+  const change = useChange(setAt, { touches: ['/api/privacy/restriction'] })
+  const [asked, setAsked] = useState<'begin' | 'lift'>()
+  const [done, setDone] = useState<'begun' | 'lifted'>()
+  const { data } = state.data ?? initial
+  const isOwn = data.restricted_for.includes('request')
+  const set = (restricted: boolean) =>
+    change.begin({ body: { restricted, ...(agent && { agent_id: agent.id }) } }, () => {
+      setAsked(undefined)
+      setDone(restricted ? 'begun' : 'lifted')
+    })
+  const whose = agent ? 'Agent' : ''
+  return (
+    <div className="grid gap-4">
+      {done && (
+        <Alert tone="done" title={t(done)} isLive>
+          {done === 'lifted' && data.restricted && <p>{t('other')}</p>}
+        </Alert>
+      )}
+      {data.restricted ? (
+        <div className="grid gap-1">
+          <p className="font-medium">
+            {t.rich('since', { time: () => <Time at={data.restricted_at ?? initial.data.restricted_at ?? ''} /> })}
+          </p>
+          <ul className="list-disc pl-5">
+            {data.restricted_for.map((reason) => (
+              <li key={reason}>{t(`reasons.${reason}`)}</li>
+            ))}
+          </ul>
+        </div>
+      ) : (
+        <p>{agent ? t('freeAgent', { agent: agent.name }) : t('free')}</p>
+      )}
+      {!agent && !data.restricted && data.restricted_agents > 0 && (
+        <p className="text-quiet">{t('some', { count: data.restricted_agents })}</p>
+      )}
+      {isOwn && isOfAll ? (
+        <p className="text-quiet">{t('ofAll')}</p>
+      ) : (
+        <Button
+          tone="plain"
+          className="justify-self-start"
+          onClick={() => {
+            change.reset()
+            setAsked(isOwn ? 'lift' : 'begin')
+          }}
+        >
+          {t(`${isOwn ? 'lift' : 'begin'}${whose}`)}
+        </Button>
+      )}
+      <Confirm
+        open={asked !== undefined}
+        onOpenChange={(open) => !open && setAsked(undefined)}
+        title={t(asked === 'lift' ? 'liftTitle' : 'beginTitle')}
+        consequences={<p>{t(asked === 'lift' ? 'liftText' : 'beginText')}</p>}
+        action={t(`${asked === 'lift' ? 'lift' : 'begin'}${whose}`)}
+        tone="main"
+        change={{ isPending: change.isPending, problem: undefined }}
+        onConfirm={() => set(asked !== 'lift')}
+      >
+        <Refusal error={change.error} words="myPrivacy" {...(asked === 'lift' && agent && { conflict: 'ofAll' })} />
+      </Confirm>
+    </div>
+  )
+}

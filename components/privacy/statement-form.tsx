@@ -1,0 +1,70 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useState } from 'react'
+import { useDraft } from '#components/frame/draft.ts'
+import { Button } from '#components/ui/button.tsx'
+import { TextArea } from '#components/ui/field.tsx'
+import { FiledNote } from './filed-note.tsx'
+import { type Filed, useFiling } from './filing.ts'
+import { mostWords } from './filing-rules.ts'
+import { type Identity, IdentityField } from './identity-field.tsx'
+import { Refusal } from './refusal.tsx'
+
+interface StatementFormProps {
+  /** correct: something is wrong; object: GDPR art. 21. Also where its words stand. */
+  about: 'correct' | 'object'
+  /** Of one agent alone. */
+  agentId: string | undefined
+  identity: Identity
+}
+
+/** Says something in words that a person reads, and files it. */
+export function StatementForm({ about, agentId, identity }: StatementFormProps) {
+  const t = useTranslations(`myPrivacy.${about}`)
+  const correct = useTranslations('myPrivacy.correct')
+  const busy = useTranslations('myPrivacy.filed')('busy')
+  const { draft, change, clear } = useDraft(`privacy.${about}.${agentId ?? ''}`, { statement: '' })
+  const filing = useFiling(identity)
+  const [filed, setFiled] = useState<Filed>()
+  const [isMissing, setMissing] = useState(false)
+  const statement = draft.statement.trim()
+  const over = statement.length - mostWords
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setMissing(statement === '')
+    if (statement === '' || over > 0) return
+    setFiled(undefined)
+    const kinds = about === 'correct' ? (['rectification'] as const) : (['objection'] as const)
+    filing.file({ kinds: [...kinds], statement, ...(agentId !== undefined && { agent_id: agentId }) }, (answer) => {
+      setFiled(answer)
+      clear()
+    })
+  }
+  const error =
+    over > 0
+      ? correct('tooLong', { count: statement.length, over })
+      : isMissing && statement === ''
+        ? t('missing')
+        : undefined
+  return (
+    <form method="post" onSubmit={submit} noValidate className="grid gap-5" aria-label={t('statement')}>
+      {filed && <FiledNote filed={filed} title={t('sent')} />}
+      <Refusal error={filing.refusal} words="myPrivacy" />
+      <TextArea
+        label={t('statement')}
+        hint={correct('statementHint', { most: mostWords })}
+        name="statement"
+        dir="auto"
+        value={draft.statement}
+        error={error}
+        onChange={({ target }) => change({ statement: target.value })}
+      />
+      <IdentityField {...identity} input={filing.input} fault={filing.fault} />
+      <Button type="submit" tone="plain" aria-disabled={filing.isPending} className="justify-self-start">
+        {filing.isPending ? busy : t('send')}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,87 @@
+import {
+  type Clocks,
+  type ExtensionFault,
+  extended,
+  isCancellable,
+  isClosed,
+} from '#lib/domains/privacy-requests/rules.ts'
+import type { AdminRequest, AdminRequestDetail } from './places.ts'
+
+/** What an admin can do to many requests at once, with the key that does it. */
+export const bulkActs = { assign: 'a', expedite: 'e', pause: 'p', resume: 'u', retry: 't', comment: 'c' } as const
+export type BulkAct = keyof typeof bulkActs
+/** They ask for words first. */
+export const wordedActs = ['expedite', 'pause', 'comment'] as const satisfies readonly BulkAct[]
+export type WordedAct = (typeof wordedActs)[number]
+export const isWorded = (act: BulkAct): act is WordedAct => wordedActs.some((worded) => worded === act)
+
+export const acts = [
+  'verify',
+  'complete',
+  'retry',
+  'resume',
+  'expedite',
+  'pause',
+  'extend',
+  'refuse',
+  'assign',
+  'comment',
+] as const
+export type Act = (typeof acts)[number]
+
+type Known = Pick<AdminRequest, 'state' | 'parts' | 'paused' | 'extended' | 'account_id' | 'agent_id'>
+const handKinds = ['rectification', 'objection'] as const
+export type HandKind = (typeof handKinds)[number]
+
+/** The parts that wait for an admin's judgement, or their hands. */
+export const partsByHand = ({ parts }: Pick<Known, 'parts'>): HandKind[] =>
+  handKinds.filter((kind) => parts.some((part) => part.kind === kind && part.state === 'running'))
+
+/**
+ * What applies to a request as it stands, in the order in which it is offered. The server has the last word: it may have gone on since, and
+ * then it answers `wrong_state`.
+ */
+export function actsOf(request: Known, erasure?: AdminRequestDetail['erasure']): Act[] {
+  const { state, parts, paused, account_id, agent_id } = request
+  const isOver = isClosed(state)
+  const isEarly = isCancellable(state)
+  const isPseudonymous = account_id === null && agent_id === null
+  const isSettled = isOver || state === 'partly_completed'
+  const applies: Record<Act, boolean> = {
+    verify: state === 'received',
+    complete: partsByHand(request).length > 0,
+    retry:
+      !isOver &&
+      (parts.some((part) => part.state === 'failed') ||
+        erasure?.state === 'failed' ||
+        (erasure?.steps.some((step) => step.state === 'stuck') ?? false)),
+    resume: paused !== null && !isOver,
+    expedite: state === 'waiting' && paused === null,
+    pause: isEarly && paused === null,
+    extend: !isSettled && !request.extended && !isPseudonymous,
+    refuse: isEarly || (!isOver && partsByHand(request).length > 0),
+    assign: !(isOver && isPseudonymous),
+    comment: !isPseudonymous,
+  }
+  return acts.filter((act) => applies[act])
+}
+
+/** The clocks as the rules take them. What a pause has moved them by so far is counted in already. */
+const clocksOf = (request: AdminRequest): Clocks => ({
+  state: request.state,
+  receivedAt: new Date(request.received_at),
+  legalDueAt: new Date(request.legal_due_at),
+  dueAt: request.due_at === null ? null : new Date(request.due_at),
+  pausedAt: null,
+  // Whether it was, and not when, is what the rules ask.
+  extendedAt: request.extended ? new Date(request.received_at) : null,
+})
+/** The law's limit after so many days more, or why there is none. */
+export const extendedBy = (request: AdminRequest, days: number, now: Date): Date | ExtensionFault =>
+  extended(clocksOf(request), days, now)
+
+/** The longest extension that the law leaves; 0: none. GDPR art. 12(3) knows two months. */
+export function longestExtension(request: AdminRequest, now: Date): number {
+  for (let days = 62; days > 0; days--) if (extendedBy(request, days, now) instanceof Date) return days
+  return 0
+}

@@ -1,0 +1,61 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useDraft } from '#components/frame/draft.ts'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Checkbox } from '#components/ui/field.tsx'
+import type { ProblemDocument } from '#lib/client/request.ts'
+import type { WordedAct } from './acts.ts'
+import type { BulkWords } from './bulk.ts'
+import { WordsField } from './words-field.tsx'
+
+interface BulkDialogProps {
+  act: WordedAct
+  count: number
+  change: { isPending: boolean; problem: ProblemDocument | undefined }
+  begin: (words: BulkWords, done: () => void) => void
+  close: () => void
+}
+
+/** The words that go with it, and what follows from it. They survive until it is done. */
+export function BulkDialog({ act, count, change, begin, close }: BulkDialogProps) {
+  const t = useTranslations('queue')
+  const { draft, change: type, clear } = useDraft(`queue:${act}`, { text: '' })
+  const [dropCopies, setDropCopies] = useState(false)
+  return (
+    <Confirm
+      open
+      onOpenChange={(open) => !open && close()}
+      title={t(`dialogs.${act}.title`, { count })}
+      consequences={<p>{t(`dialogs.${act}.text`)}</p>}
+      action={t(`dialogs.${act}.action`)}
+      tone={act === 'expedite' ? 'danger' : 'main'}
+      change={change}
+      isIncomplete={draft.text.trim() === ''}
+      onConfirm={() =>
+        begin({ text: draft.text, dropCopies }, () => {
+          clear()
+          close()
+        })
+      }
+    >
+      <WordsField
+        label={t(`dialogs.${act}.field`)}
+        hint={t('send')}
+        value={draft.text}
+        change={(text) => type({ text })}
+        autoFocus
+        required
+      />
+      {act === 'expedite' && (
+        <Checkbox
+          label={t('dialogs.expedite.drop')}
+          hint={t('dialogs.expedite.dropText')}
+          checked={dropCopies}
+          onChange={(event) => setDropCopies(event.currentTarget.checked)}
+        />
+      )}
+    </Confirm>
+  )
+}

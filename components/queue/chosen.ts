@@ -1,0 +1,26 @@
+'use client'
+
+import { useMemo, useState } from 'react'
+
+/** Which rows are chosen, of those that are shown; `range` reaches from the last one that was touched. */
+export function useChosen(ids: readonly string[]) {
+  const [all, setAll] = useState<ReadonlySet<string>>(new Set())
+  const [anchor, setAnchor] = useState<string>()
+  const chosen = useMemo(() => new Set(ids.filter((id) => all.has(id))), [ids, all])
+  return {
+    chosen,
+    toggle(id: string) {
+      setAnchor(id)
+      setAll(new Set(chosen.has(id) ? [...chosen].filter((one) => one !== id) : [...chosen, id]))
+    },
+    range(id: string) {
+      const from = ids.indexOf(anchor ?? id)
+      const to = ids.indexOf(id)
+      setAnchor(id)
+      if (from < 0 || to < 0) return setAll(new Set([...chosen, id]))
+      setAll(new Set([...chosen, ...ids.slice(Math.min(from, to), Math.max(from, to) + 1)]))
+    },
+    toggleAll: () => setAll(new Set(chosen.size === ids.length ? [] : ids)),
+    only: (kept: readonly string[]) => setAll(new Set(kept)),
+  }
+}

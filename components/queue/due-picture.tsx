@@ -1,0 +1,70 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { countByStretch } from './due.ts'
+import type { AdminRequest } from './places.ts'
+
+const [width, height, left, right] = [720, 84, 40, 20]
+/** Days that the picture shows on either side of now; what lies further stands at its edge. */
+const [before, after] = [7, 35]
+const base = height - 22
+const marks = [1, 3, 7, 14, 28]
+const tones = { overdue: 'fill-red', near: 'fill-amber', ok: 'fill-accent' } as const
+
+const clamped = (days: number) => Math.max(-before, Math.min(after, days))
+/** Near days have more room than far ones: that is where something has to be done. */
+const scaled = (days: number) => Math.sign(days) * Math.sqrt(Math.abs(days))
+const xOf = (days: number): number => {
+  const [low, high] = [scaled(-before), scaled(after)]
+  return left + ((scaled(clamped(days)) - low) / (high - low)) * (width - left - right)
+}
+
+/** Requests against their due dates: one dot each, those of about the same time above one another. The numbers stand below in words. */
+export function DuePicture({ requests }: { requests: readonly AdminRequest[] }) {
+  const t = useTranslations('queue.picture')
+  const counts = countByStretch(requests)
+  const heights = new Map<number, number>()
+  const dots = requests.flatMap(({ id, due, seconds_left }) => {
+    if (due === 'paused' || due === 'stopped' || seconds_left === null) return []
+    const column = Math.round(xOf(seconds_left / 86_400) / 9)
+    const level = heights.get(column) ?? 0
+    heights.set(column, level + 1)
+    return [{ id, tone: tones[due], x: column * 9, y: base - 8 - Math.min(level, 5) * 9 }]
+  })
+  const now = xOf(0)
+  return (
+    <figure className="grid gap-2">
+      <div className="max-sm:hidden">
+        <svg
+          viewBox={`0 0 ${width} ${height}`}
+          role="img"
+          aria-label={t('label', { count: requests.length })}
+          className="h-21 w-full text-[0.6875rem]"
+          preserveAspectRatio="xMidYMid meet"
+        >
+          <rect x={left} y="4" width={now - left} height={base - 4} className="fill-red-wash" />
+          <line x1={left} x2={width - right} y1={base} y2={base} className="stroke-edge" />
+          <line x1={now} x2={now} y1="4" y2={base + 4} className="stroke-ink" />
+          <text x={now} y={height - 6} textAnchor="middle" className="fill-ink font-medium">
+            {t('now')}
+          </text>
+          <text x={left + 4} y={height - 6} className="fill-quiet">
+            {t('overdue')}
+          </text>
+          {marks.map((days) => (
+            <g key={days}>
+              <line x1={xOf(days)} x2={xOf(days)} y1={base} y2={base + 4} className="stroke-edge" />
+              <text x={xOf(days)} y={height - 6} textAnchor="middle" className="fill-quiet">
+                {t('days', { n: days })}
+              </text>
+            </g>
+          ))}
+          {dots.map(({ id, tone, x, y }) => (
+            <circle key={id} cx={x} cy={y} r="3.5" className={tone} />
+          ))}
+        </svg>
+      </div>
+      <figcaption className="text-sm text-quiet">{t('words', { count: requests.length, ...counts })}</figcaption>
+    </figure>
+  )
+}

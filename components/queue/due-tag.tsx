@@ -1,0 +1,37 @@
+import { useFormatter, useTranslations } from 'next-intl'
+import { Tag } from '#components/ui/tag.tsx'
+import { dueOf, type Span } from './due.ts'
+import type { AdminRequest } from './places.ts'
+
+const shape = {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  hourCycle: 'h23',
+} as const
+
+/** A length of time in words: "3 days". */
+export function useSpanWords() {
+  const t = useTranslations('queue.duration')
+  return ({ unit, n }: Span): string => t(unit, { n })
+}
+
+/** How much time is left, in words; the exact time, here and in UTC, on hover and for who listens. */
+export function DueTag({ request }: { request: AdminRequest }) {
+  const t = useTranslations('queue.due')
+  const format = useFormatter()
+  const words = useSpanWords()
+  const { says, tone, span, at, clock } = dueOf(request)
+  const exact =
+    at &&
+    `${t('exact', { at: format.dateTime(new Date(at), shape), utc: `${at.slice(0, 16).replace('T', ' ')} UTC` })}, ${t(clock)}`
+  return (
+    <Tag tone={tone} title={exact ?? undefined}>
+      {says === 'stopped' ? t('stopped') : t(says, { left: words(span) })}
+      {tone === 'amber' && <span className="sr-only">, {t('near')}</span>}
+      {exact && <span className="sr-only">. {exact}</span>}
+    </Tag>
+  )
+}

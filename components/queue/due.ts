@@ -1,0 +1,56 @@
+import type { AdminRequest } from './places.ts'
+
+export interface Span {
+  unit: 'days' | 'hours' | 'minutes'
+  n: number
+}
+/** A length of time in one number: days from two on, hours from two on, else minutes. Never more than it is. */
+export function spanOf(seconds: number): Span {
+  const whole = Math.abs(seconds)
+  if (whole >= 2 * 86_400) return { unit: 'days', n: Math.floor(whole / 86_400) }
+  if (whole >= 2 * 3_600) return { unit: 'hours', n: Math.floor(whole / 3_600) }
+  return { unit: 'minutes', n: Math.floor(whole / 60) }
+}
+
+type Clocks = Pick<AdminRequest, 'due' | 'seconds_left' | 'due_at' | 'legal_due_at'>
+export interface Due {
+  says: 'left' | 'over' | 'paused' | 'pausedOver' | 'stopped'
+  tone: 'plain' | 'amber' | 'red'
+  span: Span
+  /** The limit that comes first, and whose it is; null where nothing is owed. */
+  at: string | null
+  clock: 'ours' | 'legal'
+}
+
+/** What the tag of a request says: amber when less than a quarter of the time is left, red when none is; never by colour alone. */
+export function dueOf({ due, seconds_left, due_at, legal_due_at }: Clocks): Due {
+  const isOurs = due_at !== null && due_at < legal_due_at
+  const [clock, at] = isOurs ? (['ours', due_at] as const) : (['legal', legal_due_at] as const)
+  const seconds = seconds_left ?? 0
+  const span = spanOf(seconds)
+  if (due === 'stopped') return { says: 'stopped', tone: 'plain', span, at: null, clock }
+  if (due === 'paused') return { says: seconds < 0 ? 'pausedOver' : 'paused', tone: 'plain', span, at, clock }
+  if (due === 'overdue') return { says: 'over', tone: 'red', span, at, clock }
+  return { says: 'left', tone: due === 'near' ? 'amber' : 'plain', span, at, clock }
+}
+
+/** The end of the first, the second … stretch that the picture tells apart; days. */
+const stretches = [
+  ['day', 1],
+  ['three', 3],
+  ['week', 7],
+  ['month', 31],
+] as const
+export type Stretch = 'overdue' | (typeof stretches)[number][0] | 'later' | 'still'
+
+/** How many are due when, in words' order. What stands still, or is owed to nobody, is due at no time. */
+export function countByStretch(requests: readonly Clocks[]): Record<Stretch, number> {
+  const counts = { overdue: 0, day: 0, three: 0, week: 0, month: 0, later: 0, still: 0 }
+  for (const { due, seconds_left } of requests) {
+    const seconds = seconds_left ?? 0
+    if (due === 'stopped' || due === 'paused') counts.still += 1
+    else if (due === 'overdue') counts.overdue += 1
+    else counts[stretches.find(([, days]) => seconds <= days * 86_400)?.[0] ?? 'later'] += 1
+  }
+  return counts
+}

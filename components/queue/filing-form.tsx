@@ -1,0 +1,170 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { useDraft } from '#components/frame/draft.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button, ButtonLink } from '#components/ui/button.tsx'
+import { Checkbox, Choice, Field } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { fileForSubject } from '#lib/domains/privacy-requests/admin-contract.ts'
+import { graces, kinds, legalDueAt, receivedAtMost } from '#lib/domains/privacy-requests/rules.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+import { type FilingDraft, faultsOf, filingBody, localTime, subjectsBy } from './filing.ts'
+import { fileAt, touched } from './places.ts'
+import { WordsField } from './words-field.tsx'
+
+type Filed = Output<typeof fileForSubject>
+
+/** What became of it: filed anew, or part of what is open already. */
+function Outcome({ filed, again }: { filed: Filed; again: () => void }) {
+  const t = useTranslations('filing.done')
+  const queue = useTranslations('queue.kinds')
+  const { data, joined } = filed
+  // What joined nothing made a request of its own.
+  const isNew = data.kinds.some((kind) => !joined.some((one) => one.kind === kind))
+  const elsewhere = [...new Set(joined.map(({ request_id }) => request_id))].filter((id) => id !== data.id)
+  return (
+    <Alert tone="done" isLive title={isNew ? t('newTitle') : t('joined')}>
+      {isNew && <p>{t.rich('new', { time: () => <Time at={data.legal_due_at} relative /> })}</p>}
+      {joined.length > 0 && <p>{t('joinedText', { kinds: joined.map(({ kind }) => queue(kind)).join(', ') })}</p>}
+      <div className="flex flex-wrap gap-2">
+        <ButtonLink href={`/admin/requests/${data.id}`} size="small">
+          {t('open')}
+        </ButtonLink>
+        {elsewhere.map((id) => (
+          <ButtonLink key={id} href={`/admin/requests/${id}`} tone="plain" size="small">
+            {t('joinedOpen')}
+          </ButtonLink>
+        ))}
+        <Button tone="plain" size="small" onClick={again}>
+          {t('another')}
+        </Button>
+      </div>
+    </Alert>
+  )
+}
+
+const empty: FilingDraft = { by: 'email', subject: '', kinds: [], received: '', statement: '', grace: '24h' }
+
+/** A request that came by mail, put down by an admin. What is typed stays until it is filed. */
+export function FilingForm() {
+  const t = useTranslations('filing')
+  const queue = useTranslations('queue')
+  const common = useTranslations('common')
+  const { draft, change: type, clear } = useDraft('filing', empty)
+  const [isTried, setIsTried] = useState(false)
+  const [filed, setFiled] = useState<Filed>()
+  const change = useChange(fileAt, { touches: touched })
+  const received = localTime(draft.received)
+  const faults = faultsOf(draft, new Date(), receivedAtMost)
+  const shown = isTried ? faults : new Set()
+  const isOver = received !== undefined && legalDueAt(received) < new Date()
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    setIsTried(true)
+    const body = filingBody(draft)
+    if (faults.size > 0 || !body) return
+    change.begin({ body }, (answer) => {
+      setFiled(answer)
+      setIsTried(false)
+      clear()
+    })
+  }
+  if (filed) return <Outcome filed={filed} again={() => setFiled(undefined)} />
+  return (
+    <form onSubmit={submit} noValidate className="grid gap-6">
+      {change.problem &&
+        (change.problem.code === 'not_found' ? (
+          <Alert tone="danger" isLive title={t('notFound')} />
+        ) : (
+          <ProblemAlert problem={change.problem} />
+        ))}
+      <Choice
+        label={t('who')}
+        name="by"
+        value={draft.by}
+        options={subjectsBy.map((value) => ({ value, title: t(`by.${value}`), text: t(`by.${value}Text`) }))}
+        onChange={(by) => type({ by })}
+      />
+      <Field
+        label={t(`fields.${draft.by}`)}
+        type={draft.by === 'email' ? 'email' : 'text'}
+        value={draft.subject}
+        onChange={(event) => type({ subject: event.currentTarget.value })}
+        autoComplete="off"
+        spellCheck={false}
+        maxLength={320}
+        error={shown.has('subject') ? t('subjectMissing') : undefined}
+        required
+      />
+      <fieldset className="grid gap-2">
+        <legend className="mb-2 font-medium">{t('what')}</legend>
+        {kinds.map((kind) => (
+          <Checkbox
+            key={kind}
+            label={queue(`kinds.${kind}`)}
+            hint={t(`kindTexts.${kind}`)}
+            checked={draft.kinds.includes(kind)}
+            onChange={(event) =>
+              type({
+                kinds: event.currentTarget.checked ? [...draft.kinds, kind] : draft.kinds.filter((one) => one !== kind),
+              })
+            }
+          />
+        ))}
+        {shown.has('kinds') && <p className="text-sm text-red">{t('kindsMissing')}</p>}
+        {shown.has('copyOfAgent') && <p className="text-sm text-red">{t('copyOfAgent')}</p>}
+      </fieldset>
+      <Field
+        label={t('received')}
+        hint={t('receivedHint')}
+        type="datetime-local"
+        value={draft.received}
+        onChange={(event) => type({ received: event.currentTarget.value })}
+        error={shown.has('received') ? t('receivedFault') : undefined}
+        className="max-w-64"
+        required
+      />
+      {received && !faults.has('received') && (
+        <p role="status" className={isOver ? 'text-red' : 'text-quiet'}>
+          {t.rich(isOver ? 'dueOver' : 'due', {
+            time: () => <Time at={legalDueAt(received).toISOString()} relative />,
+          })}
+        </p>
+      )}
+      <WordsField
+        label={t('statement')}
+        hint={t('statementHint')}
+        value={draft.statement}
+        change={(statement) => type({ statement })}
+        error={shown.has('statement') ? t('statementMissing') : undefined}
+      />
+      {draft.kinds.includes('erasure') && (
+        <Choice
+          label={t('grace')}
+          name="grace"
+          value={draft.grace}
+          options={graces.map((value) => ({
+            value,
+            title: queue(`graces.${value}`),
+            text: t(`graceTexts.${value}`),
+          }))}
+          onChange={(grace) => type({ grace })}
+        />
+      )}
+      <p className="text-quiet">{t('next')}</p>
+      <div className="flex flex-wrap gap-2">
+        <Button type="submit" aria-disabled={change.isPending}>
+          {change.isPending ? common('busy') : t('submit')}
+        </Button>
+        <Button tone="plain" onClick={clear}>
+          {t('clear')}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { receivedAtMost } from '#lib/domains/privacy-requests/rules.ts'
+import { type FilingDraft, faultsOf, filingBody, localTime } from './filing.ts'
+
+const now = new Date('2026-03-10T12:00:00Z')
+const draft = (more: Partial<FilingDraft> = {}): FilingDraft => ({
+  by: 'email',
+  subject: ' somebody@example.org ',
+  kinds: ['access'],
+  received: '2026-03-01T09:00',
+  statement: '',
+  grace: '7d',
+  ...more,
+})
+
+describe('a mailed request', () => {
+  it.each([
+    [{}, []],
+    [{ subject: '  ' }, ['subject']],
+    [{ kinds: [] }, ['kinds']],
+    [{ received: '' }, ['received']],
+    [{ received: '2026-03-12T09:00' }, ['received']],
+    [{ received: '2025-12-01T09:00' }, ['received']],
+    [{ kinds: ['rectification'] }, ['statement']],
+    [{ kinds: ['rectification'], statement: 'My name.' }, []],
+    [{ by: 'agent_id', kinds: ['access', 'erasure'] }, ['copyOfAgent']],
+    [{ by: 'email', kinds: ['access', 'erasure'] }, []],
+  ] satisfies [Partial<FilingDraft>, string[]][])('with %j lacks %j', (more, faults) => {
+    expect([...faultsOf(draft(more), now, receivedAtMost)]).toEqual(faults)
+  })
+
+  it('names its subject once, and a grace with an erasure alone', () => {
+    const at = localTime('2026-03-01T09:00')?.toISOString()
+    expect(filingBody(draft())).toEqual({ kinds: ['access'], received_at: at, email: 'somebody@example.org' })
+    expect(filingBody(draft({ by: 'agent_id', subject: 'a-1', kinds: ['erasure'], statement: ' Please. ' }))).toEqual({
+      kinds: ['erasure'],
+      received_at: at,
+      agent_id: 'a-1',
+      statement: 'Please.',
+      grace: '7d',
+    })
+    expect(filingBody(draft({ received: 'soon' }))).toBeUndefined()
+  })
+})

@@ -1,0 +1,49 @@
+import type { Grace, Kind } from '#lib/domains/privacy-requests/rules.ts'
+
+export const subjectsBy = ['email', 'account_id', 'agent_id'] as const
+export type SubjectBy = (typeof subjectsBy)[number]
+
+/** The form as it is typed; `received` is a time of the reader's zone, without one. */
+export type FilingDraft = {
+  by: SubjectBy
+  subject: string
+  kinds: Kind[]
+  received: string
+  statement: string
+  grace: Grace
+}
+export type FilingFault = 'subject' | 'kinds' | 'copyOfAgent' | 'received' | 'statement'
+
+/** What a field for a date and a time holds, as a moment; undefined while it is none. */
+export function localTime(text: string): Date | undefined {
+  const at = new Date(text)
+  return text === '' || Number.isNaN(at.getTime()) ? undefined : at
+}
+
+/** What is missing or does not fit together, before anything is sent. `most` is how far back a mail may have come; milliseconds. */
+export function faultsOf(draft: FilingDraft, now: Date, most: number): Set<FilingFault> {
+  const { by, subject, kinds, received, statement } = draft
+  const at = localTime(received)
+  const faults = new Set<FilingFault>()
+  if (subject.trim() === '') faults.add('subject')
+  if (kinds.length === 0) faults.add('kinds')
+  if (by === 'agent_id' && kinds.includes('erasure') && (kinds.includes('access') || kinds.includes('portability')))
+    faults.add('copyOfAgent')
+  if (!at || at > now || now.getTime() - at.getTime() > most) faults.add('received')
+  if (kinds.includes('rectification') && statement.trim() === '') faults.add('statement')
+  return faults
+}
+
+/** As the API takes it; undefined while it has no time. */
+export function filingBody({ by, subject, kinds, received, statement, grace }: FilingDraft) {
+  const at = localTime(received)
+  const named = subject.trim()
+  if (!at) return undefined
+  return {
+    kinds,
+    received_at: at.toISOString(),
+    ...(by === 'email' ? { email: named } : by === 'account_id' ? { account_id: named } : { agent_id: named }),
+    ...(statement.trim() !== '' && { statement: statement.trim() }),
+    ...(kinds.includes('erasure') && { grace }),
+  }
+}

@@ -1,0 +1,60 @@
+import { createLoader, createSerializer, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
+import { type Channel, channels, type Kind, kinds, type State, states } from '#lib/domains/privacy-requests/rules.ts'
+
+export const views = ['true', 'false', 'all'] as const
+export const dues = ['near', 'overdue'] as const
+export const sorts = ['due', 'received'] as const
+
+/** What stands in the address of the queue; what is as it is at first stands there not. `assignee` is `me`, `none`, or an admin's id. */
+export const filterParsers = {
+  open: parseAsStringLiteral(views).withDefault('true'),
+  state: parseAsStringLiteral(states),
+  kind: parseAsStringLiteral(kinds),
+  channel: parseAsStringLiteral(channels),
+  due: parseAsStringLiteral(dues),
+  assignee: parseAsString,
+  q: parseAsString,
+  hold: parseAsString,
+  sort: parseAsStringLiteral(sorts).withDefault('due'),
+}
+export type Filters = inferParserType<typeof filterParsers>
+export const loadFilters = createLoader(filterParsers)
+export const addressOf = createSerializer(filterParsers)
+
+/** Rows that come at once. */
+export const pageSize = 50
+const isId = (text: string, kind: 'usr' | 'hold') => new RegExp(`^${kind}_[0-9A-Za-z]{22}$`).test(text)
+
+export type RequestQuery = {
+  open?: 'true' | 'false'
+  state?: State
+  kind?: Kind
+  channel?: Channel
+  due?: (typeof dues)[number]
+  assignee?: string
+  q?: string
+  hold?: string
+  sort: (typeof sorts)[number]
+  limit: string
+}
+
+/** As the API takes them. What an address cannot mean is left out, so that a mistyped one shows more and not an error. */
+export function queryOf(filters: Filters, me: string): RequestQuery {
+  const { open, state, kind, channel, due, assignee, q, hold, sort } = filters
+  const who = assignee === 'me' ? me : assignee
+  return {
+    ...(open !== 'all' && { open }),
+    ...(state && { state }),
+    ...(kind && { kind }),
+    ...(channel && { channel }),
+    ...(due && { due }),
+    ...(who !== null && (who === 'none' || isId(who, 'usr')) && { assignee: who }),
+    ...(q !== null && /^\w{1,40}$/.test(q.trim()) && { q: q.trim() }),
+    ...(hold !== null && isId(hold, 'hold') && { hold }),
+    sort,
+    limit: String(pageSize),
+  }
+}
+/** Whether anything but the view and the order is chosen. */
+export const isFiltered = ({ open: _open, sort: _sort, ...rest }: Filters): boolean =>
+  Object.values(rest).some((value) => value !== null && value !== '')

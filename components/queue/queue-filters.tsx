@@ -1,0 +1,109 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useEffect, useState } from 'react'
+import { Button } from '#components/ui/button.tsx'
+import { Field, Select } from '#components/ui/field.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { channels, kinds, states } from '#lib/domains/privacy-requests/rules.ts'
+import { dues, type Filters, isFiltered, sorts } from './filters.ts'
+import type { Minder } from './places.ts'
+
+interface QueueFiltersProps {
+  filters: Filters
+  change: (changes: Partial<Filters> | null) => void
+  minders: readonly Minder[]
+  me: string
+}
+
+/** Follows what is typed a little later: each letter is no question of its own. */
+const later = 250
+
+export function QueueFilters({ filters, change, minders, me }: QueueFiltersProps) {
+  const t = useTranslations('queue')
+  const any = { value: '', title: t('filters.any') }
+  const [typed, setTyped] = useState(filters.q ?? '')
+  // Another address: back, a link, the button that clears.
+  useEffect(() => setTyped(filters.q ?? ''), [filters.q])
+  useEffect(() => {
+    if (typed === (filters.q ?? '')) return
+    const timer = setTimeout(() => change({ q: typed || null }), later)
+    return () => clearTimeout(timer)
+  }, [typed, filters.q, change])
+  const choice = <K extends keyof Filters>(key: K, list: readonly NonNullable<Filters[K]>[], text: string) => {
+    const found = list.find((one) => one === text)
+    change({ [key]: found ?? null } as Partial<Filters>)
+  }
+  const others = minders.filter(({ account_id }) => account_id !== me)
+  return (
+    <search aria-label={t('filters.label')} className="grid gap-3">
+      <div className="grid grid-cols-2 gap-3 sm:grid-cols-4 lg:grid-cols-7">
+        <Field
+          label={t('filters.q')}
+          data-filter=""
+          value={typed}
+          maxLength={40}
+          autoComplete="off"
+          spellCheck={false}
+          placeholder="preq_…"
+          onChange={(event) => setTyped(event.currentTarget.value.trim())}
+          onKeyDown={(event) => {
+            if (event.key === 'Escape' || event.key === 'Enter') event.currentTarget.blur()
+          }}
+        />
+        <Select
+          label={t('filters.due')}
+          value={filters.due ?? ''}
+          onChange={(event) => choice('due', dues, event.currentTarget.value)}
+          options={[any, ...dues.map((value) => ({ value, title: t(`dueTags.${value}`) }))]}
+        />
+        <Select
+          label={t('filters.kind')}
+          value={filters.kind ?? ''}
+          onChange={(event) => choice('kind', kinds, event.currentTarget.value)}
+          options={[any, ...kinds.map((value) => ({ value, title: t(`kinds.${value}`) }))]}
+        />
+        <Select
+          label={t('filters.state')}
+          value={filters.state ?? ''}
+          onChange={(event) => choice('state', states, event.currentTarget.value)}
+          options={[any, ...states.map((value) => ({ value, title: t(`states.${value}`) }))]}
+        />
+        <Select
+          label={t('filters.channel')}
+          value={filters.channel ?? ''}
+          onChange={(event) => choice('channel', channels, event.currentTarget.value)}
+          options={[any, ...channels.map((value) => ({ value, title: t(`channels.${value}`) }))]}
+        />
+        <Select
+          label={t('filters.assignee')}
+          value={filters.assignee ?? ''}
+          onChange={(event) => change({ assignee: event.currentTarget.value || null })}
+          options={[
+            any,
+            { value: 'me', title: t('assignee.me') },
+            { value: 'none', title: t('assignee.none') },
+            ...others.map(({ account_id, name }) => ({ value: account_id, title: name })),
+          ]}
+        />
+        <Select
+          label={t('filters.sort')}
+          value={filters.sort}
+          onChange={(event) => choice('sort', sorts, event.currentTarget.value)}
+          options={sorts.map((value) => ({ value, title: t(`sort.${value}`) }))}
+        />
+      </div>
+      {filters.hold !== null && (
+        <p className="text-sm text-quiet">
+          {t.rich('filters.hold', { id: filters.hold, b: (text) => text })}{' '}
+          <ShortId id={filters.hold} what={t('columns.id')} />
+        </p>
+      )}
+      {isFiltered(filters) && (
+        <Button tone="plain" size="small" className="justify-self-start" onClick={() => change(null)}>
+          {t('filters.clear')}
+        </Button>
+      )}
+    </search>
+  )
+}

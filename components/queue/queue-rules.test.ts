@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import { kinds, states } from '#lib/domains/privacy-requests/rules.ts'
+import { actsOf, extendedBy, longestExtension } from './acts.ts'
+import { countByStretch, dueOf, spanOf } from './due.ts'
+import { type Filters, isFiltered, loadFilters, queryOf } from './filters.ts'
+import type { AdminRequest } from './places.ts'
+
+const day = 86_400
+const request = (more: Partial<AdminRequest> = {}): AdminRequest => ({
+  id: `preq_${'0'.repeat(22)}`,
+  kinds: ['erasure'],
+  parts: [{ kind: 'erasure', state: 'pending', started_at: null, finished_at: null, outcome: {} }],
+  channel: 'console',
+  state: 'waiting',
+  subject: 'person',
+  agent_id: null,
+  grace: '24h',
+  received_at: '2026-01-31T12:00:00.000Z',
+  verified_by: 'password',
+  verified_at: '2026-01-31T12:00:00.000Z',
+  waiting_until: '2026-02-01T12:00:00.000Z',
+  started_at: null,
+  due_at: '2026-02-04T12:00:00.000Z',
+  legal_due_at: '2026-02-28T12:00:00.000Z',
+  due: 'ok',
+  seconds_left: 4 * day,
+  extended: false,
+  paused: null,
+  closed_at: null,
+  receipt_id: null,
+  can_cancel: true,
+  for_member: false,
+  account_id: `usr_${'0'.repeat(22)}`,
+  filed_by: null,
+  assigned_to: null,
+  subject_name: null,
+  assigned_name: null,
+  ...more,
+})
+
+describe('the tag of a due request', () => {
+  it.each([
+    [90 * 60, 'minutes', 90],
+    [2 * 3_600, 'hours', 2],
+    [2 * day - 1, 'hours', 47],
+    [2 * day, 'days', 2],
+    [-3 * day, 'days', 3],
+    [59, 'minutes', 0],
+  ])('%i seconds are put into one number', (seconds, unit, n) => {
+    expect(spanOf(seconds)).toEqual({ unit, n })
+  })
+
+  it.each([
+    ['ok', 4 * day, 'left', 'plain'],
+    ['near', 3_600, 'left', 'amber'],
+    ['overdue', -3_600, 'over', 'red'],
+    ['paused', 3_600, 'paused', 'plain'],
+    ['paused', -3_600, 'pausedOver', 'plain'],
+    ['stopped', null, 'stopped', 'plain'],
+  ] as const)('%s with %s seconds says %s, %s', (due, seconds_left, says, tone) => {
+    expect(dueOf(request({ due, seconds_left }))).toMatchObject({ says, tone })
+  })
+
+  it('names the limit that comes first; nothing is due where nothing is owed', () => {
+    expect(dueOf(request())).toMatchObject({ at: '2026-02-04T12:00:00.000Z', clock: 'ours' })
+    expect(dueOf(request({ due_at: null }))).toMatchObject({ at: '2026-02-28T12:00:00.000Z', clock: 'legal' })
+    expect(dueOf(request({ due: 'stopped', seconds_left: null })).at).toBeNull()
+  })
+
+  it('counts every request once', () => {
+    const seconds = [-1, 0, day, day + 1, 3 * day, 7 * day, 8 * day, 32 * day]
+    const all = [
+      ...seconds.map((seconds_left) => request({ seconds_left, due: seconds_left < 0 ? 'overdue' : 'ok' })),
+      request({ due: 'paused' }),
+      request({ due: 'stopped', seconds_left: null }),
+    ]
+    expect(countByStretch(all)).toEqual({ overdue: 1, day: 2, three: 2, week: 1, month: 1, later: 1, still: 2 })
+  })
+})
+
+describe('what can be done', () => {
+  it.each([
+    ['received', ['verify', 'pause', 'extend', 'refuse', 'assign', 'comment']],
+    ['waiting', ['expedite', 'pause', 'extend', 'refuse', 'assign', 'comment']],
+    ['running', ['extend', 'assign', 'comment']],
+    ['verifying', ['extend', 'assign', 'comment']],
+    ['partly_completed', ['assign', 'comment']],
+    ['completed', ['assign', 'comment']],
+    ['rejected', ['assign', 'comment']],
+  ] as const)('with one that is %s', (state, expected) => {
+    expect(actsOf(request({ state }))).toEqual(expected)
+  })
+
+  it('with one whose clocks stand still is to let them go on', () => {
+    const paused = { since: '2026-02-01T00:00:00.000Z', reason: 'They look for their passport.' }
+    expect(actsOf(request({ paused }))).toEqual(['resume', 'extend', 'refuse', 'assign', 'comment'])
+  })
+
+  it('by hand is what waits for a judgement', () => {
+    const parts: AdminRequest['parts'] = [
+      { kind: 'objection', state: 'running', started_at: null, finished_at: null, outcome: {} },
+    ]
+    expect(actsOf(request({ state: 'running', parts }))).toEqual(['complete', 'extend', 'refuse', 'assign', 'comment'])
+  })
+
+  it('again is what failed or stands still, and nothing else', () => {
+    const failed: AdminRequest['parts'] = [
+      { kind: 'access', state: 'failed', started_at: null, finished_at: null, outcome: {} },
+    ]
+    expect(actsOf(request({ state: 'failed', parts: failed }))).toContain('retry')
+    for (const state of states) expect([state, actsOf(request({ state })).includes('retry')]).toEqual([state, false])
+  })
+
+  it('with one whose subject is erased, and which is closed, is nothing', () => {
+    expect(actsOf(request({ state: 'completed', account_id: null }))).toEqual([])
+  })
+})
+
+describe('an extension', () => {
+  const now = new Date('2026-02-10T00:00:00Z')
+  it('is counted from the limit as it stands, and ends two months after the first', () => {
+    expect(extendedBy(request(), 10, now)).toEqual(new Date('2026-03-10T12:00:00Z'))
+    expect(longestExtension(request(), now)).toBe(61)
+    expect(extendedBy(request(), 62, now)).toBe('beyond_law')
+  })
+  it('is there once, and within the first month', () => {
+    expect(longestExtension(request({ extended: true }), now)).toBe(0)
+    expect(longestExtension(request(), new Date('2026-03-01T00:00:00Z'))).toBe(0)
+  })
+})
+
+describe('the address of the queue', () => {
+  const me = `usr_${'1'.repeat(22)}`
+  const read = async (query: string): Promise<Filters> => loadFilters(new URLSearchParams(query))
+
+  it('shows what is open, due first, unless it says something else', async () => {
+    expect(queryOf(await read(''), me)).toEqual({ open: 'true', sort: 'due', limit: '50' })
+    expect(queryOf(await read('open=all&sort=received'), me)).toEqual({ sort: 'received', limit: '50' })
+  })
+  it('means what the API means', async () => {
+    const query = `state=waiting&kind=${kinds[5]}&channel=mail&due=near&assignee=me&q=preq_1&open=false`
+    expect(queryOf(await read(query), me)).toEqual({
+      open: 'false',
+      state: 'waiting',
+      kind: 'erasure',
+      channel: 'mail',
+      due: 'near',
+      assignee: me,
+      q: 'preq_1',
+      sort: 'due',
+      limit: '50',
+    })
+    expect(isFiltered(await read(query))).toBe(true)
+    expect(isFiltered(await read('open=all'))).toBe(false)
+  })
+  it('that cannot be meant is passed over', async () => {
+    const wrong = await read('state=nowhere&q=%25%3B&assignee=somebody&hold=1&open=perhaps')
+    expect(queryOf(wrong, me)).toEqual({ open: 'true', sort: 'due', limit: '50' })
+  })
+})

@@ -1,0 +1,217 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { StoreProgress } from '#components/erasures/store-progress.tsx'
+import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
+import { useAsked } from '#components/frame/asking.ts'
+import { useKeys } from '#components/frame/keys.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Page, Section } from '#components/ui/page.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { ActDialog, type DialogAct } from './act-dialogs.tsx'
+import { type Act, actsOf, partsByHand } from './acts.ts'
+import { type AdminRequestDetail, type Minder, readAt } from './places.ts'
+import { RequestClocks, RequestFacts, RequestParts } from './request-facts.tsx'
+import { RequestTimeline } from './request-timeline.tsx'
+import { useRequestWords } from './request-words.tsx'
+
+/** As in the queue where it is there too. */
+const keys: Record<Act, string> = {
+  verify: 'v',
+  complete: 'h',
+  retry: 't',
+  resume: 'u',
+  expedite: 'e',
+  pause: 'p',
+  extend: 'd',
+  refuse: 'r',
+  assign: 'a',
+  comment: 'c',
+}
+/** They apply to nearly all, and press for nothing. */
+const always: readonly Act[] = ['assign', 'comment']
+const dangers: readonly Act[] = ['expedite', 'refuse']
+
+/** While an erasure goes on it is asked again; else what it waits for comes in days. */
+const pace = ({ erasure, state }: AdminRequestDetail): number | false => {
+  if (erasure && ['planning', 'erasing', 'verifying'].includes(erasure.state)) return 2_000
+  return state === 'running' || state === 'verifying' ? 10_000 : false
+}
+
+function NextStep({ request }: { request: AdminRequestDetail }) {
+  const t = useTranslations('adminRequest.next')
+  const queue = useTranslations('queue.kinds')
+  const { state, paused, waiting_until, erasure, parts } = request
+  const byHand = partsByHand(request)
+  if (paused) return <p>{t.rich('paused', { time: () => <Time at={paused.since} />, reason: paused.reason })}</p>
+  if (state === 'waiting' && waiting_until !== null)
+    return <p>{t.rich('waiting', { time: () => <Time at={waiting_until} relative /> })}</p>
+  if (erasure?.steps.some((step) => step.state === 'stuck')) return <p>{t('stuck')}</p>
+  if (byHand.length > 0) return <p>{t('byHand', { kinds: byHand.map((kind) => queue(kind)).join(', ') })}</p>
+  const isCopying = parts.some(
+    (part) => part.state === 'running' && (part.kind === 'access' || part.kind === 'portability'),
+  )
+  if (state === 'running' && isCopying) return <p>{t('copy')}</p>
+  return <p>{t(state === 'waiting' ? 'verified' : state)}</p>
+}
+
+interface RequestDeskProps {
+  initial: { data: AdminRequestDetail }
+  me: string
+  minders: readonly Minder[]
+}
+
+/** One request, with everything that an admin does about it. */
+export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
+  const t = useTranslations('adminRequest')
+  const words = useRequestWords()
+  const router = useRouter()
+  const { id } = initial.data
+  const asked = useAsked(
+    readAt,
+    { params: { id } },
+    { initial, every: (answer) => (answer ? pace(answer.data) : false) },
+  )
+  const request = asked.data?.data ?? initial.data
+  const acts = actsOf(request, request.erasure)
+  const [act, setAct] = useState<DialogAct>()
+  const [done, setDone] = useState<DialogAct>()
+  const begin = (wanted: Act) => {
+    if (wanted === 'comment') return document.querySelector<HTMLElement>('[data-comment]')?.focus()
+    setDone(undefined)
+    setAct(wanted)
+  }
+  useKeys([
+    ...acts.map((wanted) => ({ key: keys[wanted], label: t(`acts.${wanted}`), run: () => begin(wanted) })),
+    { key: 'b', label: t('back'), run: () => router.push('/admin/requests') },
+  ])
+  const { erasure } = request
+  const isErased = request.account_id === null && request.agent_id === null
+
+  return (
+    <Page
+      width="wide"
+      title={t(isErased ? 'titleErased' : 'title', {
+        kinds: words.kinds(request),
+        subject: words.subject(request),
+        state: words.state(request),
+      })}
+      lead={
+        <p>
+          <TextLink href="/admin/requests">{t('back')}</TextLink>
+        </p>
+      }
+    >
+      {asked.problem && <ProblemAlert problem={asked.problem} />}
+      <Section id="next" title={t('next.title')}>
+        <NextStep request={request} />
+        {acts.length > 0 && (
+          <fieldset className="flex min-w-0 flex-wrap gap-2">
+            <legend className="sr-only">{t('actsTitle')}</legend>
+            {acts.map((wanted) => (
+              <Button
+                key={wanted}
+                tone={
+                  dangers.includes(wanted)
+                    ? 'danger'
+                    : wanted === acts[0] && !always.includes(wanted)
+                      ? 'main'
+                      : 'plain'
+                }
+                size="small"
+                aria-keyshortcuts={keys[wanted]}
+                onClick={() => begin(wanted)}
+              >
+                {t(`acts.${wanted}`)}
+              </Button>
+            ))}
+          </fieldset>
+        )}
+        <p role="status" className="text-accent empty:hidden">
+          {done ? t('done', { act: t(`acts.${done}`) }) : ''}
+        </p>
+      </Section>
+      <Section id="clocks" title={t('clocks.title')}>
+        <RequestClocks request={request} />
+      </Section>
+      <Section id="parts" title={t('parts.title')}>
+        <RequestParts request={request} />
+      </Section>
+      {request.kinds.includes('erasure') && (
+        <Section id="erasure" title={t('erasure.title')}>
+          {erasure ? (
+            <>
+              <StuckSteps steps={erasure.steps} requestId={request.id} />
+              <StoreProgress run={erasure} />
+              <p>
+                <TextLink href={`/admin/erasures/${erasure.run_id}`}>{t('erasure.open')}</TextLink>
+              </p>
+            </>
+          ) : (
+            <p>{t('erasure.none')}</p>
+          )}
+        </Section>
+      )}
+      {request.holds.length > 0 && (
+        <Section id="holds" title={t('holds.title')} lead={t('holds.text')}>
+          <ul className="grid gap-1">
+            {request.holds.map((hold) => (
+              <li key={hold}>
+                <TextLink href={`/admin/holds?q=${hold}`}>
+                  {t('holds.see')} <code className="font-mono text-[0.8125rem]">{hold}</code>
+                </TextLink>
+              </li>
+            ))}
+          </ul>
+        </Section>
+      )}
+      {request.statement !== null && (
+        <Section id="statement" title={t('statement.title')} lead={t('statement.text')}>
+          <blockquote dir="auto" className="border-l-2 border-edge pl-4 whitespace-pre-wrap [overflow-wrap:anywhere]">
+            {request.statement}
+          </blockquote>
+        </Section>
+      )}
+      <Section id="facts" title={t('facts.title')}>
+        <RequestFacts request={request} />
+      </Section>
+      <Section id="timeline" title={t('timeline.title')}>
+        <RequestTimeline request={request} canComment={acts.includes('comment')} />
+      </Section>
+      <Section id="proof" title={t('proof.title')}>
+        <ul className="grid gap-1">
+          {request.kinds.includes('erasure') && (
+            <li>
+              {erasure?.receipt_id ? (
+                <TextLink href={`/receipts/${erasure.receipt_id}`}>{t('proof.receipt')}</TextLink>
+              ) : (
+                <span className="text-quiet">{t('proof.receiptLater')}</span>
+              )}
+            </li>
+          )}
+          <li>
+            <TextLink href={`/admin/audit?resource_id=${request.id}`}>{t('proof.audit')}</TextLink>
+          </li>
+        </ul>
+      </Section>
+      {act && (
+        <ActDialog
+          key={act}
+          act={act}
+          request={request}
+          minders={minders}
+          me={me}
+          close={() => setAct(undefined)}
+          done={() => {
+            setDone(act)
+            setAct(undefined)
+          }}
+        />
+      )}
+    </Page>
+  )
+}

@@ -1,0 +1,23 @@
+import { useTranslations } from 'next-intl'
+import type { AdminRequest } from './places.ts'
+
+/** What requests are called in words. Needs the words `queue`. */
+export function useRequestWords() {
+  const t = useTranslations('queue')
+  const kinds = ({ kinds: asked }: Pick<AdminRequest, 'kinds'>): string =>
+    asked.map((kind) => t(`kinds.${kind}`)).join(', ')
+  /** By name; else by the id that there is; nobody is named once it is erased. */
+  const subject = ({
+    subject_name,
+    agent_id,
+    account_id,
+  }: Pick<AdminRequest, 'subject_name' | 'agent_id' | 'account_id'>): string =>
+    subject_name ?? agent_id ?? account_id ?? t('erasedSubject')
+  return {
+    kinds,
+    subject,
+    state: ({ state }: Pick<AdminRequest, 'state'>): string => t(`states.${state}`),
+    /** For a checkbox, or a list of results. */
+    whole: (request: AdminRequest): string => `${subject(request)}: ${kinds(request)}`,
+  }
+}

@@ -1,0 +1,33 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { Alert } from '#components/ui/alert.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import type { ProblemDocument } from '#lib/client/request.ts'
+import type { Act } from './acts.ts'
+import type { AdminRequestDetail } from './places.ts'
+import { useRequestWords } from './request-words.tsx'
+
+interface StateProblemProps {
+  problem: ProblemDocument | undefined
+  act: Act
+  /** As it stands now: asked for again after the refusal. */
+  request: Pick<AdminRequestDetail, 'state'>
+}
+/** Why it was not done. Where somebody was faster: how the request stands now, and why that does not go with it. */
+export function StateProblem({ problem, act, request }: StateProblemProps) {
+  const t = useTranslations('adminRequest.wrongState')
+  const queue = useTranslations('queue.whyNot')
+  const words = useRequestWords()
+  if (!problem) return null
+  if (problem.code !== 'wrong_state') return <ProblemAlert problem={problem} />
+  return (
+    <Alert
+      tone="danger"
+      isLive
+      title={t('title', { state: words.state(request), why: act === 'assign' ? queue('assign') : queue(act) })}
+    >
+      <p>{t('text')}</p>
+    </Alert>
+  )
+}

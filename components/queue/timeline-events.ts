@@ -1,0 +1,49 @@
+/** Every event of a request's timeline that there are words for. */
+const events = [
+  'received',
+  'link_sent',
+  'verified',
+  'waiting',
+  'reminded',
+  'running',
+  'verifying',
+  'completed',
+  'partly_completed',
+  'kept_whole',
+  'cancelled',
+  'rejected',
+  'failed',
+  'expedited',
+  'paused',
+  'resumed',
+  'extended',
+  'retried',
+  'assigned',
+  'unassigned',
+  'comment',
+  'evidence',
+  'part_refused',
+  'part_done',
+  'rectified',
+  'address_asked',
+  'address_moved',
+  'added_to',
+  'taken_over',
+  'blocked',
+  'expired',
+  'nearly_due',
+  'overdue',
+  'copy_ready',
+  'copy_fetched',
+  'copy_gone',
+  'copy_failed',
+] as const
+export type EventName = (typeof events)[number]
+
+interface Told {
+  event: string
+  details: Readonly<Record<string, string | number | boolean | null>>
+}
+/** The words' key of an event; undefined for one that there are none for. */
+export const eventName = ({ event, details }: Told): EventName | undefined =>
+  event === 'assigned' && details.assigned === false ? 'unassigned' : events.find((name) => name === event)

@@ -1,0 +1,30 @@
+'use client'
+
+import type { ComponentProps, KeyboardEvent, ReactNode } from 'react'
+import { TextArea } from '#components/ui/field.tsx'
+
+/** The API takes so many characters of words. */
+export const longestWords = 4_000
+
+function sendByKeys(event: KeyboardEvent<HTMLTextAreaElement>): void {
+  if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+  event.preventDefault()
+  event.currentTarget.form?.requestSubmit()
+}
+
+interface WordsFieldProps extends Omit<ComponentProps<typeof TextArea>, 'onChange' | 'value'> {
+  value: string
+  change: (text: string) => void
+  hint?: ReactNode
+}
+/** Words that somebody else reads, with the direction of their own script. Ctrl and Enter sends them. */
+export const WordsField = ({ value, change, ...rest }: WordsFieldProps) => (
+  <TextArea
+    dir="auto"
+    maxLength={longestWords}
+    value={value}
+    onChange={(event) => change(event.currentTarget.value)}
+    onKeyDown={sendByKeys}
+    {...rest}
+  />
+)

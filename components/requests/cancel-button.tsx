@@ -1,0 +1,55 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import type { useCancelling } from './requests.ts'
+
+/** What was gone by then, as the refusal counts it: by store. */
+export function erasedIn(problem: object | undefined): [store: string, count: number][] {
+  if (!problem || !('erased' in problem)) return []
+  const { erased } = problem
+  if (typeof erased !== 'object' || erased === null) return []
+  return Object.entries(erased).filter(
+    (entry): entry is [string, number] => typeof entry[1] === 'number' && entry[1] > 0,
+  )
+}
+
+interface CancelProps {
+  id: string
+  /** On the button. */
+  label: string
+  cancelling: ReturnType<typeof useCancelling>
+}
+/** One click takes it back; once more does nothing more. */
+export function CancelButton({ id, label, cancelling }: CancelProps) {
+  const t = useTranslations('common')
+  return (
+    <Button aria-disabled={cancelling.isPending} onClick={() => cancelling.begin({ params: { id } })}>
+      {cancelling.isPending ? t('busy') : label}
+    </Button>
+  )
+}
+
+/** What became of taking it back: done, refused, or too late, and then what is erased already. */
+export function CancelOutcome({ cancelling }: Pick<CancelProps, 'cancelling'>) {
+  const t = useTranslations('requests.request.actions')
+  const names = useHoldingNames()
+  const { problem, isSuccess } = cancelling
+  if (isSuccess) return <Alert tone="done" isLive title={t('cancelled')} />
+  if (problem?.code !== 'wrong_state') return problem ? <ProblemAlert problem={problem} /> : null
+  const erased = erasedIn(problem)
+  return (
+    <Alert tone="warning" isLive title={t('tooLate')}>
+      {erased.length > 0 && (
+        <p>
+          {t('erasedSoFar', {
+            list: erased.map(([store, count]) => t('erasedOf', { store: names.store(store), count })).join(', '),
+          })}
+        </p>
+      )}
+    </Alert>
+  )
+}

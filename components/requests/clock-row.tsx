@@ -1,0 +1,35 @@
+import { useTranslations } from 'next-intl'
+import { Progress } from '#components/ui/progress.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { useSpanWords } from './time-left.tsx'
+import { handOf, spanOf } from './time-left-rules.ts'
+
+interface ClockRowProps {
+  name: string
+  /** What it counts. */
+  text: string
+  from: string
+  until: string
+  now: Date
+  /** It runs: nothing has stopped it, and it is owed. */
+  runs: boolean
+}
+/** One limit: when it is, what is left until then, and how far its time is gone. */
+export function ClockRow({ name, text, from, until, now, runs }: ClockRowProps) {
+  const t = useTranslations('requests')
+  const words = useSpanWords()
+  const { elapsed, secondsLeft } = handOf(from, until, now)
+  const left = t(`due.${secondsLeft < 0 ? 'over' : 'left'}`, { left: words(spanOf(secondsLeft)) })
+  const isNear = secondsLeft < 0 || elapsed > 0.75
+  return (
+    <div className="grid gap-1.5 py-3">
+      <p className="flex flex-wrap items-baseline gap-x-3">
+        <span className="grow font-medium">{name}</span>
+        {runs && <span className={secondsLeft < 0 ? 'text-red' : isNear ? 'text-amber' : undefined}>{left}</span>}
+        <Time at={until} />
+      </p>
+      {runs && <Progress value={elapsed} max={1} label={t('request.elapsed', { name, left })} />}
+      <p className="text-sm text-quiet">{text}</p>
+    </div>
+  )
+}

@@ -1,0 +1,42 @@
+import { useTranslations } from 'next-intl'
+import { TextLink } from '#components/ui/text-link.tsx'
+import type { Part } from './request-rules.ts'
+import type { RequestDetail } from './requests.ts'
+
+/** What of a copy is to be done: where it lies, or what became of it. */
+function copyOf({ outcome: { copy, export_id }, state }: Part) {
+  if (copy === 'ready' || copy === 'fetched' || copy === 'gone' || copy === 'failed') return copy
+  return export_id !== undefined && state === 'running' ? 'preparing' : undefined
+}
+
+/** Each of the things that were asked for, and how far it is. */
+export function RequestParts({ request: { parts } }: { request: RequestDetail }) {
+  const t = useTranslations('requests')
+  return (
+    <ul className="divide-y divide-line border-y border-line">
+      {parts.map((part) => {
+        const copy = copyOf(part)
+        const { waits_for: waitsFor } = part.outcome
+        return (
+          <li key={part.kind} className="grid gap-1 py-2.5">
+            <p className="flex flex-wrap gap-x-4">
+              <span className="grow font-medium">{t(`kinds.${part.kind}`)}</span>
+              <span className="text-quiet">
+                {part.state === 'running' && (waitsFor === 'address' || waitsFor === 'admin')
+                  ? t(`waitsFor.${waitsFor}`)
+                  : t(`partStates.${part.state}`)}
+              </span>
+            </p>
+            {copy && (
+              <p className="text-sm text-quiet">
+                {t.rich(`copy.${copy}`, {
+                  link: (text) => <TextLink href="/settings/privacy#download">{text}</TextLink>,
+                })}
+              </p>
+            )}
+          </li>
+        )
+      })}
+    </ul>
+  )
+}

@@ -1,0 +1,149 @@
+import { describe, expect, it } from 'vitest'
+import { english } from '#lib/domains/privacy-requests/letters-english.ts'
+import { states } from '#lib/domains/privacy-requests/rules.ts'
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
+import { leadOf, pace, type Saying, sayingOf, signedReceipt, type TimelineEvent } from './request-rules.ts'
+import { handOf, leftOf, spanOf } from './time-left-rules.ts'
+import { wordsOf } from './timeline-rules.ts'
+
+const now = new Date('2026-03-10T12:00:00Z')
+type Given = Parameters<typeof sayingOf>[0]
+const request = (more: Partial<Given> = {}): Given => ({
+  state: 'received',
+  kinds: ['erasure'],
+  subject: 'person',
+  parts: [],
+  paused: null,
+  waiting_until: null,
+  ...more,
+})
+const part = (
+  kind: 'access' | 'rectification' | 'erasure',
+  state: 'pending' | 'running' | 'partly_done',
+  outcome = {},
+) => ({
+  kind,
+  state,
+  started_at: null,
+  finished_at: null,
+  outcome,
+})
+const event = (name: string, details: TimelineEvent['details'] = {}): TimelineEvent => ({
+  at: now.toISOString(),
+  by: 'system',
+  event: name,
+  details,
+  note: null,
+})
+const inAnHour = new Date(now.getTime() + 3_600_000).toISOString()
+const anHourAgo = new Date(now.getTime() - 3_600_000).toISOString()
+
+describe('how a request stands', () => {
+  const cases: [Saying, Given, TimelineEvent[]?][] = [
+    ['received', request()],
+    ['paused', request({ paused: { since: anHourAgo, reason: 'Who are you?' } })],
+    ['verified', request({ state: 'verified' })],
+    ['waitingPerson', request({ state: 'waiting', waiting_until: inAnHour })],
+    ['waitingAgent', request({ state: 'waiting', waiting_until: inAnHour, subject: 'agent' })],
+    ['duePerson', request({ state: 'waiting', waiting_until: anHourAgo })],
+    [
+      'copyFirst',
+      request({
+        state: 'waiting',
+        waiting_until: anHourAgo,
+        parts: [part('access', 'running', { export_id: 'exp_1', copy: 'ready' })],
+      }),
+    ],
+    ['blocked', request({ state: 'waiting', waiting_until: anHourAgo }), [event('blocked')]],
+    ['erasingAgent', request({ state: 'running', subject: 'agent', parts: [part('erasure', 'running')] })],
+    ['running', request({ state: 'running', kinds: ['access'], parts: [part('access', 'running')] })],
+    [
+      'address',
+      request({
+        state: 'running',
+        kinds: ['rectification'],
+        parts: [part('rectification', 'running', { waits_for: 'address' })],
+      }),
+    ],
+    ['verifyingPerson', request({ state: 'verifying' })],
+    ['erased', request({ state: 'completed' }), [event('completed', { receipt_id: 'rcpt_1' })]],
+    ['completed', request({ state: 'completed', kinds: ['access'] }), [event('completed')]],
+    ['moot', request({ state: 'completed', kinds: ['access'] }), [event('completed', { by: 'erasure' })]],
+    ['partly', request({ state: 'partly_completed', parts: [part('erasure', 'partly_done')] })],
+    [
+      'keptWhole',
+      request({ state: 'partly_completed', parts: [part('erasure', 'partly_done', { nothing_erased: true })] }),
+    ],
+    ['cancelledErasure', request({ state: 'cancelled' }), [event('cancelled')]],
+    ['cancelled', request({ state: 'cancelled', kinds: ['access'] }), [event('cancelled')]],
+    ['moot', request({ state: 'cancelled' }), [event('cancelled', { by: 'erasure' })]],
+    ['taken', request({ state: 'cancelled' }), [event('cancelled', { request_id: 'preq_1' })]],
+    ['expired', request({ state: 'cancelled' }), [event('received'), event('expired')]],
+    ['rejected', request({ state: 'rejected' })],
+    ['failedErasure', request({ state: 'failed', parts: [part('erasure', 'running')] })],
+    ['failed', request({ state: 'failed', kinds: ['access'], parts: [part('access', 'running')] })],
+  ]
+  it.each(cases)('%s', (saying, given, timeline = []) => expect(sayingOf(given, timeline, now)).toBe(saying))
+
+  it('has words in both languages, whatever the state', () => {
+    for (const words of [en, zh]) {
+      for (const [saying] of cases) expect(words.requests.request.says).toHaveProperty(saying)
+      for (const [saying] of cases) {
+        const lead = leadOf(saying)
+        if (lead) expect(words.requests.request.leads).toHaveProperty(lead)
+      }
+      for (const state of states) expect(words.requests.states).toHaveProperty(state)
+    }
+  })
+})
+
+it('an id that was reserved is no receipt: it is one when its erasure is done, and something was erased', () => {
+  const done = { receipt_id: 'rcpt_1', parts: [part('erasure', 'partly_done', { receipt_id: 'rcpt_1' })] }
+  for (const state of ['received', 'waiting', 'running', 'verifying', 'failed'] as const)
+    expect(signedReceipt({ state, ...done })).toBeNull()
+  for (const state of ['completed', 'partly_completed'] as const)
+    expect(signedReceipt({ state, ...done })).toBe('rcpt_1')
+  const kept = { receipt_id: 'rcpt_1', parts: [part('erasure', 'partly_done', { nothing_erased: true })] }
+  expect(signedReceipt({ state: 'partly_completed', ...kept })).toBeNull()
+})
+
+it('is asked for often while stores fill up, and never again once it is closed', () => {
+  expect(pace({ state: 'running' }, { state: 'erasing' })).toBe(3_000)
+  expect(pace({ state: 'waiting' }, null)).toBe(60_000)
+  expect(pace({ state: 'completed' }, { state: 'done' })).toBe(false)
+})
+
+describe('the timeline', () => {
+  it('says every event of which letters tell, and the rest that a subject sees, in both languages', () => {
+    const others = ['added_to', 'taken_over', 'retried', 'copy_fetched', 'copy_gone']
+    for (const name of [...Object.keys(english), ...others]) {
+      const key = wordsOf({ ...event(name), by: 'subject' })
+      expect(key, name).not.toBe('other')
+      for (const words of [en, zh]) expect(words.timeline.events).toHaveProperty(key)
+    }
+  })
+  it('tells apart what the details tell apart', () => {
+    expect(wordsOf(event('running', { run_id: 'run_1' }))).toBe('running_erasure')
+    expect(wordsOf(event('completed', { by: 'erasure' }))).toBe('completed_moot')
+    expect(wordsOf(event('partly_completed', { nothing_erased: true }))).toBe('kept_whole')
+    expect(wordsOf(event('something new'))).toBe('other')
+  })
+})
+
+describe('time left', () => {
+  it('is one number with a unit, and never more than it is', () => {
+    expect(spanOf(3 * 86_400 + 5)).toEqual({ unit: 'days', n: 3 })
+    expect(spanOf(2 * 86_400 - 1)).toEqual({ unit: 'hours', n: 47 })
+    expect(spanOf(-90 * 60)).toEqual({ unit: 'minutes', n: 90 })
+  })
+  it('is amber when it is near and red when it is over', () => {
+    expect(leftOf('near', 60).tone).toBe('amber')
+    expect(leftOf('overdue', -60)).toEqual({ says: 'over', tone: 'red' })
+    expect(leftOf('stopped', null).says).toBe('stopped')
+  })
+  it('of a clock goes from its beginning to its end', () => {
+    expect(handOf(anHourAgo, inAnHour, now)).toEqual({ elapsed: 0.5, secondsLeft: 3_600 })
+    expect(handOf(anHourAgo, anHourAgo, now).elapsed).toBe(1)
+  })
+})

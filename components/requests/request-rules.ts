@@ -1,0 +1,103 @@
+import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
+import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
+
+/** One row of a timeline, as the API has it. */
+export interface TimelineEvent {
+  at: string
+  by: 'subject' | 'manager' | 'admin' | 'system'
+  event: string
+  details: Record<string, string | number | boolean | null>
+  note: string | null
+}
+export type Part = RequestView['parts'][number]
+type Standing = Pick<RequestView, 'state' | 'kinds' | 'subject' | 'parts' | 'paused' | 'waiting_until'>
+
+export const partOf = ({ parts }: Pick<RequestView, 'parts'>, kind: Part['kind']): Part | undefined =>
+  parts.find((part) => part.kind === kind)
+const hasErasure = ({ kinds }: Pick<RequestView, 'kinds'>): boolean => kinds.includes('erasure')
+
+/** A legal hold keeps everything: nothing was erased, and there is no receipt. */
+export const isKeptWhole = (request: Pick<RequestView, 'state' | 'parts'>): boolean =>
+  request.state === 'partly_completed' && partOf(request, 'erasure')?.outcome.nothing_erased === true
+
+/** It waits for the new address of a correction to be confirmed. */
+export const waitsForAddress = (request: Pick<RequestView, 'parts'>): boolean =>
+  partOf(request, 'rectification')?.state === 'running' &&
+  partOf(request, 'rectification')?.outcome.waits_for === 'address'
+
+/** A copy was asked for with an erasure, and is neither fetched nor gone. */
+export const waitsForCopy = ({ parts }: Pick<RequestView, 'parts'>): boolean =>
+  parts.some(({ outcome }) => outcome.export_id !== undefined && outcome.copy !== 'fetched' && outcome.copy !== 'gone')
+
+/** The id of a receipt that is signed; one is reserved long before that, and then says nothing. */
+export const signedReceipt = ({ state, receipt_id, parts }: Pick<RequestView, 'state' | 'receipt_id' | 'parts'>) =>
+  (state === 'completed' || state === 'partly_completed') &&
+  !isKeptWhole({ state, parts }) &&
+  typeof partOf({ parts }, 'erasure')?.outcome.receipt_id === 'string'
+    ? receipt_id
+    : null
+
+function saidWaiting(request: Standing, timeline: readonly TimelineEvent[], now: Date) {
+  const whom = request.subject === 'agent' ? 'Agent' : 'Person'
+  if (request.waiting_until !== null && Date.parse(request.waiting_until) > now.getTime())
+    return `waiting${whom}` as const
+  if (timeline.some(({ event }) => event === 'blocked')) return 'blocked'
+  return waitsForCopy(request) ? 'copyFirst' : (`due${whom}` as const)
+}
+function saidClosed(request: Standing, timeline: readonly TimelineEvent[]) {
+  const last = timeline.findLast(({ event }) => event === request.state || event === 'expired')
+  const isMoot = last?.details.by === 'erasure'
+  switch (request.state) {
+    case 'completed':
+      return isMoot ? 'moot' : hasErasure(request) ? 'erased' : 'completed'
+    case 'cancelled':
+      if (last?.event === 'expired') return 'expired'
+      if (isMoot) return 'moot'
+      if (typeof last?.details.request_id === 'string') return 'taken'
+      return hasErasure(request) ? 'cancelledErasure' : 'cancelled'
+    default:
+      return 'rejected'
+  }
+}
+
+/** How a request stands, as one sentence says it: the key of that sentence. */
+export function sayingOf(request: Standing, timeline: readonly TimelineEvent[], now: Date) {
+  const whom = request.subject === 'agent' ? 'Agent' : 'Person'
+  if (isClosed(request.state)) return saidClosed(request, timeline)
+  if (request.paused !== null) return 'paused'
+  const isErasing = hasErasure(request) && partOf(request, 'erasure')?.state !== 'pending'
+  switch (request.state) {
+    case 'waiting':
+      return saidWaiting(request, timeline, now)
+    case 'running':
+      if (isErasing) return `erasing${whom}` as const
+      return waitsForAddress(request) ? 'address' : 'running'
+    case 'verifying':
+      return `verifying${whom}` as const
+    case 'partly_completed':
+      if (!hasErasure(request)) return 'partlyOther'
+      return isKeptWhole(request) ? 'keptWhole' : 'partly'
+    case 'failed':
+      return isErasing ? 'failedErasure' : 'failed'
+    default:
+      return request.state === 'verified' ? 'verified' : 'received'
+  }
+}
+export type Saying = ReturnType<typeof sayingOf>
+
+/** What stands under the sentence, where there is more to say. */
+export function leadOf(saying: Saying) {
+  if (saying === 'received' || saying === 'blocked' || saying === 'paused' || saying === 'rejected') return saying
+  if (saying === 'partly' || saying === 'keptWhole') return saying
+  if (saying === 'waitingPerson' || saying === 'waitingAgent') return 'waiting'
+  if (saying === 'erasingPerson' || saying === 'erasingAgent') return 'erasing'
+  if (saying === 'verifyingPerson' || saying === 'verifyingAgent') return 'verifying'
+  return saying === 'failed' || saying === 'failedErasure' ? 'failed' : undefined
+}
+
+/** How soon to ask again, in milliseconds: often while stores are filling up, seldom where a person or the clock acts next. */
+export function pace(request: Pick<RequestView, 'state'>, run: { state: string } | null): number | false {
+  if (isClosed(request.state)) return false
+  if (run && ['planning', 'erasing', 'verifying'].includes(run.state)) return 3_000
+  return request.state === 'running' || request.state === 'verifying' ? 10_000 : 60_000
+}

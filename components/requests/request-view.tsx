@@ -1,0 +1,155 @@
+'use client'
+
+import { useNow, useTranslations } from 'next-intl'
+import { StoreProgress } from '#components/erasures/store-progress.tsx'
+import { useAsked } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button, ButtonLink } from '#components/ui/button.tsx'
+import { Page, Section } from '#components/ui/page.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { CancelButton, CancelOutcome } from './cancel-button.tsx'
+import { PasswordAct } from './password-act.tsx'
+import { RequestClocks } from './request-clocks.tsx'
+import { RequestParts } from './request-parts.tsx'
+import { leadOf, pace, sayingOf, signedReceipt, waitsForAddress } from './request-rules.ts'
+import { type RequestDetail, readAt, useCancelling, useExpediting, useSendingLink, useVerifying } from './requests.ts'
+import { Timeline } from './timeline.tsx'
+
+/** Once its subject is erased a request names nobody, and is nobody's to read: what is left is the receipt. */
+function ErasedSubject({ receiptId }: { receiptId: string | null }) {
+  const t = useTranslations('requests.request')
+  return (
+    <Page title={t('says.gone')} lead={<p>{t('leads.gone')}</p>}>
+      <p className="flex flex-wrap gap-3">
+        {receiptId !== null && <ButtonLink href={`/receipts/${receiptId}`}>{t('receiptOpen')}</ButtonLink>}
+        <ButtonLink tone="plain" href="/settings/privacy/requests">
+          {t('all')}
+        </ButtonLink>
+      </p>
+    </Page>
+  )
+}
+
+function Actions({ request }: { request: RequestDetail }) {
+  const t = useTranslations('requests.request.actions')
+  const cancelling = useCancelling()
+  const expediting = useExpediting()
+  const verifying = useVerifying()
+  const sending = useSendingLink()
+  const isErasing = request.kinds.includes('erasure')
+  const mayEnd = request.state === 'waiting' && request.paused === null && !request.for_member
+  const mayConfirm = request.state === 'received' && !request.for_member
+  const maySend = request.state === 'received' || (waitsForAddress(request) && !request.for_member)
+  const said = cancelling.isSuccess || cancelling.isError || sending.isSuccess || sending.isError
+  if (!request.can_cancel && !mayConfirm && !maySend && !said) return null
+  return (
+    <div className="grid gap-3">
+      <CancelOutcome cancelling={cancelling} />
+      {sending.isSuccess && <Alert tone="done" isLive title={t('linkSent')} />}
+      {sending.problem && <ProblemAlert problem={sending.problem} />}
+      <div className="flex flex-wrap gap-2">
+        {mayConfirm && <PasswordAct id={request.id} act="verify" change={verifying} />}
+        {maySend && (
+          <Button
+            tone="plain"
+            aria-disabled={sending.isPending}
+            onClick={() => sending.begin({ params: { id: request.id } })}
+          >
+            {t('link')}
+          </Button>
+        )}
+        {request.can_cancel && (
+          <CancelButton
+            id={request.id}
+            cancelling={cancelling}
+            label={t(!isErasing ? 'cancel' : request.subject === 'agent' ? 'keepAgent' : 'keep')}
+          />
+        )}
+        {mayEnd && <PasswordAct id={request.id} act="expedite" change={expediting} />}
+      </div>
+    </div>
+  )
+}
+
+/** One request: how it stands in words, what can be done, its clocks, how far it is, and its story. It follows what happens. */
+export function RequestView({ initial }: { initial: RequestDetail }) {
+  const t = useTranslations('requests')
+  const now = useNow({ updateInterval: 10_000 })
+  const { data, problem } = useAsked(
+    readAt,
+    { params: { id: initial.id } },
+    {
+      initial: { data: initial },
+      every: (answer) => pace(answer?.data ?? initial, answer?.data.erasure ?? null),
+    },
+  )
+  const request = data?.data ?? initial
+  if (problem?.code === 'not_found') return <ErasedSubject receiptId={request.receipt_id} />
+  const saying = sayingOf(request, request.timeline, now)
+  const lead = leadOf(saying)
+  const receiptId = signedReceipt(request)
+  const held = (request.erasure?.steps ?? []).flatMap((step) => step.held).reduce((sum, { count }) => sum + count, 0)
+  return (
+    <Page
+      title={t.rich(`request.says.${saying}`, {
+        agent: request.agent_id ?? t('about.agent'),
+        time: () => (request.waiting_until === null ? '' : <Time at={request.waiting_until} relative />),
+      })}
+      lead={
+        <>
+          {lead === 'paused' && request.paused ? (
+            <>
+              <p>{t.rich('request.leads.paused', { time: () => <Time at={request.paused?.since ?? ''} /> })}</p>
+              <blockquote className="border-l-2 border-edge pl-3 whitespace-pre-wrap text-ink [overflow-wrap:anywhere]">
+                {request.paused.reason}
+              </blockquote>
+            </>
+          ) : (
+            lead && lead !== 'paused' && <p>{t(`request.leads.${lead}`)}</p>
+          )}
+          {request.for_member && <p>{t('request.leads.member')}</p>}
+          <p>
+            <TextLink href="/settings/privacy/requests">{t('request.all')}</TextLink>
+          </p>
+        </>
+      }
+    >
+      {problem && <ProblemAlert problem={problem} />}
+      <Actions request={request} />
+      {receiptId !== null && (
+        <Section id="receipt" title={t('request.receipt')} lead={t('request.receiptLead')}>
+          <p>
+            <ButtonLink tone="plain" href={`/receipts/${receiptId}`}>
+              {t('request.receiptOpen')}
+            </ButtonLink>
+          </p>
+        </Section>
+      )}
+      {request.erasure && (
+        <Section id="progress" title={t('request.progress')} lead={t('request.progressLead')}>
+          <StoreProgress run={request.erasure} />
+          {held > 0 && <p>{t('request.kept', { count: held })}</p>}
+        </Section>
+      )}
+      <Section id="clocks" title={t('request.clocks')}>
+        <RequestClocks request={request} />
+      </Section>
+      <Section id="parts" title={t('request.parts')}>
+        <RequestParts request={request} />
+        {request.statement !== null && (
+          <div className="grid gap-1">
+            <h3 className="font-medium">{t('request.statement')}</h3>
+            <p className="max-w-prose whitespace-pre-wrap [overflow-wrap:anywhere]" dir="auto">
+              {request.statement}
+            </p>
+          </div>
+        )}
+      </Section>
+      <Section id="timeline" title={t('request.timeline')}>
+        <Timeline events={request.timeline} />
+      </Section>
+    </Page>
+  )
+}

@@ -1,0 +1,69 @@
+import type { TimelineEvent } from './request-rules.ts'
+
+const proofs = ['password', 'link', 'token', 'admin'] as const
+/** Whose words need nothing of their details. */
+const plain = [
+  'reminded',
+  'kept_whole',
+  'expired',
+  'rejected',
+  'part_refused',
+  'part_done',
+  'failed',
+  'extended',
+  'paused',
+  'resumed',
+  'blocked',
+  'rectified',
+  'address_asked',
+  'address_moved',
+  'copy_ready',
+  'copy_fetched',
+  'copy_gone',
+  'copy_failed',
+  'retried',
+  'taken_over',
+] as const
+
+/** The key of the words that say an event; `other` where there are none. */
+export function wordsOf({ event, by, details }: Pick<TimelineEvent, 'event' | 'by' | 'details'>) {
+  switch (event) {
+    case 'received':
+      return `received_${by}` as const
+    case 'added_to':
+      return details.grace === undefined ? 'added' : 'added_grace'
+    case 'link_sent':
+      if (details.purpose === 'verify') return 'link_verify'
+      return details.purpose === 'address' ? 'link_address' : 'link_other'
+    case 'verified': {
+      const proof = proofs.find((one) => one === details.by)
+      return proof ? (`verified_${proof}` as const) : 'verified'
+    }
+    case 'waiting':
+      if (details.shortened === true) return 'waiting_shortened'
+      return details.by === 'token' ? 'waiting_token' : 'waiting'
+    case 'expedited':
+      if (details.copies === 'wait') return 'expedited_wait'
+      return details.copies === 'dropped' ? 'expedited_dropped' : 'expedited'
+    case 'running':
+      return details.run_id === undefined ? 'running' : 'running_erasure'
+    case 'verifying':
+      return 'verifying'
+    case 'completed':
+      if (details.by === 'erasure') return 'completed_moot'
+      return details.receipt_id === undefined ? 'completed' : 'completed_erasure'
+    case 'partly_completed':
+      return details.nothing_erased === true ? 'kept_whole' : 'partly'
+    case 'cancelled':
+      if (details.by === 'erasure') return 'cancelled_moot'
+      return details.request_id === undefined ? 'cancelled' : 'cancelled_taken'
+    default:
+      return plain.find((one) => one === event) ?? 'other'
+  }
+}
+
+export const textIn = (value: unknown): string =>
+  typeof value === 'string' || typeof value === 'number' ? String(value) : ''
+export const numberIn = (value: unknown): number => (typeof value === 'number' ? value : 0)
+/** Names that stand in a text with commas between. */
+export const namesIn = (value: unknown): string[] => textIn(value).split(',').filter(Boolean)

@@ -1,0 +1,31 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+
+const rows = [
+  'audit',
+  'proof',
+  'requests',
+  'suppression',
+  'refusals',
+  'tokens',
+  'rejections',
+  'exports',
+  'letters',
+  'idempotency',
+  'backups',
+] as const
+type Row = (typeof rows)[number]
+const byEnvironment: readonly Row[] = ['requests', 'backups']
+
+/** How long everything is kept that is no unit and no skill: for reading. Years of requests; days of backups, -1: not stated. */
+export function OtherPeriods({ years, days }: { years: number; days: number }) {
+  const t = useTranslations('retention.rest')
+  const columns: Column<Row>[] = [
+    { key: 'what', title: t('what'), main: true, cell: (row) => t(`rows.${row}.what`) },
+    { key: 'kept', title: t('kept'), cell: (row) => t(`rows.${row}.kept`, { years, days }) },
+    { key: 'set', title: t('set'), cell: (row) => t(`sets.${byEnvironment.includes(row) ? 'environment' : 'fixed'}`) },
+  ]
+  return <DataTable label={t('title')} columns={columns} rows={rows} rowKey={(row) => row} />
+}

@@ -1,0 +1,146 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { useDraft } from '#components/frame/draft.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Checkbox, Field } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { presets, type Visibility, visibilities } from '#lib/domains/retention/rules.ts'
+import type { Periods } from '#lib/kernel/holder.ts'
+import { DryRunTable } from './dry-run-table.tsx'
+import { type DryRun, dryRunAt, editAt } from './endpoints.ts'
+import { changeOf, daysOf, isSame, periodsIn, type TypedPeriods, typedOf } from './typed-periods.ts'
+
+/** What a change of the periods brings, before it is saved. */
+export function DryRunConsequences({ run }: { run: DryRun }) {
+  const t = useTranslations('retention.edit')
+  const { total, held: _, ...by } = run.would_delete
+  return (
+    <>
+      <p className="font-medium text-ink">{t('consequence', { count: total })}</p>
+      {total > 0 && <p>{t('by', by)}</p>}
+      <p>{t(total > 0 ? 'noReturn' : 'nothingGoes')}</p>
+    </>
+  )
+}
+
+/** Sets periods: nothing is saved before a dry run of just these was looked at. */
+export function PeriodForm({ inForce }: { inForce: Periods }) {
+  const t = useTranslations('retention')
+  const { draft, change, clear } = useDraft<{ typed: TypedPeriods | null }>('retention', { typed: null })
+  const [run, setRun] = useState<DryRun>()
+  const [isOpen, setIsOpen] = useState(false)
+  const [isSaved, setIsSaved] = useState(false)
+  const dryRun = useChange(dryRunAt, { isQuiet: true })
+  const edit = useChange(editAt, { touches: ['/v1/retention'] })
+  const typed = draft.typed ?? typedOf(inForce)
+  const wanted = periodsIn(typed)
+  const isAsBefore = wanted !== undefined && isSame(wanted, inForce)
+  // What was counted for other periods says nothing of these.
+  const counted = run && wanted && isSame(run.policy, wanted) ? run : undefined
+  const type = (next: TypedPeriods) => {
+    setIsSaved(false)
+    change({ typed: next })
+  }
+  const typeOne = (visibility: Visibility, changes: Partial<TypedPeriods[Visibility]>) =>
+    type({ ...typed, [visibility]: { ...typed[visibility], ...changes } })
+  const count = (event: FormEvent) => {
+    event.preventDefault()
+    if (wanted)
+      dryRun.begin(
+        { body: { network_days: wanted.network, org_days: wanted.org, private_days: wanted.private } },
+        ({ data }) => setRun(data),
+      )
+  }
+  return (
+    <form onSubmit={count} className="grid gap-5">
+      <fieldset className="grid gap-2">
+        <legend className="mb-2 font-medium">{t('edit.preset')}</legend>
+        <div className="flex flex-wrap gap-2">
+          <Button tone="plain" size="small" onClick={() => type(typedOf(presets.default))}>
+            {t('edit.default')}
+          </Button>
+          <Button tone="plain" size="small" onClick={() => type(typedOf(presets.strict))}>
+            {t('edit.strict')}
+          </Button>
+          <Button tone="plain" size="small" onClick={clear}>
+            {t('edit.present')}
+          </Button>
+        </div>
+      </fieldset>
+      <div className="grid gap-5 sm:grid-cols-3">
+        {visibilities.toReversed().map((visibility) => {
+          const { isForEver, days } = typed[visibility]
+          return (
+            <div key={visibility} className="grid content-start gap-2">
+              <Field
+                label={t('edit.days', { visibility: t(`visibility.${visibility}`) })}
+                name={`${visibility}_days`}
+                inputMode="numeric"
+                autoComplete="off"
+                maxLength={6}
+                disabled={isForEver}
+                value={isForEver ? '' : days}
+                error={daysOf(typed[visibility]) === undefined ? t('edit.wrong') : undefined}
+                onChange={({ target }) => typeOne(visibility, { days: target.value })}
+              />
+              <Checkbox
+                label={t('edit.forEverBox')}
+                name={`${visibility}_for_ever`}
+                checked={isForEver}
+                onChange={({ target }) => typeOne(visibility, { isForEver: target.checked })}
+              />
+            </div>
+          )
+        })}
+      </div>
+      {dryRun.problem && <ProblemAlert problem={dryRun.problem} />}
+      {counted && <DryRunTable run={counted} />}
+      <div className="flex flex-wrap items-center gap-3">
+        <Button
+          type="submit"
+          tone={counted && !isAsBefore ? 'plain' : 'main'}
+          aria-disabled={!wanted || dryRun.isPending}
+        >
+          {dryRun.isPending ? t('edit.trying') : t('edit.try')}
+        </Button>
+        {counted && !isAsBefore && (
+          <Button
+            onClick={() => {
+              edit.reset()
+              setIsOpen(true)
+            }}
+          >
+            {t('edit.save')}
+          </Button>
+        )}
+        {isAsBefore && !isSaved && <p className="text-sm text-quiet">{t('edit.unchanged')}</p>}
+      </div>
+      {isSaved && <Alert tone="done" title={t('edit.saved')} isLive />}
+      {counted && (
+        <Confirm
+          open={isOpen}
+          onOpenChange={setIsOpen}
+          title={t('edit.confirmTitle')}
+          consequences={<DryRunConsequences run={counted} />}
+          action={t('edit.action')}
+          tone={counted.would_delete.total > 0 ? 'danger' : 'main'}
+          change={edit}
+          onConfirm={() => {
+            if (!wanted) return
+            edit.begin({ body: changeOf(inForce, wanted) }, () => {
+              clear()
+              setIsOpen(false)
+              setRun(undefined)
+              setIsSaved(true)
+            })
+          }}
+        />
+      )}
+    </form>
+  )
+}

@@ -1,0 +1,67 @@
+'use client'
+
+import { useFormatter, useTranslations } from 'next-intl'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { type PeriodInForce, type Visibility, visibilities } from '#lib/domains/retention/rules.ts'
+import type { DryRun } from './endpoints.ts'
+import { usePeriodWords } from './period-words.ts'
+
+const variables = {
+  network: 'KP_RETENTION_NETWORK_DAYS',
+  org: 'KP_RETENTION_ORG_DAYS',
+  private: 'KP_RETENTION_PRIVATE_DAYS',
+} as const
+
+/** The periods in force and who set them; with a dry run, what they are about to remove. */
+export function PeriodsTable({ policy, run }: { policy: Record<Visibility, PeriodInForce>; run: DryRun | undefined }) {
+  const t = useTranslations('retention')
+  const format = useFormatter()
+  const words = usePeriodWords()
+  const soon = run?.upcoming.at(-1)
+  const columns: Column<Visibility>[] = [
+    { key: 'what', title: t('force.what'), main: true, cell: (visibility) => t(`visibility.${visibility}`) },
+    { key: 'kept', title: t('force.kept'), cell: (visibility) => words(policy[visibility].days) },
+    {
+      key: 'set',
+      title: t('force.setBy'),
+      cell: (visibility) => {
+        const { source, set_by, set_at } = policy[visibility]
+        if (source === 'environment' || set_by === undefined || set_at === undefined)
+          return <span className="text-quiet">{t('force.environment', { variable: variables[visibility] })}</span>
+        return t.rich('force.override', {
+          who: () => <ShortId id={set_by} what={t('force.setBy')} />,
+          time: () => <Time at={set_at} />,
+        })
+      },
+    },
+    ...(run && soon
+      ? [
+          {
+            key: 'due',
+            title: t('force.due'),
+            numeric: true,
+            cell: (visibility: Visibility) => format.number(run.would_delete[visibility]),
+          },
+          {
+            key: 'soon',
+            title: t('force.soon'),
+            numeric: true,
+            cell: (visibility: Visibility) => format.number(soon[visibility]),
+          },
+        ]
+      : []),
+  ]
+  return (
+    <div className="grid gap-2">
+      <DataTable
+        label={t('force.title')}
+        columns={columns}
+        rows={visibilities.toReversed()}
+        rowKey={(visibility) => visibility}
+      />
+      {run && <p className="text-sm text-quiet">{t('force.held', { count: run.would_delete.held })}</p>}
+    </div>
+  )
+}

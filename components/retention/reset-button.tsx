@@ -1,0 +1,51 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import type { Periods } from '#lib/kernel/holder.ts'
+import { type DryRun, dryRunAt, resetAt } from './endpoints.ts'
+import { DryRunConsequences } from './period-form.tsx'
+import { usePeriodWords } from './period-words.ts'
+
+/** Goes back to the environment's periods, after a dry run of them. */
+export function ResetButton({ environment }: { environment: Periods }) {
+  const t = useTranslations('retention')
+  const words = usePeriodWords()
+  const [run, setRun] = useState<DryRun>()
+  const dryRun = useChange(dryRunAt, { isQuiet: true })
+  const reset = useChange(resetAt, { touches: ['/v1/retention'] })
+  const { network, org, private: own } = environment
+  const open = () => {
+    reset.reset()
+    dryRun.begin({ body: { network_days: network, org_days: org, private_days: own } }, ({ data }) => setRun(data))
+  }
+  return (
+    <>
+      <Button tone="plain" size="small" onClick={open} aria-disabled={dryRun.isPending}>
+        {t('reset.open')}
+      </Button>
+      {dryRun.problem && <ProblemAlert problem={dryRun.problem} />}
+      {run && (
+        <Confirm
+          open
+          onOpenChange={() => setRun(undefined)}
+          title={t('reset.title')}
+          consequences={
+            <>
+              <p>{t('reset.text', { network: words(network), org: words(org), private: words(own) })}</p>
+              <DryRunConsequences run={run} />
+            </>
+          }
+          action={t('reset.action')}
+          tone={run.would_delete.total > 0 ? 'danger' : 'main'}
+          change={reset}
+          onConfirm={() => reset.begin({}, () => setRun(undefined))}
+        />
+      )}
+    </>
+  )
+}

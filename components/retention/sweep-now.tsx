@@ -1,0 +1,92 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useAsked, useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Progress } from '#components/ui/progress.tsx'
+import { type DryRun, dryRunAt, readSweepAt, type Sweep, sweepAt } from './endpoints.ts'
+
+const every = 1_000
+
+/** A sweep under way, or how it ended. */
+function SweepProgress({ begun, expected }: { begun: Sweep; expected: number }) {
+  const t = useTranslations('retention.sweep')
+  const asked = useAsked(
+    readSweepAt,
+    { params: { id: begun.id } },
+    { initial: { data: begun }, every: (answer) => ((answer?.data ?? begun).state === 'running' ? every : false) },
+  )
+  const sweep = asked.data?.data ?? begun
+  const count = sweep.deleted.total
+  if (asked.problem) return <ProblemAlert problem={asked.problem} />
+  if (sweep.state === 'running')
+    return (
+      <div role="status" className="grid gap-2">
+        <p>{t('running', { count })}</p>
+        <Progress value={count} max={expected} label={t('progress')} />
+      </div>
+    )
+  return (
+    <Alert
+      tone={sweep.state === 'interrupted' ? 'warning' : 'done'}
+      title={t(sweep.state === 'interrupted' ? 'interrupted' : 'done', { count })}
+      isLive
+    />
+  )
+}
+
+/** Begins a sweep, after a dry run; `running` is one that is under way already, whoever began it. */
+export function SweepNow({ running }: { running: Sweep | undefined }) {
+  const t = useTranslations('retention.sweep')
+  const [run, setRun] = useState<DryRun>()
+  const [begun, setBegun] = useState<{ sweep: Sweep; expected: number }>()
+  const dryRun = useChange(dryRunAt, { isQuiet: true })
+  const start = useChange(sweepAt, { touches: ['/v1/retention'] })
+  const shown = begun ?? (running && { sweep: running, expected: 0 })
+  const count = run?.would_delete.total ?? 0
+  return (
+    <div className="grid gap-3">
+      <div>
+        <Button
+          tone="plain"
+          size="small"
+          aria-disabled={dryRun.isPending}
+          onClick={() => {
+            start.reset()
+            dryRun.begin({ body: {} }, ({ data }) => setRun(data))
+          }}
+        >
+          {dryRun.isPending ? t('counting') : t('open')}
+        </Button>
+      </div>
+      {dryRun.problem && <ProblemAlert problem={dryRun.problem} />}
+      {shown && <SweepProgress key={shown.sweep.id} begun={shown.sweep} expected={shown.expected} />}
+      {run && (
+        <Confirm
+          open
+          onOpenChange={() => setRun(undefined)}
+          title={t('title')}
+          consequences={
+            <>
+              <p className="font-medium text-ink">{t('text', { count })}</p>
+              {count > 0 && <p>{t('noReturn')}</p>}
+            </>
+          }
+          action={t('action')}
+          tone={count > 0 ? 'danger' : 'main'}
+          change={start}
+          onConfirm={() =>
+            start.begin({}, ({ data }) => {
+              setBegun({ sweep: data, expected: count })
+              setRun(undefined)
+            })
+          }
+        />
+      )}
+    </div>
+  )
+}

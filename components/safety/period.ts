@@ -1,0 +1,6 @@
+import { createLoader, createSerializer, parseAsStringLiteral } from 'nuqs/server'
+import { rejectionPeriodNames } from '#lib/domains/knowledge/safety-rules.ts'
+
+const parsers = { period: parseAsStringLiteral(rejectionPeriodNames).withDefault('24h') }
+export const loadPeriod = createLoader(parsers)
+export const periodAddress = createSerializer(parsers)

@@ -1,0 +1,104 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange, usePages } from '#components/frame/asking.ts'
+import { useKeys } from '#components/frame/keys.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { type HeldItem, type QuarantinePage, quarantineAt, reviewAt } from './endpoints.ts'
+import { type Decision, HeldItemView } from './held-item-view.tsx'
+
+interface Choice {
+  item: HeldItem
+  decision: Decision
+}
+
+function Consequences({ item: { visibility, reports }, decision }: Choice) {
+  const t = useTranslations('safety.held')
+  return decision === 'release' ? (
+    <>
+      <p>{t('releaseText', { visibility })}</p>
+      {reports.length > 0 && <p>{t('releaseReports')}</p>}
+    </>
+  ) : (
+    <>
+      <p>{t('keepText')}</p>
+      {reports.length > 0 && <p>{t('keepReports')}</p>}
+    </>
+  )
+}
+
+/** Opens a row's content: what is decided on should have been seen. */
+function unfold(index: number): void {
+  const details = document.querySelector(`[data-row="${index}"] details`)
+  if (details instanceof HTMLDetailsElement) details.open = !details.open
+}
+
+/** What waits for a review, the longest first: by mouse, or by j, k, r and h. */
+export function Quarantine({ initial }: { initial: QuarantinePage }) {
+  const t = useTranslations('safety.held')
+  const list = usePages(quarantineAt, { query: { limit: '20' } }, { initial })
+  const review = useChange(reviewAt, { touches: ['/v1/quarantine'] })
+  const [choice, setChoice] = useState<Choice>()
+  const [isOpen, setIsOpen] = useState(false)
+  const [done, setDone] = useState<{ id: string; decision: Decision }>()
+  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: unfold })
+  const decide = (item: HeldItem | undefined, decision: Decision) => {
+    if (!item || review.isPending) return
+    review.reset()
+    setDone(undefined)
+    setChoice({ item, decision })
+    setIsOpen(true)
+  }
+  useKeys([
+    { key: 'r', label: t('keyRelease'), run: () => decide(list.rows[cursor], 'release') },
+    { key: 'h', label: t('keyKeep'), run: () => decide(list.rows[cursor], 'keep') },
+  ])
+  return (
+    <div className="grid gap-4">
+      {done && (
+        <Alert tone="done" title={t(done.decision === 'release' ? 'released' : 'kept', { id: done.id })} isLive />
+      )}
+      {list.rows.length === 0 ? (
+        <Empty title={t('noneTitle')}>
+          <p>{t('none')}</p>
+        </Empty>
+      ) : (
+        <>
+          {list.rows.map((item, index) => (
+            <HeldItemView
+              key={item.id}
+              item={item}
+              index={index}
+              isAtHand={index === cursor}
+              isBusy={review.isPending}
+              decide={(decision) => decide(item, decision)}
+            />
+          ))}
+          <MoreButton pages={list} />
+        </>
+      )}
+      {choice && (
+        <Confirm
+          open={isOpen}
+          onOpenChange={setIsOpen}
+          title={t(choice.decision === 'release' ? 'releaseTitle' : 'keepTitle')}
+          consequences={<Consequences {...choice} />}
+          action={t(choice.decision === 'release' ? 'releaseAction' : 'keepAction')}
+          tone="main"
+          change={review}
+          onConfirm={() =>
+            review.begin({ params: { id: choice.item.id }, body: { decision: choice.decision } }, () => {
+              setIsOpen(false)
+              setDone({ id: choice.item.id, decision: choice.decision })
+            })
+          }
+        />
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,32 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { editSettingsAt } from './endpoints.ts'
+
+/** Switches anonymous reading; what it means stands before the button. */
+export function ReadingSwitch({ isOn }: { isOn: boolean }) {
+  const t = useTranslations('tiers.settings')
+  const [isOpen, setIsOpen] = useState(false)
+  const edit = useChange(editSettingsAt, { touches: ['/v1/settings'] })
+  return (
+    <>
+      <Button tone="plain" size="small" onClick={() => setIsOpen(true)}>
+        {t(isOn ? 'switchOff' : 'switchOn')}
+      </Button>
+      <Confirm
+        open={isOpen}
+        onOpenChange={setIsOpen}
+        title={t(isOn ? 'offTitle' : 'onTitle')}
+        consequences={<p>{t(isOn ? 'offText' : 'onText')}</p>}
+        action={t(isOn ? 'offAction' : 'onAction')}
+        tone="main"
+        change={edit}
+        onConfirm={() => edit.begin({ body: { anonymous_reading: !isOn } }, () => setIsOpen(false))}
+      />
+    </>
+  )
+}

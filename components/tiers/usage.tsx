@@ -1,0 +1,57 @@
+'use client'
+
+import { useFormatter, useTranslations } from 'next-intl'
+import { Bars } from '#components/ui/chart.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { AgentUse } from './endpoints.ts'
+
+type Point = AgentUse['use']['points'][number]
+
+/** An agent's requests over time, as a picture and in numbers. `limit`: requests that a point may have. */
+export function Usage({ use, limit }: { use: AgentUse['use']; limit: number }) {
+  const t = useTranslations('tiers.agent')
+  const format = useFormatter()
+  const { step, points } = use
+  // A day is UTC's, wherever it is looked at from; an hour is the reader's.
+  const labelOf = (at: string): string =>
+    step === 'day'
+      ? format.dateTime(new Date(at), { day: 'numeric', month: 'short', timeZone: 'UTC' })
+      : format.dateTime(new Date(at), { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+  const used = points.filter(({ reads, writes, refused }) => reads + writes + refused > 0).toReversed()
+  const columns: Column<Point>[] = [
+    {
+      key: 'at',
+      title: t('at', { step }),
+      main: true,
+      cell: ({ at }) => (step === 'day' ? at.slice(0, 10) : <Time at={at} />),
+    },
+    { key: 'reads', title: t('reads'), numeric: true, cell: ({ reads }) => format.number(reads) },
+    { key: 'writes', title: t('writes'), numeric: true, cell: ({ writes }) => format.number(writes) },
+    { key: 'refused', title: t('refused'), numeric: true, cell: ({ refused }) => format.number(refused) },
+  ]
+  if (used.length === 0) return <p className="text-quiet">{t('unused')}</p>
+  return (
+    <div className="grid gap-4">
+      <Bars
+        label={t('chart')}
+        data={points.map(({ at, reads, writes, refused }) => ({
+          label: labelOf(at),
+          values: { reads, writes, refused },
+        }))}
+        series={[
+          { key: 'reads', title: t('reads'), tone: 'accent' },
+          { key: 'writes', title: t('writes'), tone: 'quiet' },
+          { key: 'refused', title: t('refused'), tone: 'red' },
+        ]}
+        limit={{ value: limit, title: t('limit') }}
+      />
+      <details>
+        <summary className="cursor-pointer text-accent">{t('inNumbers')}</summary>
+        <div className="mt-3">
+          <DataTable label={t('inNumbers')} columns={columns} rows={used} rowKey={({ at }) => at} />
+        </div>
+      </details>
+    </div>
+  )
+}

@@ -1,0 +1,140 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { useDraft } from '#components/frame/draft.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Checkbox, Field, Select } from '#components/ui/field.tsx'
+import { KeyDialog } from './key-dialog.tsx'
+import { createTokenAt, type TokenAgent, touched } from './tokens.ts'
+
+const expiries = ['7', '30', '90', '365', 'never', 'day'] as const
+const scopes = ['read', 'write'] as const
+const fresh = { agent: '', name: '', read: true, write: false, expiry: '90', day: '' }
+
+/** When a token ends that works through its last day: the end of that day where the reader is. */
+const endOf = (day: string): Date => new Date(`${day}T23:59:59.999`)
+const expiryOf = (expiry: string, day: string) => {
+  if (expiry === 'never') return {}
+  return expiry === 'day' ? { expires_at: endOf(day).toISOString() } : { expires_in_days: Number(expiry) }
+}
+
+/** A token for one of the person's agents: what it may, and until when. Its key is shown once. */
+export function CreateToken({ agents, chosen }: { agents: readonly TokenAgent[]; chosen: string | undefined }) {
+  const t = useTranslations('tokens')
+  const [isOpen, setOpen] = useState(false)
+  const { draft, change, clear } = useDraft('tokens.create', fresh)
+  const create = useChange(createTokenAt, { touches: touched })
+  const agent = agents.find(({ id }) => id === (draft.agent || chosen)) ?? agents[0]
+  const wanted = scopes.filter((scope) => draft[scope])
+  const isDayGood = draft.expiry !== 'day' || (draft.day !== '' && endOf(draft.day) > new Date())
+  const { problem } = create
+  const isFull = problem?.code === 'conflict'
+  const isNameBad = problem?.issues?.some(({ path }) => path[0] === 'name') ?? false
+  const made = create.data?.data
+  const leave = () => {
+    setOpen(false)
+    create.reset()
+  }
+  if (!agent) return null
+  return (
+    <>
+      <Button onClick={() => setOpen(true)}>{t('create')}</Button>
+      {made && (
+        <KeyDialog
+          apiKey={made.api_key || undefined}
+          title={t('key.title')}
+          replayed={t('key.replayed')}
+          onClose={leave}
+        />
+      )}
+      <Confirm
+        open={isOpen && !made}
+        onOpenChange={(open) => (open ? setOpen(true) : leave())}
+        tone="main"
+        title={t('form.title')}
+        consequences={<p>{t('form.lead')}</p>}
+        action={t('form.submit')}
+        change={isFull || isNameBad ? { ...create, problem: undefined } : create}
+        isIncomplete={wanted.length === 0 || !isDayGood}
+        onConfirm={() =>
+          create.begin(
+            {
+              body: {
+                agent_id: agent.id,
+                scopes: wanted,
+                ...(draft.name.trim() !== '' && { name: draft.name.trim() }),
+                ...expiryOf(draft.expiry, draft.day),
+              },
+            },
+            clear,
+          )
+        }
+      >
+        {isFull && <Alert tone="danger" title={t('form.full', { most: agent.most })} isLive />}
+        <Select
+          label={t('form.agent')}
+          name="agent"
+          value={agent.id}
+          onChange={({ target }) => change({ agent: target.value })}
+          options={agents.map(({ id, name, used, most }) => ({
+            value: id,
+            title: t('form.agentOption', { name: name ?? id, used, most }),
+          }))}
+        />
+        <Field
+          label={t('form.name')}
+          hint={t('form.nameHint')}
+          name="name"
+          dir="auto"
+          autoComplete="off"
+          value={draft.name}
+          onChange={({ target }) => change({ name: target.value })}
+          error={isNameBad ? t('form.badName') : undefined}
+        />
+        <fieldset className="grid gap-2">
+          <legend className="mb-2 font-medium">{t('form.scopes')}</legend>
+          {scopes.map((scope) => (
+            <Checkbox
+              key={scope}
+              name={scope}
+              label={t(`scopes.${scope}`)}
+              hint={t(`scopeTexts.${scope}`)}
+              checked={draft[scope]}
+              onChange={({ target }) => change({ [scope]: target.checked })}
+            />
+          ))}
+          {wanted.length === 0 && (
+            <p role="alert" className="text-sm text-red">
+              {t('form.noScope')}
+            </p>
+          )}
+        </fieldset>
+        <div className="grid gap-3 sm:grid-cols-2">
+          <Select
+            label={t('form.expiry')}
+            name="expiry"
+            value={draft.expiry}
+            onChange={({ target }) => change({ expiry: target.value })}
+            options={expiries.map((value) => ({ value, title: t(`form.expiries.${value}`) }))}
+            hint={t('form.expiryHint')}
+          />
+          {draft.expiry === 'day' && (
+            <Field
+              label={t('form.day')}
+              type="date"
+              name="day"
+              value={draft.day}
+              onChange={({ target }) => change({ day: target.value })}
+              error={isDayGood || draft.day === '' ? undefined : t('form.badDay')}
+              required
+            />
+          )}
+        </div>
+      </Confirm>
+    </>
+  )
+}

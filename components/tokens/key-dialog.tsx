@@ -1,0 +1,69 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type ReactNode, useState } from 'react'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { Checkbox } from '#components/ui/field.tsx'
+import { Secret } from '#components/ui/secret.tsx'
+import { useLeaveWarning } from './leave-warning.ts'
+
+interface KeyDialogProps {
+  /** Undefined where a repetition answered: the key was shown before, and is nowhere now. */
+  apiKey: string | undefined
+  title: string
+  /** How it is used, beneath the key. */
+  children?: ReactNode
+  /** What follows from a repetition, which has no key to show. */
+  replayed: string
+  onClose: () => void
+}
+
+/** A key, shown this once. It is left only by whoever says that it is stored, or that it may be lost. */
+export function KeyDialog({ apiKey, title, children, replayed, onClose }: KeyDialogProps) {
+  const t = useTranslations('tokens.key')
+  const [isStored, setStored] = useState(false)
+  const [isAsking, setAsking] = useState(false)
+  const mayClose = isStored || apiKey === undefined
+  useLeaveWarning(!mayClose)
+  const leave = () => (mayClose ? onClose() : setAsking(true))
+  return (
+    <Dialog open onOpenChange={(open) => !open && leave()} title={title} lead={apiKey ? <p>{t('lead')}</p> : undefined}>
+      {apiKey === undefined ? (
+        <Alert tone="warning" title={replayed} isLive />
+      ) : (
+        <>
+          <Secret value={apiKey} label={t('name')} />
+          {children}
+          <Checkbox
+            name="stored"
+            label={t('stored')}
+            checked={isStored}
+            onChange={(event) => {
+              setStored(event.target.checked)
+              setAsking(false)
+            }}
+          />
+        </>
+      )}
+      {isAsking && !mayClose && (
+        <Alert tone="danger" title={t('leave')} isLive>
+          <div className="flex flex-wrap gap-2">
+            <Button tone="plain" size="small" onClick={() => setAsking(false)}>
+              {t('stay')}
+            </Button>
+            <Button tone="danger" size="small" onClick={onClose}>
+              {t('closeAnyway')}
+            </Button>
+          </div>
+        </Alert>
+      )}
+      <div className="flex justify-end">
+        <Button onClick={leave} aria-disabled={!mayClose}>
+          {t('done')}
+        </Button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,13 @@
+'use client'
+
+import { useEffect } from 'react'
+
+/** While it is active the browser asks before the page is left or loaded anew: what is on it cannot be shown again. */
+export function useLeaveWarning(isActive: boolean): void {
+  useEffect(() => {
+    if (!isActive) return
+    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
+    window.addEventListener('beforeunload', ask)
+    return () => window.removeEventListener('beforeunload', ask)
+  }, [isActive])
+}

@@ -1,0 +1,53 @@
+import { useTranslations } from 'next-intl'
+import { Tag, type TagTone } from '#components/ui/tag.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { TokenRow } from './tokens.ts'
+
+const tones: Record<TokenRow['state'], TagTone> = {
+  active: 'accent',
+  rotated: 'amber',
+  expired: 'plain',
+  revoked: 'plain',
+}
+
+const reasons = ['owner', 'admin', 'rotation', 'rate_limit', 'claim', 'consent_withdrawn'] as const
+
+/** How a token stands; why it was revoked, and, where it asked too much, what it asked. */
+export function TokenState({ token }: { token: TokenRow }) {
+  const t = useTranslations('tokens')
+  const { state, revoked_at: at, revoked_reason: reason, refusals } = token
+  const known = reasons.find((one) => one === reason)
+  return (
+    <div className="grid justify-items-start gap-1">
+      <Tag tone={tones[state]}>{t(`states.${state}`)}</Tag>
+      {at !== null && (
+        <span className="text-quiet">
+          {t.rich('revokedAt', {
+            time: () => <Time at={at} />,
+            reason: known ? t(`reasons.${known}`) : t('reasons.other', { reason: reason ?? '' }),
+          })}
+        </span>
+      )}
+      {reason === 'rate_limit' &&
+        (refusals.length === 0 ? (
+          <span className="text-quiet">{t('evidenceGone')}</span>
+        ) : (
+          <details>
+            <summary className="cursor-pointer text-accent">{t('evidence')}</summary>
+            <ul className="mt-1 list-disc pl-5 text-quiet">
+              {refusals.map((refusal) => (
+                <li key={refusal.at + refusal.class}>
+                  {t.rich('evidenceLine', {
+                    time: () => <Time at={refusal.at} />,
+                    class: refusal.class,
+                    consumed: refusal.consumed,
+                    limit: refusal.limit,
+                  })}
+                </li>
+              ))}
+            </ul>
+          </details>
+        ))}
+    </div>
+  )
+}

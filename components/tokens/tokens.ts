@@ -1,0 +1,31 @@
+import type { Endpoint } from '#lib/client/request.ts'
+import type { createToken, listTokens, revokeToken, rotateToken } from '#lib/domains/tokens/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+
+export const tokensAt: Endpoint<typeof listTokens> = { method: 'get', path: '/v1/auth/tokens' }
+export const createTokenAt: Endpoint<typeof createToken> = { method: 'post', path: '/v1/auth/tokens' }
+export const rotateAt: Endpoint<typeof rotateToken> = { method: 'post', path: '/v1/auth/tokens/{id}/rotate' }
+export const revokeAt: Endpoint<typeof revokeToken> = { method: 'delete', path: '/v1/auth/tokens/{id}' }
+/** What a change of tokens changes elsewhere. */
+export const touched = ['/v1/auth/tokens', '/api/agents']
+
+export type TokenPage = Output<typeof listTokens>
+export type TokenRow = TokenPage['data'][number]
+
+/** An agent, as a token's page needs to know it. */
+export interface TokenAgent {
+  id: string
+  name: string | null
+  used: number
+  most: number
+}
+
+/** The share of its life that a token has left at the moment; undefined where it has no end, or none left. */
+export function lifeLeft({ created_at, expires_at }: Pick<TokenRow, 'created_at' | 'expires_at'>, now: Date) {
+  if (expires_at === null) return undefined
+  const [from, until] = [Date.parse(created_at), Date.parse(expires_at)]
+  const left = until - now.getTime()
+  return left <= 0 || until <= from ? undefined : left / (until - from)
+}
+/** From here on the end is pointed out. */
+export const isNearlyOver = (share: number | undefined): boolean => share !== undefined && share < 0.25

@@ -1,0 +1,32 @@
+import type { SignatureFault } from '#lib/domains/erasure/receipt-rules.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+
+export type Verdict =
+  | { kind: 'notReceipt' | 'noKeys' | 'keysUnreachable' }
+  | { kind: 'holds'; kid: string; receipt: Receipt; left: number; isPinned: boolean }
+  | { kind: SignatureFault; kid: string | undefined; receipt: Receipt; isPinned: boolean }
+
+/** The keys that this installation publishes; undefined when no answer came. */
+async function publishedKeys(): Promise<string | undefined> {
+  const response = await fetch('/.well-known/jwks.json', { cache: 'no-store' }).catch(() => undefined)
+  return response?.ok ? response.text() : undefined
+}
+
+/**
+ * Checks a receipt in this browser: nothing of it leaves it. `pinned` is a key that the reader had before; without one the keys of this
+ * installation are fetched. What checks signatures is loaded when it is needed.
+ */
+export async function verdictOn(text: string, pinned: string | undefined): Promise<Verdict> {
+  const { checkSignature, keysInText, leftIn, receiptInText } = await import('#lib/domains/erasure/receipt-rules.ts')
+  const receipt = receiptInText(text)
+  if (!receipt) return { kind: 'notReceipt' }
+  const published = pinned === undefined ? await publishedKeys() : pinned
+  if (published === undefined) return { kind: 'keysUnreachable' }
+  const keys = await keysInText(published)
+  const isPinned = pinned !== undefined
+  if (keys.length === 0) return { kind: isPinned ? 'noKeys' : 'keysUnreachable' }
+  const checked = await checkSignature(receipt, keys)
+  if ('fault' in checked) return { kind: checked.fault, kid: checked.kid, receipt, isPinned }
+  const left = leftIn(receipt).reduce((sum, { residue }) => sum + residue, 0)
+  return { kind: 'holds', kid: checked.kid, receipt, left, isPinned }
+}

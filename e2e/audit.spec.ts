@@ -1,0 +1,63 @@
+import { readFileSync } from 'node:fs'
+import { expect, type Page, test } from '@playwright/test'
+import { sessionOf } from './control.ts'
+import { complaintsOf } from './journey.ts'
+import { people } from './places.ts'
+
+const rowsOf = async (page: Page): Promise<string[]> => {
+  await expect(page.getByText(/rows?(, to the last one there is| loaded)|the last one there is/).first()).toBeVisible()
+  return page.locator('[data-row]').allInnerTexts()
+}
+
+test('filters of the audit log stand in the address: a reload and another reader see the same rows, and so does the file', async ({
+  browser,
+}) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.auditor) })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  await page.goto('/admin/audit')
+  await expect(async () => {
+    await page.keyboard.press('/')
+    await expect(page.locator('[data-filter]')).toBeFocused({ timeout: 500 })
+  }).toPass()
+  await page.keyboard.press('Escape')
+  await page.getByLabel('Action').selectOption('delete')
+  await page.getByLabel('Kind of resource').fill('knowledge')
+  await page.getByRole('button', { name: 'Apply' }).click()
+  await expect(page).toHaveURL(/action=delete/)
+  await expect(page).toHaveURL(/resource_type=knowledge/)
+  // From here on others may write what they like: the link shows these rows.
+  await page.getByRole('button', { name: 'Keep this moment in the address' }).click()
+  await expect(page).toHaveURL(/to=/)
+  const rows = await rowsOf(page)
+  expect(rows.length).toBeGreaterThan(3)
+
+  await page.reload()
+  expect(await rowsOf(page)).toEqual(rows)
+  const other = await browser.newContext({ storageState: await sessionOf(people.admin) })
+  const beside = await other.newPage()
+  await beside.goto(page.url())
+  expect(await rowsOf(beside)).toEqual(rows)
+  await other.close()
+
+  await test.step('by keyboard alone an entry is opened, and left', async () => {
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('dialog')).toContainText('The entry as it is stored')
+    await expect(page).toHaveURL(/entry=/)
+    await page.keyboard.press('Escape')
+    await expect(page.getByRole('dialog')).toHaveCount(0)
+  })
+  await test.step('the file has exactly these rows', async () => {
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download JSON Lines' }).click()
+    const lines = readFileSync(await (await download).path(), 'utf8')
+      .trim()
+      .split('\n')
+    expect(lines).toHaveLength(rows.length)
+    for (const line of lines) expect(JSON.parse(line)).toMatchObject({ action: 'delete', resourceType: 'knowledge' })
+  })
+  expect(complaints).toEqual([])
+  await context.close()
+})

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import { controlPort, origin, readCredentials } from './credentials.ts'
+
+interface Installation {
+  origin: string
+  controlPort: number
+  /** Of everybody of the demo. */
+  password: string
+}
+let chosen: Installation | undefined
+/** Another than the one of the journeys. */
+export const setInstallation = (installation: Installation): void => {
+  chosen = installation
+}
+/** The one that the journeys are made in, unless another was chosen. */
+export const installation = (): Installation => chosen ?? { origin, controlPort, password: readCredentials().password }
+
+/** What the journeys ask of the installation that no user of it can. */
+export const Order = z.discriminatedUnion('do', [
+  z.strictObject({ do: z.literal('advance'), milliseconds: z.number().positive() }),
+  z.strictObject({ do: z.literal('work') }),
+  z.strictObject({ do: z.literal('sign-in'), email: z.string(), password: z.string() }),
+  z.strictObject({ do: z.literal('down') }),
+  z.strictObject({ do: z.literal('up') }),
+])
+export type Order = z.output<typeof Order>
+
+async function ask(order: Order): Promise<unknown> {
+  const response = await fetch(`http://127.0.0.1:${installation().controlPort}`, {
+    method: 'POST',
+    body: JSON.stringify(order),
+  })
+  if (!response.ok) throw new Error(`${order.do}: ${await response.text()}`)
+  return response.json()
+}
+const hour = 3_600_000
+
+export const control = {
+  /** Lets so many hours pass, and the worker do what is due then. Sessions live for eight. */
+  async advance(hours: number): Promise<void> {
+    await ask({ do: 'advance', milliseconds: hours * hour })
+  },
+  /** Waits for what the worker has to do now. */
+  async work(): Promise<void> {
+    await ask({ do: 'work' })
+  },
+  async down(): Promise<void> {
+    await ask({ do: 'down' })
+  },
+  async up(): Promise<void> {
+    await ask({ do: 'up' })
+  },
+}
+
+export type Session = Awaited<ReturnType<typeof sessionOf>>
+/** A session of somebody of the demo, as a browser keeps it. */
+export async function sessionOf(email: string, password = installation().password) {
+  const { cookie } = z.object({ cookie: z.string() }).parse(await ask({ do: 'sign-in', email, password }))
+  const kept = {
+    name: 'next-auth.session-token',
+    value: cookie,
+    domain: new URL(installation().origin).hostname,
+    path: '/',
+  }
+  return {
+    cookies: [{ ...kept, expires: -1, httpOnly: true, secure: false, sameSite: 'Lax' as const }],
+    origins: [],
+  }
+}

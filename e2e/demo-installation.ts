@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buildChanged } from '../bin/build.ts'
+import { materialIn } from '../bin/demo/material.ts'
+import type { Env } from '../lib/env.ts'
+
+export interface DemoInstallation {
+  /** With the database's URL. */
+  env: Env
+  origin: string
+  /** Of everybody of the demo. */
+  password: string
+  /** What the first start said. */
+  told: string
+  /** Whoever serves it has stopped already. */
+  remove(): Promise<void>
+}
+export interface DemoOptions {
+  port: number
+  /** Where its units come from; our own small set unless given. */
+  data?: string
+}
+
+/**
+ * The production build, and a database of its own with the first admin and the demo's organisation; gone after `remove`. Settings of this
+ * process that are of the product are replaced by its own.
+ */
+export async function makeDemoInstallation({ port, data }: DemoOptions): Promise<DemoInstallation> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'kp-e2e-'))
+  const origin = `http://localhost:${port}`
+  const secret = 'only for the browser journeys, of no worth elsewhere'
+  for (const name of Object.keys(process.env)) if (/^(KP_(?!BROWSER)|DATABASE_)/.test(name)) delete process.env[name]
+  Object.assign(process.env, {
+    NODE_ENV: 'production',
+    NEXT_TELEMETRY_DISABLED: '1',
+    NEXTAUTH_URL: origin,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    KP_URL: origin,
+    KP_DATA_DIR: dataDir,
+    KP_SECRET: secret,
+    KP_LIMITS: 'memory',
+  })
+  // Only now, for the application reads its settings as it loads.
+  const [{ readEnv }, { firstRun }, { prepareDatabase }, { startTemporary }, { tellStory }] = await Promise.all([
+    import('#lib/env.ts'),
+    import('#lib/first-run.ts'),
+    import('#lib/stores/postgres/preparation.ts'),
+    import('#lib/stores/postgres/temporary.ts'),
+    import('../bin/demo/story.ts'),
+  ])
+  const stopping = new AbortController()
+  const built = buildChanged({ ...process.env }, stopping.signal, () => console.log('Building …'))
+  built.catch(() => {}) // heard of below
+  const cluster = await startTemporary()
+  const remove = async () => {
+    stopping.abort()
+    await cluster.stop()
+    rmSync(dataDir, { recursive: true, force: true })
+  }
+  try {
+    const ownerUrl = cluster.ownerUrl('kp_e2e')
+    const { appUrl } = await prepareDatabase({ ownerUrl, secret, mayCreateDatabase: true })
+    const env = { ...readEnv(), DATABASE_URL: appUrl }
+    const told = (await firstRun({ databaseUrl: appUrl })).join('\n')
+    const { password } = await tellStory({ env, material: materialIn(data ?? dataDir), until: new Date() })
+    await built
+    return { env, origin, password, told, remove }
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}

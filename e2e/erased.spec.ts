@@ -1,0 +1,125 @@
+import { expect, type Page, test } from '@playwright/test'
+import { z } from 'zod'
+import { control, sessionOf } from './control.ts'
+import { readCredentials } from './credentials.ts'
+import { complaintsOf, fillSignIn } from './journey.ts'
+import { asking, people } from './places.ts'
+
+// Whom these journeys are about: people of the demo, whom no other journey needs.
+const leaving = 'cleo@example.org'
+const staying = 'lea@example.org'
+
+/** From the consequences to the button, as the console leads. Gives the id of the receipt that is promised. */
+async function askForErasure(page: Page, grace: string): Promise<string | null> {
+  await page.goto('/settings/privacy')
+  await page
+    .getByRole('link', { name: /^Delete my data/i })
+    .first()
+    .click()
+  await expect(page).toHaveURL(/\/settings\/privacy\/delete/)
+  await expect(page.getByRole('heading', { level: 1 })).toContainText(/records will be erased/)
+  await expect(page.getByText('The audit log keeps ids for 90 days')).toBeVisible()
+  for (const title of ['Do you want a copy first?', 'When shall it begin?', 'The last step']) {
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await expect(page.getByRole('heading', { level: 2, name: title })).toBeFocused()
+    if (title.startsWith('When')) await page.getByText(grace, { exact: false }).first().click()
+  }
+  const button = page.getByRole('button', { name: 'Delete my data' })
+  await page.getByLabel('Type DELETE to confirm').fill('delete it')
+  await page.getByLabel('Password').fill('not this one')
+  await button.click()
+  await expect(page.getByText('This is not DELETE.')).toBeVisible()
+  await page.getByLabel('Type DELETE to confirm').fill('DELETE')
+  await button.click()
+  await expect(page.getByLabel('Password')).toBeFocused()
+  await expect(page.getByLabel('Type DELETE to confirm')).toHaveValue('DELETE')
+  await page.getByLabel('Password').fill(readCredentials().password)
+  // One effect, however often it is pressed.
+  await button.dblclick()
+  await expect(page.getByRole('heading', { level: 1 })).toContainText('will be erased on')
+  return new URL(page.url()).searchParams.get('receipt')
+}
+
+test('a person erases themself in the console and, when the grace is over, cannot be found; the receipt verifies', async ({
+  browser,
+}) => {
+  test.setTimeout(120_000)
+  const { password } = readCredentials()
+  const context = await browser.newContext({ storageState: await sessionOf(leaving) })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  const own = await asking(await sessionOf(leaving))
+  const { account_id: accountId } = z
+    .object({ data: z.object({ account_id: z.string() }) })
+    .parse(await (await own.get('/api/account')).json()).data
+  const Units = z.object({ data: z.array(z.object({ id: z.string() })), total: z.number() })
+  const shared = Units.parse(await (await own.get('/v1/knowledge?agent_id=triage-bot&visibility=network')).json())
+  expect(shared.total).toBeGreaterThan(0)
+
+  const receipt = await askForErasure(page, 'In 24 hours')
+  expect(receipt).toMatch(/^rcpt_/)
+  complaints.length = 0 // the browser notes the 422 of the wrong password
+  const Requests = z.object({ data: z.array(z.object({ kinds: z.array(z.string()), state: z.string() })) })
+  const asked = Requests.parse(await (await own.get('/api/privacy/requests')).json()).data
+  expect(asked.filter(({ kinds, state }) => kinds.includes('erasure') && state === 'waiting')).toHaveLength(1)
+  await page.goto('/overview')
+  await expect(page.getByRole('region', { name: 'Erasures ahead' })).toBeVisible()
+  expect(complaints).toEqual([])
+
+  await control.advance(25)
+
+  await test.step('nobody signs in as them', async () => {
+    await page.goto('/sign-in')
+    await fillSignIn(page, { email: leaving, password })
+    await expect(page.getByRole('alert').filter({ hasText: 'do not fit' })).toBeVisible()
+  })
+  await test.step('no search, no page of an admin and no id finds them', async () => {
+    const neighbour = await asking(await sessionOf(people.person))
+    const admin = await asking(await sessionOf(people.admin))
+    const found = Units.parse(await (await neighbour.get('/v1/knowledge?agent_id=triage-bot')).json())
+    expect(found.total).toBe(0)
+    for (const { id } of shared.data) expect((await neighbour.get(`/v1/knowledge/${id}`)).status()).toBe(404)
+    const users = await (await admin.get('/admin/users')).text()
+    expect(users).toContain(people.person)
+    expect(users).not.toContain(leaving)
+    expect((await admin.get(`/admin/users/${accountId}`)).status()).toBe(404)
+    await neighbour.dispose()
+    await admin.dispose()
+  })
+  await test.step('the receipt is read and verified without signing in', async () => {
+    await context.clearCookies()
+    complaints.length = 0 // the browser notes the 401
+    await page.goto(`/receipts/${receipt}`)
+    await expect(page.getByText('and nothing was left')).toBeVisible()
+    await page.goto('/verify')
+    await page.getByLabel('The receipt, as JSON').fill(receipt ?? '')
+    await page.getByRole('button', { name: 'Check the receipt' }).click()
+    await expect(page.getByText('The signature holds.')).toBeVisible()
+    const text = await page.getByLabel('The receipt, as JSON').inputValue()
+    await page.getByLabel('The receipt, as JSON').fill(text.replace(/"deleted": 1\b/, '"deleted": 2'))
+    await page.getByRole('button', { name: 'Check the receipt' }).click()
+    await expect(page.getByText('The receipt was changed after it was signed.')).toBeVisible()
+  })
+  expect(complaints).toEqual([])
+  await own.dispose()
+  await context.close()
+})
+
+test('called off in its grace, everything is as it was', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(staying) })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  await askForErasure(page, 'In 7 days')
+  complaints.length = 0 // the browser notes the 422 of the wrong password
+  await page.goto('/overview')
+  await page.getByRole('region', { name: 'Erasures ahead' }).getByRole('button', { name: 'Keep my data' }).dblclick()
+  await expect(page.getByText('Your data is kept.')).toBeVisible()
+  await page.reload()
+  await expect(page.getByRole('region', { name: 'Erasures ahead' })).toHaveCount(0)
+  await control.advance(8 * 24)
+  const again = await browser.newContext({ storageState: await sessionOf(staying) })
+  expect((await again.request.get('/api/account')).status()).toBe(200)
+  expect(complaints).toEqual([])
+  await again.close()
+  await context.close()
+})

@@ -1,0 +1,69 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from '@playwright/test'
+import { z } from 'zod'
+import { openArchive } from '#lib/testing/archives.ts'
+import { control, sessionOf } from './control.ts'
+import { complaintsOf } from './journey.ts'
+import { asking } from './places.ts'
+
+const person = 'dana@example.org'
+
+test('the export that the console prepares is whole, and has what was planted', async ({ browser }) => {
+  test.setTimeout(90_000)
+  const session = await sessionOf(person)
+  const api = await asking(session)
+  const Made = z.object({ data: z.object({ api_key: z.string() }) })
+  const token = Made.parse(
+    await (await api.post('/v1/auth/tokens', { data: { agent_id: 'log-reader', scopes: ['read', 'write'] } })).json(),
+  ).data.api_key
+  const lifted = await api.post('/api/privacy/restriction', { data: { restricted: false } })
+  expect(lifted.status()).toBeLessThan(500)
+  const planted = `=1+1 planted ${'a word that nobody else wrote: quagmarine'}`
+  const unit = {
+    '@context': 'https://openknowledgepulse.org/schema/v1',
+    '@type': 'ReasoningTrace',
+    metadata: {
+      created_at: '2026-01-31T12:00:00Z',
+      task_domain: 'code',
+      success: true,
+      quality_score: 0.5,
+      visibility: 'private',
+      privacy_level: 'private',
+    },
+    task: { objective: planted },
+    steps: [{ step_id: 1, type: 'thought', content: 'مرحبا بالعالم' }],
+    outcome: { result_summary: 'Done', confidence: 0.9 },
+  }
+  const stored = await api.post('/v1/knowledge', { data: unit, headers: { Authorization: `Bearer ${token}` } })
+
+  const context = await browser.newContext({ storageState: session, acceptDownloads: true })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  await page.goto('/settings/privacy')
+  await page.getByRole('button', { name: 'Prepare everything' }).dblclick()
+  const list = page.getByRole('list', { name: 'Your exports' })
+  await expect(list.getByRole('listitem')).toHaveCount(1)
+  // It is the server's work: whoever comes back finds it.
+  await page.reload()
+  await control.work()
+  const link = list.getByRole('link', { name: /^Download: Everything/ })
+  await expect(link).toBeVisible({ timeout: 20_000 })
+  const download = page.waitForEvent('download')
+  await link.click()
+  const { manifest, files } = await openArchive(readFileSync(await (await download).path()))
+  const texts = Object.values(files)
+  expect(texts.some((text) => text.includes(person))).toBe(true)
+  expect(Object.keys(manifest.files).length).toBeGreaterThan(5)
+  expect(texts.some((text) => text.includes('log-reader'))).toBe(true)
+  if (stored.status() === 201) {
+    const json = Object.entries(files).find(([name, text]) => name.endsWith('.json') && text.includes('quagmarine'))
+    expect(json?.[1]).toContain(planted)
+    expect(json?.[1]).toContain('مرحبا بالعالم')
+    const csv = Object.entries(files).find(([name, text]) => name.endsWith('.csv') && text.includes('quagmarine'))
+    expect(csv?.[1]).not.toMatch(/(^|,)"?=1\+1/m)
+  }
+  expect(stored.status()).toBe(201)
+  expect(complaints).toEqual([])
+  await api.dispose()
+  await context.close()
+})

@@ -1,0 +1,119 @@
+import { createServer, type Server } from 'node:http'
+import { setTimeout as delay } from 'node:timers/promises'
+import next from 'next'
+import { createApp } from '#lib/app.ts'
+import type { Env } from '#lib/env.ts'
+import { createFront } from '#lib/http/front.ts'
+import { createListener } from '#lib/http/listener.ts'
+import { runJobs } from '#lib/jobs/runner.ts'
+import { signIn } from '../bin/demo/visits.ts'
+import { Order } from './control.ts'
+
+const patience = 60_000
+
+/**
+ * Server and worker of the production build in this process, composed as bin/server.ts and bin/worker.ts compose them, but for the clock:
+ * it goes ahead of the machine's by as much as the journeys say, at a port that nobody but them knows.
+ */
+export async function startInstallation({ env, controlPort }: { env: Env; controlPort: number }) {
+  let ahead = 0
+  const app = createApp({ env, clock: { now: () => new Date(Date.now() + ahead) } })
+  // What the pages of the build find instead of making their own.
+  globalThis.knowledgePulse = app
+  const pages = next({
+    dev: false,
+    quiet: true,
+    dir: `${import.meta.dirname}/..`,
+    hostname: env.HOST,
+    port: env.PORT,
+  })
+  await pages.prepare()
+  const handlePage = pages.getRequestHandler()
+  const front = createFront(app, (request, response) => handlePage(request, response))
+  let server: Server | undefined
+  let visits = 0
+
+  async function up(): Promise<void> {
+    if (server) return
+    const started = createListener(front)
+    await new Promise<void>((listening, failed) => started.once('error', failed).listen(env.PORT, env.HOST, listening))
+    server = started
+  }
+  async function down(): Promise<void> {
+    const stopped = server
+    server = undefined
+    if (!stopped) return
+    await new Promise((closed) => {
+      stopped.close(closed)
+      stopped.closeAllConnections()
+    })
+  }
+
+  const runner = await runJobs(app.db, app.gate, app.jobs)
+  /** Resolves when the worker has done all that is due. */
+  async function idle(): Promise<void> {
+    const giveUp = performance.now() + patience
+    for (;;) {
+      const { rows } = await app.db.pool.query<{ n: number }>(
+        'SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE attempts < max_attempts AND (locked_at IS NOT NULL OR run_at <= now())',
+      )
+      if (rows[0]?.n === 0) return
+      if (performance.now() > giveUp) throw new Error('the worker does not come to rest')
+      await delay(100)
+    }
+  }
+
+  async function carryOut(order: Order): Promise<unknown> {
+    switch (order.do) {
+      case 'advance':
+        ahead += order.milliseconds
+        // The queue's own timetable goes by the machine's clock.
+        for (const job of app.jobs) if (job.cron !== undefined) await job.execute(app.gate, {})
+        await idle()
+        return { now: app.gate.clock.now().toISOString() }
+      case 'work':
+        await idle()
+        return {}
+      case 'sign-in': {
+        // Each from an address of their own: who signs in often is not what the journeys are about.
+        const address = `2001:db8:${(++visits).toString(16)}::1`
+        const { email, password } = order
+        const { cookie } = await signIn(app, env.KP_SECRET ?? '', { email, password, address, locale: 'en' })
+        return { cookie: cookie.slice(cookie.indexOf('=') + 1) }
+      }
+      case 'down':
+        await down()
+        return {}
+      case 'up':
+        await up()
+        return {}
+    }
+  }
+  const control = createServer((request, response) => {
+    let text = ''
+    request.setEncoding('utf8').on('data', (piece: string) => {
+      text += piece
+    })
+    request.on('end', () => {
+      Promise.resolve()
+        .then(() => carryOut(Order.parse(JSON.parse(text))))
+        .then(
+          (told) => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(told)),
+          (error: unknown) => response.writeHead(500).end(String(error)),
+        )
+    })
+  })
+  await new Promise<void>((listening) => control.listen(controlPort, '127.0.0.1', listening))
+  await up()
+
+  return {
+    async stop(): Promise<void> {
+      control.close()
+      control.closeAllConnections()
+      await down()
+      await app.retention.stop()
+      await runner.stop()
+      await app.close()
+    },
+  }
+}

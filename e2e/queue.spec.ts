@@ -1,0 +1,81 @@
+import { expect, test } from '@playwright/test'
+import { z } from 'zod'
+import { sessionOf } from './control.ts'
+import { complaintsOf } from './journey.ts'
+import { asking } from './places.ts'
+
+const count = 20
+const Listed = z.object({
+  data: z.array(z.object({ id: z.string(), assigned_to: z.string().nullable(), channel: z.string() })),
+  total: z.number(),
+})
+
+test('an admin handles twenty requests with the keyboard alone', async ({ browser }) => {
+  test.setTimeout(120_000)
+  const session = await sessionOf('otto@example.org')
+  const context = await browser.newContext({ storageState: session, viewport: { width: 1280, height: 900 } })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  const api = await asking(session)
+  const mailed = async () =>
+    Listed.parse(
+      await (await api.get('/api/admin/privacy/requests?channel=mail&kind=access&open=true&limit=100')).json(),
+    )
+  const before = (await mailed()).total
+  const names = 'ben dana emil fay hana ivo kim mara iris ada otto yu'.split(' ').map((name) => `${name}@example.org`)
+  const others = 'noor mona pia quin'.split(' ').map((name) => `${name}@example.com`)
+  // People ask for different things; of what is open already each is one.
+  const wishes = [...names, ...others].flatMap((email) => [
+    { email, kinds: ['access'] },
+    { email, kinds: ['portability'] },
+  ])
+  let filed = 0
+  for (const wish of wishes) {
+    if (filed === count) break
+    const received_at = new Date(Date.now() - 3_600_000).toISOString()
+    const answer = await api.post('/api/admin/privacy/requests', { data: { ...wish, received_at } })
+    if (answer.status() === 201) filed++
+  }
+  expect(filed).toBe(count)
+  expect((await mailed()).total).toBeGreaterThan(before)
+
+  await page.goto('/admin/requests?channel=mail&sort=received')
+  await expect(page.getByRole('table', { name: 'Requests' })).toBeVisible()
+  const key = (name: string) => page.keyboard.press(name)
+  await expect(async () => {
+    await key('j')
+    await expect(
+      page.locator('[data-row="0"][data-cursor], [data-row="0"][aria-current], [data-row="0"]').first(),
+    ).toBeVisible({ timeout: 500 })
+    await key('x')
+    await expect(page.getByText('1 request chosen')).toBeVisible({ timeout: 500 })
+  }).toPass()
+  for (let n = 1; n < count; n++) await key('j')
+  await key('Shift+X')
+  await expect(page.getByText(`${count} requests chosen`)).toBeVisible()
+  await key('a')
+  await expect(
+    page
+      .getByRole('status')
+      .filter({ hasText: new RegExp(`${count}`) })
+      .first(),
+  ).toBeVisible()
+  const { account_id } = z
+    .object({ data: z.object({ account_id: z.string() }) })
+    .parse(await (await api.get('/api/account')).json()).data
+  const assigned = Listed.parse(
+    await (await api.get(`/api/admin/privacy/requests?channel=mail&assignee=${account_id}&limit=100`)).json(),
+  )
+  expect(assigned.data.length).toBeGreaterThanOrEqual(count)
+
+  await test.step('one is opened, looked at and left; then the next', async () => {
+    await key('Escape')
+    await key('Enter')
+    await expect(page).toHaveURL(/\/admin\/requests\/preq_/)
+    await page.goBack()
+    await expect(page).toHaveURL(/channel=mail/)
+  })
+  expect(complaints).toEqual([])
+  await api.dispose()
+  await context.close()
+})

@@ -1,0 +1,32 @@
+import { expect, test } from '@playwright/test'
+import { sessionOf } from './control.ts'
+import { complaintsOf } from './journey.ts'
+import { people } from './places.ts'
+
+test('what the dry run of the periods says is what the sweep takes', async ({ browser }) => {
+  test.setTimeout(90_000)
+  const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  await page.goto('/admin/retention')
+  await page.getByLabel('Private: days').fill('20')
+  await page.getByRole('button', { name: 'See what this would remove' }).click()
+  await page.getByRole('button', { name: 'Save these periods' }).click()
+  const dialog = page.getByRole('dialog')
+  const said = (await dialog.getByText(/This would remove/).textContent()) ?? ''
+  const expected = Number(/remove (\d+) units/.exec(said)?.[1])
+  expect(expected).toBeGreaterThan(3)
+  await dialog.getByRole('button', { name: 'Save the periods' }).dblclick()
+  await expect(page.getByText('Saved. The next sweep follows these periods.')).toBeVisible()
+
+  await page.getByRole('button', { name: 'Sweep now' }).click()
+  await expect(dialog).toContainText(`This removes the ${expected} units and skills that expired.`)
+  await dialog.getByRole('button', { name: 'Sweep now' }).dblclick()
+  await expect(page.getByText(`The sweep is done: ${expected} items were removed.`)).toBeVisible()
+
+  await page.getByRole('button', { name: 'Sweep now' }).click()
+  await expect(dialog).toContainText('Nothing has expired')
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  expect(complaints).toEqual([])
+  await context.close()
+})

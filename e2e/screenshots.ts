@@ -1,0 +1,91 @@
+import '../bin/runtime.ts'
+import { mkdirSync, rmSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Browser, type BrowserContext, chromium } from '@playwright/test'
+import { type PageEntry, type PageName, pages } from '../components/frame/pages.ts'
+import { findBrowser } from './browser.ts'
+import { makeDemoInstallation } from './demo-installation.ts'
+
+// Every page of a demo installation, as it looks: npm run screenshots [-- --only <name> …] [--readme]
+const root = resolve(import.meta.dirname, '..')
+const folder = join(root, 'var/screenshots')
+/** Those in the README. */
+const main: readonly PageName[] = ['overview', 'privacy', 'deletion', 'requests', 'audit', 'compliance']
+const forReadme = join(root, 'docs/screenshots')
+
+const looks = {
+  desktop: { viewport: { width: 1280, height: 860 }, locale: 'en-GB', colorScheme: 'light' },
+  phone: { viewport: { width: 360, height: 780 }, locale: 'en-GB', colorScheme: 'light' },
+  dark: { viewport: { width: 1280, height: 860 }, locale: 'en-GB', colorScheme: 'dark' },
+  chinese: { viewport: { width: 1280, height: 860 }, locale: 'zh-CN', colorScheme: 'light' },
+} as const
+type Look = keyof typeof looks
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string', multiple: true },
+    readme: { type: 'boolean', default: false },
+    data: { type: 'string', default: resolve(root, '../shared/data') },
+  },
+})
+const port = 3315
+const demo = await makeDemoInstallation({ port, data: values.data })
+const { startInstallation } = await import('./installation.ts')
+const installation = await startInstallation({ env: demo.env, controlPort: port + 1 })
+const { setInstallation, sessionOf } = await import('./control.ts')
+setInstallation({ origin: demo.origin, controlPort: port + 1, password: demo.password })
+const { addresses, people } = await import('./places.ts')
+
+const executablePath = findBrowser()
+const browser: Browser = await chromium.launch({
+  ...(executablePath !== undefined && { executablePath }),
+  args: ['--no-sandbox', '--disable-gpu'],
+})
+const chosen = pages.filter(({ name }) => (values.readme ? main.includes(name) : (values.only?.includes(name) ?? true)))
+
+async function contextOf(area: PageEntry['area'], look: Look): Promise<BrowserContext> {
+  const who = area === 'admin' ? people.admin : people.person
+  const context = await browser.newContext({
+    baseURL: demo.origin,
+    timezoneId: 'Europe/Berlin',
+    reducedMotion: 'reduce',
+    ...looks[look],
+    ...(area !== 'public' && { storageState: await sessionOf(who) }),
+  })
+  await context.addCookies([{ name: 'tz', value: 'Europe/Berlin', url: demo.origin }])
+  return context
+}
+
+async function shoot(look: Look): Promise<number> {
+  let shot = 0
+  for (const area of ['public', 'you', 'admin'] as const) {
+    const here = chosen.filter((page) => page.area === area)
+    if (here.length === 0) continue
+    const context = await contextOf(area, look)
+    const page = await context.newPage()
+    for (const { name } of here) {
+      const response = await page.goto(at[name], { waitUntil: 'networkidle' })
+      if (response?.status() !== 200) console.log(`✗ ${name} answered ${response?.status()}`)
+      const path = values.readme ? join(forReadme, `${name}.png`) : join(folder, look, `${name}.png`)
+      await page.screenshot({ path, fullPage: !values.readme, animations: 'disabled' })
+      shot++
+    }
+    await context.close()
+  }
+  return shot
+}
+
+const at = await addresses()
+try {
+  if (!values.readme && values.only === undefined) rmSync(folder, { recursive: true, force: true })
+  mkdirSync(values.readme ? forReadme : folder, { recursive: true })
+  for (const look of values.readme ? (['desktop'] as const) : (Object.keys(looks) as Look[]))
+    console.log(`${look}: ${await shoot(look)} pages`)
+  console.log(`They are in ${values.readme ? forReadme : folder}.`)
+} finally {
+  await browser.close()
+  await installation.stop()
+  await demo.remove()
+}
+process.exit()

@@ -1,0 +1,68 @@
+import { expect, type Page, test } from '@playwright/test'
+import { control, sessionOf } from './control.ts'
+import { complaintsOf } from './journey.ts'
+import { people } from './places.ts'
+
+const isKey = /^kp_[0-9A-Za-z]{49}$/
+
+/** The key in the dialog, which is left when it is said to be stored. */
+async function storedKey(page: Page): Promise<string> {
+  const dialog = page.getByRole('dialog')
+  const key = ((await dialog.locator('code, pre').first().textContent()) ?? '').trim()
+  expect(key).toMatch(isKey)
+  await page.keyboard.press('Escape')
+  await expect(dialog.getByText('You have not said that the key is stored.')).toBeVisible()
+  await dialog.getByLabel('I have stored the key').check()
+  await dialog.getByRole('button', { name: 'Done' }).click()
+  await expect(dialog).toHaveCount(0)
+  return key
+}
+
+test('a key is shown once; replaced, it works as long as was chosen; revoked, it is refused at once', async ({
+  browser,
+}) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.person) })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  const status = async (key: string) =>
+    (await context.request.get('/v1/auth/me', { headers: { Authorization: `Bearer ${key}`, Cookie: '' } })).status()
+  const act = async (name: RegExp) => {
+    await page
+      .getByRole('row', { name: /for the journey/ })
+      .first()
+      .getByRole('button', { name: /^What to do/ })
+      .click()
+    await page.getByRole('menuitem', { name }).click()
+  }
+
+  await page.goto('/tokens')
+  await page.getByRole('button', { name: 'Create a token' }).click()
+  const form = page.getByRole('dialog')
+  await form.getByLabel('Agent').selectOption('release-notes')
+  await form.getByLabel('Name').fill('for the journey')
+  await form.getByRole('button', { name: 'Create the token' }).dblclick()
+  const first = await storedKey(page)
+  expect(await status(first)).toBe(200)
+  await expect(page.getByText('for the journey')).toHaveCount(1)
+  await page.reload()
+  expect(await page.content()).not.toContain(first)
+
+  await act(/Replace/)
+  await page.getByRole('radio', { name: '1 hour' }).check()
+  await page.getByRole('dialog').getByRole('button', { name: 'Replace it' }).dblclick()
+  const second = await storedKey(page)
+  expect(second).not.toBe(first)
+  expect(await status(first)).toBe(200)
+  expect(await status(second)).toBe(200)
+  await control.advance(1.1)
+  expect(await status(first)).toBe(401)
+  expect(await status(second)).toBe(200)
+
+  await page.reload()
+  await act(/Revoke/)
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke it' }).dblclick()
+  await expect(page.getByRole('dialog')).toHaveCount(0)
+  expect(await status(second)).toBe(401)
+  expect(complaints).toEqual([])
+  await context.close()
+})

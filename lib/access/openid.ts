@@ -1,0 +1,98 @@
+import type { Profile, User } from 'next-auth'
+import type { OAuthConfig } from 'next-auth/providers/oauth'
+import type { Identified, IdentityRefusal } from '#lib/domains/accounts/identities.ts'
+import type { OpenSession, Visit } from '#lib/domains/accounts/sign-in.ts'
+import type { OpenIdProvider } from '#lib/env.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+
+/** In its redirect URI: `/api/auth/callback/oidc`. */
+export const providerId = 'oidc'
+
+export interface IdentityAccounts {
+  signInWithIdentity(identified: Identified, visit: Visit): Promise<OpenSession | IdentityRefusal>
+}
+type Claims = Record<string, unknown>
+
+/**
+ * The provider by its discovery document; the code flow with PKCE, state and nonce, and a checked ID token (OpenID Connect Core §3.1).
+ * What is said of the address may stand in the token or at the UserInfo endpoint alone (§5.4).
+ */
+export const identityProvider = ({ issuer, clientId, clientSecret, name }: OpenIdProvider): OAuthConfig<Claims> => ({
+  id: providerId,
+  name,
+  type: 'oauth',
+  wellKnown: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+  clientId,
+  clientSecret,
+  authorization: { params: { scope: 'openid email profile' } },
+  checks: ['pkce', 'state', 'nonce'],
+  idToken: true,
+  httpOptions: { timeout: 10_000 },
+  userinfo: {
+    async request({ tokens, client }) {
+      const { id_token: idToken, access_token: accessToken } = tokens
+      const claims = claimsOf(idToken ?? '')
+      if ('email_verified' in claims || accessToken === undefined || !client.issuer.metadata.userinfo_endpoint)
+        return claims
+      const more = await client.userinfo(accessToken)
+      // §5.3.2: what is said of somebody else is not believed.
+      if (more.sub !== claims.sub) throw new Error('the UserInfo answer is about somebody else')
+      return { ...more, ...claims }
+    },
+  },
+  profile: ({ sub }) => ({ id: typeof sub === 'string' ? sub : '' }),
+})
+
+/** The claims of an ID token whose signature, issuer, audience, time and nonce were checked where it came in. */
+function claimsOf(idToken: string): Claims & { sub: string } {
+  const claims: unknown = JSON.parse(Buffer.from(idToken.split('.')[1] ?? '', 'base64url').toString('utf8'))
+  if (typeof claims !== 'object' || claims === null || !('sub' in claims) || typeof claims.sub !== 'string')
+    throw new Error('the ID token names nobody')
+  return { ...claims, sub: claims.sub }
+}
+
+const sameIssuer = (one: string, other: string) => one.replace(/\/$/, '') === other.replace(/\/$/, '')
+
+export interface IdentityParts {
+  accounts: IdentityAccounts
+  provider?: OpenIdProvider | undefined
+  publicUrl: string
+  refused(code: string): void
+  reportFault(error: unknown): void
+}
+
+/**
+ * Opens our session for whom the provider vouched for: true, and `user` is the account with its session, as after a password. Otherwise the
+ * address of the sign-in page, which keeps where the person wanted to go, and says why.
+ */
+export async function identitySignIn(
+  { accounts, provider, publicUrl, refused, reportFault }: IdentityParts,
+  { user, profile, visit }: { user: User; profile: Profile | undefined; visit: Visit },
+): Promise<boolean | string> {
+  const because = (reason: string) => {
+    refused(reason.split(':')[0] ?? reason)
+    return `${publicUrl}/api/auth/signin?error=${encodeURIComponent(reason)}`
+  }
+  const claims: Claims = { ...profile }
+  const { iss, sub, email, email_verified: isEmailVerified } = claims
+  // Discovery 1.0 §4.3: a document that speaks of another issuer is not the configured one's.
+  if (typeof iss !== 'string' || typeof sub !== 'string' || !provider || !sameIssuer(iss, provider.issuer))
+    return because('provider')
+  const identified: Identified = {
+    issuer: iss,
+    subject: sub,
+    email: typeof email === 'string' && email.length <= 320 && !email.includes('\0') ? email : undefined,
+    isEmailVerified: isEmailVerified === true,
+  }
+  try {
+    const opened = await accounts.signInWithIdentity(identified, visit)
+    if (typeof opened === 'string') return because(opened)
+    // What becomes of it is in our hands from here: next-auth encrypts it into the cookie.
+    Object.assign(user, { id: opened.accountId, sid: opened.sessionId })
+    return true
+  } catch (error) {
+    if (Problem.is(error)) return because(`${error.code}:${error.headers['Retry-After'] ?? ''}`)
+    reportFault(error)
+    return because('internal')
+  }
+}

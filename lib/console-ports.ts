@@ -1,0 +1,58 @@
+import { newestSignIns } from './domains/accounts/newest-sign-ins.ts'
+import { noticeJob } from './domains/accounts/notices.ts'
+import { agentsAtAGlance } from './domains/agents/at-a-glance.ts'
+import type { ConsolePorts } from './domains/console/ports.ts'
+import { runsUnderWay } from './domains/erasure/under-way.ts'
+import { exportsToFetch, exportsUnderWay } from './domains/exports/under-way.ts'
+import { holdsEnding } from './domains/holds/ending.ts'
+import { expiringSoon } from './domains/knowledge/expiring-soon.ts'
+import { quarantined } from './domains/knowledge/quarantine-count.ts'
+import { addressJob, notifyJob, tellAdminJob } from './domains/privacy-requests/timeline.ts'
+import { periodsOf } from './domains/retention/rules.ts'
+import { sweepUnderWay } from './domains/retention/under-way.ts'
+import { revokedByLimits, tokensAtAGlance } from './domains/tokens/at-a-glance.ts'
+import { failedOnce } from './jobs/undelivered.ts'
+import type { Services } from './services.ts'
+
+const letterJobs = [noticeJob, notifyJob, addressJob, tellAdminJob]
+
+interface Parts extends Pick<Services, 'db' | 'engine' | 'holders' | 'mail' | 'receipts' | 'requests' | 'retention'> {
+  /** Whether a mail server takes letters. */
+  hasMailServer: boolean
+}
+/** Connects the console with the domains that it asks. */
+export const consolePorts = ({
+  db,
+  engine,
+  hasMailServer,
+  holders,
+  mail,
+  receipts,
+  requests,
+  retention,
+}: Parts): ConsolePorts => ({
+  holders,
+  accounts: { newestSignIns: (accountId, sessionId) => newestSignIns(db, accountId, sessionId) },
+  agents: { atAGlance: (agents) => agentsAtAGlance(db, agents) },
+  tokens: {
+    atAGlance: (agents, span) => tokensAtAGlance(db, agents, span),
+    revokedByLimits: (since) => revokedByLimits(db, since),
+  },
+  requests,
+  erasures: { underWay: (runs) => runsUnderWay(db, runs), open: engine.open },
+  receipts,
+  exports: {
+    underWay: (accountId, now) => exportsUnderWay(db, accountId, now),
+    toFetch: (accountId, now) => exportsToFetch(db, accountId, now),
+  },
+  knowledge: {
+    expiringSoon: async (whose, span) => expiringSoon(db, whose, periodsOf(await retention.policyNow()), span),
+    quarantined: () => quarantined(db),
+  },
+  holds: { ending: (span) => holdsEnding(db, span) },
+  retention: { underWay: (now) => sweepUnderWay(db, now) },
+  mail: {
+    undelivered: () => failedOnce(db, letterJobs),
+    files: async () => (hasMailServer ? null : mail.folder.count()),
+  },
+})

@@ -1,0 +1,70 @@
+import { createHash } from 'node:crypto'
+import { invalid } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { askForReset, usePasswordLink } from './link-contract.ts'
+import { endLinks, takeLink } from './links.ts'
+import { enqueueNotice } from './notices.ts'
+import { faultWords, hashPassword, isPassword } from './passwords.ts'
+import type { Unsuppress } from './rectification.ts'
+import { linkTriesPerMinute, normaliseEmail, passwordFault } from './rules.ts'
+import { endSessions } from './standing.ts'
+import { countTry, type Tries } from './tries.ts'
+
+export interface LinkParts {
+  tries: Tries
+  /** The network that an address counts as in limits. */
+  networkOf(address: string): string
+  unsuppress: Unsuppress
+}
+/** Stands for whoever has no account, so that asking for them takes the same steps. */
+const nobody = 'usr_0000000000000000000000'
+
+/** Choosing a password without one: by a letter to the account's address. */
+export const linkUse = (parts: LinkParts) => ({
+  /** Whether the address is known is told neither by words nor by time: the same is looked up, enqueued and noted for one that is not. */
+  askForReset: mutation(askForReset, async (ctx, { body }) => {
+    const email = normaliseEmail(body.email)
+    const who = createHash('sha256').update(email).digest('base64url').slice(0, 22)
+    const network = parts.networkOf(ctx.ip)
+    await countTry(
+      parts.tries,
+      [
+        { key: `reset:${network}`, limit: 20 },
+        { key: `reset:${who}:${network}`, limit: 5 },
+      ],
+      ctx.now,
+    )
+    const found = await ctx.tx.account.findUnique({ where: { email }, select: { id: true } })
+    const accountId = found?.id ?? nobody
+    await enqueueNotice(ctx.tx, { kind: 'reset-link', accountId, at: ctx.now.toISOString() })
+    return {
+      resourceId: accountId,
+      body: {
+        message: 'If an account has this address, a letter with a link is on its way. The link works for an hour.',
+      },
+    }
+  }),
+
+  usePasswordLink: mutation(usePasswordLink, async (ctx, { body: { code, new_password } }) => {
+    const { tx, now } = ctx
+    await countTry(parts.tries, [{ key: `account-link:${parts.networkOf(ctx.ip)}`, limit: linkTriesPerMinute }], now)
+    const { accountId, email, passwordHash, mustChangePassword, purpose } = await takeLink(tx, code, now)
+    const isCurrent = passwordHash !== null && (await isPassword(passwordHash, new_password))
+    const fault = isCurrent ? 'is_current' : passwordFault(new_password, '', email)
+    if (fault !== undefined) throw invalid(['new_password'], faultWords[fault])
+    await tx.account.update({
+      where: { id: accountId },
+      data: { passwordHash: await hashPassword(new_password), mustChangePassword: false, updatedAt: now },
+    })
+    // Until then somebody else had made the account: choosing a password is the person's own wish to be here.
+    if (passwordHash === null || mustChangePassword) await parts.unsuppress(tx, 'email', email)
+    const sessionsEnded = await endSessions(tx, accountId, now)
+    await endLinks(tx, accountId, now)
+    await enqueueNotice(tx, { kind: 'password-set', accountId, at: now.toISOString() })
+    return {
+      resourceId: accountId,
+      body: { data: { sessions_ended: sessionsEnded } },
+      details: { changed: ['password'], by: purpose, sessions_ended: sessionsEnded },
+    }
+  }),
+})

@@ -1,0 +1,346 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+
+let kit: PrivacyTest
+beforeAll(async () => {
+  kit = await privacyTest({ KP_TRUSTED_PROXIES: '127.0.0.1' })
+})
+afterAll(() => kit.close())
+
+const password = 'three unrelated quiet words'
+const hour = 3_600_000
+/** Tries are counted by network: from another one they begin anew. */
+let network = 1
+const elsewhere = () => {
+  network++
+}
+const headers = () => ({ 'X-Forwarded-For': `198.51.100.${network}` })
+const codeIn = (email: string): string => {
+  const texts = kit.lettersTo(email).map(({ text }) => text)
+  return texts.flatMap((text) => [...text.matchAll(/\/password\/new#(\w+)/g)]).at(-1)?.[1] ?? 'no link'
+}
+const rows = async (sql: string, ...values: unknown[]) => (await kit.test.db.pool.query(sql, values)).rows
+const invite = (cookie: string, body: object, path = '/api/admin/users') =>
+  kit.test.fetch('POST', path, { cookie, body: { name: 'Somebody', role: 'person', ...body } })
+const ask = (email: string) => kit.test.fetch('POST', '/api/account/reset', { body: { email }, headers: headers() })
+const use = (code: string, new_password = password) =>
+  kit.test.fetch('POST', '/api/account/password/link', { body: { code, new_password }, headers: headers() })
+const visit = { address: '192.0.2.7', limitKey: '192.0.2.7', userAgent: '', locale: 'en' } as const
+const signIn = (email: string, word: string) => kit.test.app.accounts.signIn({ email, password: word }, visit)
+
+/** Somebody who was invited and chose a password. */
+async function settled(): Promise<{ email: string; id: string }> {
+  elsewhere()
+  const email = `${newId('mail').toLowerCase()}@example.org`
+  const { json } = await invite(kit.admin.cookie, { email })
+  await kit.work()
+  expect((await use(codeIn(email))).status).toBe(200)
+  await kit.work()
+  return { email, id: json.data.account_id }
+}
+
+describe('an invitation', () => {
+  it('makes an account without a password, and a letter whose link sets one, once; nobody is signed in by it', async () => {
+    const email = `${newId('mail')}@Example.org`
+    const { status, json } = await invite(kit.admin.cookie, { email, locale: 'zh', new_organisation: '示例' })
+    expect(status).toBe(201)
+    expect(json.data).toMatchObject({
+      email: email.toLowerCase(),
+      states: ['invited'],
+      has_password: false,
+      locale: 'zh',
+    })
+    expect(await signIn(email, password)).toBeUndefined()
+    // The queue knows an id; the code comes into being with the letter.
+    const [job] = await rows(
+      "SELECT payload::text AS payload FROM graphile_worker._private_jobs WHERE payload::text LIKE '%invitation%'",
+    )
+    expect(job.payload).toContain(json.data.account_id)
+    expect(job.payload).not.toContain(email.toLowerCase())
+    await kit.work()
+    const [letter] = kit.lettersTo(email.toLowerCase())
+    expect(letter?.subject).toBe('邀请您加入 KnowledgePulse')
+    expect(letter?.text).toContain('示例')
+    const code = codeIn(email.toLowerCase())
+    expect(
+      await rows('SELECT 1 FROM account_links WHERE encode(code_hash, $1) LIKE $2', 'escape', `%${code}%`),
+    ).toEqual([])
+    const used = await use(code)
+    expect([used.status, used.json.data, used.headers.getSetCookie()]).toEqual([200, { sessions_ended: 0 }, []])
+    expect(await signIn(email, password)).toMatchObject({ accountId: json.data.account_id })
+    expect((await use(code, 'another quiet set of words')).json).toMatchObject({ code: 'link_spent', status: 410 })
+    expect(await signIn(email, password)).toBeDefined()
+    const [entry] = await rows(
+      "SELECT details, agent_id FROM audit_entries WHERE details->>'operation' = 'usePasswordLink' AND resource_id = $1",
+      json.data.account_id,
+    )
+    expect(entry).toEqual({
+      agent_id: 'anonymous',
+      details: { operation: 'usePasswordLink', changed: ['password'], by: 'invitation', sessions_ended: 0 },
+    })
+  })
+
+  it('sent again takes the place of the one before; ends after seven days; three letters an hour', async () => {
+    const email = `${newId('mail').toLowerCase()}@example.org`
+    const { json } = await invite(kit.admin.cookie, { email })
+    const again = () => kit.test.fetch('POST', `/api/admin/users/${json.data.account_id}/invitation`, kit.admin)
+    await kit.work()
+    const first = codeIn(email)
+    expect((await again()).status).toBe(202)
+    expect((await use(first)).status).toBe(410)
+    await kit.work()
+    const second = codeIn(email)
+    expect(second).not.toBe(first)
+    expect((await again()).status).toBe(202)
+    await kit.work()
+    const many = await again()
+    expect([many.status, Number(many.headers.get('retry-after')) > 3_000]).toEqual([429, true])
+    await kit.work()
+    expect(kit.lettersTo(email)).toHaveLength(3)
+    kit.test.clock.advance(7 * 24 * hour + 1)
+    expect((await use(codeIn(email))).status).toBe(410)
+    const fresh = await signedIn(kit.test, 'admin')
+    const { status } = await kit.test.fetch('POST', `/api/admin/users/${json.data.account_id}/invitation`, fresh)
+    expect(status).toBe(202)
+    await kit.work()
+    expect((await use(codeIn(email))).status).toBe(200)
+    expect((await kit.test.fetch('POST', `/api/admin/users/${json.data.account_id}/invitation`, fresh)).json.code).toBe(
+      'wrong_state',
+    )
+  })
+
+  it('whose letter the mail server refused is sent later, and the refused ones count as none', async () => {
+    const admin = await signedIn(kit.test, 'admin')
+    const email = `${newId('mail').toLowerCase()}@example.org`
+    await invite(admin.cookie, { email })
+    kit.post.refuse(true)
+    let round = 0
+    const { drain } = await import('#lib/testing/jobs.ts')
+    await drain(kit.test, { mayFail: true, until: () => round++ === 5, except: ['privacy.clock'] })
+    kit.post.refuse(false)
+    expect(
+      await rows('SELECT 1 FROM account_links l JOIN accounts a ON a.id = l.account_id WHERE a.email = $1', email),
+    ).toEqual([])
+    await kit.work()
+    expect(kit.lettersTo(email)).toHaveLength(1)
+    elsewhere()
+    expect((await use(codeIn(email))).status).toBe(200)
+  })
+
+  it('is an admin’s into any organisation, and a manager’s into their own, for the roles person and manager', async () => {
+    const { test } = kit
+    const manager = await signedIn(test, 'manager')
+    const other = await signedIn(test, 'manager')
+    const made = await invite(manager.cookie, { email: `${newId('m')}@example.org`, role: 'manager' }, '/api/members')
+    expect([made.status, made.json.data.state]).toEqual([201, 'invited'])
+    const [{ organisation_id }] = await rows(
+      'SELECT organisation_id FROM accounts WHERE id = $1',
+      made.json.data.account_id,
+    )
+    expect(organisation_id).toBe(manager.organisationId)
+    for (const role of ['admin', 'auditor'])
+      expect((await invite(manager.cookie, { email: 'x@example.org', role }, '/api/members')).status).toBe(422)
+    const more = await invite(
+      manager.cookie,
+      { email: 'x@example.org', organisation_id: other.organisationId },
+      '/api/members',
+    )
+    expect(more.status).toBe(422)
+    // Another tenant's is not there.
+    const again = (who: { cookie: string }) =>
+      test.fetch('POST', `/api/members/${made.json.data.account_id}/invitation`, who)
+    expect([(await again(other)).status, (await again(manager)).status]).toEqual([404, 202])
+    const seen = async (who: { cookie: string }) =>
+      (await test.fetch('GET', '/api/members', who)).json.data.map((row: { account_id: string }) => row.account_id)
+    expect((await seen(manager)).sort()).toEqual([manager.accountId, made.json.data.account_id].sort())
+    expect(await seen(other)).toEqual([other.accountId])
+    for (const role of ['person', 'auditor'] as const) {
+      const who = await signedIn(test, role, manager.organisationId)
+      expect((await test.fetch('GET', '/api/members', who)).status).toBe(403)
+      expect((await invite(who.cookie, { email: 'x@example.org' }, '/api/members')).status).toBe(403)
+      expect((await again(who)).status).toBe(403)
+    }
+    // An agent's token is no person's.
+    const { token } = await issuedAgent(test, ['read', 'write'], { owner: manager })
+    expect((await test.fetch('GET', '/api/members', { token })).status).toBe(403)
+    expect((await test.fetch('GET', '/api/members')).status).toBe(401)
+  })
+
+  it('to an address that has an account, by two at once, or twice with one key, makes one account', async () => {
+    const admin = await signedIn(kit.test, 'admin')
+    const email = `${newId('mail').toLowerCase()}@example.org`
+    const both = await Promise.all([
+      invite(admin.cookie, { email }),
+      invite(admin.cookie, { email: email.toUpperCase() }),
+    ])
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 409])
+    const another = `${newId('mail').toLowerCase()}@example.org`
+    const once = { 'Idempotency-Key': newId('key') }
+    const body = { email: another, name: 'Somebody', role: 'person' }
+    const [one, two] = [
+      await kit.test.fetch('POST', '/api/admin/users', { cookie: admin.cookie, body, headers: once }),
+      await kit.test.fetch('POST', '/api/admin/users', { cookie: admin.cookie, body, headers: once }),
+    ]
+    expect([one.status, two.status, two.json.data.account_id]).toEqual([201, 201, one.json.data.account_id])
+    await kit.work()
+    expect([kit.lettersTo(email).length, kit.lettersTo(another).length]).toEqual([1, 1])
+    // No address stands in the log of what was done.
+    const found = await rows("SELECT 1 FROM audit_entries WHERE details::text ILIKE '%@example.org%'")
+    expect(found).toEqual([])
+  })
+})
+
+describe('a forgotten password', () => {
+  it('is answered alike for an address that is known and one that is not, and leaves alike behind', async () => {
+    const { email, id } = await settled()
+    const before = kit.post.letters.length
+    const traces = async () =>
+      (
+        await rows(
+          `SELECT (SELECT count(*)::int FROM graphile_worker._private_jobs) AS jobs, (SELECT count(*)::int FROM audit_entries) AS entries,
+           (SELECT count(*)::int FROM account_links) AS links`,
+        )
+      )[0]
+    const start = await traces()
+    const known = await ask(email.toUpperCase())
+    const middle = await traces()
+    const unknown = await ask(`${newId('mail').toLowerCase()}@example.org`)
+    const end = await traces()
+    expect([known.status, known.json]).toEqual([unknown.status, unknown.json])
+    for (const name of ['jobs', 'entries', 'links']) expect(middle[name] - start[name]).toBe(end[name] - middle[name])
+    const sizes = await rows(
+      "SELECT octet_length(payload::text) AS size FROM graphile_worker._private_jobs WHERE payload::text LIKE '%reset-link%'",
+    )
+    expect(new Set(sizes.map(({ size }) => size)).size).toBe(1)
+    await kit.work()
+    expect(kit.post.letters.length - before).toBe(1)
+
+    const session = await signIn(email, password)
+    expect(session).toBeDefined()
+    const word = 'entirely different quiet words'
+    expect((await use(codeIn(email), word)).json.data).toEqual({ sessions_ended: 1 })
+    expect(await signIn(email, password)).toBeUndefined()
+    expect(await signIn(email, word)).toMatchObject({ accountId: id })
+    await kit.work()
+    expect(kit.lettersTo(email).at(-1)?.subject).toBe('Your password was set')
+  })
+
+  it('takes as long for an unknown address', async () => {
+    const { email } = await settled()
+    const median = (times: number[]) => times.sort((one, other) => one - other)[times.length >> 1] ?? 0
+    const [known, unknown]: [number[], number[]] = [[], []]
+    for (let round = 0; round < 24; round++) {
+      if (round % 4 === 0) elsewhere()
+      const timed = async (address: string, into: number[]) => {
+        const began = performance.now()
+        expect((await ask(address)).status).toBe(202)
+        into.push(performance.now() - began)
+      }
+      await timed(email, known)
+      await timed(`${newId('mail').toLowerCase()}@example.org`, unknown)
+    }
+    await kit.work()
+    const [one, other] = [median(known), median(unknown)]
+    expect(Math.abs(one - other), `${one} ms known, ${other} ms unknown`).toBeLessThan(Math.max(one, other) * 0.5)
+  })
+
+  it('sends three letters an hour, whoever asks; its link lives for an hour, and dies with the use of another', async () => {
+    const { email } = await settled()
+    kit.test.clock.advance(hour + 1)
+    const before = kit.lettersTo(email).length
+    for (let time = 0; time < 5; time++) {
+      expect((await ask(email)).status).toBe(202)
+      await kit.work()
+    }
+    expect(kit.lettersTo(email).length - before).toBe(3)
+    const codes = kit
+      .lettersTo(email)
+      .slice(-3)
+      .map(({ text }) => /#(\w+)/.exec(text)?.[1] ?? '')
+    expect(new Set(codes).size).toBe(3)
+    expect((await use(codes[0] ?? '', 'quiet words once more')).status).toBe(200)
+    for (const code of codes) expect((await use(code, 'and more quiet words')).status).toBe(410)
+    kit.test.clock.advance(hour + 1)
+    await ask(email)
+    await kit.work()
+    kit.test.clock.advance(hour)
+    expect((await use(codeIn(email))).status).toBe(410)
+  })
+
+  it('is bounded by network and address, alike for known and unknown', async () => {
+    const { email } = await settled()
+    elsewhere()
+    for (const address of [email, `${newId('mail').toLowerCase()}@example.org`]) {
+      for (let time = 0; time < 5; time++) expect((await ask(address)).status).toBe(202)
+      const { status, headers } = await ask(address)
+      expect([status, headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
+    }
+    elsewhere()
+    for (let time = 0; time < 20; time++) await ask(`${newId('mail').toLowerCase()}@example.org`)
+    expect((await ask(`${newId('mail').toLowerCase()}@example.org`)).status).toBe(429)
+    elsewhere()
+    for (let time = 0; time < 20; time++) expect((await use('x'.repeat(43))).status).toBe(410)
+    expect((await use('x'.repeat(43))).status).toBe(429)
+    elsewhere()
+    await kit.work()
+  })
+
+  it('is refused by the rules of a change, which do not spend the link; two that use it at once are one', async () => {
+    const { email } = await settled()
+    await ask(email)
+    await kit.work()
+    const code = codeIn(email)
+    for (const [word, message] of [
+      ['short', /12 characters/],
+      [email, /your e-mail address/],
+      [password, /the password you have now/],
+      ['aaaaaaaaaaaaaaaa', /repeats/],
+    ] as const) {
+      const { status, json } = await use(code, word)
+      expect([status, json.issues[0].path, json.issues[0].message]).toEqual([
+        422,
+        ['new_password'],
+        expect.stringMatching(message),
+      ])
+    }
+    const both = await Promise.all([use(code, 'the first quiet words'), use(code, 'the second quiet words')])
+    expect(both.map(({ status }) => status).sort()).toEqual([200, 410])
+    for (const code of ['', 'x', 'x'.repeat(44), "x' OR 1=1 --"]) expect((await use(code)).status).toBe(422)
+  })
+
+  it('goes to no closed account, and no erased one; a link from before does nothing there', async () => {
+    const [closed, gone] = [await settled(), await settled()]
+    for (const { email } of [closed, gone]) await ask(email)
+    await kit.work()
+    const codes = [codeIn(closed.email), codeIn(gone.email)]
+    const admin = await signedIn(kit.test, 'admin')
+    const { status } = await kit.test.fetch('POST', `/api/admin/users/${closed.id}/deactivate`, admin)
+    expect(status).toBe(200)
+    await rows("INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES ('account', $1, 'run_x', now())", gone.id)
+    for (const code of codes) expect((await use(code, 'some other quiet words')).status).toBe(410)
+    const before = kit.post.letters.length
+    elsewhere()
+    for (const { email } of [closed, gone]) expect((await ask(email)).status).toBe(202)
+    await kit.work()
+    expect(kit.post.letters.length).toBe(before)
+    await expect(signIn(closed.email, password)).rejects.toMatchObject({ code: 'forbidden' })
+  })
+
+  it('leaves no row of a link an hour after its end', async () => {
+    const { email, id } = await settled()
+    await ask(email)
+    await kit.work()
+    const upkeep = kit.test.app.jobs.find(({ name }) => name === 'accounts.upkeep')
+    const links = async () => (await rows('SELECT 1 FROM account_links WHERE account_id = $1', id)).length
+    await upkeep?.execute(kit.test.app.gate, {})
+    expect(await links()).toBe(2)
+    kit.test.clock.advance(hour + 1_000)
+    await upkeep?.execute(kit.test.app.gate, {})
+    expect(await links()).toBe(1)
+    kit.test.clock.advance(hour)
+    await upkeep?.execute(kit.test.app.gate, {})
+    expect(await links()).toBe(0)
+  })
+})

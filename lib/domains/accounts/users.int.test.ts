@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import type { Role } from './rules.ts'
+
+let test: TestApp
+let admin: Person
+beforeAll(async () => {
+  test = await testApp()
+  admin = await signedIn(test, 'admin')
+})
+afterAll(() => test.close())
+
+const rows = async (sql: string, ...values: unknown[]) => (await test.db.pool.query(sql, values)).rows
+const users = (who: { cookie?: string; token?: string }, query = '') =>
+  test.fetch('GET', `/api/admin/users${query}`, who)
+const act = (who: { cookie?: string; token?: string }, id: string, verb: string) =>
+  test.fetch('POST', `/api/admin/users/${id}/${verb}`, who)
+const giveRole = (who: { cookie?: string; token?: string }, id: string, role: Role) =>
+  test.fetch('PATCH', `/api/admin/users/${id}`, { ...who, body: { role } })
+const me = (who: Person) => test.fetch('GET', '/api/account', who)
+const clear = () => rows("UPDATE accounts SET role = 'person' WHERE role = 'admin' AND id <> $1", admin.accountId)
+const idsOf = (json: { data: { account_id: string }[] }) => json.data.map(({ account_id }) => account_id)
+
+describe('who may', () => {
+  it('admins alone, by session or by a token of the scope', async () => {
+    const { accountId: id } = await signedIn(test)
+    for (const role of ['person', 'manager', 'auditor'] as const) {
+      const who = await signedIn(test, role)
+      const asked = [
+        users(who),
+        test.fetch('GET', `/api/admin/users/${id}`, who),
+        test.fetch('GET', '/api/admin/organisations', who),
+        test.fetch('POST', '/api/admin/users', { ...who, body: { email: 'x@example.org', name: 'X', role: 'admin' } }),
+        giveRole(who, id, 'admin'),
+        ...['deactivate', 'reactivate', 'end-sessions', 'invitation', 'reset'].map((verb) => act(who, id, verb)),
+      ]
+      for (const { status, json } of await Promise.all(asked)) expect([status, json.code]).toEqual([403, 'forbidden'])
+    }
+    expect((await users({})).status).toBe(401)
+    expect((await giveRole({}, id, 'admin')).status).toBe(401)
+    const [plain, great] = [await issuedAgent(test, ['read', 'write']), await issuedAgent(test, ['admin'])]
+    expect([(await users(plain)).status, (await users(great)).status]).toEqual([403, 200])
+    expect(await rows('SELECT role::text, deactivated_at FROM accounts WHERE id = $1', id)).toEqual([
+      { role: 'person', deactivated_at: null },
+    ])
+  })
+
+  it('another site’s page does nothing in an admin’s name', async () => {
+    const { accountId: id } = await signedIn(test)
+    const headers = { Origin: 'https://elsewhere.example' }
+    const { status } = await test.fetch('POST', `/api/admin/users/${id}/deactivate`, { cookie: admin.cookie, headers })
+    expect(status).toBe(403)
+  })
+})
+
+describe('the list', () => {
+  it('finds by what name or address contain, as it is written, by role and by state, page by page', async () => {
+    const made = await Promise.all(Array.from({ length: 5 }, () => signedIn(test, 'manager')))
+    const [one, two, three, four] = made
+    if (!one || !two || !three || !four) throw new Error('five were made')
+    await rows("UPDATE accounts SET name = '100%_Ada' WHERE id = $1", one.accountId)
+    await rows("UPDATE accounts SET email = 'ada.lovelace@example.org' WHERE id = $1", two.accountId)
+    await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', three.accountId)
+    await rows('UPDATE accounts SET restricted_at = now() WHERE id = $1', four.accountId)
+    await act(admin, two.accountId, 'deactivate')
+    const found = async (query: string) => idsOf((await users(admin, `?role=manager&limit=100&${query}`)).json)
+    expect((await found('q=ADA')).sort()).toEqual([one.accountId, two.accountId].sort())
+    expect(await found('q=0%25_a')).toEqual([one.accountId])
+    expect(await found('q=%25')).toEqual([one.accountId])
+    expect(await found("q='; DROP TABLE accounts --")).toEqual([])
+    expect(await found('state=invited')).toEqual([three.accountId])
+    expect(await found('state=deactivated')).toEqual([two.accountId])
+    expect(await found('state=restricted')).toEqual([four.accountId])
+    const active = await found('state=active')
+    expect(active).toContain(four.accountId)
+    expect(active).not.toContain(two.accountId)
+    expect(active).not.toContain(three.accountId)
+    await rows(
+      "INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES ('account', $1, 'run_x', now())",
+      four.accountId,
+    )
+    expect(await found('state=erasing')).toEqual([four.accountId])
+    await rows('DELETE FROM write_fences')
+
+    const whole = await users(admin, '?role=manager&limit=100')
+    const paged: string[] = []
+    let cursor = ''
+    do {
+      const { json } = await users(admin, `?role=manager&limit=2${cursor}`)
+      expect([json.total, json.data.length <= 2]).toEqual([whole.json.total, true])
+      paged.push(...idsOf(json))
+      cursor = json.next_cursor === null ? '' : `&cursor=${json.next_cursor}`
+    } while (cursor !== '')
+    expect(paged).toEqual(idsOf(whole.json))
+    expect((await users(admin, '?cursor=nonsense')).status).toBe(422)
+    expect((await users(admin, '?role=emperor')).status).toBe(422)
+    const [entry] = await rows(
+      "SELECT details FROM audit_entries WHERE details->>'operation' = 'listUsers' AND details::text LIKE '%\"q\"%' LIMIT 1",
+    )
+    expect(entry.details).toMatchObject({ filters: ['q', 'role'] })
+    expect(await rows("SELECT 1 FROM audit_entries WHERE details::text ILIKE '%ada%'")).toEqual([])
+  })
+
+  it('and one of them: sessions, agents, open requests, the last letter', async () => {
+    const person = await signedIn(test)
+    await issuedAgent(test, ['read'], { owner: person })
+    await test.fetch('POST', '/api/privacy/requests', { ...person, body: { kinds: ['access'] } })
+    const { json, text } = await test.fetch('GET', `/api/admin/users/${person.accountId}`, admin)
+    expect(json.data).toMatchObject({
+      account_id: person.accountId,
+      states: ['active'],
+      sessions: 1,
+      agents: 1,
+      open_requests: 1,
+      identities: [],
+      letter: null,
+      is_last_admin: false,
+    })
+    expect(text).not.toContain('argon2')
+    expect((await test.fetch('GET', '/api/admin/users/usr_0000000000000000000000', admin)).status).toBe(404)
+  })
+})
+
+describe('closing an account', () => {
+  it('ends its sessions at once, keeps it out, and leaves links of privacy letters and its agents working', async () => {
+    const person = await signedIn(test)
+    const agent = await issuedAgent(test, ['read'], { owner: person })
+    expect((await me(person)).status).toBe(200)
+    const closed = await act(admin, person.accountId, 'deactivate')
+    expect(closed.json.data.states).toEqual(['deactivated'])
+    expect((await me(person)).status).toBe(401)
+    expect((await test.fetch('GET', '/v1/auth/me', agent)).status).toBe(200)
+    expect((await act(admin, person.accountId, 'deactivate')).json.code).toBe('wrong_state')
+    for (const verb of ['reset', 'invitation'])
+      expect((await act(admin, person.accountId, verb)).json.code).toBe('wrong_state')
+    // A request filed for them by an admin goes on: what is held stays, and so do the rights over it.
+    const filed = await test.fetch('POST', '/api/admin/privacy/requests', {
+      ...admin,
+      body: {
+        account_id: person.accountId,
+        kinds: ['access'],
+        received_at: test.clock.now().toISOString(),
+      },
+    })
+    expect([filed.status, filed.text]).toEqual([201, expect.any(String)])
+    expect((await act(admin, person.accountId, 'reactivate')).json.data.states).toEqual(['active'])
+    // What ended stays ended.
+    expect((await me(person)).status).toBe(401)
+    const entries = await rows(
+      'SELECT details FROM audit_entries WHERE resource_id = $1 AND agent_id = $2 ORDER BY at, id',
+      person.accountId,
+      `user:${admin.accountId}`,
+    )
+    expect(entries.map(({ details }) => details.operation)).toEqual(
+      expect.arrayContaining(['deactivateUser', 'reactivateUser']),
+    )
+  })
+
+  it('keeps a session out even if it was opened beside it', async () => {
+    for (let round = 0; round < 4; round++) {
+      const person = await signedIn(test)
+      await rows('UPDATE accounts SET deactivated_at = now() WHERE id = $1', person.accountId)
+      expect((await me(person)).status).toBe(401)
+    }
+  })
+
+  it('or ending its sessions: the next request is refused', async () => {
+    const person = await signedIn(test)
+    const ended = await act(admin, person.accountId, 'end-sessions')
+    expect([ended.status, ended.json.data, (await me(person)).status]).toEqual([200, { sessions_ended: 1 }, 401])
+  })
+})
+
+describe('the last active admin', () => {
+  it('nobody closes or demotes themself', async () => {
+    const other = await signedIn(test, 'admin')
+    expect((await act(other, other.accountId, 'deactivate')).status).toBe(403)
+    expect((await giveRole(other, other.accountId, 'person')).status).toBe(403)
+    expect((await giveRole(other, other.accountId, 'auditor')).status).toBe(403)
+  })
+
+  it('stays, whoever asks, when the others were never here, are closed, or are being erased', async () => {
+    await clear()
+    const [invited, closed, leaving] = [
+      await signedIn(test, 'admin'),
+      await signedIn(test, 'admin'),
+      await signedIn(test, 'admin'),
+    ]
+    await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', invited.accountId)
+    await rows('UPDATE accounts SET suspended_at = now() WHERE id = $1', leaving.accountId)
+    const { token } = await issuedAgent(test, ['admin'])
+    expect((await act({ token }, closed.accountId, 'deactivate')).status).toBe(200)
+    for (const { status, json } of [
+      await act({ token }, admin.accountId, 'deactivate'),
+      await giveRole({ token }, admin.accountId, 'person'),
+    ])
+      expect([status, json.code]).toEqual([409, 'conflict'])
+    const detail = await test.fetch('GET', `/api/admin/users/${admin.accountId}`, { token })
+    expect(detail.json.data.is_last_admin).toBe(true)
+    // Who is linked at an identity provider has a way in.
+    await rows(
+      "INSERT INTO account_identities (issuer, subject, account_id, linked_at) VALUES ('https://id.example', 's', $1, now())",
+      invited.accountId,
+    )
+    expect((await giveRole({ token }, admin.accountId, 'person')).status).toBe(200)
+    expect((await giveRole({ token }, admin.accountId, 'admin')).status).toBe(200)
+    await rows('UPDATE accounts SET suspended_at = NULL WHERE id = $1', leaving.accountId)
+  })
+
+  it('two who close or demote each other at once: one stays', async () => {
+    for (let round = 0; round < 5; round++) {
+      await clear()
+      const other = await signedIn(test, 'admin')
+      const both =
+        round % 2 === 0
+          ? [act(admin, other.accountId, 'deactivate'), giveRole(other, admin.accountId, 'person')]
+          : [giveRole(admin, other.accountId, 'auditor'), act(other, admin.accountId, 'deactivate')]
+      const statuses = (await Promise.all(both)).map(({ status }) => status).sort()
+      const [left] = await rows(
+        "SELECT count(*)::int AS n FROM accounts WHERE role = 'admin' AND deactivated_at IS NULL",
+      )
+      expect([left.n >= 1, statuses[0]]).toEqual([true, 200])
+      await rows("UPDATE accounts SET role = 'admin', deactivated_at = NULL WHERE id = $1", admin.accountId)
+      await rows('UPDATE sessions SET revoked_at = NULL WHERE account_id = $1', admin.accountId)
+    }
+  })
+
+  it('a role given takes hold with the next request', async () => {
+    const person = await signedIn(test)
+    expect((await users(person)).status).toBe(403)
+    await giveRole(admin, person.accountId, 'admin')
+    expect((await users(person)).status).toBe(200)
+    await giveRole(admin, person.accountId, 'person')
+    expect((await users(person)).status).toBe(403)
+  })
+
+  it('whoever is being erased is changed no more', async () => {
+    const person = await signedIn(test)
+    await rows(
+      "INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES ('account', $1, 'run_x', now())",
+      person.accountId,
+    )
+    for (const { status, json } of [
+      await giveRole(admin, person.accountId, 'manager'),
+      await act(admin, person.accountId, 'deactivate'),
+      await act(admin, person.accountId, 'reset'),
+    ])
+      expect([status, json.code]).toEqual([409, 'fenced'])
+  })
+})
+
+describe('one’s own account', () => {
+  it('without a password: says so, changes none, and is nowhere a fault', async () => {
+    const person = await signedIn(test)
+    expect((await me(person)).json.data.has_password).toBe(true)
+    await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', person.accountId)
+    expect((await me(person)).json.data.has_password).toBe(false)
+    const changed = await test.fetch('POST', '/api/account/password', {
+      ...person,
+      body: { current_password: 'anything at all', new_password: 'three unrelated quiet words' },
+    })
+    expect([changed.status, changed.json.code]).toEqual([409, 'wrong_state'])
+    const filed = await test.fetch('POST', '/api/privacy/requests', { ...person, body: { kinds: ['access'] } })
+    expect([filed.status, filed.json.data.state]).toEqual([201, 'received'])
+    const proven = await test.fetch('POST', '/api/privacy/requests', {
+      ...person,
+      body: { kinds: ['restriction'], password: 'anything at all' },
+    })
+    expect([proven.status, proven.json.issues?.[0].path]).toEqual([422, ['password']])
+    const visit = { address: '192.0.2.9', limitKey: '192.0.2.9', userAgent: '', locale: 'en' } as const
+    const [{ email }] = await rows('SELECT email FROM accounts WHERE id = $1', person.accountId)
+    for (const password of ['', 'anything at all'])
+      expect(await test.app.accounts.signIn({ email, password }, visit)).toBeUndefined()
+  })
+
+  it('ends all its other sessions at once', async () => {
+    const person = await signedIn(test)
+    const other = await signedIn(test)
+    await rows('UPDATE sessions SET account_id = $1 WHERE account_id = $2', person.accountId, other.accountId)
+    const ended = await test.fetch('DELETE', '/api/sessions', person)
+    expect([ended.status, ended.json.data]).toEqual([200, { sessions_ended: 1 }])
+    expect([(await me(person)).status, (await me(other)).status]).toEqual([200, 401])
+  })
+
+  it('unlinks a sign-in while it has a password; another’s is not there', async () => {
+    const [person, other] = [await signedIn(test), await signedIn(test)]
+    for (const { accountId } of [person, other])
+      await rows(
+        "INSERT INTO account_identities (issuer, subject, account_id, linked_at) VALUES ('https://id.example', $1, $1, now())",
+        accountId,
+      )
+    const list = async (who: Person) => (await test.fetch('GET', '/api/account/identities', who)).json.data
+    const [{ identity_id: id, issuer }] = await list(person)
+    expect([issuer, id.includes(person.accountId)]).toEqual(['https://id.example', false])
+    expect((await test.fetch('DELETE', `/api/account/identities/${id}`, other)).status).toBe(404)
+    await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', other.accountId)
+    const [{ identity_id: theirs }] = await list(other)
+    expect((await test.fetch('DELETE', `/api/account/identities/${theirs}`, other)).json.code).toBe('wrong_state')
+    expect((await test.fetch('DELETE', `/api/account/identities/${id}`, person)).status).toBe(204)
+    expect([await list(person), (await list(other)).length]).toEqual([[], 1])
+  })
+})

@@ -1,0 +1,193 @@
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read, type UseCase } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { accountDirectory } from './directory.ts'
+import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount } from './inviting.ts'
+import { boundLetters, endLinks } from './links.ts'
+import { enqueueNotice } from './notices.ts'
+import { endSessions } from './standing.ts'
+import { userPage, userRow, userView } from './user-rows.ts'
+import {
+  changeRole,
+  deactivateUser,
+  endUserSessions,
+  inviteUser,
+  listOrganisations,
+  listUsers,
+  reactivateUser,
+  readUser,
+  resendInvitation,
+  sendReset,
+  type UserDetail,
+} from './users-contract.ts'
+
+/** What is asked of other domains about a person. */
+export interface UserParts {
+  /** How many agents they own. */
+  agentsOf(accountId: string): Promise<number>
+  /** How many privacy requests about them, or an agent of theirs, are open. */
+  openRequestsOf(accountId: string): Promise<number>
+}
+
+const ownAccount = () =>
+  new Problem('forbidden', 'Nobody changes their own role or closes their own account here: ask another admin.')
+async function refuseLastAdmin(tx: Transaction, id: string): Promise<void> {
+  if (await accountDirectory.isLastAdmin(tx, id))
+    throw new Problem(
+      'conflict',
+      'This is the last active admin: nobody could run this installation any more. Make somebody else an admin first. Nothing was changed.',
+    )
+}
+
+interface DetailRow {
+  deactivated_at: Date | null
+  sessions: number
+  last_seen_at: Date | null
+  purpose: 'invitation' | 'reset' | null
+  sent_at: Date | null
+  expires_at: Date | null
+}
+const selectDetail = `SELECT a.deactivated_at, l.purpose::text AS purpose, l.created_at AS sent_at, l.expires_at,
+    (SELECT count(*)::int FROM sessions s WHERE s.account_id = a.id AND s.revoked_at IS NULL AND s.expires_at > $2) AS sessions,
+    (SELECT max(s.last_seen_at) FROM sessions s WHERE s.account_id = a.id) AS last_seen_at
+  FROM accounts a LEFT JOIN LATERAL (SELECT purpose, created_at, expires_at FROM account_links
+    WHERE account_id = a.id AND used_at IS NULL AND expires_at > $2 ORDER BY created_at DESC LIMIT 1) l ON TRUE
+  WHERE a.id = $1`
+
+/** What admins do with accounts. */
+export function userAdministration(db: Database, parts: UserParts, making: AccountMaking) {
+  async function detailOf(id: string, now: Date): Promise<UserDetail> {
+    const row = await userRow(db.prisma, id)
+    const [more] = await db.query<DetailRow>('user-detail', selectDetail, [id, now])
+    if (!row || !more) throw noAccount()
+    const [identities, agents, openRequests, isLastAdmin] = await Promise.all([
+      db.prisma.accountIdentity.findMany({ where: { accountId: id }, orderBy: { linkedAt: 'asc' } }),
+      parts.agentsOf(id),
+      parts.openRequestsOf(id),
+      row.role === 'admin' && db.transaction((tx) => accountDirectory.isLastAdmin(tx, id)),
+    ])
+    const { purpose, sent_at: sentAt, expires_at: expiresAt } = more
+    return {
+      ...userView(row),
+      deactivated_at: more.deactivated_at?.toISOString() ?? null,
+      sessions: more.sessions,
+      last_seen_at: more.last_seen_at?.toISOString() ?? null,
+      identities: identities.map(({ issuer, linkedAt }) => ({ issuer, linked_at: linkedAt.toISOString() })),
+      letter:
+        purpose && sentAt && expiresAt
+          ? { purpose, sent_at: sentAt.toISOString(), expires_at: expiresAt.toISOString() }
+          : null,
+      agents,
+      open_requests: openRequests,
+      is_last_admin: isLastAdmin,
+    }
+  }
+
+  /** The account as it is after what was done with it. */
+  const replied = async ({ tx }: MutationContext, id: string, details: Record<string, unknown>) => {
+    const row = await userRow(tx, id)
+    if (!row) throw noAccount()
+    return { resourceId: id, body: { data: userView(row) }, details }
+  }
+
+  return {
+    users: read(listUsers, async (_ctx, { query }) => {
+      const { rows, total, next } = await userPage(db, query)
+      return {
+        resourceId: 'query',
+        details: {
+          count: rows.length,
+          filters: Object.keys(query)
+            .filter((name) => name !== 'limit')
+            .sort(),
+        },
+        body: { data: rows.map(userView), total, offset: 0, limit: query.limit, next_cursor: next },
+      }
+    }),
+
+    organisations: read(listOrganisations, async (_ctx, { query: { q } }) => {
+      const rows = await db.query<{ organisation_id: string; name: string; people: number }>(
+        'organisations-of-people',
+        `SELECT o.id AS organisation_id, o.name, count(*)::int AS people FROM organisations o JOIN accounts a ON a.organisation_id = o.id
+         WHERE $1::text IS NULL OR o.name ILIKE $1 GROUP BY o.id ORDER BY lower(o.name), o.id LIMIT 100`,
+        [q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`],
+      )
+      return { resourceId: 'query', body: { data: rows } }
+    }),
+
+    user: read(readUser, async (ctx, { params: { id } }) => ({
+      resourceId: id,
+      body: { data: await detailOf(id, ctx.now) },
+    })),
+
+    inviteUser: mutation(inviteUser, async (ctx, { body }) => {
+      const { organisation_id: given, new_organisation: made, ...person } = body
+      if (given !== undefined && (await ctx.tx.organisation.count({ where: { id: given } })) === 0)
+        throw new Problem('not_found', 'There is no such organisation.')
+      const organisationId =
+        made === undefined
+          ? (given ?? ctx.actor.organisationId)
+          : await making.createOrganisation(ctx.tx, made, ctx.now)
+      if (organisationId === undefined) throw new Problem('not_found', 'Name an organisation.')
+      const row = await invite(ctx, making, { ...person, organisationId })
+      return {
+        resourceId: row.id,
+        body: { data: userView(row) },
+        details: { role: row.role, organisation: organisationId, letter: 'invitation' },
+      }
+    }),
+
+    changeRole: mutation(changeRole, async (ctx, { params: { id }, body: { role } }) => {
+      if (ctx.actor.accountId === id) throw ownAccount()
+      // Before the account's own lock: whoever asks this locks every admin, in one order.
+      if (role !== 'admin') await refuseLastAdmin(ctx.tx, id)
+      const { role: from } = await lockedUser(ctx.tx, id)
+      await ctx.tx.account.update({ where: { id }, data: { role, updatedAt: ctx.now } })
+      return replied(ctx, id, { changed: from === role ? [] : ['role'], from, to: role })
+    }),
+
+    deactivate: mutation(deactivateUser, async (ctx, { params: { id } }) => {
+      if (ctx.actor.accountId === id) throw ownAccount()
+      await refuseLastAdmin(ctx.tx, id)
+      const { states } = await lockedUser(ctx.tx, id)
+      if (states.includes('deactivated')) throw new Problem('wrong_state', 'This account is closed already.')
+      await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: ctx.now, updatedAt: ctx.now } })
+      const ended = await endSessions(ctx.tx, id, ctx.now)
+      await endLinks(ctx.tx, id, ctx.now)
+      return replied(ctx, id, { changed: ['deactivated_at'], sessions_ended: ended })
+    }),
+
+    reactivate: mutation(reactivateUser, async (ctx, { params: { id } }) => {
+      const { states } = await lockedUser(ctx.tx, id)
+      if (!states.includes('deactivated')) throw new Problem('wrong_state', 'This account is not closed.')
+      await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: null, updatedAt: ctx.now } })
+      return replied(ctx, id, { changed: ['deactivated_at'] })
+    }),
+
+    endUserSessions: mutation(endUserSessions, async (ctx, { params: { id } }) => {
+      if (!(await userRow(ctx.tx, id))) throw noAccount()
+      const ended = await endSessions(ctx.tx, id, ctx.now)
+      return { resourceId: id, body: { data: { sessions_ended: ended } }, details: { sessions_ended: ended } }
+    }),
+
+    resendInvitation: mutation(resendInvitation, async (ctx, { params: { id } }) => {
+      await inviteAgain(ctx, await lockedUser(ctx.tx, id))
+      return replied(ctx, id, { letter: 'invitation' })
+    }),
+
+    sendReset: mutation(sendReset, async (ctx, { params: { id } }) => {
+      const { states } = await lockedUser(ctx.tx, id)
+      if (states.includes('deactivated'))
+        throw new Problem(
+          'wrong_state',
+          'This account is closed: no letter with a link goes to it. Open it again first.',
+        )
+      if (states.includes('invited'))
+        throw new Problem('wrong_state', 'This person has not accepted the invitation yet: send that again.')
+      await boundLetters(ctx.tx, id, ctx.now)
+      await enqueueNotice(ctx.tx, { kind: 'reset-link', accountId: id, at: ctx.now.toISOString() })
+      return replied(ctx, id, { letter: 'reset' })
+    }),
+  } satisfies Record<string, UseCase>
+}

@@ -1,0 +1,19 @@
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+export interface AgentsAtAGlance {
+  total: number
+  restricted: number
+  /** An erasure of theirs waits. */
+  suspended: number
+}
+
+/** How a person's agents stand. */
+export async function agentsAtAGlance(db: Database, agents: readonly string[]): Promise<AgentsAtAGlance> {
+  const [row] = await db.query<AgentsAtAGlance>(
+    'agents-at-a-glance',
+    `SELECT count(*)::int AS total, count(restricted_at)::int AS restricted, count(suspended_at)::int AS suspended
+     FROM agents WHERE id = ANY($1::text[])`,
+    [agents],
+  )
+  return row ?? { total: 0, restricted: 0, suspended: 0 }
+}

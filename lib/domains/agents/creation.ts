@@ -1,0 +1,82 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { refuseOtherNotice } from './consent.ts'
+import { createOwnAgent } from './own-contract.ts'
+import type { AgentPorts } from './ports.ts'
+import type { agentRegistration } from './registration.ts'
+import { mostUnusedAgents } from './rules.ts'
+
+/** Two requests of one person are counted one after the other. */
+async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
+  await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('agents of'), hashtext(${accountId}))) AS l`
+  const unused = await tx.agent.count({ where: { ownerId: accountId, firstUsedAt: null } })
+  if (unused >= mostUnusedAgents)
+    throw new Problem(
+      'conflict',
+      `${unused} of your agents were never used. Nothing was created: use one of them, or delete those that you do not need.`,
+    )
+}
+
+/** Agents that a person makes: theirs from the start, with consent that was asked for. */
+export function agentCreation(
+  { registration, tokens, accounts }: Pick<AgentPorts, 'registration' | 'tokens' | 'accounts'>,
+  { issueAgent }: Pick<ReturnType<typeof agentRegistration>, 'issueAgent'>,
+) {
+  return {
+    createOwn: mutation(createOwnAgent, async ({ tx, actor, now }, { body }) => {
+      const { accountId, organisationId } = actor
+      if (accountId === undefined || organisationId === undefined) throw new Problem('sign_in_needed')
+      refuseOtherNotice(body.consent.policy_version, registration.notice, ['consent', 'policy_version'])
+      if (registration.mode === 'closed' && !actor.isAdmin)
+        throw new Problem('registration_closed', 'New agents are created by this installation’s admins alone.')
+      await refuseFlood(tx, accountId)
+      const owner = await accounts.standingOf(tx, accountId)
+      if (!owner) throw new Problem('sign_in_needed')
+      if (owner.suspendedAt)
+        throw new Problem(
+          'conflict',
+          'You asked for everything of yours to be erased, and that waits. Nothing was created: cancel the erasure first.',
+        )
+      const id = body.agent_id ?? newId('agent')
+      const name = body.name ?? null
+      const tier = 'free' as const
+      await issueAgent(tx, {
+        agentId: id,
+        name,
+        ownerId: accountId,
+        organisationId,
+        tier,
+        isConsentExplicit: true,
+        now,
+      })
+      const token = await tokens.issue(tx, {
+        agentId: id,
+        scopes: ['read', 'write'],
+        name: null,
+        expiresAt: null,
+        now,
+      })
+      return {
+        body: {
+          data: {
+            agent_id: id,
+            name,
+            api_key: token.key,
+            key_prefix: token.prefix,
+            token_id: token.id,
+            scopes: token.scopes,
+            tier,
+            organisation_id: organisationId,
+            created_at: now.toISOString(),
+            is_paused: owner.restrictedAt !== null,
+          },
+          message: 'Keep the key: it is shown this once and cannot be read again.',
+        },
+        resourceId: id,
+        details: { token_id: token.id, scopes: token.scopes, tier, policy_version: registration.notice.version },
+      }
+    }),
+  }
+}

@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { trace } from '#lib/testing/units.ts'
+import { createOwnAgent, listOwnAgents, readOwnAgent } from './own-contract.ts'
+import { mostUnusedAgents, noticeVersion } from './rules.ts'
+
+let app: TestApp
+let person: Person
+beforeAll(async () => {
+  app = await testApp()
+  person = await signedIn(app)
+})
+afterAll(() => app?.close())
+
+const consent = { policy_version: noticeVersion }
+const create = (cookie: string | undefined, body: object = { consent }, ask: Ask = {}) =>
+  app.fetch('POST', '/api/agents', { ...(cookie !== undefined && { cookie }), body, ...ask })
+async function created(cookie: string, body: object = { consent }, ask: Ask = {}) {
+  const told = await create(cookie, body, ask)
+  expect(told.status, told.text).toBe(201)
+  return createOwnAgent.output.parse(told.json).data
+}
+const listed = async (cookie: string, query = '') =>
+  listOwnAgents.output.parse((await app.fetch('GET', `/api/agents${query}`, { cookie })).json)
+const read = (id: string, cookie?: string) =>
+  app.fetch('GET', `/api/agents/${id}`, cookie === undefined ? {} : { cookie })
+const owned = (by: Person) => app.db.prisma.agent.count({ where: { ownerId: by.accountId } })
+const entriesOf = (id: string) => app.db.prisma.auditEntry.findMany({ where: { resourceId: id } })
+const refusal = ({ status, json }: Awaited<ReturnType<typeof create>>) => [status, json?.code]
+
+describe('creating an agent from the console', () => {
+  test('makes it the person’s own, in their organisation, with explicit consent and one token that works', async () => {
+    const made = await created(person.cookie, { name: 'Night shift', consent })
+    expect(made).toMatchObject({
+      name: 'Night shift',
+      tier: 'free',
+      scopes: ['read', 'write'],
+      organisation_id: person.organisationId,
+      is_paused: false,
+    })
+    const row = await app.db.prisma.agent.findUniqueOrThrow({ where: { id: made.agent_id } })
+    expect(row).toMatchObject({
+      ownerId: person.accountId,
+      organisationId: person.organisationId,
+      consentVia: 'explicit',
+      noticeVersion,
+      restrictedAt: null,
+    })
+    const contributed = await app.fetch('POST', '/v1/knowledge', { token: made.api_key, body: trace() })
+    expect(contributed.status, contributed.text).toBe(201)
+    // Nobody but its owner claims it.
+    const stranger = await signedIn(app)
+    const claim = await app.fetch('POST', '/api/agents/claim', {
+      cookie: stranger.cookie,
+      body: { token: made.api_key },
+    })
+    expect(refusal(claim)).toEqual([409, 'conflict'])
+  })
+
+  test('shows the key once: a repetition shows the agent without it, and makes no second', async () => {
+    const before = await owned(person)
+    const ask = { headers: { 'Idempotency-Key': 'one-click' } }
+    const body = { agent_id: 'clicked-twice', consent }
+    const [first, second] = await Promise.all([create(person.cookie, body, ask), create(person.cookie, body, ask)])
+    const third = await create(person.cookie, body, ask)
+    expect([first.status, second.status, third.status]).toEqual([201, 201, 201])
+    const keys = [first, second, third].map(({ json }) => json.data.api_key).filter((key) => key !== undefined)
+    expect(keys).toHaveLength(1)
+    expect(third.json.data.agent_id).toBe('clicked-twice')
+    expect(await owned(person)).toBe(before + 1)
+    const stored = await app.db.pool.query(
+      'SELECT t::text FROM tokens t UNION ALL SELECT r::text FROM idempotency_records r UNION ALL SELECT e::text FROM audit_entries e',
+    )
+    expect(JSON.stringify(stored.rows)).not.toContain(keys[0].slice(11))
+  })
+
+  test('is audited by ids, without its name', async () => {
+    const made = await created(person.cookie, { name: 'Tell nobody my name', consent })
+    const entries = await entriesOf(made.agent_id)
+    expect(entries).toMatchObject([
+      { action: 'create', agentId: `user:${person.accountId}`, details: { token_id: made.token_id } },
+    ])
+    expect(JSON.stringify(entries)).not.toContain('Tell nobody')
+    expect(JSON.stringify(entries)).not.toContain(made.api_key.slice(3))
+  })
+
+  test.each([
+    ['consent', {}],
+    ['policy_version', { consent: { policy_version: '1999-01-01' } }],
+    ['name', { consent, name: 'x'.repeat(10_000) }],
+    ['name', { consent, name: 'a\u0007b' }],
+    ['agent_id', { consent, agent_id: 'usr_mine' }],
+    ['agent_id', { consent, agent_id: '../etc' }],
+    ['tier', { consent, tier: 'enterprise' }],
+    ['scopes', { consent, scopes: ['admin'] }],
+  ])('refuses what is wrong with %s, and makes nothing', async (field, body) => {
+    const before = await owned(person)
+    const told = await create(person.cookie, body)
+    expect(refusal(told)).toEqual([422, 'invalid'])
+    expect(JSON.stringify(told.json.issues)).toContain(field)
+    expect(await owned(person)).toBe(before)
+  })
+
+  test('keeps HTML and right-to-left text of a name as the text that it is', async () => {
+    for (const name of ['<img src=x onerror=alert(1)>', 'وكيل الليل', '夜班 🌙']) {
+      const made = await created(person.cookie, { name, consent })
+      expect((await listed(person.cookie)).data.find(({ agent_id }) => agent_id === made.agent_id)?.name).toBe(name)
+    }
+  })
+
+  test('takes no id that is in use, whoever has it', async () => {
+    const stray = await issuedAgent(app, ['read'])
+    expect(refusal(await create(person.cookie, { agent_id: stray.id, consent }))).toEqual([409, 'id_in_use'])
+    const others = await signedIn(app)
+    const theirs = await created(others.cookie, { agent_id: 'theirs-alone', consent })
+    expect(refusal(await create(person.cookie, { agent_id: theirs.agent_id, consent }))).toEqual([409, 'id_in_use'])
+  })
+
+  test('is for people alone: strangers, agents and ended sessions are refused', async () => {
+    expect((await create(undefined)).status).toBe(401)
+    const agent = await issuedAgent(app, ['read', 'write', 'admin'])
+    expect(refusal(await create(undefined, { consent }, { token: agent.token }))).toEqual([403, 'forbidden'])
+    const gone = await signedIn(app)
+    await app.db.prisma.session.updateMany({
+      where: { accountId: gone.accountId },
+      data: { revokedAt: app.clock.now() },
+    })
+    expect((await create(gone.cookie)).status).toBe(401)
+    expect((await read('any-agent', gone.cookie)).status).toBe(401)
+    expect(await owned(gone)).toBe(0)
+  })
+
+  test('stops a flood exactly, also of requests at once', async () => {
+    const eager = await signedIn(app)
+    const told = await Promise.all(Array.from({ length: mostUnusedAgents + 10 }, () => create(eager.cookie)))
+    const made = told.filter(({ status }) => status === 201)
+    expect(made).toHaveLength(mostUnusedAgents)
+    expect(await owned(eager)).toBe(mostUnusedAgents)
+    for (const one of told.filter(({ status }) => status !== 201)) expect(refusal(one)).toEqual([409, 'conflict'])
+    // Each that is used makes room for another.
+    const used = await app.fetch('GET', '/v1/auth/me', { token: made[0]?.json.data.api_key })
+    expect(used.status).toBe(200)
+    await expect.poll(async () => (await create(eager.cookie)).status, { timeout: 15_000, interval: 300 }).toBe(201)
+  })
+
+  test('follows the pause of all of a person’s agents, and waits while their erasure does', async () => {
+    const paused = await signedIn(app)
+    await app.fetch('POST', '/api/privacy/restriction', { cookie: paused.cookie, body: { restricted: true } })
+    const made = await created(paused.cookie)
+    expect(made.is_paused).toBe(true)
+    const write = await app.fetch('POST', '/v1/knowledge', { token: made.api_key, body: trace() })
+    expect(refusal(write)).toEqual([403, 'restricted'])
+
+    await app.db.prisma.account.update({
+      where: { id: paused.accountId },
+      data: { suspendedAt: app.clock.now() },
+    })
+    expect(refusal(await create(paused.cookie))).toEqual([409, 'conflict'])
+    expect(await owned(paused)).toBe(1)
+  })
+
+  test('makes nothing for who is being erased', async () => {
+    const going = await signedIn(app)
+    await app.db.prisma.writeFence.create({
+      data: { kind: 'account', id: going.accountId, runId: 'run_of_this_test', raisedAt: app.clock.now() },
+    })
+    expect([401, 409]).toContain((await create(going.cookie)).status)
+    expect(await owned(going)).toBe(0)
+  })
+
+  test('where registration is closed only admins create agents', async () => {
+    const closed = await testApp({ KP_REGISTRATION: 'closed' })
+    try {
+      const [one, admin] = [await signedIn(closed), await signedIn(closed, 'admin')]
+      const asked = (cookie: string) => closed.fetch('POST', '/api/agents', { cookie, body: { consent } })
+      expect(refusal(await asked(one.cookie))).toEqual([403, 'registration_closed'])
+      expect((await asked(admin.cookie)).status).toBe(201)
+    } finally {
+      await closed.close()
+    }
+  })
+})
+
+describe('a person’s agents', () => {
+  test('are listed with what each holds and how it stands', async () => {
+    const owner = await signedIn(app)
+    const busy = await issuedAgent(app, ['read', 'write'], { owner })
+    const idle = await issuedAgent(app, ['read'], { owner })
+    for (const visibility of ['private', 'network'])
+      expect(
+        (await app.fetch('POST', '/v1/knowledge', { token: busy.token, body: trace({}, { visibility }) })).status,
+      ).toBe(201)
+    await app.fetch('POST', '/api/privacy/restriction', {
+      cookie: owner.cookie,
+      body: { restricted: true, agent_id: idle.id },
+    })
+    const { data, total } = await listed(owner.cookie)
+    expect(total).toBe(2)
+    expect(data.find(({ agent_id }) => agent_id === busy.id)).toMatchObject({
+      state: 'active',
+      holds: { units: 2, skills: 0, tokens: 1 },
+      token_limit: 5,
+    })
+    expect(data.find(({ agent_id }) => agent_id === busy.id)?.holds.reputation).toBeGreaterThan(0)
+    expect(data.find(({ agent_id }) => agent_id === idle.id)).toMatchObject({
+      state: 'paused',
+      restricted_for: ['request'],
+    })
+  })
+
+  test('say the gravest state, and whether a pause is of all', async () => {
+    const owner = await signedIn(app)
+    const agent = await issuedAgent(app, ['read'], { owner })
+    const stateOf = async () => readOwnAgent.output.parse((await read(agent.id, owner.cookie)).json).data
+    expect(await stateOf()).toMatchObject({
+      state: 'active',
+      is_paused_with_all: false,
+      consent: { via: 'registration', withdrawn_at: null },
+      notice: { version: noticeVersion },
+    })
+    await app.fetch('POST', '/api/privacy/restriction', { cookie: owner.cookie, body: { restricted: true } })
+    expect(await stateOf()).toMatchObject({ state: 'paused', is_paused_with_all: true })
+    await app.db.prisma.agent.update({ where: { id: agent.id }, data: { suspendedAt: app.clock.now() } })
+    expect((await stateOf()).state).toBe('suspended')
+    await app.db.prisma.writeFence.create({
+      data: { kind: 'agent', id: agent.id, runId: 'run_of_this_test', raisedAt: app.clock.now() },
+    })
+    expect((await stateOf()).state).toBe('erasing')
+  })
+
+  test('of others look like none: 404, also within one organisation and for admins', async () => {
+    const [owner, admin] = [await signedIn(app), await signedIn(app, 'admin')]
+    const colleague = await signedIn(app, 'manager', owner.organisationId)
+    const agent = await issuedAgent(app, ['read'], { owner })
+    for (const one of [person, colleague, admin]) expect((await read(agent.id, one.cookie)).status).toBe(404)
+    expect((await read(agent.id)).status).toBe(401)
+    expect((await read('a'.repeat(10_000), owner.cookie)).status).toBe(404)
+    expect((await read('%00', owner.cookie)).status).toBeLessThan(500)
+    expect((await listed(colleague.cookie)).total).toBe(0)
+  })
+})

@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { mostSearches } from './rules.ts'
+
+let test: TestApp
+let auditor: Person
+beforeAll(async () => {
+  test = await testApp()
+  auditor = await signedIn(test, 'auditor')
+})
+afterAll(() => test.close())
+
+const path = '/api/audit/searches'
+const save = (who: { cookie?: string; token?: string }, name: string, query = 'action=delete') =>
+  test.fetch('POST', path, { ...who, body: { name, query } })
+const list = async (who: Person) => (await test.fetch('GET', path, who)).json
+
+describe('a saved search', () => {
+  it('is kept under its name with its filters in one order, listed by name, and forgotten', async () => {
+    const made = await save(auditor, ' Deletions of today ', 'q=ab%26c&action=delete&from=2026-01-01T00:00:00Z')
+    expect(made.status).toBe(201)
+    expect(made.json.data).toMatchObject({
+      name: 'Deletions of today',
+      query: 'action=delete&from=2026-01-01T00%3A00%3A00Z&q=ab%26c',
+    })
+    await save(auditor, 'A first one')
+    expect((await list(auditor)).data.map(({ name }: { name: string }) => name)).toEqual([
+      'A first one',
+      'Deletions of today',
+    ])
+    expect((await test.fetch('DELETE', `${path}/${made.json.data.id}`, auditor)).status).toBe(204)
+    expect((await list(auditor)).total).toBe(1)
+    const entries = await test.app.audit.query({ resource_id: made.json.data.id }, test.clock.now())
+    expect(entries.map(({ action }) => action).sort()).toEqual(['create', 'delete'])
+    expect(JSON.stringify(entries)).not.toMatch(/Deletions of today|ab&c/)
+  })
+
+  it('is its account’s alone: to an admin it is not there', async () => {
+    const made = await save(auditor, 'Mine')
+    const admin = await signedIn(test, 'admin')
+    expect((await list(admin)).data).toEqual([])
+    expect((await test.fetch('DELETE', `${path}/${made.json.data.id}`, admin)).status).toBe(404)
+    expect((await save(admin, 'Mine')).status).toBe(201)
+    expect((await list(auditor)).data.some(({ name }: { name: string }) => name === 'Mine')).toBe(true)
+  })
+
+  it('has a name that is used once, also where two come at once', async () => {
+    const someone = await signedIn(test, 'auditor')
+    const told = await Promise.all([save(someone, 'Twice'), save(someone, 'Twice'), save(someone, 'Twice')])
+    expect(told.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+  })
+
+  it('is made once by a repeated request', async () => {
+    const someone = await signedIn(test, 'auditor')
+    const headers = { 'Idempotency-Key': 'the same intent' }
+    const ask = () => test.fetch('POST', path, { ...someone, headers, body: { name: 'Once', query: 'q=x' } })
+    const [one, two] = [await ask(), await ask()]
+    expect([one.status, two.status, two.json.data.id]).toEqual([201, 201, one.json.data.id])
+    expect((await list(someone)).total).toBe(1)
+  })
+
+  it(`is one of ${mostSearches} at most, also where two come at once`, async () => {
+    const someone = await signedIn(test, 'auditor')
+    await test.db.prisma.savedSearch.createMany({
+      data: Array.from({ length: mostSearches - 1 }, (_, n) => ({
+        id: `srch_${String(n).padStart(22, '0')}`,
+        accountId: someone.accountId,
+        name: `number ${n}`,
+        query: 'q=x',
+        createdAt: test.clock.now(),
+      })),
+    })
+    const told = await Promise.all([save(someone, 'last'), save(someone, 'one too many')])
+    expect(told.map(({ status }) => status).sort()).toEqual([201, 409])
+    expect((await list(someone)).total).toBe(mostSearches)
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['a filter that there is none of', 'action=delete&cursor=abc'],
+    ['one twice', 'q=a&q=b'],
+    ['values that are empty', 'q=&action='],
+    ['a NUL', 'q=a%00b'],
+    ['too much', `q=${'x'.repeat(2_000)}`],
+  ])('takes no query with %s', async (_, query) => {
+    const told = await save(auditor, 'Refused', query)
+    expect([told.status, told.json.code, told.json.issues[0].path]).toEqual([422, 'invalid', ['query']])
+  })
+
+  it.each([[''], ['   '], ['a\u0000b'], ['two\nlines'], ['x'.repeat(81)], ['\ud800']])(
+    'takes no name like %j',
+    async (name) => {
+      expect((await save(auditor, name)).status).toBe(422)
+    },
+  )
+})
+
+describe('who may', () => {
+  it('nobody without a session, no person, no manager; no token, for it has no account', async () => {
+    const token = (await issuedAgent(test, ['admin', 'read', 'write'])).token
+    const cases = [
+      [{}, 401],
+      [await signedIn(test), 403],
+      [await signedIn(test, 'manager'), 403],
+      [{ token }, 403],
+      [{ token: (await test.agent()).token }, 403],
+    ] as const
+    for (const [who, status] of cases) {
+      expect((await test.fetch('GET', path, who)).status).toBe(status)
+      expect((await save(who, 'No')).status).toBe(status)
+      expect((await test.fetch('DELETE', `${path}/srch_${'0'.repeat(22)}`, who)).status).toBe(status)
+    }
+  })
+
+  it('nobody whose session was revoked', async () => {
+    const someone = await signedIn(test, 'auditor')
+    await test.db.prisma.session.updateMany({
+      where: { accountId: someone.accountId },
+      data: { revokedAt: test.clock.now() },
+    })
+    expect((await save(someone, 'Late')).status).toBe(401)
+  })
+})
+
+it('goes with its account, is counted and exported', async () => {
+  const someone = await signedIn(test, 'auditor')
+  const { json } = await save(someone, 'To go', 'q=gone')
+  const subject = { account: someone.accountId, agents: [] }
+  const holder = test.app.holders.find(({ name }) => name === 'audit.searches')
+  const exporter = test.app.personExporters.find(({ part }) => part === 'saved_searches')
+  if (!holder || !exporter) throw new Error('nobody answers for saved searches')
+  expect(await holder.inventory(subject, test.clock.now())).toMatchObject({ count: 1, since: test.clock.now() })
+  const lines: string[] = []
+  const reader = {
+    basis: 'provided' as const,
+    id: `user:${someone.accountId}`,
+    agents: [],
+    organisationId: someone.organisationId,
+    isAdmin: false,
+    until: test.clock.now(),
+  }
+  for await (const page of exporter.pages(someone.accountId, reader)) lines.push(page.lines)
+  expect(JSON.parse(lines.join(''))).toMatchObject({ name: 'To go', query: 'q=gone' })
+  const planned = await test.db.transaction((tx) => holder.plan({ subject }, tx, test.clock.now()))
+  expect(planned.items).toEqual([json.data.id])
+  expect(await holder.residue({ subject }, planned.items, test.clock.now())).toBe(1)
+  expect(await test.db.transaction((tx) => holder.erase({ subject }, planned.items, tx))).toBe(1)
+  expect(await holder.residue({ subject }, planned.items, test.clock.now())).toBe(0)
+})

@@ -1,0 +1,24 @@
+import fc from 'fast-check'
+import { expect, it } from 'vitest'
+import { nextStep, shortestStep } from './steps.ts'
+
+const hour = 3_600_000
+
+it.each([
+  ['quick', 10, hour * 4],
+  ['neither', 500, hour],
+  ['slow', 2_000, hour / 4],
+  ['given up', undefined, hour / 16],
+] as const)('after a step that was %s', (_, took, milliseconds) => {
+  expect(nextStep({ milliseconds: hour }, took)).toEqual({ milliseconds })
+})
+
+it('given up again and again it comes to the shortest step, and stays there', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: shortestStep, max: 90 * 24 * hour }), (milliseconds) => {
+      let step = { milliseconds }
+      for (let n = 0; n < 12; n++) step = nextStep(step, undefined)
+      return step.milliseconds === shortestStep
+    }),
+  )
+})

@@ -1,0 +1,540 @@
+import { chmodSync, mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type AskDatabase, type Check, evidenceLines } from '#lib/kernel/evidence.ts'
+import { newId, newUuid } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { trace } from '#lib/testing/units.ts'
+import type { CheckView, LineView } from './contract.ts'
+import { coverageChecks } from './coverage-checks.ts'
+import { installationChecks } from './installation-checks.ts'
+import { complianceService } from './service.ts'
+
+let test: TestApp
+let auditor: Person
+let owner: pg.Client
+beforeAll(async () => {
+  test = await testApp()
+  auditor = await signedIn(test, 'auditor')
+  owner = new pg.Client({ connectionString: test.ownerUrl })
+  await owner.connect()
+})
+afterAll(async () => {
+  await owner.end()
+  await test.close()
+})
+
+const day = 86_400_000
+const ago = (milliseconds: number) => new Date(test.clock.now().getTime() - milliseconds)
+const lines = async (): Promise<LineView[]> => {
+  const { status, json, text } = await test.fetch('GET', '/api/admin/compliance', auditor)
+  if (status !== 200) throw new Error(text)
+  return json.data.lines
+}
+async function asked(name: string): Promise<CheckView> {
+  const found = (await lines()).flatMap(({ checks }) => checks).find((check) => check.name === name)
+  if (!found) throw new Error(`there is no check "${name}"`)
+  return found
+}
+
+it('answers every line, in its order, with nothing that fails on an installation where nothing is wrong', async () => {
+  const all = await lines()
+  expect(all.map(({ line }) => line)).toEqual([...evidenceLines])
+  for (const { line, checks } of all) expect([line, checks.length > 0]).toEqual([line, true])
+  const bad = all.flatMap(({ checks }) => checks).filter(({ state }) => state === 'fails' || state === 'unknown')
+  expect(bad).toEqual([])
+  const names = all.flatMap(({ checks }) => checks.map(({ name }) => name))
+  expect(new Set(names).size).toBe(names.length)
+})
+
+it('is for admins and auditors, audited, and holds no content', async () => {
+  const cases = [
+    [{}, 401],
+    [await signedIn(test), 403],
+    [await signedIn(test, 'manager'), 403],
+    [{ token: (await test.agent()).token }, 403],
+    [await signedIn(test, 'admin'), 200],
+    [{ token: (await issuedAgent(test, ['admin'])).token }, 200],
+  ] as const
+  for (const [who, status] of cases) expect((await test.fetch('GET', '/api/admin/compliance', who)).status).toBe(status)
+  const [entry] = await test.app.audit.query({ resource_type: 'compliance' }, test.clock.now())
+  expect(entry).toMatchObject({ action: 'read', details: { operation: 'readCompliance', fails: 0 } })
+})
+
+const unit = async () => {
+  const { id, token } = await test.agent()
+  const { json } = await test.fetch('POST', '/v1/knowledge', { token, body: trace() })
+  return { agentId: id, token, id: String(json.data.id) }
+}
+const request = async (data: object) => {
+  const id = newId('preq')
+  const { parts, ...row } = { parts: [], ...data } as { parts: object[] }
+  await test.db.prisma.privacyRequest.create({
+    data: {
+      id,
+      kinds: ['erasure'],
+      channel: 'console',
+      subjectKind: 'person',
+      subjectKey: id,
+      receivedAt: ago(day),
+      legalDueAt: ago(-20 * day),
+      ...row,
+      parts: { create: parts as { kind: string }[] },
+    },
+  })
+  return id
+}
+const forget = (id: string) => test.db.prisma.privacyRequest.delete({ where: { id } })
+
+interface Planted {
+  check: string
+  state: CheckView['state']
+  number?: string
+  /** Breaks it; gives what mends it. */
+  plant(): Promise<() => Promise<unknown>>
+}
+const sql = (plant: string, mend: string) => async () => {
+  await owner.query(plant)
+  return () => owner.query(mend)
+}
+const agentWith = (change: string) => async () => {
+  const { id } = await test.agent()
+  await owner.query(`UPDATE agents SET ${change} WHERE id = $1`, [id])
+  return () => owner.query('DELETE FROM agents WHERE id = $1', [id])
+}
+const requestWith = (data: () => object) => async () => {
+  const id = await request(data())
+  return () => forget(id)
+}
+const planted: Planted[] = [
+  { check: 'agents.basis', state: 'fails', number: 'without', plant: agentWith("lawful_basis = 'because'") },
+  { check: 'agents.basis', state: 'fails', number: 'unconsented', plant: agentWith('consent_at = NULL') },
+  { check: 'agents.basis', state: 'fails', number: 'unrestricted', plant: agentWith('consent_withdrawn_at = now()') },
+  {
+    check: 'knowledge.warnings',
+    state: 'attention',
+    number: 'warned',
+    async plant() {
+      const { id } = await unit()
+      await owner.query(
+        `UPDATE units SET document = jsonb_set(document, '{task,objective}', '"User: tell me"') WHERE id = $1`,
+        [id],
+      )
+      return () => owner.query('DELETE FROM units WHERE id = $1', [id])
+    },
+  },
+  {
+    check: 'tokens.refusals',
+    state: 'fails',
+    number: 'late',
+    async plant() {
+      const agent = await issuedAgent(test, ['read'])
+      await owner.query(
+        `INSERT INTO rate_limit_refusals (id, token_id, limit_key, at, request_class, "limit", consumed, ip) VALUES ('r', $1, $1, $2, 'read', 1, 2, '192.0.2.1')`,
+        [agent.tokenId, ago(8 * day)],
+      )
+      return () => owner.query('DELETE FROM rate_limit_refusals')
+    },
+  },
+  {
+    check: 'requests.leftovers',
+    state: 'fails',
+    number: 'payloads',
+    plant: requestWith(() => ({ state: 'completed', closedAt: ago(day), payload: { x: 1 } })),
+  },
+  {
+    check: 'requests.leftovers',
+    state: 'fails',
+    number: 'contacts',
+    plant: requestWith(() => ({ state: 'completed', closedAt: ago(9 * day), contact: new Uint8Array([1]) })),
+  },
+  {
+    check: 'requests.access',
+    state: 'fails',
+    number: 'overdue',
+    plant: requestWith(() => ({
+      kinds: ['access'],
+      state: 'running',
+      dueAt: ago(1),
+      parts: [{ kind: 'access', state: 'running' }],
+    })),
+  },
+  {
+    check: 'requests.portability',
+    state: 'fails',
+    number: 'overdue',
+    plant: requestWith(() => ({
+      kinds: ['portability'],
+      state: 'verified',
+      legalDueAt: ago(1),
+      parts: [{ kind: 'portability' }],
+    })),
+  },
+  {
+    check: 'requests.erasure',
+    state: 'fails',
+    number: 'overdue',
+    plant: requestWith(() => ({ state: 'running', dueAt: ago(1), parts: [{ kind: 'erasure', state: 'running' }] })),
+  },
+  {
+    check: 'requests.erasure',
+    state: 'attention',
+    number: 'done',
+    plant: requestWith(() => ({
+      state: 'completed',
+      verifiedAt: ago(10 * day),
+      waitingUntil: ago(9 * day),
+      closedAt: ago(day),
+      parts: [{ kind: 'erasure', state: 'done', finishedAt: ago(day) }],
+    })),
+  },
+  {
+    check: 'requests.grace',
+    state: 'fails',
+    number: 'early',
+    plant: requestWith(() => ({
+      state: 'running',
+      runId: newId('run'),
+      waitingUntil: ago(-day),
+      parts: [{ kind: 'erasure', state: 'running', startedAt: ago(day) }],
+    })),
+  },
+  {
+    check: 'exports.all',
+    state: 'fails',
+    number: 'late',
+    async plant() {
+      const person = await signedIn(test)
+      await test.db.prisma.preparedExport.create({
+        data: {
+          id: newId('exp'),
+          accountId: person.accountId,
+          basis: 'all',
+          state: 'ready',
+          createdAt: ago(day),
+          readyAt: ago(day),
+          expiresAt: ago(day / 2),
+        },
+      })
+      return () => test.db.prisma.preparedExport.deleteMany()
+    },
+  },
+  {
+    check: 'exports.provided',
+    state: 'attention',
+    number: 'failed',
+    async plant() {
+      const person = await signedIn(test)
+      await test.db.prisma.preparedExport.create({
+        data: {
+          id: newId('exp'),
+          accountId: person.accountId,
+          basis: 'provided',
+          state: 'failed',
+          fault: 'internal',
+          createdAt: ago(day),
+        },
+      })
+      return () => test.db.prisma.preparedExport.deleteMany()
+    },
+  },
+  {
+    check: 'retention.expired',
+    state: 'fails',
+    number: 'expired',
+    async plant() {
+      const { id } = await unit()
+      await owner.query("UPDATE units SET visibility = 'private', created_at = $2 WHERE id = $1", [id, ago(400 * day)])
+      return () => owner.query('DELETE FROM units WHERE id = $1', [id])
+    },
+  },
+  {
+    check: 'retention.sweep',
+    state: 'fails',
+    async plant() {
+      await owner.query(
+        `INSERT INTO retention_sweeps (id, trigger, requested_by, policy, started_at, finished_at) VALUES ('swp_old', 'cron', 'system:x', '{}', $1, $1)`,
+        [ago(2 * day)],
+      )
+      return () => owner.query('DELETE FROM retention_sweeps')
+    },
+  },
+  {
+    check: 'audit.oldest',
+    state: 'fails',
+    async plant() {
+      await owner.query(
+        `INSERT INTO audit_entries (id, at, action, agent_id, resource_type, resource_id, ip, details) VALUES ($1, $2, 'read', 'x', 'x', 'x', '', '{}')`,
+        [newUuid(), ago(91 * day)],
+      )
+      return () => owner.query('DELETE FROM audit_entries WHERE at < $1', [ago(90 * day)])
+    },
+  },
+  {
+    check: 'audit.append-only',
+    state: 'fails',
+    number: 'writable',
+    plant: sql('GRANT DELETE ON audit_entries TO PUBLIC', 'REVOKE DELETE ON audit_entries FROM PUBLIC'),
+  },
+  {
+    check: 'audit.append-only',
+    state: 'fails',
+    number: 'writable',
+    plant: sql(
+      'GRANT UPDATE (details) ON audit_entries_default TO PUBLIC',
+      'REVOKE UPDATE (details) ON audit_entries_default FROM PUBLIC',
+    ),
+  },
+  {
+    check: 'erasure.append-only',
+    state: 'fails',
+    number: 'writable',
+    plant: sql('GRANT TRUNCATE ON deletion_audit_log TO PUBLIC', 'REVOKE TRUNCATE ON deletion_audit_log FROM PUBLIC'),
+  },
+  {
+    check: 'erasure.receipts',
+    state: 'fails',
+    number: 'bad',
+    async plant() {
+      const { id, token } = await unit()
+      await test.fetch('DELETE', `/v1/knowledge/${id}`, { token })
+      const whole = await owner.query('SELECT receipt FROM erasures WHERE deleted_id = $1', [id])
+      await owner.query(
+        `UPDATE erasures SET receipt = jsonb_set(receipt, '{deleted_id}', '"another"') WHERE deleted_id = $1`,
+        [id],
+      )
+      return () =>
+        owner.query('UPDATE erasures SET receipt = $2 WHERE deleted_id = $1', [
+          id,
+          JSON.stringify(whole.rows[0].receipt),
+        ])
+    },
+  },
+  {
+    check: 'erasure.logged',
+    state: 'fails',
+    number: 'missing',
+    plant: sql(
+      `INSERT INTO erasures (receipt_id, audit_id, deleted_id, deleted_at, state, plan) VALUES ('rcpt_unlogged', 'nowhere', 'x', now(), 'signed', '{}')`,
+      `DELETE FROM erasures WHERE receipt_id = 'rcpt_unlogged'`,
+    ),
+  },
+  {
+    check: 'erasure.unfinished',
+    state: 'fails',
+    number: 'unsigned',
+    plant: sql(
+      `INSERT INTO erasures (receipt_id, audit_id, deleted_id, deleted_at, state, plan) VALUES ('rcpt_unsigned', 'nowhere2', 'x', now() - interval '1 hour', 'committed', '{}')`,
+      `DELETE FROM erasures WHERE receipt_id = 'rcpt_unsigned'`,
+    ),
+  },
+  {
+    check: 'erasure.steps',
+    state: 'attention',
+    number: 'stuck',
+    plant: sql(
+      `WITH r AS (INSERT INTO erasure_runs (id, receipt_id, requested_by, reason, agents, created_at) VALUES ('run_x', 'rcpt_x', 'x', 'x', '{}', now()) RETURNING id)
+       INSERT INTO erasure_steps (run_id, holder, store, position, state) SELECT id, 'knowledge.units', 'postgresql', 0, 'stuck' FROM r`,
+      `DELETE FROM erasure_runs WHERE id = 'run_x'`,
+    ),
+  },
+  {
+    check: 'settings.anonymous-reading',
+    state: 'attention',
+    number: 'on',
+    plant: sql(
+      "INSERT INTO settings (name, value, updated_at, updated_by) VALUES ('anonymous_reading', 'true', now(), 'x')",
+      "DELETE FROM settings WHERE name = 'anonymous_reading'",
+    ),
+  },
+  {
+    check: 'holders.tables',
+    state: 'fails',
+    number: 'unanswered',
+    plant: sql('CREATE TABLE diaries (text text)', 'DROP TABLE diaries'),
+  },
+  {
+    check: 'installation.recipients',
+    state: 'attention',
+    number: 'publications',
+    plant: sql('CREATE PUBLICATION everything FOR TABLE units', 'DROP PUBLICATION everything'),
+  },
+  {
+    check: 'installation.folders',
+    state: 'fails',
+    number: 'open',
+    async plant() {
+      mkdirSync(join(test.dataDir, 'exports'), { recursive: true })
+      chmodSync(join(test.dataDir, 'exports'), 0o755)
+      return async () => chmodSync(join(test.dataDir, 'exports'), 0o700)
+    },
+  },
+  {
+    check: 'erasure.ledger',
+    state: 'fails',
+    async plant() {
+      const ledger = join(test.dataDir, 'erasures')
+      renameSync(ledger, `${ledger}-elsewhere`)
+      writeFileSync(ledger, '')
+      return async () => {
+        rmSync(ledger)
+        renameSync(`${ledger}-elsewhere`, ledger)
+      }
+    },
+  },
+  {
+    check: 'installation.letters',
+    state: 'fails',
+    async plant() {
+      const file = join(test.dataDir, 'mail', '2026-01-01T00-00-00.000Z-0123abcd.eml')
+      mkdirSync(join(test.dataDir, 'mail'), { recursive: true, mode: 0o700 })
+      writeFileSync(file, 'Subject: old\r\n\r\n')
+      utimesSync(file, ago(8 * day), ago(8 * day))
+      return async () => rmSync(file)
+    },
+  },
+]
+
+describe('what is wrong is found, and found to be mended', () => {
+  beforeAll(async () => {
+    // One erasure that is whole.
+    const { id, token } = await unit()
+    await test.fetch('DELETE', `/v1/knowledge/${id}`, { token })
+  })
+
+  it.each(planted)('$check: $state $number', async ({ check, state, number, plant }) => {
+    const before = await asked(check)
+    const mend = await plant()
+    try {
+      const found = await asked(check)
+      expect(found).toMatchObject({ name: check, state })
+      if (number) expect(found.numbers[number]).toBeGreaterThan(before.numbers[number] ?? 0)
+      const line = (await lines()).find(({ checks }) => checks.some(({ name }) => name === check))
+      expect(line?.state).toBe(state)
+    } finally {
+      await mend()
+    }
+    const after = await asked(check)
+    expect([after.state, after.numbers[number ?? '']]).toEqual([before.state, before.numbers[number ?? '']])
+  })
+
+  it('every check can be found wrong: those above, those of rights, and two that there is nothing for', async () => {
+    const names = (await lines()).flatMap(({ checks }) => checks.map(({ name }) => name))
+    const others = [
+      'installation.secret',
+      'rights.can_view',
+      'rights.can_export',
+      'rights.can_request_deletion',
+      'installation.graph',
+      'installation.residency',
+    ]
+    expect([...new Set(planted.map(({ check }) => check)), ...others].sort()).toEqual(names.sort())
+  })
+
+  it('a right whose operation is gone, or not the subject’s own, is found', async () => {
+    const parts = { holders: () => [], kept: () => [], usesOf: async () => ({ uses: 0, last: null }) }
+    const own = test.app.useCases.map(({ operation }) => operation)
+    const stateOf = async (operations: typeof own) =>
+      Promise.all(
+        coverageChecks({ ...parts, operations: () => operations })
+          .filter(({ name }) => name.startsWith('rights.'))
+          .map(async (check) => (await check.ask(async () => [], test.clock.now())).state),
+      )
+    expect(await stateOf(own)).toEqual(['holds', 'holds', 'holds'])
+    expect(await stateOf(own.filter(({ id }) => id !== 'readInventory'))).toEqual(['fails', 'holds', 'holds'])
+    expect(
+      await stateOf(
+        own.map((one) => (one.id === 'prepareExport' ? { ...one, permission: 'exports:admin' as const } : one)),
+      ),
+    ).toEqual(['holds', 'fails', 'holds'])
+    expect(
+      await stateOf(own.map((one) => (one.id === 'planErasure' ? { ...one, audit: { none: 'x' } } : one))),
+    ).toEqual(['holds', 'holds', 'fails'])
+  })
+
+  it('what a person did in the last day is counted as use of their right', async () => {
+    const before = await asked('rights.can_view')
+    await test.fetch('GET', '/api/privacy/inventory', await signedIn(test))
+    const after = await asked('rights.can_view')
+    expect(after.numbers.uses).toBe((before.numbers.uses ?? 0) + 1)
+    expect(after.times.last).toBe(test.clock.now().toISOString())
+  })
+})
+
+it('a file with the secret that others could read, write, or that is gone, is found', async () => {
+  const file = join(test.dataDir, 'a-secret')
+  const places = { mail: 'folder', limits: 'here', postgresql: 'embedded' } as const
+  const [check] = installationChecks({
+    places,
+    folders: [],
+    secretFile: file,
+    oldestLetter: async () => undefined,
+    lettersKept: 0,
+  }).filter(({ name }) => name === 'installation.secret')
+  const found = async () => (await check?.ask(async () => [], test.clock.now()))?.state
+  expect(await found()).toBe('fails')
+  writeFileSync(file, '', { mode: 0o600 })
+  expect(await found()).toBe('holds')
+  for (const mode of [0o640, 0o604, 0o620]) {
+    chmodSync(file, mode)
+    expect(await found()).toBe('fails')
+  }
+})
+
+it('one question that is too slow, or fails, is said to be unknown; the others are answered, soon', async () => {
+  const line = 'grace' as const
+  const from = (text: string) => async (query: AskDatabase) => {
+    await query(text)
+    return { state: 'holds' as const }
+  }
+  const checks: Check[] = [
+    {
+      line,
+      name: 'slow.sql',
+      page: null,
+      ask: from('SELECT pg_sleep(30)'),
+    },
+    { line, name: 'slow.code', page: null, ask: () => new Promise(() => {}) },
+    {
+      line: 'access',
+      name: 'broken.sql',
+      page: null,
+      ask: from('SELECT FROM nowhere'),
+    },
+    {
+      line: 'access',
+      name: 'writes',
+      page: null,
+      ask: from('DELETE FROM units'),
+    },
+    { line: 'access', name: 'good', page: null, ask: from('SELECT 1') },
+  ]
+  const started = performance.now()
+  const service = complianceService({ db: test.db, checks })
+  const actor = {
+    id: 'x',
+    kind: 'system',
+    can: () => true,
+    isRestricted: false,
+    agents: [],
+    organisationId: undefined,
+    isAdmin: true,
+    scopes: [],
+    quota: { unitBytes: 0, batch: 0, exportsPerDay: null },
+  } as const
+  const answer = await service.read.execute(
+    { actor, ip: '', requestId: 'r', gate: test.app.gate, now: test.clock.now() },
+    { params: {}, query: {}, headers: {}, body: undefined },
+  )
+  expect(performance.now() - started).toBeLessThan(8_000)
+  const found = (answer.body as { data: { lines: LineView[] } }).data.lines.flatMap((one) => one.checks)
+  expect(Object.fromEntries(found.map(({ name, state, fault }) => [name, [state, fault]]))).toEqual({
+    'slow.sql': ['unknown', 'too_slow'],
+    'slow.code': ['unknown', 'too_slow'],
+    'broken.sql': ['unknown', 'error'],
+    writes: ['unknown', 'unavailable'],
+    good: ['holds', null],
+  })
+})

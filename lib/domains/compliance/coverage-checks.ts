@@ -1,0 +1,86 @@
+import { type AskDatabase, type Check, type EvidenceLine, failsIf } from '#lib/kernel/evidence.ts'
+import type { OperationShape } from '#lib/kernel/operation.ts'
+
+/** Tables with nothing of anybody in them, or with what must outlive an erasure; everything else needs a holder or a ground. */
+const impersonal = [
+  '_prisma_migrations',
+  'signing_keys',
+  'suppression_keys',
+  'rate_limit_windows',
+  'graphile_worker._private_job_queues',
+  'graphile_worker._private_known_crontabs',
+  'graphile_worker._private_tasks',
+  'graphile_worker.migrations',
+] as const
+
+interface Answering {
+  tables: readonly string[]
+}
+interface Holding extends Answering {
+  store: string
+}
+export interface CoverageParts {
+  holders(): readonly Holding[]
+  kept(): readonly Answering[]
+  operations(): readonly OperationShape[]
+  /** How often these operations were carried out within the last day, as far as the log is looked through, and when last. */
+  usesOf(query: AskDatabase, operations: readonly string[], now: Date): Promise<{ uses: number; last: Date | null }>
+}
+
+/** What a subject uses to see, to take along, and to ask for deletion; each is for whoever it is about. */
+const rights: readonly { line: EvidenceLine; operations: readonly string[] }[] = [
+  { line: 'can_view', operations: ['readInventory'] },
+  { line: 'can_export', operations: ['prepareExport', 'downloadExport', 'exportAgent'] },
+  { line: 'can_request_deletion', operations: ['filePrivacyRequest', 'planErasure'] },
+]
+
+export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageParts): Check[] => [
+  {
+    line: 'cascade',
+    name: 'holders.tables',
+    page: null,
+    async ask(query) {
+      const rows = await query<{ name: string }>(
+        `SELECT CASE n.nspname WHEN 'public' THEN c.relname ELSE n.nspname || '.' || c.relname END AS name
+         FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+         WHERE c.relkind IN ('r', 'p', 'm', 'f') AND NOT c.relispartition
+           AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)'
+           AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.classid = 'pg_class'::regclass AND d.objid = c.oid AND d.deptype = 'e')`,
+      )
+      const answered = new Set<string>(
+        [...holders(), ...kept()].flatMap(({ tables }) => [...tables]).concat(impersonal),
+      )
+      const unanswered = rows.map(({ name }) => name).filter((name) => !answered.has(name))
+      return {
+        state: failsIf(unanswered.length > 0 || rows.length === 0),
+        numbers: {
+          tables: rows.length,
+          holders: holders().length,
+          stores: new Set(holders().map(({ store }) => store)).size,
+          unanswered: unanswered.length,
+        },
+        facts: { unanswered: unanswered.sort().slice(0, 10).join(', ') },
+      }
+    },
+  },
+  ...rights.map(
+    ({ line, operations: wanted }): Check => ({
+      line,
+      name: `rights.${line}`,
+      page: '/admin/audit',
+      async ask(query, now) {
+        const offered = operations()
+        const missing = wanted.filter(
+          (id) => !offered.some((one) => one.id === id && /:self$/.test(one.permission) && !('none' in one.audit)),
+        )
+        const { uses, last } = await usesOf(query, wanted, now)
+        return {
+          state: failsIf(missing.length > 0),
+          numbers: { operations: wanted.length, missing: missing.length, uses },
+          times: { last },
+          facts: { missing: missing.join(', ') },
+        }
+      },
+    }),
+  ),
+]

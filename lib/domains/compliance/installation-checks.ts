@@ -1,0 +1,102 @@
+import { stat } from 'node:fs/promises'
+import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+
+export interface InstallationParts {
+  /** Who else gets some of what is held, by kind. */
+  places: { mail: 'folder' | 'server'; limits: 'here' | 'redis'; postgresql: 'embedded' | 'server' }
+  /** Folders with personal data or keys in them. */
+  folders: readonly string[]
+  /** The file with the installation's secret; null where the environment gives it. */
+  secretFile: string | null
+  /** When the oldest letter in the folder was written; undefined where there are none. */
+  oldestLetter(): Promise<Date | undefined>
+  /** How long letters are kept, in milliseconds. */
+  lettersKept: number
+}
+
+/** What is known of a path; undefined where there is nothing. */
+async function known<T>(path: string, ask: (path: string) => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask(path)
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    throw error
+  }
+}
+/** Permission bits. */
+const modeOf = (path: string) => known(path, async (there) => (await stat(there)).mode & 0o777)
+const isOpenToOthers = (mode: number): boolean => (mode & 0o077) !== 0
+const slack = 2 * 3_600_000
+
+export const installationChecks = (parts: InstallationParts): Check[] => [
+  {
+    line: 'purpose_limitation',
+    name: 'installation.recipients',
+    page: null,
+    async ask(query) {
+      // What would carry rows out of this database past every purpose.
+      const [row] = await query<{ publications: number; subscriptions: number; foreign_servers: number }>(
+        `SELECT (SELECT count(*)::int FROM pg_publication) AS publications,
+           (SELECT count(oid)::int FROM pg_subscription WHERE subdbid = (SELECT oid FROM pg_database WHERE datname = current_database())) AS subscriptions,
+           (SELECT count(*)::int FROM pg_foreign_server) AS foreign_servers`,
+      )
+      const { publications = 0, subscriptions = 0, foreign_servers: foreign = 0 } = row ?? {}
+      return {
+        state: publications + subscriptions + foreign > 0 ? 'attention' : 'holds',
+        numbers: { publications, subscriptions, foreign },
+        facts: { ...parts.places, telemetry: 'none' },
+      }
+    },
+  },
+  {
+    line: 'storage_limitation',
+    name: 'installation.letters',
+    page: '/admin/outbox',
+    async ask(_query, now) {
+      const oldest = await parts.oldestLetter()
+      const isLate = oldest !== undefined && now.getTime() - oldest.getTime() > parts.lettersKept + slack
+      return { state: oldest === undefined ? 'not_applicable' : failsIf(isLate), times: { oldest: oldest ?? null } }
+    },
+  },
+  {
+    line: 'by_design',
+    name: 'installation.secret',
+    page: null,
+    async ask() {
+      if (parts.secretFile === null) return { state: 'holds', facts: { source: 'environment', mode: '' } }
+      const mode = await modeOf(parts.secretFile)
+      return {
+        state: failsIf(mode === undefined || isOpenToOthers(mode)),
+        facts: { source: mode === undefined ? 'missing' : 'file', mode: mode?.toString(8).padStart(3, '0') ?? '' },
+      }
+    },
+  },
+  {
+    line: 'by_design',
+    name: 'installation.folders',
+    page: null,
+    async ask() {
+      const modes = await Promise.all(parts.folders.map(modeOf))
+      const there = modes.filter((mode) => mode !== undefined)
+      const open = there.filter(isOpenToOthers).length
+      return {
+        state: there.length === 0 ? 'not_applicable' : failsIf(open > 0),
+        numbers: { looked: there.length, open },
+      }
+    },
+  },
+  {
+    line: 'pii_entities',
+    name: 'installation.graph',
+    page: null,
+    // No store of entities can be connected to this version; the line stands here so that nobody takes its absence for a yes.
+    ask: async () => ({ state: 'not_applicable' }),
+  },
+  {
+    line: 'residency',
+    name: 'installation.residency',
+    page: null,
+    // Nobody has stated where the stores are, so nothing is claimed.
+    ask: async () => ({ state: 'not_applicable', facts: { ...parts.places } }),
+  },
+]

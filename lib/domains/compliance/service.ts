@@ -1,0 +1,96 @@
+import { type AskDatabase, type Check, evidenceLines, type Finding } from '#lib/kernel/evidence.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import { boundedQuery } from '#lib/stores/postgres/bounded.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { type CheckView, type LineView, readCompliance } from './contract.ts'
+import { worstOf } from './rules.ts'
+
+/** How long one statement, and one check in all, may take, in milliseconds. */
+const statementMost = 2_000
+const checkMost = 4_000
+/** Checks that are asked at once: the rest of the application needs connections too. */
+const atOnce = 3
+
+class TooSlow extends Error {}
+
+export interface ComplianceParts {
+  db: Database
+  checks: readonly Check[]
+}
+
+async function within<T>(work: Promise<T>, milliseconds: number): Promise<T> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, failed) => {
+    timer = setTimeout(() => failed(new TooSlow()), milliseconds)
+  })
+  try {
+    return await Promise.race([work, late])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+const faultOf = (error: unknown): NonNullable<CheckView['fault']> =>
+  error instanceof TooSlow ? 'too_slow' : Problem.is(error) && error.code === 'unavailable' ? 'unavailable' : 'error'
+
+const texts = (times: Finding['times'] = {}): Record<string, string | null> =>
+  Object.fromEntries(Object.entries(times).map(([name, at]) => [name, at?.toISOString() ?? null]))
+
+/** Asks every check anew. Those who ask at the same time share one round of questions. */
+export function complianceService({ db, checks }: ComplianceParts) {
+  const bounded = boundedQuery(db, statementMost)
+  const ask: AskDatabase = async <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) => {
+    const rows = await bounded<R>(text, values)
+    if (!rows) throw new TooSlow()
+    return rows
+  }
+
+  async function asked({ name, page, ...check }: Check, now: Date): Promise<CheckView> {
+    const started = performance.now()
+    const known = { name, page, numbers: {}, times: {}, facts: {} }
+    const took = () => Math.round(performance.now() - started)
+    try {
+      const { state, numbers = {}, times, facts = {} } = await within(check.ask(ask, now), checkMost)
+      return { ...known, state, numbers, times: texts(times), facts, took_ms: took(), fault: null }
+    } catch (error) {
+      const fault = faultOf(error)
+      if (fault === 'error') logFault(error, { operationId: readCompliance.id, check: name })
+      return { ...known, state: 'unknown', took_ms: took(), fault }
+    }
+  }
+
+  async function all(now: Date) {
+    const started = performance.now()
+    const answers = new Map<Check, CheckView>()
+    const waiting = [...checks]
+    const work = async () => {
+      for (let check = waiting.shift(); check; check = waiting.shift()) answers.set(check, await asked(check, now))
+    }
+    await Promise.all(Array.from({ length: atOnce }, work))
+    const lines = evidenceLines.map((line): LineView => {
+      const own = checks.flatMap((check) => (check.line === line ? (answers.get(check) ?? []) : []))
+      return { line, state: worstOf(own.map(({ state }) => state)), checks: own }
+    })
+    return { asked_at: now.toISOString(), took_ms: Math.round(performance.now() - started), lines }
+  }
+  let underWay: ReturnType<typeof all> | undefined
+
+  return {
+    /** What is asked, by name. */
+    checkNames: checks.map(({ name }) => name),
+    read: read(readCompliance, async ({ now }) => {
+      underWay ??= all(now).finally(() => {
+        underWay = undefined
+      })
+      const data = await underWay
+      const count = (state: CheckView['state']) => data.lines.filter((line) => line.state === state).length
+      return {
+        body: { data },
+        resourceId: 'installation',
+        details: { fails: count('fails'), attention: count('attention'), unknown: count('unknown') },
+      }
+    }),
+  }
+}

@@ -1,0 +1,105 @@
+import type { Actor } from '#lib/kernel/context.ts'
+import type { DataHolder, Periods } from '#lib/kernel/holder.ts'
+
+/** From now until then. */
+interface Span {
+  now: Date
+  until: Date
+}
+interface RunNow {
+  id: string
+  requestId: string | null
+  state: string
+  stepsDone: number
+  stepsTotal: number
+  isStuck: boolean
+  createdAt: Date
+  /** Of all that were asked for, also those that are not given. */
+  total: number
+}
+interface RequestNow {
+  id: string
+  kinds: readonly string[]
+  state: string
+  agent_id: string | null
+  received_at: string
+  waiting_until: string | null
+  due_at: string | null
+  legal_due_at: string
+  due: string
+  seconds_left: number | null
+  can_cancel: boolean
+}
+interface ReceiptNow {
+  receipt_id: string
+  deleted_id: string
+  kind: 'unit' | 'skill' | 'agent' | 'account'
+  deleted_at: string
+  signed_at: string | null
+}
+
+/** What the console asks of the domains, each by one short question; lib/app.ts connects it. */
+export interface ConsolePorts {
+  /** Filled once all domains are connected. */
+  holders: readonly DataHolder[]
+  accounts: {
+    newestSignIns(
+      accountId: string,
+      sessionId: string | undefined,
+    ): Promise<{ at: Date; browser: string; isCurrent: boolean }[]>
+  }
+  agents: { atAGlance(agents: readonly string[]): Promise<{ total: number; restricted: number; suspended: number }> }
+  tokens: {
+    atAGlance(
+      agents: readonly string[],
+      span: Span,
+    ): Promise<{ active: number; expiring: number; nextExpiry: Date | null; lastUsedAt: Date | null }>
+    revokedByLimits(since: Date): Promise<number>
+  }
+  requests: {
+    openOf(actor: Actor, now: Date, most: number): Promise<{ open: number; shown: RequestNow[] }>
+    waiting(now: Date): Promise<{ open: number; near: number; overdue: number }>
+    ownRuns(actor: Actor): Promise<{ requestId: string; runId: string }[]>
+  }
+  erasures: {
+    /** All of them, or those of these runs. */
+    underWay(runs?: readonly string[]): Promise<RunNow[]>
+    open(): Promise<{ planning: number; erasing: number; verifying: number; failed: number; stuck: number }>
+  }
+  receipts: { newest(actor: Actor, most: number): Promise<ReceiptNow[]> }
+  exports: {
+    underWay(
+      accountId: string,
+      now: Date,
+    ): Promise<
+      {
+        id: string
+        requestId: string | null
+        state: 'queued' | 'running'
+        partsDone: number
+        partsTotal: number
+        createdAt: Date
+      }[]
+    >
+    toFetch(
+      accountId: string,
+      now: Date,
+    ): Promise<{ id: string; expiresAt: Date; records: number; isDownloaded: boolean }[]>
+  }
+  knowledge: {
+    /** Under the periods in force. */
+    expiringSoon(
+      whose: Pick<Actor, 'agents' | 'organisationId'>,
+      span: Span,
+    ): Promise<{ visibility: keyof Periods; count: number; firstAt: Date }[]>
+    quarantined(): Promise<number>
+  }
+  holds: { ending(span: Span): Promise<number> }
+  retention: { underWay(now: Date): Promise<{ id: string; startedAt: Date; deleted: number } | undefined> }
+  mail: {
+    /** Letters that failed at least once and wait, or were given up. */
+    undelivered(): Promise<number>
+    /** Letters in the folder; null where a mail server takes them. */
+    files(): Promise<number | null>
+  }
+}

@@ -1,0 +1,126 @@
+import { constants } from 'node:fs'
+import { access, stat } from 'node:fs/promises'
+import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import { Receipt } from '#lib/kernel/receipt.ts'
+import { type Signer, verifyReceipt } from './signing.ts'
+
+const hour = 3_600_000
+/** Receipts that are verified at once: the newest, and as many by chance. */
+const sample = 10
+/** A unit's receipt follows within a minute, also after a crash. */
+const unsignedAfter = hour / 6
+
+/** That what was erased is proven: receipts, the log of deletions, and what is still under way. */
+export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: string): Check[] => [
+  {
+    line: 'cascade',
+    name: 'erasure.ledger',
+    page: null,
+    async ask(query) {
+      // Without it a restored backup would forget what was erased.
+      const [row] = await query<{ wanted: boolean }>('SELECT EXISTS (SELECT FROM erasures) AS wanted')
+      const isThere = await stat(ledgerFolder).then(
+        (found) => found.isDirectory(),
+        () => false,
+      )
+      const isWritable =
+        isThere &&
+        (await access(ledgerFolder, constants.W_OK | constants.X_OK).then(
+          () => true,
+          () => false,
+        ))
+      if (row?.wanted !== true && !isThere) return { state: 'not_applicable', numbers: { there: 0, writable: 0 } }
+      return { state: failsIf(!isWritable), numbers: { there: isThere ? 1 : 0, writable: isWritable ? 1 : 0 } }
+    },
+  },
+  {
+    line: 'erasure',
+    name: 'erasure.receipts',
+    page: '/admin/erasures',
+    async ask(query) {
+      // By chance: from a random place of the ids on, which are random themselves.
+      const rows = await query<{ receipt: unknown }>(
+        `(SELECT receipt FROM erasures WHERE state = 'signed' ORDER BY deleted_at DESC LIMIT $1)
+         UNION ALL (SELECT receipt FROM erasures WHERE state = 'signed' AND receipt_id > 'rcpt_' || $2::text ORDER BY receipt_id LIMIT $1)`,
+        [sample, Math.random().toString(36).slice(2, 8)],
+      )
+      if (rows.length === 0) return { state: 'not_applicable', numbers: { looked: 0, bad: 0, unreadable: 0 } }
+      const keys = await signer.keys()
+      let bad = 0
+      for (const { receipt } of rows) {
+        const parsed = Receipt.safeParse(receipt)
+        if (!parsed.success || 'fault' in (await verifyReceipt(parsed.data, keys))) bad++
+      }
+      return { state: failsIf(bad > 0), numbers: { looked: rows.length, bad } }
+    },
+  },
+  {
+    line: 'erasure',
+    name: 'erasure.unfinished',
+    page: '/admin/erasures',
+    async ask(query, now) {
+      const [row] = await query<{ unsigned: number; running: number; failed: number; held: number; residue: number }>(
+        `SELECT (SELECT count(*)::int FROM erasures WHERE state = 'committed' AND deleted_at < $1) AS unsigned,
+           (SELECT count(*)::int FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying')) AS running,
+           (SELECT count(*)::int FROM erasure_runs WHERE state = 'failed') AS failed,
+           (SELECT count(*)::int FROM erasure_runs WHERE state = 'held') AS held,
+           (SELECT count(*)::int FROM erasure_steps s JOIN erasure_runs r ON r.id = s.run_id WHERE r.state = 'done' AND s.residue > 0) AS residue`,
+        [new Date(now.getTime() - unsignedAfter)],
+      )
+      const { unsigned = 0, running = 0, failed = 0, held = 0, residue = 0 } = row ?? {}
+      return {
+        state: residue + unsigned > 0 ? 'fails' : failed > 0 ? 'attention' : 'holds',
+        numbers: { unsigned, running, failed, held, residue },
+      }
+    },
+  },
+  {
+    line: 'cascade',
+    name: 'erasure.steps',
+    page: '/admin/erasures',
+    async ask(query) {
+      const rows = await query<{ store: string; stuck: number; done: number }>(
+        `SELECT store, count(*) FILTER (WHERE state = 'stuck')::int AS stuck, count(*) FILTER (WHERE state = 'done')::int AS done
+         FROM erasure_steps GROUP BY store ORDER BY store`,
+      )
+      const stuck = rows.reduce((sum, row) => sum + row.stuck, 0)
+      return {
+        state: rows.length === 0 ? 'not_applicable' : stuck > 0 ? 'attention' : 'holds',
+        numbers: { stores: rows.length, stuck, done: rows.reduce((sum, row) => sum + row.done, 0) },
+        facts: {
+          stuckIn: rows
+            .filter((row) => row.stuck > 0)
+            .map(({ store }) => store)
+            .join(', '),
+        },
+      }
+    },
+  },
+  {
+    line: 'audit_of_deletions',
+    name: 'erasure.logged',
+    page: '/admin/erasures',
+    async ask(query) {
+      const [row] = await query<{ erasures: number; logged: number; missing: number }>(
+        `SELECT (SELECT count(*)::int FROM erasures) AS erasures, (SELECT count(*)::int FROM deletion_audit_log) AS logged,
+           (SELECT count(*)::int FROM erasures e WHERE NOT EXISTS (SELECT FROM deletion_audit_log d WHERE d.audit_id = e.audit_id)) AS missing`,
+      )
+      const { erasures = 0, logged = 0, missing = 0 } = row ?? {}
+      return { state: failsIf(missing > 0), numbers: { erasures, logged, missing } }
+    },
+  },
+  {
+    line: 'audit_of_deletions',
+    name: 'erasure.append-only',
+    page: null,
+    async ask(query) {
+      const [row] = await query<{ writable: boolean; owned: boolean }>(
+        `SELECT has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') OR has_any_column_privilege(c.oid, 'UPDATE') AS writable,
+           pg_has_role(c.relowner, 'USAGE') AS owned
+         FROM pg_class c WHERE c.oid = 'deletion_audit_log'::regclass`,
+      )
+      const { writable = true, owned = true } = row ?? {}
+      return { state: failsIf(writable || owned), numbers: { writable: writable ? 1 : 0, owned: owned ? 1 : 0 } }
+    },
+  },
+]

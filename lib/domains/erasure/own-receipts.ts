@@ -1,0 +1,89 @@
+import type { Actor } from '#lib/kernel/context.ts'
+import { encodeCursor, type Place, placeOf } from '#lib/kernel/pages.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { listReceipts } from './contract.ts'
+
+export interface OwnReceiptPorts {
+  db: Database
+  /** Runs that erased agents of this person, who asked for it: neither names them any more. */
+  runsAskedBy(accountId: string): Promise<string[]>
+}
+interface ReceiptRow {
+  receipt_id: string
+  deleted_id: string
+  deleted_at: Date
+  signed_at: Date | null
+  subject_kind: string | null
+}
+const countedTo = 1_001
+/** $1 the agents, $2 the runs. A receipt's id is the right to read it: nobody else's is among them. */
+const own = `former_owner = ANY($1::text[]) OR receipt_id IN (SELECT receipt_id FROM erasure_runs WHERE id = ANY($2::text[]))`
+const selectPage = `SELECT receipt_id, deleted_id, deleted_at, signed_at, receipt->>'subject_kind' AS subject_kind FROM erasures
+  WHERE (${own}) AND ($3::timestamptz IS NULL OR (deleted_at, receipt_id) < ($3, $4))
+  ORDER BY deleted_at DESC, receipt_id DESC LIMIT $5`
+
+const kindOf = ({ subject_kind: kind, deleted_id: id }: ReceiptRow): 'unit' | 'skill' | 'agent' | 'account' => {
+  if (kind === 'account' || kind === 'agent') return kind
+  if (id.startsWith('kp:skill:')) return 'skill'
+  return id.startsWith('kp:') ? 'unit' : 'agent'
+}
+const shown = (row: ReceiptRow) => ({
+  receipt_id: row.receipt_id,
+  deleted_id: row.deleted_id,
+  kind: kindOf(row),
+  deleted_at: row.deleted_at.toISOString(),
+  signed_at: row.signed_at?.toISOString() ?? null,
+})
+
+/** The receipts of a person: of what their agents had erased, and of agents whose erasure they asked for. */
+export function ownReceipts({ db, runsAskedBy }: OwnReceiptPorts) {
+  const ownerValues = async ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>) =>
+    [agents, accountId === undefined ? [] : await runsAskedBy(accountId)] as const
+  const page = (values: readonly unknown[], after: Place | undefined, limit: number) =>
+    db.query<ReceiptRow>('own-receipts', selectPage, [...values, after?.at ?? null, after?.id ?? null, limit])
+
+  return {
+    newest: async (actor: Actor, most: number) => (await page(await ownerValues(actor), undefined, most)).map(shown),
+
+    /**
+     * Why there is no receipt with this id yet, for who knows it: its erasure is under way, or a legal hold keeps everything. Undefined
+     * where the id is none, or the receipt is there.
+     */
+    async standing(receiptId: string): Promise<'under_way' | 'held' | undefined> {
+      const [run] = await db.query<{ state: string; is_fenced: boolean }>(
+        'receipt-standing',
+        'SELECT state::text AS state, fenced_at IS NOT NULL AS is_fenced FROM erasure_runs WHERE receipt_id = $1',
+        [receiptId],
+      )
+      if (!run || run.state === 'done') return undefined
+      return run.state === 'held' && !run.is_fenced ? 'held' : 'under_way'
+    },
+
+    list: read(listReceipts, async ({ actor }, { query: { cursor, limit } }) => {
+      const after = placeOf(cursor)
+      const values = await ownerValues(actor)
+      const [found, [count]] = await Promise.all([
+        page(values, after, limit + 1),
+        db.query<{ n: number }>(
+          'own-receipts-count',
+          `SELECT count(*)::int AS n FROM (SELECT FROM erasures WHERE ${own} LIMIT ${countedTo}) AS counted`,
+          values,
+        ),
+      ])
+      const rows = found.slice(0, limit)
+      const last = found.length > limit ? rows.at(-1) : undefined
+      return {
+        body: {
+          data: rows.map(shown),
+          total: count?.n ?? 0,
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.deleted_at, last.receipt_id) : null,
+        },
+        resourceId: 'list',
+        details: { count: rows.length },
+      }
+    }),
+  }
+}

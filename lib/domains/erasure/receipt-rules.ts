@@ -1,0 +1,102 @@
+import canonicalize from 'canonicalize'
+import { calculateJwkThumbprint, compactVerify, decodeProtectedHeader, errors, importJWK, type JWK } from 'jose'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+
+// Pure, and the same wherever a receipt is checked: on the server, in `kp`, in a browser.
+
+/**
+ * unsigned: it carries no signature. unknown_key: none of the keys made it. bad_signature: the key did not make it. changed: the receipt
+ * differs from what was signed. unsupported: this machine cannot check Ed25519 signatures, so nothing is known.
+ */
+export const signatureFaults = ['unsigned', 'unknown_key', 'bad_signature', 'changed', 'unsupported'] as const
+export type SignatureFault = (typeof signatureFaults)[number]
+
+/** The bytes that a receipt's signature covers: RFC 8785 of the receipt without `jws`. */
+export function signedBytes({ jws: _, ...unsigned }: Partial<Receipt>): Uint8Array {
+  const text = canonicalize(unsigned)
+  if (text === undefined) throw new TypeError('a receipt is an object')
+  return new TextEncoder().encode(text)
+}
+const areEqual = (one: Uint8Array, other: Uint8Array): boolean =>
+  one.length === other.length && one.every((byte, index) => byte === other[index])
+
+function headerOf(jws: string): { kid: string | undefined; alg: string | undefined } | undefined {
+  try {
+    const { kid, alg } = decodeProtectedHeader(jws)
+    return { kid, alg }
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * Whether the receipt says what was signed by one of the keys, which were pinned beforehand; never by one that came with it. Gives the
+ * key's id, or why not, with the id that the signature claims where it claims one.
+ */
+export async function checkSignature(
+  receipt: Partial<Receipt>,
+  keys: readonly JWK[],
+): Promise<{ kid: string } | { fault: SignatureFault; kid?: string }> {
+  const { jws } = receipt
+  if (typeof jws !== 'string' || jws === '') return { fault: 'unsigned' }
+  const header = headerOf(jws)
+  if (header?.kid === undefined) return { fault: 'bad_signature' }
+  const { kid } = header
+  const key = keys.find((one) => one.kid === kid)
+  if (!key || header.alg !== 'EdDSA') return { fault: 'unknown_key', kid }
+  const imported = await importJWK(key, 'EdDSA').catch(() => undefined)
+  if (!imported) return { fault: 'unsupported', kid }
+  try {
+    const { payload } = await compactVerify(jws, imported, { algorithms: ['EdDSA'] })
+    return areEqual(payload, signedBytes(receipt)) ? { kid } : { fault: 'changed', kid }
+  } catch (error) {
+    if (error instanceof errors.JOSEError || error instanceof SyntaxError) return { fault: 'bad_signature', kid }
+    throw error
+  }
+}
+
+/** Holders that still held something when they were searched again. */
+export const leftIn = ({ stores }: Pick<Receipt, 'stores'>): Receipt['stores'] =>
+  stores.filter(({ residue }) => residue !== 0)
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const isStore = (value: unknown): boolean =>
+  isObject(value) &&
+  ['store', 'holder', 'what', 'verified_at'].every((name) => typeof value[name] === 'string') &&
+  ['found', 'deleted', 'residue'].every((name) => typeof value[name] === 'number')
+const isKept = (value: unknown): boolean => isObject(value) && typeof value.what === 'string'
+const isReceipt = (value: unknown): value is Receipt =>
+  isObject(value) &&
+  value.version === 1 &&
+  ['receipt_id', 'issuer', 'deleted_id', 'deleted_at', 'signed_at'].every((name) => typeof value[name] === 'string') &&
+  Array.isArray(value.stores) &&
+  value.stores.every(isStore) &&
+  [value.retained, value.physical].every((list) => Array.isArray(list) && list.every(isKept))
+
+/** The receipt in a text: the form that is needed to say something about it; what it says is proved by its signature alone. */
+export function receiptInText(text: string): Receipt | undefined {
+  const value = parsed(text)
+  return isReceipt(value) ? value : undefined
+}
+
+/** The keys in a text: a JWK Set (RFC 7517) or one key; those that are none of Ed25519 are left out, and one without an id gets its thumbprint (RFC 7638). */
+export async function keysInText(text: string): Promise<JWK[]> {
+  const value = parsed(text)
+  const listed = isObject(value) && Array.isArray(value.keys) ? value.keys : [value]
+  const keys: JWK[] = []
+  for (const one of listed) {
+    if (!isObject(one) || one.kty !== 'OKP' || one.crv !== 'Ed25519' || typeof one.x !== 'string') continue
+    const key = { kty: 'OKP', crv: 'Ed25519', x: one.x }
+    keys.push({ ...key, kid: typeof one.kid === 'string' ? one.kid : await calculateJwkThumbprint(key) })
+  }
+  return keys
+}

@@ -1,0 +1,41 @@
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+export interface ExportUnderWay {
+  id: string
+  requestId: string | null
+  state: 'queued' | 'running'
+  partsDone: number
+  /** 0 until it has begun. */
+  partsTotal: number
+  createdAt: Date
+}
+export interface ExportToFetch {
+  id: string
+  expiresAt: Date
+  records: number
+  isDownloaded: boolean
+}
+
+/** Exports begun longer ago than this are not there any more, whatever became of them. */
+const lookedBack = 7 * 86_400_000
+
+/** A person's exports that are being prepared, newest first; 20 at most. */
+export const exportsUnderWay = (db: Database, accountId: string, now: Date): Promise<ExportUnderWay[]> =>
+  db.query<ExportUnderWay>(
+    'exports-in-hand',
+    `SELECT id, request_id AS "requestId", state::text AS state, parts_done AS "partsDone", parts_total AS "partsTotal",
+       created_at AS "createdAt"
+     FROM prepared_exports WHERE account_id = $1 AND created_at > $2 AND state IN ('queued', 'running')
+     ORDER BY created_at DESC, id DESC LIMIT 20`,
+    [accountId, new Date(now.getTime() - lookedBack)],
+  )
+
+/** A person's exports that are ready, the first to go first; 5 at most. */
+export const exportsToFetch = (db: Database, accountId: string, now: Date): Promise<ExportToFetch[]> =>
+  db.query<ExportToFetch>(
+    'exports-to-fetch',
+    `SELECT id, expires_at AS "expiresAt", records, downloaded_at IS NOT NULL AS "isDownloaded"
+     FROM prepared_exports WHERE account_id = $1 AND created_at > $3 AND state = 'ready' AND expires_at > $2
+     ORDER BY expires_at, id LIMIT 5`,
+    [accountId, now, new Date(now.getTime() - lookedBack)],
+  )

@@ -1,0 +1,14 @@
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+const mostCounted = 1_001
+
+/** How many units and skills wait for review; stops at 1,001 of each. */
+export async function quarantined(db: Database): Promise<number> {
+  const [row] = await db.query<{ n: number }>(
+    'quarantined',
+    `SELECT count(*)::int AS n FROM (
+       (SELECT FROM units WHERE quarantined_at IS NOT NULL LIMIT ${mostCounted}) UNION ALL
+       (SELECT FROM skills WHERE quarantined_at IS NOT NULL LIMIT ${mostCounted})) AS held`,
+  )
+  return row?.n ?? 0
+}

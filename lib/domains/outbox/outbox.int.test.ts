@@ -1,0 +1,186 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, readdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { enqueue } from '#lib/jobs/queue.ts'
+import { letter } from '#lib/stores/mail/letter.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+
+let test: TestApp
+let admin: Person
+let folder: string
+beforeAll(async () => {
+  test = await testApp()
+  admin = await signedIn(test, 'admin')
+  folder = join(test.dataDir, 'mail')
+})
+afterAll(() => test.close())
+
+const path = '/api/admin/outbox'
+const secret = 'https://registry.example/privacy/confirm?code=a-secret-code'
+const send = async (
+  subject: string,
+  paragraphs = ['A line.', secret, `Again: ${secret}, and http://other.example/x.`],
+) => {
+  await test.app.mail.send({ to: 'ada@example.org', ...letter('en', subject, paragraphs) })
+  const name =
+    readdirSync(folder)
+      .filter((one) => /^\d/.test(one))
+      .sort()
+      .at(-1) ?? ''
+  return name.replace('.eml', '')
+}
+const list = async (query = '') => (await test.fetch('GET', `${path}${query}`, admin)).json
+const nameOf = (seconds: number) => `2026-01-01T00-00-${String(seconds).padStart(2, '0')}.000Z-0123abcd.eml`
+
+describe('letters in the folder', () => {
+  it('none yet: an empty list that says where letters go', async () => {
+    expect(await list()).toMatchObject({
+      data: [],
+      total: 0,
+      next_cursor: null,
+      delivery: 'folder',
+      queue: { waiting: 0, retrying: 0, failed: 0, jobs: [] },
+    })
+  })
+
+  it('are listed with whom, what about and when, and no link; read with links by numbers; shown on demand, and that is audited', async () => {
+    const id = await send('您的删除请求')
+    const listed = await test.fetch('GET', path, admin)
+    expect(listed.json.data).toMatchObject([{ id, to: 'ada@example.org', subject: '您的删除请求' }])
+    const [{ written_at, expires_at }] = listed.json.data
+    expect(Date.parse(expires_at) - Date.parse(written_at)).toBe(7 * 86_400_000)
+    const read = await test.fetch('GET', `${path}/${id}`, admin)
+    expect(read.json.data).toMatchObject({
+      text: 'A line.\n\n‹1›\n\nAgain: ‹2› and ‹3›\n\nKnowledgePulse',
+      link_count: 3,
+      links: null,
+      is_cut: false,
+    })
+    expect(listed.text + read.text).not.toContain('a-secret-code')
+    const shown = await test.fetch('GET', `${path}/${id}?links=show`, admin)
+    expect(shown.json.data.links[0]).toBe(secret)
+    const entries = await test.app.audit.query({ resource_type: 'letter', resource_id: id }, test.clock.now())
+    expect(entries.map(({ details }) => details?.links).sort()).toEqual(['hidden', 'shown'])
+    expect(JSON.stringify(entries)).not.toMatch(/ada@example|a-secret-code|删除/)
+  })
+
+  it('come newest first, each once, along the cursor', async () => {
+    for (let n = 10; n < 15; n++)
+      writeFileSync(join(folder, nameOf(n)), `To: n${n}@example.org\r\nSubject: number ${n}\r\n\r\n`)
+    const subjects: string[] = []
+    let cursor: string | null = ''
+    while (cursor !== null) {
+      const page = await list(`?limit=2${cursor && `&cursor=${cursor}`}`)
+      expect(page.total).toBe(6)
+      subjects.push(...page.data.map(({ subject }: { subject: string }) => subject))
+      cursor = page.next_cursor
+    }
+    expect(subjects).toEqual(['您的删除请求', 'number 14', 'number 13', 'number 12', 'number 11', 'number 10'])
+  })
+
+  it('one that went meanwhile is a 404, and missing in the list', async () => {
+    const id = await send('Gone soon')
+    rmSync(join(folder, `${id}.eml`))
+    expect((await test.fetch('GET', `${path}/${id}`, admin)).status).toBe(404)
+    expect((await list()).data.some((one: { id: string }) => one.id === id)).toBe(false)
+  })
+
+  it('old ones go after 7 days', async () => {
+    const id = await send('Old')
+    utimesSync(join(folder, `${id}.eml`), new Date(Date.now() - 8 * 86_400_000), new Date(Date.now() - 8 * 86_400_000))
+    for (const job of test.app.jobs.filter(({ name }) => name === 'accounts.upkeep'))
+      await job.execute(test.app.gate, {})
+    expect((await test.fetch('GET', `${path}/${id}`, admin)).status).toBe(404)
+  })
+})
+
+describe('what else lies there', () => {
+  it.each([
+    '..%2F..%2Fsecret',
+    '..%2fmail%2f2026-01-01T00-00-10.000Z-0123abcd',
+    '%2e%2e%2f%2e%2e%2fetc%2fpasswd%00aaaaaaaaaaaaaaaaaaaa',
+    '....................................',
+    'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa',
+  ])('%s names no letter', async (id) => {
+    const told = await test.fetch('GET', `${path}/${id}`, admin)
+    expect([404, 422]).toContain(told.status)
+  })
+
+  it('a file beside, a folder, a link to elsewhere and a pipe are no letters, and nobody waits for them', async () => {
+    writeFileSync(join(test.dataDir, 'secret-file'), 'To: x\r\nSubject: the secret itself\r\n\r\n')
+    writeFileSync(join(folder, 'note.eml'), 'Subject: no letter of ours\r\n\r\n')
+    symlinkSync(join(test.dataDir, 'secret-file'), join(folder, nameOf(20)))
+    mkdirSync(join(folder, nameOf(21)))
+    execFileSync('/usr/bin/env', ['mkfifo', join(folder, nameOf(22))])
+    const page = await test.fetch('GET', `${path}?limit=100`, admin)
+    expect(page.status).toBe(200)
+    expect(page.text).not.toMatch(/the secret itself|no letter of ours/)
+    for (const n of [20, 21, 22])
+      expect((await test.fetch('GET', `${path}/${nameOf(n).replace('.eml', '')}`, admin)).status).toBe(404)
+    for (const n of [20, 21, 22]) rmSync(join(folder, nameOf(n)), { recursive: true })
+  })
+
+  it('of a huge one the beginning is read, and it is said; a binary one has no text', async () => {
+    writeFileSync(
+      join(folder, nameOf(30)),
+      `Subject: huge\r\nContent-Type: text/plain\r\n\r\n${'x'.repeat(50_000_000)}`,
+    )
+    writeFileSync(join(folder, nameOf(31)), Buffer.from(Array.from({ length: 5_000 }, (_, n) => (n * 7_919) % 256)))
+    const huge = await test.fetch('GET', `${path}/${nameOf(30).replace('.eml', '')}`, admin)
+    expect(huge.json.data).toMatchObject({ subject: 'huge', is_cut: true, bytes: expect.any(Number) })
+    expect(huge.text.length).toBeLessThan(300_000)
+    const binary = await test.fetch('GET', `${path}/${nameOf(31).replace('.eml', '')}`, admin)
+    expect([binary.status, binary.json.data.text]).toEqual([200, null])
+    expect((await test.fetch('GET', `${path}?limit=100`, admin)).status).toBe(200)
+    for (const n of [30, 31]) rmSync(join(folder, nameOf(n)))
+  })
+})
+
+it('what is still to be sent is counted: waiting, tried in vain, failed for good; ids and no address', async () => {
+  await test.db.transaction(async (tx) => {
+    for (let n = 0; n < 3; n++)
+      await enqueue(
+        tx,
+        'accounts.notify',
+        { kind: 'password-reset', accountId: `usr_${n}`, at: '' },
+        { maxAttempts: 12 },
+      )
+    await enqueue(tx, 'retention.resume', { sweepId: 'none' })
+  })
+  await test.db.pool.query(`UPDATE graphile_worker._private_jobs SET attempts = CASE WHEN id % 2 = 0 THEN 12 ELSE 3 END
+    WHERE id IN (SELECT id FROM graphile_worker.jobs WHERE task_identifier = 'accounts.notify' ORDER BY id LIMIT 2)`)
+  const { queue } = await list()
+  expect(queue).toMatchObject({ waiting: 1, retrying: 1, failed: 1 })
+  expect(queue.jobs.map(({ state }: { state: string }) => state)).toEqual(['failed', 'retrying', 'waiting'])
+  expect(JSON.stringify(queue)).not.toContain('usr_')
+  await test.db.pool.query('DELETE FROM graphile_worker._private_jobs')
+})
+
+it('only an admin may', async () => {
+  const id = await send('For admins')
+  const cases = [
+    [{}, 401],
+    [await signedIn(test), 403],
+    [await signedIn(test, 'manager'), 403],
+    [await signedIn(test, 'auditor'), 403],
+    [{ token: (await test.agent()).token }, 403],
+    [{ token: (await issuedAgent(test, ['admin'])).token }, 200],
+  ] as const
+  for (const [who, status] of cases)
+    for (const at of [path, `${path}/${id}`, `${path}/${id}?links=show`])
+      expect([at, (await test.fetch('GET', at, who)).status]).toEqual([at, status])
+})
+
+it('with a mail server it says so, and still shows what was written before', async () => {
+  const other = await testApp({ KP_SMTP_URL: 'smtp://127.0.0.1:1' })
+  try {
+    mkdirSync(join(other.dataDir, 'mail'))
+    writeFileSync(join(other.dataDir, 'mail', nameOf(1)), 'To: a@example.org\r\nSubject: From before\r\n\r\n')
+    const told = await other.fetch('GET', path, await signedIn(other, 'admin'))
+    expect(told.json).toMatchObject({ delivery: 'server', data: [{ subject: 'From before' }] })
+  } finally {
+    await other.close()
+  }
+})

@@ -1,0 +1,80 @@
+import { type StandingJob, standingJobs } from '#lib/jobs/standing.ts'
+import { encodeCursor, notOurCursor, placeOf } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { read } from '#lib/kernel/use-case.ts'
+import type { LetterFolder, ListedLetter } from '#lib/stores/mail/letter-folder.ts'
+import { lettersKept } from '#lib/stores/mail/letters-held.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { type LetterView, listLetters, readLetter } from './contract.ts'
+import { idOf, nameOf, withoutLinks } from './rules.ts'
+
+export interface OutboxParts {
+  db: Pick<Database, 'query'>
+  folder: LetterFolder
+  delivery: 'folder' | 'server'
+  /** Names of the jobs that write letters. */
+  letterJobs: readonly string[]
+}
+/** Jobs that a list names; the counts have all of them. */
+const shownJobs = 50
+
+const listed = ({ name, to, subject, writtenAt, bytes }: ListedLetter): LetterView => ({
+  id: idOf(name),
+  to,
+  subject,
+  written_at: writtenAt.toISOString(),
+  expires_at: new Date(writtenAt.getTime() + lettersKept).toISOString(),
+  bytes,
+})
+const queued = ({ mostAttempts, at, ...job }: StandingJob) => ({
+  ...job,
+  most_attempts: mostAttempts,
+  at: at.toISOString(),
+})
+
+/** Letters that no mail server took, as files; and what is still to be sent. */
+export const outboxService = ({ db, folder, delivery, letterJobs }: OutboxParts) => ({
+  list: read(listLetters, async (_ctx, { query: { cursor, limit } }) => {
+    const after = placeOf(cursor)
+    if (after && !after.id.endsWith('.eml')) throw notOurCursor()
+    const [{ letters, total }, { jobs, counts }] = await Promise.all([
+      folder.list({ after: after?.id, limit: limit + 1 }),
+      standingJobs(db, letterJobs, shownJobs),
+    ])
+    const shown = letters.slice(0, limit)
+    const last = letters.length > limit ? shown.at(-1) : undefined
+    return {
+      body: {
+        data: shown.map(listed),
+        total,
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.writtenAt, last.name) : null,
+        delivery,
+        queue: { ...counts, jobs: jobs.map(queued) },
+      },
+      resourceId: 'list',
+      details: { count: shown.length },
+    }
+  }),
+
+  read: read(readLetter, async (_ctx, { params: { id }, query: { links: wanted } }) => {
+    const found = await folder.read(nameOf(id))
+    if (!found) throw new Problem('not_found', 'There is no such letter, or it has gone: letters are kept for 7 days.')
+    const { text, links } = withoutLinks(found.text ?? '')
+    const isShown = wanted === 'show'
+    return {
+      body: {
+        data: {
+          ...listed(found),
+          text: found.text === null ? null : text,
+          is_cut: found.isCut,
+          link_count: links.length,
+          links: isShown ? links : null,
+        },
+      },
+      resourceId: id,
+      details: { links: isShown ? 'shown' : 'hidden', count: links.length },
+    }
+  }),
+})

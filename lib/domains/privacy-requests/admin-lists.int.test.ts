@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
+import { trace } from '#lib/testing/units.ts'
+
+let kit: PrivacyTest
+beforeAll(async () => {
+  kit = await privacyTest()
+})
+afterAll(() => kit.close())
+
+const queue = (query = '', cookie = kit.admin.cookie) =>
+  kit.test.fetch('GET', `/api/admin/privacy/requests?limit=100${query}`, { cookie })
+const open = async () => (await kit.test.fetch('GET', '/api/erasures', { cookie: kit.admin.cookie })).json.open
+const hold = (kind: string, target_id: string) =>
+  kit.test.fetch('POST', '/v1/holds', {
+    cookie: kit.admin.cookie,
+    body: { kind, target_id, reason: 'Case 7 O 12/26' },
+  })
+const idOfHold = async (kind: string, target: string): Promise<string> => (await hold(kind, target)).json.data.id
+
+describe('names', () => {
+  it('stand in the queue, addresses on the one request that is read', async () => {
+    const person = await personWithPassword(kit.test, 'Ada Example')
+    const made = await kit.file(person.cookie, { kinds: ['objection'], password: person.password, statement: 'No.' })
+    const { id } = made.json.data
+    await kit.asAdmin(id, 'assign', { account_id: kit.admin.accountId })
+    const listed = await queue(`&q=${id}`)
+    expect(listed.json.data).toMatchObject([{ id, subject_name: 'Ada Example', assigned_to: kit.admin.accountId }])
+    expect(listed.json.data[0].assigned_name).toEqual(expect.any(String))
+    expect(listed.text).not.toContain(person.email)
+    expect(await kit.adminRead(id)).toMatchObject({
+      subject_name: 'Ada Example',
+      subject_email: person.email,
+      holds: [],
+    })
+    // Its subject reads neither who minds it nor what admins see beside.
+    expect(Object.keys(await kit.read(person.cookie, id))).not.toEqual(expect.arrayContaining(['assigned_name']))
+  })
+
+  it('of an agent are its own, and the address is its owner’s; what nobody owns has none', async () => {
+    const owner = await personWithPassword(kit.test)
+    const [owned, alone] = [
+      await issuedAgent(kit.test, ['read', 'write'], { owner }),
+      await issuedAgent(kit.test, ['read', 'write']),
+    ]
+    await kit.test.db.prisma.agent.update({ where: { id: owned.id }, data: { name: 'Reader' } })
+    const read = async (agent_id: string) => {
+      const body = { kinds: ['restriction'], agent_id, received_at: kit.test.clock.now() }
+      const made = await kit.test.fetch('POST', '/api/admin/privacy/requests', { cookie: kit.admin.cookie, body })
+      return kit.adminRead(made.json.data.id)
+    }
+    expect(await read(owned.id)).toMatchObject({ subject_name: 'Reader', subject_email: owner.email })
+    expect(await read(alone.id)).toMatchObject({ subject_name: null, subject_email: null })
+  })
+})
+
+it('every admin can mind a request, and admins alone are told who they are', async () => {
+  const [auditor, person] = [await signedIn(kit.test, 'auditor'), await signedIn(kit.test)]
+  const minders = (cookie?: string) =>
+    kit.test.fetch('GET', '/api/admin/privacy/minders', cookie === undefined ? {} : { cookie })
+  expect((await minders()).status).toBe(401)
+  for (const { cookie } of [auditor, person]) expect((await minders(cookie)).status).toBe(403)
+  const told = await minders(kit.admin.cookie)
+  expect(told.json.data).toContainEqual({ account_id: kit.admin.accountId, name: expect.any(String) })
+  expect(told.json.data.map(({ account_id }: { account_id: string }) => account_id)).not.toContain(auditor.accountId)
+  expect(told.text).not.toContain('@')
+})
+
+describe('what a hold keeps', () => {
+  it('is found by the hold, named on the request, and counted among the open erasures, until it is released', async () => {
+    const person = await personWithPassword(kit.test)
+    const agent = await issuedAgent(kit.test, ['read', 'write'], { owner: person })
+    const stored = await kit.test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
+    const holdId = await idOfHold('unit', stored.json.data.id)
+    const before = await open()
+    const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password })
+    const { id } = made.json.data
+    expect((await open()).planning).toBe(before.planning + 1)
+    await kit.work()
+    expect((await queue(`&hold=${holdId}`)).json.data).toMatchObject([{ id, state: 'partly_completed' }])
+    expect(await open()).toEqual({ ...before, held: before.held + 1 })
+    const read = await kit.adminRead(id)
+    expect([read.holds, read.erasure.request_id]).toEqual([[holdId], id])
+    await kit.test.fetch('POST', `/v1/holds/${holdId}/release`, { cookie: kit.admin.cookie })
+    await kit.work()
+    expect((await queue(`&hold=${holdId}`)).json.data).toEqual([])
+    expect(await open()).toEqual(before)
+  })
+
+  it('of a whole person is named before anything begins, and found when nothing could be erased', async () => {
+    const person = await personWithPassword(kit.test)
+    const holdId = await idOfHold('account', person.accountId)
+    const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: '24h', password: person.password })
+    const { id } = made.json.data
+    expect((await kit.adminRead(id)).holds).toEqual([holdId])
+    await kit.asAdmin(id, 'expedite', { reason: 'They asked for it by telephone.' })
+    await kit.work()
+    expect((await queue(`&hold=${holdId}`)).json.data).toMatchObject([{ id, state: 'partly_completed' }])
+  })
+
+  it('asks for the id of a hold', async () => {
+    expect((await queue('&hold=anything')).status).toBe(422)
+  })
+})
+
+it('an erasure with a step that stands still is counted as stuck', async () => {
+  const person = await personWithPassword(kit.test)
+  const made = await kit.file(person.cookie, { kinds: ['erasure'], grace: 'now', password: person.password })
+  await kit.work(['erasure.step'])
+  const { erasure } = await kit.adminRead(made.json.data.id)
+  const before = await open()
+  await kit.test.db.prisma.erasureStep.update({
+    where: { runId_holder: { runId: erasure.run_id, holder: erasure.steps[0].holder } },
+    data: { state: 'stuck', attempts: 8, fault: 'unavailable' },
+  })
+  expect(await open()).toEqual({ ...before, stuck: before.stuck + 1 })
+  expect((await kit.asAdmin(made.json.data.id, 'retry', {})).status).toBe(200)
+  await kit.work()
+  expect((await kit.adminRead(made.json.data.id)).state).toBe('completed')
+  expect((await open()).stuck).toBe(before.stuck)
+})
+
+it('holds are found by the beginning of their id, or of what they cover', async () => {
+  const agent = await issuedAgent(kit.test, ['read', 'write'])
+  const id = await idOfHold('agent', agent.id)
+  await idOfHold('agent', (await issuedAgent(kit.test, ['read'])).id)
+  const found = (query: string) => kit.test.fetch('GET', `/v1/holds?${query}`, { cookie: kit.admin.cookie })
+  for (const q of [id, agent.id, id.slice(0, 20)]) {
+    const { json } = await found(`q=${q}`)
+    expect([json.total, json.data.map((one: { id: string }) => one.id)]).toEqual([1, [id]])
+  }
+  expect((await found(`q=${id}&active=false`)).json.total).toBe(0)
+  expect((await found('q=%25')).status).toBe(422)
+})

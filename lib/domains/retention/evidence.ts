@@ -1,0 +1,60 @@
+import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import type { Counts, Expiring, Periods } from '#lib/kernel/holder.ts'
+
+const hour = 3_600_000
+/** The sweep is hourly; what is due for longer was missed. */
+const slack = 2 * hour
+const longestSilence = 24 * hour
+
+export interface RetentionEvidenceParts {
+  expiring: readonly Pick<Expiring, 'due'>[]
+  periods(): Promise<Periods>
+}
+
+/** Storage limitation (GDPR art. 5(1)(e)) of what has a period that an admin sets. */
+export const retentionEvidence = ({ expiring, periods }: RetentionEvidenceParts): Check[] => [
+  {
+    line: 'storage_limitation',
+    name: 'retention.expired',
+    page: '/admin/retention',
+    async ask(_query, now) {
+      const inForce = await periods()
+      const sum: Counts = { network: 0, org: 0, private: 0, held: 0 }
+      for (const one of expiring) {
+        const due = await one.due(inForce, new Date(now.getTime() - slack))
+        for (const key of ['network', 'org', 'private', 'held'] as const) sum[key] += due[key]
+      }
+      const expired = sum.network + sum.org + sum.private
+      return {
+        state: failsIf(expired > 0),
+        // -1: for ever.
+        numbers: {
+          expired,
+          held: sum.held,
+          network: inForce.network ?? -1,
+          org: inForce.org ?? -1,
+          private: inForce.private ?? -1,
+        },
+      }
+    },
+  },
+  {
+    line: 'storage_limitation',
+    name: 'retention.sweep',
+    page: '/admin/retention',
+    async ask(query, now) {
+      const [row] = await query<{ last: Date | null; interrupted: number }>(
+        `SELECT (SELECT finished_at FROM retention_sweeps WHERE finished_at IS NOT NULL AND NOT interrupted ORDER BY started_at DESC, id DESC LIMIT 1) AS last,
+           (SELECT count(*)::int FROM retention_sweeps WHERE interrupted AND started_at > $1) AS interrupted`,
+        [new Date(now.getTime() - longestSilence)],
+      )
+      const last = row?.last ?? null
+      const silence = last === null ? Number.POSITIVE_INFINITY : now.getTime() - last.getTime()
+      return {
+        state: silence <= slack ? 'holds' : last !== null && silence > longestSilence ? 'fails' : 'attention',
+        numbers: { interrupted: row?.interrupted ?? 0 },
+        times: { last },
+      }
+    },
+  },
+]

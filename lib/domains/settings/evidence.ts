@@ -1,0 +1,21 @@
+import type { Check } from '#lib/kernel/evidence.ts'
+
+/** Protection by default (GDPR art. 25(2)): what is public only because somebody decided so. */
+export const settingsEvidence = (): Check[] => [
+  {
+    line: 'by_design',
+    name: 'settings.anonymous-reading',
+    page: null,
+    async ask(query) {
+      const [row] = await query<{ value: unknown; updated_at: Date }>(
+        "SELECT value, updated_at FROM settings WHERE name = 'anonymous_reading'",
+      )
+      const isOn = row?.value === true
+      return {
+        state: isOn ? 'attention' : 'holds',
+        numbers: { on: isOn ? 1 : 0 },
+        times: { changed: row?.updated_at ?? null },
+      }
+    },
+  },
+]

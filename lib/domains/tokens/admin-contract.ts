@@ -1,0 +1,155 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { Token } from './contract.ts'
+import { tiers } from './rules.ts'
+import { usePeriodNames } from './usage-rules.ts'
+
+const permission = 'tokens:admin'
+const when = z.iso.datetime()
+const count = z.number().int()
+const AgentRef = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^\P{Cc}*$/u, 'holds a control character')
+
+const use = {
+  reads: count,
+  writes: count,
+  refused: count.meta({ description: 'Beyond the limit, and answered 429' }),
+}
+const Use = z.strictObject(use)
+const Limits = z.strictObject({ reads_per_minute: count, writes_per_minute: count })
+
+const agent = {
+  agent_id: z.string(),
+  name: z.string().nullable(),
+  tier: z.enum(tiers),
+  limits: Limits.meta({ description: 'In force, for each of its tokens by itself' }),
+  custom_limits: z
+    .strictObject({ reads_per_minute: count.nullable(), writes_per_minute: count.nullable() })
+    .nullable()
+    .meta({ description: 'What an admin set in place of the tier’s; null: nothing' }),
+  organisation: z.strictObject({ id: z.string(), name: z.string() }),
+  owner_claimed: z.boolean(),
+  restricted_at: when.nullable(),
+  suspended_at: when.nullable(),
+  created_at: when,
+  active_tokens: count,
+}
+export const TieredAgent = z
+  .strictObject({
+    ...agent,
+    use: z.strictObject({
+      last_24h: Use,
+      last_7d: Use,
+      hours: z.array(count).length(24).meta({
+        description: 'Requests admitted in each of the last 24 hours, oldest first, the present one included',
+      }),
+    }),
+  })
+  .meta({ id: 'TieredAgent' })
+
+export const listAgents = operation({
+  id: 'listAgents',
+  method: 'get',
+  path: '/api/admin/agents',
+  summary: 'All agents with their tiers, limits and use, newest first',
+  description:
+    '`q` is the beginning of an id or a name. Use is counted by the hour and written within about ten seconds; an agent’s is that of the tokens it still has. `total` stops counting at 1,001.',
+  permission,
+  audit: { action: 'read', resourceType: 'agent' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({
+    q: AgentRef.optional(),
+    tier: z.enum(tiers).optional(),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
+  output: page(TieredAgent),
+})
+
+export const readAgentUse = operation({
+  id: 'readAgentUse',
+  method: 'get',
+  path: '/api/admin/agents/{id}',
+  summary: 'One agent with its tokens and their use over time',
+  description:
+    'By the hour over 24 hours or 7 days, by the day (UTC) over 30 or 90 days. The newest 100 tokens are listed.',
+  permission,
+  audit: { action: 'read', resourceType: 'agent' },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({ id: AgentRef }),
+  query: z.strictObject({ period: z.enum(usePeriodNames).default('24h') }),
+  output: z.strictObject({
+    data: z.strictObject({
+      ...agent,
+      tokens: z.array(Token.extend({ use: Use.meta({ description: 'Within the period' }) })),
+      tokens_total: count,
+      tokens_allowed: count.meta({ description: 'How many may be active at once in its tier' }),
+      use: z.strictObject({
+        period: z.enum(usePeriodNames),
+        step: z.enum(['hour', 'day']),
+        total: Use,
+        points: z.array(z.strictObject({ at: when, ...use })),
+      }),
+    }),
+  }),
+  refusals: ['not_found'],
+})
+
+export const summariseTokens = operation({
+  id: 'summariseTokens',
+  method: 'get',
+  path: '/api/admin/tokens',
+  summary: 'How many agents and tokens there are, and how much they were used',
+  permission,
+  audit: { action: 'read', resourceType: 'token' },
+  limit: 'read',
+  status: 200,
+  output: z.strictObject({
+    data: z.strictObject({
+      agents: count,
+      active_tokens: count,
+      agents_with_tokens: count.meta({ description: 'Those that have an active token' }),
+      auto_revoked_7d: count.meta({ description: 'Tokens revoked by their own refusals within the last 7 days' }),
+      use_24h: Use,
+    }),
+  }),
+})
+
+export const listRevocations = operation({
+  id: 'listRevocations',
+  method: 'get',
+  path: '/api/admin/revocations',
+  summary: 'Tokens that were revoked for asking too much, newest first, with the evidence',
+  description:
+    'The evidence is the refusals within the hour before the revocation, of the token and of those that share its limits by rotation. It is kept for 7 days; the audit log names the revocation for 90.',
+  permission,
+  audit: { action: 'read', resourceType: 'token' },
+  limit: 'read',
+  status: 200,
+  query: z.strictObject({ agent_id: AgentRef.optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(
+    z.strictObject({
+      token_id: z.string(),
+      key_prefix: z.string(),
+      agent_id: z.string(),
+      revoked_at: when,
+      evidence: z.array(
+        z.strictObject({
+          at: when,
+          token_id: z.string(),
+          class: z.enum(['read', 'write']),
+          limit: count.meta({ description: 'Requests of this class that a minute allows' }),
+          consumed: count.meta({ description: 'Requests in that minute, the refused ones included' }),
+          ip: z.string(),
+        }),
+      ),
+      evidence_until: when.meta({ description: 'When the last of it goes by itself' }),
+    }),
+  ),
+})

@@ -1,0 +1,35 @@
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+export interface TokensAtAGlance {
+  active: number
+  /** Of them, those that end until the time asked for. */
+  expiring: number
+  nextExpiry: Date | null
+  lastUsedAt: Date | null
+}
+
+/** Tokens of these agents that work now. */
+export async function tokensAtAGlance(
+  db: Database,
+  agents: readonly string[],
+  { now, until }: { now: Date; until: Date },
+): Promise<TokensAtAGlance> {
+  const [row] = await db.query<TokensAtAGlance>(
+    'tokens-at-a-glance',
+    `SELECT count(*)::int AS active, (count(*) FILTER (WHERE expires_at <= $3))::int AS expiring,
+       min(expires_at) AS "nextExpiry", max(last_used_at) AS "lastUsedAt"
+     FROM tokens WHERE agent_id = ANY($1::text[]) AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > $2)`,
+    [agents, now, until],
+  )
+  return row ?? { active: 0, expiring: 0, nextExpiry: null, lastUsedAt: null }
+}
+
+/** How many tokens the limits revoked since. */
+export async function revokedByLimits(db: Database, since: Date): Promise<number> {
+  const [row] = await db.query<{ n: number }>(
+    'tokens-revoked-by-limits',
+    `SELECT count(*)::int AS n FROM tokens WHERE revoked_at IS NOT NULL AND revoked_at > $1 AND revoked_reason = 'rate_limit'`,
+    [since],
+  )
+  return row?.n ?? 0
+}

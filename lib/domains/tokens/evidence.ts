@@ -1,0 +1,23 @@
+import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+
+const day = 86_400_000
+/** Evidence of refused requests, network addresses in it, is kept 7 days; what removes it runs hourly. */
+const refusalsKept = 7 * day
+const slack = day / 12
+
+/** Minimisation: network addresses of refused requests go with their term. */
+export const tokensEvidence = (): Check[] => [
+  {
+    line: 'minimisation',
+    name: 'tokens.refusals',
+    page: null,
+    async ask(query, now) {
+      const [row] = await query<{ kept: number; late: number }>(
+        `SELECT count(*)::int AS kept, count(*) FILTER (WHERE at < $1)::int AS late FROM rate_limit_refusals`,
+        [new Date(now.getTime() - refusalsKept - slack)],
+      )
+      const { kept = 0, late = 0 } = row ?? {}
+      return { state: failsIf(late > 0), numbers: { kept, late } }
+    },
+  },
+]

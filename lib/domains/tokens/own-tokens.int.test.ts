@@ -1,0 +1,97 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { listTokens } from './contract.ts'
+import { refusalsKept, tokenStates } from './rules.ts'
+
+const hour = 3_600_000
+let app: TestApp
+let person: Person
+let agent: Issued
+beforeAll(async () => {
+  app = await testApp()
+  person = await signedIn(app)
+  agent = await issuedAgent(app, ['read', 'write'], { tier: 'pro', owner: person })
+})
+afterAll(() => app?.close())
+
+const list = async (query = '', cookie = person.cookie) => {
+  const told = await app.fetch('GET', `/v1/auth/tokens${query}`, { cookie })
+  expect(told.status, told.text).toBe(200)
+  return listTokens.output.parse(told.json)
+}
+async function create(body: object): Promise<string> {
+  const told = await app.fetch('POST', '/v1/auth/tokens', {
+    cookie: person.cookie,
+    body: { agent_id: agent.id, ...body },
+  })
+  expect(told.status, told.text).toBe(201)
+  return told.json.data.id
+}
+const refuse = (tokenId: string, requestClass: 'read' | 'write' = 'read') =>
+  app.app.tokens.keepRefusal({ tokenId, requestClass, limit: 300, consumed: 301, ip: '192.0.2.7' })
+
+describe('a person’s list of tokens', () => {
+  test('is asked for by state, each token in exactly one', async () => {
+    const ends = await create({ expires_in_days: 1 })
+    app.clock.advance(25 * hour)
+    const rotated = await create({ name: 'rotated with overlap' })
+    const revoked = await create({})
+    await app.fetch('POST', `/v1/auth/tokens/${rotated}/rotate`, { cookie: person.cookie, body: { overlap: '1h' } })
+    await app.fetch('DELETE', `/v1/auth/tokens/${revoked}`, { cookie: person.cookie })
+    const all = await list('?limit=100')
+    let total = 0
+    for (const state of tokenStates) {
+      const found = await list(`?limit=100&state=${state}`)
+      expect(found.data.every((token) => token.state === state)).toBe(true)
+      expect(found.data.length).toBeGreaterThan(0)
+      expect(found.total).toBe(found.data.length)
+      total += found.total
+    }
+    expect(total).toBe(all.total)
+    const stateOf = (id: string) => all.data.find((token) => token.id === id)?.state
+    expect([stateOf(ends), stateOf(rotated), stateOf(revoked)]).toEqual(['expired', 'rotated', 'revoked'])
+    expect((await list(`?state=revoked&limit=1&agent_id=${agent.id}`)).data).toHaveLength(1)
+    expect((await app.fetch('GET', '/v1/auth/tokens?state=gone', { cookie: person.cookie })).status).toBe(422)
+  })
+
+  test('tells the owner what revoked a token that asked too much, without anybody’s address, while it is kept', async () => {
+    const id = await create({ name: 'too eager' })
+    const quiet = await create({ name: 'quiet' })
+    // An hour before: no part of it.
+    await refuse(id)
+    app.clock.advance(hour + 1)
+    for (const requestClass of ['read', 'write', 'read'] as const) {
+      app.clock.advance(1_000)
+      await refuse(id, requestClass)
+    }
+    const shown = (await list('?state=revoked&limit=100')).data.find((token) => token.id === id)
+    expect(shown).toMatchObject({ revoked_reason: 'rate_limit', state: 'revoked' })
+    expect(shown?.refusals.map(({ class: of, limit, consumed }) => [of, limit, consumed])).toEqual([
+      ['read', 300, 301],
+      ['write', 300, 301],
+      ['read', 300, 301],
+    ])
+    expect(shown?.refusals.at(-1)?.at).toBe(shown?.revoked_at)
+    expect(JSON.stringify(shown)).not.toContain('192.0.2.7')
+    expect((await list('?limit=100')).data.find((token) => token.id === quiet)?.refusals).toEqual([])
+
+    app.clock.advance(refusalsKept + hour)
+    const purge = app.app.jobs.find(({ name }) => name === 'tokens.purge')
+    await purge?.execute(app.app.gate, {})
+    expect((await list('?limit=100')).data.find((token) => token.id === id)?.refusals).toEqual([])
+  })
+
+  test('is nobody else’s: strangers, other tenants, ended sessions', async () => {
+    const other = await signedIn(app)
+    expect((await list('', other.cookie)).total).toBe(0)
+    const named = await app.fetch('GET', `/v1/auth/tokens?agent_id=${agent.id}`, { cookie: other.cookie })
+    expect([named.status, named.json.code]).toEqual([404, 'not_found'])
+    expect((await app.fetch('GET', '/v1/auth/tokens?state=active')).status).toBe(401)
+    await app.db.prisma.session.updateMany({
+      where: { accountId: other.accountId },
+      data: { revokedAt: app.clock.now() },
+    })
+    expect((await app.fetch('GET', '/v1/auth/tokens', { cookie: other.cookie })).status).toBe(401)
+  })
+})

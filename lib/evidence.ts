@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import { agentsEvidence } from './domains/agents/evidence.ts'
+import { auditEvidence, usesOf } from './domains/audit/evidence.ts'
+import { type CoverageParts, coverageChecks } from './domains/compliance/coverage-checks.ts'
+import { installationChecks } from './domains/compliance/installation-checks.ts'
+import { erasureEvidence } from './domains/erasure/evidence.ts'
+import { exportsEvidence } from './domains/exports/evidence.ts'
+import { knowledgeEvidence } from './domains/knowledge/evidence.ts'
+import { requestsEvidence } from './domains/privacy-requests/evidence.ts'
+import { retentionEvidence } from './domains/retention/evidence.ts'
+import { periodsOf } from './domains/retention/rules.ts'
+import { settingsEvidence } from './domains/settings/evidence.ts'
+import { tokensEvidence } from './domains/tokens/evidence.ts'
+import type { Env } from './env.ts'
+import type { Check } from './kernel/evidence.ts'
+import type { Services } from './services.ts'
+import { lettersKept } from './stores/mail/letters-held.ts'
+
+interface EvidenceParts
+  extends Pick<Services, 'signer' | 'retention' | 'expiring' | 'mail' | 'places'>,
+    Omit<CoverageParts, 'usesOf'> {
+  env: Env
+}
+
+/** Every question whose answer shows that a promise holds, each asked by the domain whose it is. */
+export function evidenceOf({ env, signer, retention, expiring, mail, places, ...coverage }: EvidenceParts): Check[] {
+  const ledger = (env.KP_LEDGER_URL ?? join(env.KP_DATA_DIR, 'erasures')).replace(/^file:(\/\/)?/, '')
+  return [
+    ...agentsEvidence(env.KP_LAWFUL_BASIS),
+    ...knowledgeEvidence(),
+    ...tokensEvidence(),
+    ...requestsEvidence(),
+    ...retentionEvidence({ expiring, periods: async () => periodsOf(await retention.policyNow()) }),
+    ...auditEvidence(),
+    ...exportsEvidence(),
+    ...erasureEvidence(signer, ledger),
+    ...settingsEvidence(),
+    ...installationChecks({
+      places,
+      folders: [...['mail', 'exports'].map((name) => join(env.KP_DATA_DIR, name)), ledger],
+      secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
+      oldestLetter: mail.folder.oldest,
+      lettersKept,
+    }),
+    ...coverageChecks({ ...coverage, usesOf }),
+  ]
+}

@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { createTransport } from 'nodemailer'
+import { expect, it } from 'vitest'
+import { letter } from './letter.ts'
+import { headersOf, letterParts } from './letter-parts.ts'
+
+const transport = createTransport({ streamTransport: true, buffer: true, newline: 'windows' })
+const made = async (to: string, subject: string, paragraphs: string[]): Promise<string> => {
+  const { message } = await transport.sendMail({
+    from: 'a@example.org',
+    to: { name: '', address: to },
+    ...letter('en', subject, paragraphs),
+  })
+  return String(message)
+}
+
+it.each([
+  ['plain', 'Your erasure begins', ['One line.', 'https://registry.example/privacy/confirm?code=abc=def']],
+  [
+    'Chinese',
+    '您的删除请求将在 24 小时后开始，在此之前您可以随时取消，数据会保留',
+    ['第一段。', '第二段，带“引号”和一个很长很长的句子，'.repeat(20)],
+  ],
+  ['long, with = and accents', `Ä ${'long '.repeat(40)}= end`, [`x = ${'é'.repeat(300)}`]],
+])('reads what the mailer wrote: %s', async (_, subject, paragraphs) => {
+  const parts = letterParts(await made('ada@example.org', subject, paragraphs))
+  expect(parts).toEqual({
+    to: 'ada@example.org',
+    subject: subject.trim(),
+    text: `${paragraphs.join('\n\n')}\n\nKnowledgePulse`,
+  })
+})
+
+it('has no text where there is none that could be read', () => {
+  expect(letterParts('To: a@example.org\r\nContent-Type: text/html\r\n\r\n<p>x</p>').text).toBeNull()
+  expect(letterParts('').text).toBeNull()
+})
+
+it('whatever the bytes are, gives text that a page can show', () => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 2_000 }), (bytes) => {
+      const raw = Buffer.from(bytes).toString('utf8')
+      const parts = letterParts(`Subject: ${raw}\nContent-Type: text/plain\n\n${raw}`)
+      for (const said of [parts.to, parts.subject, parts.text ?? ''])
+        if (/[^\P{C}\n\t\u200c\u200d]/u.test(said) || !said.isWellFormed()) return false
+      return true
+    }),
+  )
+})
+
+it('a header that never ends takes no time', () => {
+  const started = performance.now()
+  headersOf(`Subject: =?utf-8?b?${'A'.repeat(200_000)}\r\n ${'\r\n '.repeat(50_000)}x`)
+  letterParts(`Content-Type: multipart/mixed; boundary="b"\r\n\r\n${'--b\r\n'.repeat(50_000)}`)
+  letterParts(`Subject: ${'=?utf-8?q?a?= '.repeat(20_000)}\r\n\r\n`)
+  expect(performance.now() - started).toBeLessThan(2_000)
+})
