@@ -2,7 +2,7 @@ import { cookies, headers } from 'next/headers'
 import { forbidden, redirect } from 'next/navigation'
 import { cache } from 'react'
 import type { z } from 'zod'
-import { mayOpen, type PageName, pageNamed } from '#components/frame/pages.ts'
+import { mayOpen, type PageName, pageAt, pageNamed } from '#components/frame/pages.ts'
 import { app } from '#lib/app.ts'
 import type { AccountView } from '#lib/domains/accounts/contract.ts'
 import type { ErasuresAhead } from '#lib/domains/privacy-requests/rules.ts'
@@ -71,4 +71,13 @@ export async function opened(name: PageName): Promise<AccountView> {
   const person = page.isOpenToUnsettled ? await signedIn(path) : await settled(path)
   if (!mayOpen(page, person.role)) forbidden()
   return person
+}
+
+/**
+ * As {@link opened}, for a layout, of whichever page the address is. A page with a picture of its loading has begun its answer before it
+ * asks who opens it; its layout has not, so that redirect and refusal have their status. Every page asks for itself all the same.
+ */
+export async function openedHere(): Promise<AccountView | undefined> {
+  const page = pageAt((await headers()).get('x-path') ?? '')
+  return page?.roles === undefined ? undefined : opened(page.name)
 }

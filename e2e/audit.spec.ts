@@ -21,7 +21,7 @@ test('filters of the audit log stand in the address: a reload and another reader
     await expect(page.locator('[data-filter]')).toBeFocused({ timeout: 500 })
   }).toPass()
   await page.keyboard.press('Escape')
-  await page.getByLabel('Action').selectOption('delete')
+  await page.getByLabel('Action', { exact: true }).selectOption('delete')
   await page.getByLabel('Kind of resource').fill('knowledge')
   await page.getByRole('button', { name: 'Apply' }).click()
   await expect(page).toHaveURL(/action=delete/)

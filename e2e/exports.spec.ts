@@ -6,7 +6,7 @@ import { control, sessionOf } from './control.ts'
 import { complaintsOf } from './journey.ts'
 import { asking } from './places.ts'
 
-const person = 'dana@example.org'
+const person = 'mara@example.org'
 
 test('the export that the console prepares is whole, and has what was planted', async ({ browser }) => {
   test.setTimeout(90_000)
@@ -14,11 +14,11 @@ test('the export that the console prepares is whole, and has what was planted', 
   const api = await asking(session)
   const Made = z.object({ data: z.object({ api_key: z.string() }) })
   const token = Made.parse(
-    await (await api.post('/v1/auth/tokens', { data: { agent_id: 'log-reader', scopes: ['read', 'write'] } })).json(),
+    await (
+      await api.post('/v1/auth/tokens', { data: { agent_id: 'warehouse-scout', scopes: ['read', 'write'] } })
+    ).json(),
   ).data.api_key
-  const lifted = await api.post('/api/privacy/restriction', { data: { restricted: false } })
-  expect(lifted.status()).toBeLessThan(500)
-  const planted = `=1+1 planted ${'a word that nobody else wrote: quagmarine'}`
+  const planted = '=1+1 planted: a word that nobody else wrote, quagmarine'
   const unit = {
     '@context': 'https://openknowledgepulse.org/schema/v1',
     '@type': 'ReasoningTrace',
@@ -35,6 +35,8 @@ test('the export that the console prepares is whole, and has what was planted', 
     outcome: { result_summary: 'Done', confidence: 0.9 },
   }
   const stored = await api.post('/v1/knowledge', { data: unit, headers: { Authorization: `Bearer ${token}` } })
+
+  expect(stored.status()).toBe(201)
 
   const context = await browser.newContext({ storageState: session, acceptDownloads: true })
   const page = await context.newPage()
@@ -54,15 +56,12 @@ test('the export that the console prepares is whole, and has what was planted', 
   const texts = Object.values(files)
   expect(texts.some((text) => text.includes(person))).toBe(true)
   expect(Object.keys(manifest.files).length).toBeGreaterThan(5)
-  expect(texts.some((text) => text.includes('log-reader'))).toBe(true)
-  if (stored.status() === 201) {
-    const json = Object.entries(files).find(([name, text]) => name.endsWith('.json') && text.includes('quagmarine'))
-    expect(json?.[1]).toContain(planted)
-    expect(json?.[1]).toContain('مرحبا بالعالم')
-    const csv = Object.entries(files).find(([name, text]) => name.endsWith('.csv') && text.includes('quagmarine'))
-    expect(csv?.[1]).not.toMatch(/(^|,)"?=1\+1/m)
-  }
-  expect(stored.status()).toBe(201)
+  expect(texts.some((text) => text.includes('warehouse-scout'))).toBe(true)
+  const json = Object.entries(files).find(([name, text]) => name.endsWith('.json') && text.includes('quagmarine'))
+  expect(json?.[1]).toContain(planted)
+  expect(json?.[1]).toContain('مرحبا بالعالم')
+  const csv = Object.entries(files).find(([name, text]) => name.endsWith('.csv') && text.includes('quagmarine'))
+  expect(csv?.[1]).not.toMatch(/(^|,)"?=1\+1/m)
   expect(complaints).toEqual([])
   await api.dispose()
   await context.close()

@@ -48,7 +48,7 @@ test('a key is shown once; replaced, it works as long as was chosen; revoked, it
   expect(await page.content()).not.toContain(first)
 
   await act(/Replace/)
-  await page.getByRole('radio', { name: '1 hour' }).check()
+  await page.getByRole('dialog').getByLabel('How long the old key still works').selectOption('1h')
   await page.getByRole('dialog').getByRole('button', { name: 'Replace it' }).dblclick()
   const second = await storedKey(page)
   expect(second).not.toBe(first)

@@ -222,7 +222,12 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       kept: auditKept(db),
     },
     receipts: {
-      offers: { ...erasures.receipts, pdf: receiptPdfReader(erasures.receipts.read), own: receipts.list, standing: receipts.standing },
+      offers: {
+        ...erasures.receipts,
+        pdf: receiptPdfReader(erasures.receipts.read),
+        own: receipts.list,
+        standing: receipts.standing,
+      },
       jobs: erasureJobs(erasures, engine),
       exporters: [...erasureExporters(db), ...erasureRunExporters(db)],
       personExporters: erasurePersonExporters(db),

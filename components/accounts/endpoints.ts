@@ -68,4 +68,4 @@ export type SessionPage = Output<typeof listSessions>
 export type Identities = Output<typeof listIdentities>['data']
 export type UserPage = Output<typeof listUsers>
 export type MemberPage = Output<typeof listMembers>
-export type Organisations = Output<typeof listOrganisations>['data']
+type Organisations = Output<typeof listOrganisations>['data']

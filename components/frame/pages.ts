@@ -120,6 +120,15 @@ export const pageNamed = (name: PageName): PageEntry => {
   if (!found) throw new Error(`There is no page "${name}".`)
   return found
 }
+/** The page at an address; undefined where the list has none. What stands there by name comes before what `[id]` stands for. */
+export function pageAt(address: string): (PageEntry & { name: PageName }) | undefined {
+  const given = address.replace(/[?#].*$/, '').split('/')
+  const fits = ({ path }: PageEntry) => {
+    const parts = path.split('/')
+    return parts.length === given.length && parts.every((part, at) => part === '[id]' || part === given[at])
+  }
+  return pages.find((entry) => !entry.path.includes('[id]') && fits(entry)) ?? pages.find(fits)
+}
 /** Whether somebody of this role, or nobody in particular, may open it. */
 export const mayOpen = ({ roles: open }: PageEntry, role: Role | undefined): boolean =>
   open === undefined || (role !== undefined && open.includes(role))

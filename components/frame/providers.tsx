@@ -12,13 +12,15 @@ const isWorthAnotherTry = (failures: number, error: Error): boolean =>
   failures < 2 && error instanceof RequestRefused && ['unreachable', 'unavailable'].includes(error.problem.code)
 
 export function Providers({ nonce, children }: { nonce: string; children: ReactNode }) {
+  // The document's own, for as long as it lives: what a refresh brings is that of another answer, whose policy is not in force here.
+  const [own] = useState(nonce)
   // For the style that keeps the page behind a dialog from scrolling.
-  if (nonce !== '') setNonce(nonce)
+  if (own !== '') setNonce(own)
   const [client] = useState(
     () => new QueryClient({ defaultOptions: { queries: { staleTime: 30_000, retry: isWorthAnotherTry } } }),
   )
   return (
-    <ThemeProvider attribute="class" defaultTheme="system" enableSystem disableTransitionOnChange nonce={nonce}>
+    <ThemeProvider attribute="class" defaultTheme="system" enableSystem disableTransitionOnChange nonce={own}>
       <QueryClientProvider client={client}>
         <NuqsAdapter>{children}</NuqsAdapter>
       </QueryClientProvider>
