@@ -79,5 +79,5 @@ export async function opened(name: PageName): Promise<AccountView> {
  */
 export async function openedHere(): Promise<AccountView | undefined> {
   const page = pageAt((await headers()).get('x-path') ?? '')
-  return page?.roles === undefined ? undefined : opened(page.name)
+  return page?.roles === undefined || page.isOpenToErased ? undefined : opened(page.name)
 }

@@ -4,7 +4,7 @@ import { AxeBuilder } from '@axe-core/playwright'
 import { expect, type Page, test } from '@playwright/test'
 import { z } from 'zod'
 import { origin, readCredentials } from './credentials.ts'
-import { complaintsOf, fillSignIn, registerAgent } from './journey.ts'
+import { complaintsOf, fillSignIn, registerAgent, signOut } from './journey.ts'
 
 /** As the console's own pages ask. */
 const headers = { Origin: origin, 'Sec-Fetch-Site': 'same-origin' }
@@ -63,7 +63,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
 
   await test.step('nothing waits, nothing is said', async () => {
     await signIn(page)
-    await expect(page).toHaveURL('/account')
+    await expect(page).toHaveURL('/overview')
     await expect(banner).toHaveCount(0)
     const claimed = await page.request.post('/api/agents/claim', { headers, data: { token: agent.token } })
     expect(claimed.status()).toBe(200)
@@ -99,11 +99,12 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
   })
 
   await test.step('it is there right after signing in', async () => {
-    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await signOut(page)
     await expect(page.getByRole('navigation').getByRole('link', { name: 'Sign in' })).toBeVisible()
     await expect(banner).toHaveCount(0)
     await signIn(page)
-    await expect(page).toHaveURL('/account')
+    await expect(page).toHaveURL('/overview')
     await expect(keep).toBeVisible()
   })
 

@@ -42,7 +42,7 @@ for (const { locale, lang } of languages)
     test(`pages of the area ${area} in ${lang}: accessible in both themes, whole at 360 px, nothing on the console`, async ({
       browser,
     }) => {
-      test.setTimeout(240_000)
+      test.setTimeout(600_000)
       const session = sessions[area]
       const context = await browser.newContext({
         baseURL: origin,
@@ -56,7 +56,7 @@ for (const { locale, lang } of languages)
       const complaints = complaintsOf(page)
       for (const { name } of pages.filter((entry) => entry.area === area))
         await test.step(name, async () => {
-          const response = await page.goto(at[name], { waitUntil: 'networkidle' })
+          const response = await page.goto(at[name], { waitUntil: 'load' })
           expect.soft(response?.status(), name).toBe(200)
           await expect.soft(page.locator('html'), name).toHaveAttribute('lang', lang)
           await expect.soft(page, name).toHaveTitle(/KnowledgePulse/)

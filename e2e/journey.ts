@@ -22,6 +22,19 @@ export async function fillSignIn(page: Page, { email, password }: { email: strin
   await page.getByRole('main').getByRole('button', { name: 'Sign in' }).click()
 }
 
+/** Resolves when what can be pressed on the page does something: before that a press is the browser's own. */
+export async function alive(page: Page): Promise<void> {
+  await page.waitForFunction(() => {
+    const all = [...document.querySelectorAll('main :is(button, input, select, textarea)')]
+    return all.every((element) => Object.keys(element).some((key) => key.startsWith('__reactProps$')))
+  })
+}
+
+export async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Account' }).click()
+  await page.getByRole('menuitem', { name: 'Sign out' }).click()
+}
+
 const Registered = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
 /** A new agent, as any program would register it. */
 export async function registerAgent(request: APIRequestContext, name: string) {

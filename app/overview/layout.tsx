@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react'
 import { openedHere } from '../reader.ts'
 
-export default async function Layout({ children }: { children: ReactNode }) {
+/** Outside the loading state, so that who may not open it gets a redirect and no page. */
+export default async function OverviewLayout({ children }: { children: ReactNode }) {
   await openedHere()
   return children
 }

@@ -68,4 +68,3 @@ export type SessionPage = Output<typeof listSessions>
 export type Identities = Output<typeof listIdentities>['data']
 export type UserPage = Output<typeof listUsers>
 export type MemberPage = Output<typeof listMembers>
-type Organisations = Output<typeof listOrganisations>['data']

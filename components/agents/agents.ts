@@ -5,7 +5,6 @@ import type { setRestriction } from '#lib/domains/agents/privacy-contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const agentsAt: Endpoint<typeof listOwnAgents> = { method: 'get', path: '/api/agents' }
-const agentAt: Endpoint<typeof readOwnAgent> = { method: 'get', path: '/api/agents/{id}' }
 export const createAt: Endpoint<typeof createOwnAgent> = { method: 'post', path: '/api/agents' }
 export const claimAt: Endpoint<typeof claimAgent> = { method: 'post', path: '/api/agents/claim' }
 export const restrictAt: Endpoint<typeof setRestriction> = { method: 'post', path: '/api/privacy/restriction' }

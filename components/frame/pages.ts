@@ -13,6 +13,8 @@ export interface PageEntry {
   isInNavigation?: true
   /** Two keys, one after the other, that open it. */
   keys?: `g ${string}`
+  /** It also tells who has just lost their session by it what becomes of it: the page itself asks who opens it. */
+  isOpenToErased?: true
   /** Also for who still has a one-time password. */
   isOpenToUnsettled?: true
 }
@@ -41,7 +43,7 @@ export const pages = [
     isInNavigation: true,
     keys: 'g p',
   }),
-  page({ name: 'deletion', path: '/settings/privacy/delete', area: 'you', roles: everybody }),
+  page({ name: 'deletion', path: '/settings/privacy/delete', area: 'you', roles: everybody, isOpenToErased: true }),
   page({ name: 'ownRequests', path: '/settings/privacy/requests', area: 'you', roles: everybody }),
   page({ name: 'ownRequest', path: '/settings/privacy/requests/[id]', area: 'you', roles: everybody }),
   page({ name: 'ownReceipts', path: '/settings/privacy/receipts', area: 'you', roles: everybody }),

@@ -51,6 +51,5 @@ const words = ['DELETE', '删除']
 export const isDeleteWord = (typed: string): boolean => words.includes(typed.normalize('NFKC').trim().toUpperCase())
 
 export const deletionSteps = ['what', 'copy', 'when', 'confirm'] as const
-type DeletionStep = (typeof deletionSteps)[number]
 export const copyChoices = ['none', 'with'] as const
 export type CopyChoice = (typeof copyChoices)[number]

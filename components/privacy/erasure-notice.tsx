@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { Info, TriangleAlert } from 'lucide-react'
 import { useRouter } from 'next/navigation'
 import { useFormatter, useNow, useTranslations } from 'next-intl'
+import { useRef } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -30,11 +31,16 @@ export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKe
   const format = useFormatter()
   const now = useNow({ updateInterval: 60_000 })
   const router = useRouter()
+  // The state of the mutation is told a moment later: the second press of a double click must not ask again.
+  const isAsked = useRef(false)
   const cancelling = useMutation({
     mutationFn: () => request(cancelAt, { params: { id: erasure.requestId } }),
     onSuccess: onKept,
     // Done or too late: the server knows how it stands.
-    onSettled: () => router.refresh(),
+    onSettled: () => {
+      isAsked.current = false
+      router.refresh()
+    },
   })
   const problem = cancelling.error instanceof RequestRefused ? cancelling.error.problem : undefined
   const { agent, grace } = erasure
@@ -72,7 +78,9 @@ export function ErasureNotice({ erasure, onKept }: { erasure: ErasureAhead; onKe
             aria-disabled={cancelling.isPending}
             aria-label={agent === null ? undefined : t('agent.keepNamed', { agent })}
             onClick={() => {
-              if (!cancelling.isPending) cancelling.mutate()
+              if (isAsked.current) return
+              isAsked.current = true
+              cancelling.mutate()
             }}
             className="max-sm:ml-7.5"
           >

@@ -23,7 +23,6 @@ const at = '/api/admin/privacy/requests'
 export const touched = ['/api/admin/privacy', '/api/erasures', '/api/privacy']
 
 export const listAt: Endpoint<typeof listAllRequests> = { method: 'get', path: at }
-const mindersAt: Endpoint<typeof listMinders> = { method: 'get', path: '/api/admin/privacy/minders' }
 export const readAt: Endpoint<typeof readAnyRequest> = { method: 'get', path: `${at}/{id}` }
 export const fileAt: Endpoint<typeof fileForSubject> = { method: 'post', path: at }
 export const bulkAt: Endpoint<typeof bulkRequests> = { method: 'post', path: '/api/admin/privacy/bulk' }

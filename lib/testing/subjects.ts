@@ -166,7 +166,27 @@ async function rowsOf(
   await app.db.prisma.knownSignIn.create({
     data: { mark: new Uint8Array(Buffer.from(newId('mark'))), accountId, lastAt: at },
   })
+  await app.db.prisma.accountLink.create({
+    data: {
+      codeHash: new Uint8Array(Buffer.from(newId('code'))),
+      accountId,
+      purpose: 'reset',
+      createdAt: at,
+      expiresAt: new Date(at.getTime() + 3_600_000),
+    },
+  })
+  await app.db.prisma.accountIdentity.create({
+    data: { issuer: 'https://id.example.org', subject: newId('sub'), accountId, linkedAt: at },
+  })
+  await app.db.prisma.savedSearch.create({
+    data: { id: newId('srch'), accountId, name: 'Mine', query: 'action=read', createdAt: at },
+  })
   for (const { id, tokenId } of agents) {
+    await app.db.prisma.tokenUsage.upsert({
+      where: { tokenId_hour: { tokenId, hour: new Date(Math.floor(at.getTime() / 3_600_000) * 3_600_000) } },
+      create: { tokenId, hour: new Date(Math.floor(at.getTime() / 3_600_000) * 3_600_000), reads: 1 },
+      update: {},
+    })
     await app.db.prisma.contentRejection.create({ data: { id: newId('rej'), agentId: id, at, stage: 'injection' } })
     await app.db.prisma.rateLimitRefusal.create({
       data: { id: newId('ref'), tokenId, limitKey: tokenId, at, requestClass: 'write', limit: 1, consumed: 2, ip: '' },

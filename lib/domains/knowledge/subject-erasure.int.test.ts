@@ -175,7 +175,7 @@ describe('a subject with something in every place', () => {
       expect(nobody).toEqual({ count: 0, since: null, until: null })
     }
     const ending = async (name: string) => (await holderOf(name).inventory(all.subject, now)).until?.getTime()
-    expect(await ending('knowledge.rejections')).toBe(now.getTime() + 3_600_000)
+    expect(await ending('knowledge.rejections')).toBe(now.getTime() + 30 * 86_400_000)
     expect(await ending('knowledge.units')).toBeUndefined()
   })
 
