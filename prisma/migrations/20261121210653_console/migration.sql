@@ -23,6 +23,7 @@ CREATE TABLE "account_identities" (
     "subject" TEXT NOT NULL,
     "account_id" TEXT NOT NULL,
     "linked_at" TIMESTAMPTZ(3) NOT NULL,
+    "unlinked_at" TIMESTAMPTZ(3),
 
     CONSTRAINT "account_identities_pkey" PRIMARY KEY ("issuer","subject")
 );
