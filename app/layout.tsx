@@ -45,7 +45,14 @@ export default async function Layout({ children }: { children: ReactNode }) {
               {t('skip')}
             </a>
             <FrameHeader
-              person={person && { name: person.name, role: person.role, isSettled: !person.must_change_password }}
+              person={
+                person && {
+                  accountId: person.account_id,
+                  name: person.name,
+                  role: person.role,
+                  isSettled: !person.must_change_password,
+                }
+              }
               chooseLocale={chooseLocale}
             />
             <Connection />

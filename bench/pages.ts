@@ -8,6 +8,7 @@ import { tellStory } from '../bin/demo/story.ts'
 import { signIn } from '../bin/demo/visits.ts'
 import { type PageEntry, type PageName, pages } from '../components/frame/pages.ts'
 import { findBrowser } from '../e2e/browser.ts'
+import { areaOf } from '../e2e/places.ts'
 import { startCluster } from './installation.ts'
 import { median, type Row } from './row.ts'
 import { withScope } from './scope.ts'
@@ -60,7 +61,7 @@ async function view(browser: Browser, options: BrowserContextOptions, address: s
     })
     const answer = await page.goto(address)
     if (answer?.status() !== 200) throw new Error(`${address} answered ${answer?.status()}`)
-    const alive = await page.waitForFunction('window.aliveAt', undefined, { timeout: PATIENCE })
+    const alive = await page.waitForFunction(() => Reflect.get(globalThis, 'aliveAt'), undefined, { timeout: PATIENCE })
     const milliseconds = z.number().parse(await alive.jsonValue())
     // What comes after it came with the first view all the same.
     await page.waitForLoadState('networkidle')
@@ -115,8 +116,9 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   scope.defer(() => browser.close())
   const rows: Row[] = []
-  for (const { name, path, area } of pages as readonly (PageEntry & { name: PageName })[]) {
-    const session = sessions[area]
+  for (const entry of pages as readonly (PageEntry & { name: PageName })[]) {
+    const { name, path } = entry
+    const session = sessions[areaOf(entry)]
     const kept = { name: 'next-auth.session-token', domain: '127.0.0.1', path: '/', expires: -1 }
     const cookies = session
       ? [{ ...kept, value: session, httpOnly: true, secure: false, sameSite: 'Lax' as const }]

@@ -101,7 +101,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
   await test.step('it is there right after signing in', async () => {
     await page.setViewportSize({ width: 1280, height: 800 })
     await signOut(page)
-    await expect(page.getByRole('navigation').getByRole('link', { name: 'Sign in' })).toBeVisible()
+    await expect(page.getByRole('banner').getByRole('link', { name: 'Sign in' })).toBeVisible()
     await expect(banner).toHaveCount(0)
     await signIn(page)
     await expect(page).toHaveURL('/overview')

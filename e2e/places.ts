@@ -1,6 +1,6 @@
 import { type APIRequestContext, request as requests } from '@playwright/test'
 import { z } from 'zod'
-import { type PageEntry, type PageName, pages } from '#components/frame/pages.ts'
+import { mayOpen, type PageEntry, type PageName, pages } from '#components/frame/pages.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { installation, type Session, sessionOf } from './control.ts'
 
@@ -16,6 +16,10 @@ export type Somebody = keyof typeof people | 'nobody'
 export const everybody = ['nobody', ...Object.keys(people)] as readonly Somebody[]
 export const roleOf = (who: Somebody): Role | undefined =>
   who === 'nobody' ? undefined : who === 'stranger' ? 'person' : who
+
+/** Whose session opens it: nobody's, the person's, or the admin's, who may open whatever the person may not. */
+export const areaOf = (page: PageEntry): PageEntry['area'] =>
+  page.roles === undefined ? 'public' : mayOpen(page, 'person') ? 'you' : 'admin'
 
 /** Requests as a page of the console makes them. */
 export const asking = (session?: Session): Promise<APIRequestContext> =>

@@ -35,7 +35,7 @@ const { startInstallation } = await import('./installation.ts')
 const installation = await startInstallation({ env: demo.env, controlPort: port + 1 })
 const { setInstallation, sessionOf } = await import('./control.ts')
 setInstallation({ origin: demo.origin, controlPort: port + 1, password: demo.password })
-const { addresses, people } = await import('./places.ts')
+const { addresses, areaOf, people } = await import('./places.ts')
 
 const executablePath = findBrowser()
 const browser: Browser = await chromium.launch({
@@ -60,7 +60,7 @@ async function contextOf(area: PageEntry['area'], look: Look): Promise<BrowserCo
 async function shoot(look: Look): Promise<number> {
   let shot = 0
   for (const area of ['public', 'you', 'admin'] as const) {
-    const here = chosen.filter((page) => page.area === area)
+    const here = chosen.filter((page) => areaOf(page) === area)
     if (here.length === 0) continue
     const context = await contextOf(area, look)
     const page = await context.newPage()

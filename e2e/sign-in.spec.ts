@@ -100,7 +100,7 @@ test('the first admin signs in, chooses a password, ends another session and cla
     expect(session).toMatchObject({ httpOnly: true, sameSite: 'Lax', secure: false })
     await signOut(page)
     await expect(page).toHaveURL('/')
-    await expect(page.getByRole('navigation').getByRole('link', { name: 'Sign in' })).toBeVisible()
+    await expect(page.getByRole('banner').getByRole('link', { name: 'Sign in' })).toBeVisible()
     await page.context().addCookies(cookies)
     await page.goto('/account')
     await expect(page).toHaveURL('/sign-in?callbackUrl=%2Faccount')

@@ -34,6 +34,7 @@ import { exportJobs } from './domains/exports/jobs.ts'
 import { exportPersonExporters } from './domains/exports/person-exporters.ts'
 import { preparation } from './domains/exports/preparation.ts'
 import { exportUpkeep } from './domains/exports/upkeep.ts'
+import { holdsInForce } from './domains/holds/in-force.ts'
 import { holdsKept } from './domains/holds/kept.ts'
 import { holdsService } from './domains/holds/service.ts'
 import { idempotencyHolder, withdrawNaming } from './domains/idempotency/holders.ts'
@@ -162,7 +163,13 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
   const domains = {
     accounts: {
       offers: accounts,
-      jobs: accountsJobs(db, mail, { publicUrl: origin, provider: openIdProvider(env)?.name }),
+      jobs: accountsJobs(db, mail, {
+        publicUrl: origin,
+        provider: openIdProvider(env)?.name,
+        isOnRecord: async (tx, accountId) =>
+          (await tx.privacyRequest.count({ where: { accountId } })) > 0 ||
+          (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, clock.now())).account !== null,
+      }),
       personExporters: accountExporters(db),
     },
     agents: {
@@ -290,6 +297,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         folder: mail.folder,
         delivery: places.mail,
         letterJobs: [noticeJob, notifyJob, addressJob, tellAdminJob],
+        accountMarked: accounts.accountMarked,
       }),
     },
     compliance: {

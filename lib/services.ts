@@ -172,6 +172,8 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     networkOf: limitKeyOf,
     agentsOf: async (accountId) => (await ownedAgents(db)(accountId)).length,
     openRequestsOf: openRequestsOf(db),
+    revokeAdminTokens: async (ctx, accountId, reason) =>
+      tokens.revokeScoped(ctx, await agents.agentsOfAccount(ctx.tx, accountId), 'admin', reason),
   })
   const tokens = tokensService(db, {
     agentOf,

@@ -36,7 +36,10 @@ export default async function TokensPage({ searchParams }: { searchParams: Promi
     <Words of={['tokens', 'agents']}>
       <Page
         width="wide"
-        title={t('title', { count: own.reduce((sum, { used }) => sum + used, 0) })}
+        title={t('title', {
+          count: own.reduce((sum, { used }) => sum + used, 0),
+          newest: agents.total > own.length ? own.length : 0,
+        })}
         lead={
           <p>
             {t('lead', {

@@ -116,6 +116,17 @@ describe('a receipt', () => {
   test('of one registry does not hold by the keys of another', async () => {
     expect(await check(good, [ours.key], 'https://kp.example.org')).toMatchObject({ ok: false })
   })
+  test('holds where a legal hold keeps some, and says so; one of former days too, which says it in a sentence alone', async () => {
+    const sentence = {
+      ...{ what: '3 items that the legal hold hold_1 covers; they are erased when it ends', ground: 'a claim' },
+      until: null,
+    }
+    for (const more of [{ held: 3 }, { retained: [...unsigned.retained, sentence] }]) {
+      const { ok, findings } = await check(await ours.sign({ ...unsigned, ...more }))
+      expect([ok, findings.at(-1)?.text]).toEqual([true, expect.stringContaining('3 records stay for now')])
+    }
+    expect((await check(good)).findings.at(-1)?.text).toContain('Nothing is left')
+  })
   test('does not hold when it says itself that something is left, or names no store', async () => {
     const left = await ours.sign({
       ...unsigned,

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { isPdf, pdfAttachments } from '#lib/domains/erasure/pdf-attachments.ts'
 import { leftIn } from '#lib/domains/erasure/receipt-rules.ts'
+import { heldIn } from '#lib/domains/erasure/rules.ts'
 import { type PublicKey, verifyReceipt } from '#lib/domains/erasure/signing.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { parsedJson } from './config.ts'
@@ -95,10 +96,14 @@ export async function checkReceipt(receipt: Receipt, trusted: TrustedKeys): Prom
   for (const { holder, residue } of left)
     findings.push({ ok: false, text: `${holder} still held ${residue} when it was searched again.` })
   // What a receipt says is worth something only if it is the registry's.
+  const held = heldIn(receipt)
   if (findings.every(({ ok }) => ok))
     findings.push({
       ok: true,
-      text: `Nothing is left: ${count(receipt.stores.length)} searched again after the erasure, and nothing was found.`,
+      text:
+        held > 0
+          ? `Of what was to go nothing is left: ${count(receipt.stores.length)} searched again after the erasure. ${held === 1 ? '1 record stays' : `${held} records stay`} for now, kept by a legal hold; when it ends the receipt is signed anew under its id.`
+          : `Nothing is left: ${count(receipt.stores.length)} searched again after the erasure, and nothing was found.`,
     })
   return judged(findings, { receipt, ...(kid !== undefined && { kid }) })
 }

@@ -15,7 +15,9 @@ export function printReceipt(terminal: Terminal, receipt: Receipt): void {
     )
   for (const { what, ground, until } of receipt.retained)
     terminal.line(
-      terminal.dim(`  Kept ${until === null ? 'for ever' : `until ${day(until)}`}: ${what}. Ground: ${ground}`),
+      terminal.dim(
+        `  Kept ${until === null ? 'with no fixed end' : `until ${day(until)}`}: ${what}. Ground: ${ground}`,
+      ),
     )
   for (const { what, until } of receipt.physical)
     terminal.line(terminal.dim(`  Lingers${until === null ? '' : ` until ${day(until)}`}: ${what}`))

@@ -27,7 +27,7 @@ import type { Output } from '#lib/kernel/operation.ts'
 export const sessionsAt: Endpoint<typeof listSessions> = { method: 'get', path: '/api/sessions' }
 export const endSessionAt: Endpoint<typeof revokeSession> = { method: 'delete', path: '/api/sessions/{id}' }
 export const endOthersAt: Endpoint<typeof revokeOtherSessions> = { method: 'delete', path: '/api/sessions' }
-export const unlinkAt: Endpoint<typeof unlinkIdentity> = { method: 'delete', path: '/api/account/identities/{id}' }
+export const unlinkAt: Endpoint<typeof unlinkIdentity> = { method: 'post', path: '/api/account/identities/{id}/unlink' }
 export const askForResetAt: Endpoint<typeof askForReset> = { method: 'post', path: '/api/account/reset' }
 export const usePasswordLinkAt: Endpoint<typeof usePasswordLink> = {
   method: 'post',

@@ -5,16 +5,24 @@ import { useState } from 'react'
 import { useChange } from '#components/frame/asking.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
+import { Field } from '#components/ui/field.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { longestPassword } from '#lib/domains/accounts/rules.ts'
 import { type Identities, unlinkAt } from './endpoints.ts'
-
-const hostOf = (issuer: string): string => (URL.canParse(issuer) ? new URL(issuer).host : issuer)
+import { hostOf } from './issuer.ts'
 
 /** The sign-ins with an identity provider that are linked to the account. */
 export function IdentityList({ identities, hasPassword }: { identities: Identities; hasPassword: boolean }) {
   const t = useTranslations('account')
   const unlinking = useChange(unlinkAt)
   const [chosen, setChosen] = useState<Identities[number]>()
+  const [password, setPassword] = useState('')
+  const close = () => {
+    setChosen(undefined)
+    setPassword('')
+    unlinking.reset()
+  }
+  const isWrong = unlinking.problem?.issues?.some(({ path }) => path[0] === 'password') ?? false
   const issuer = hostOf(chosen?.issuer ?? '')
   return (
     <div className="grid gap-2">
@@ -42,16 +50,27 @@ export function IdentityList({ identities, hasPassword }: { identities: Identiti
       <Confirm
         open={chosen !== undefined}
         onOpenChange={(open) => {
-          if (open) return
-          setChosen(undefined)
-          unlinking.reset()
+          if (!open) close()
         }}
         title={t('unlinkTitle', { issuer })}
         consequences={<p>{t('unlinkText', { issuer })}</p>}
         action={t('unlink')}
-        change={unlinking}
-        onConfirm={() => chosen && unlinking.begin({ params: { id: chosen.identity_id } }, () => setChosen(undefined))}
-      />
+        change={{ isPending: unlinking.isPending, problem: isWrong ? undefined : unlinking.problem }}
+        isIncomplete={password === ''}
+        onConfirm={() => chosen && unlinking.begin({ params: { id: chosen.identity_id }, body: { password } }, close)}
+      >
+        <Field
+          label={t('unlinkPassword')}
+          name="password"
+          type="password"
+          autoComplete="current-password"
+          maxLength={longestPassword}
+          value={password}
+          onChange={(event) => setPassword(event.target.value)}
+          error={isWrong ? t('unlinkWrong') : undefined}
+          required
+        />
+      </Confirm>
     </div>
   )
 }

@@ -4,6 +4,7 @@ import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
 import { useAsked, useChange } from '#components/frame/asking.ts'
 import { useDraft } from '#components/frame/draft.ts'
+import { useFaultWords } from '#components/frame/faults.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
@@ -35,7 +36,11 @@ function InviteForm({ own, onSent }: { own: { id: string; name: string }; onSent
   const inviting = useChange(inviteUserAt, { touches: [usersAt.path, organisationsAt.path] })
   const organisations = useAsked(organisationsAt)
   const others = (organisations.data?.data ?? []).filter(({ organisation_id: id }) => id !== own.id)
-  const errorOf = (field: string) => inviting.problem?.issues?.find(({ path }) => path[0] === field)?.message
+  const faultWords = useFaultWords()
+  const errorOf = (field: string) => {
+    const issue = inviting.problem?.issues?.find(({ path }) => path[0] === field)
+    return issue && faultWords(issue.message)
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
     const { email, name, role, locale, where, organisation } = draft

@@ -9,13 +9,9 @@ import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { leastPasswordLength, longestPassword } from '#lib/domains/accounts/rules.ts'
 import { usePasswordLinkAt } from './endpoints.ts'
+import { refusedFor } from './password-faults.ts'
 
-type Fault = { field: 'next' | 'again'; reason: 'different' | 'is_email' | 'is_current' | 'repetitive' }
-/** As the API words what is wrong with a password. */
-const faultsByMessage: Record<string, Fault['reason']> = {
-  'is your e-mail address': 'is_email',
-  'is the password you have now': 'is_current',
-}
+type Fault = { field: 'next' | 'again'; reason: ReturnType<typeof refusedFor> | 'different' }
 const codeIn = (fragment: string) => /^#([0-9A-Za-z]{43})$/.exec(fragment)?.[1]
 
 /** Chooses a password by the code in the address; nothing is done before the button is pressed. */
@@ -38,8 +34,7 @@ export function NewPasswordForm() {
   }, [reset])
 
   const refusal = using.problem?.issues?.find(({ path }) => path[0] === 'new_password')
-  const shown: Fault | undefined =
-    fault ?? (refusal && { field: 'next', reason: faultsByMessage[refusal.message] ?? 'repetitive' })
+  const shown: Fault | undefined = fault ?? (refusal && { field: 'next', reason: refusedFor(refusal.message) })
   const errorOf = (field: Fault['field']) => (shown?.field === field ? t(`faults.${shown.reason}`) : undefined)
 
   if (using.isSuccess)

@@ -11,11 +11,12 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { type Endpoint, RequestRefused, request } from '#lib/client/request.ts'
 import type { changePassword } from '#lib/domains/accounts/contract.ts'
 import { leastPasswordLength, longestPassword, type PasswordFault, passwordFault } from '#lib/domains/accounts/rules.ts'
+import { refusedFor } from './password-faults.ts'
 
 const changeAt: Endpoint<typeof changePassword> = { method: 'post', path: '/api/account/password' }
 
 type FieldName = 'current' | 'next' | 'again'
-type Fault = { field: FieldName; reason: PasswordFault | 'wrong' | 'different' }
+type Fault = { field: FieldName; reason: PasswordFault | 'other' | 'wrong' | 'different' }
 
 /** `email` is the account's: it may not be the password, and a password manager learns whose it is. */
 export function PasswordForm({ email }: { email: string }) {
@@ -35,9 +36,11 @@ export function PasswordForm({ email }: { email: string }) {
       router.refresh()
     },
     onError: (error) => {
-      const fields = error instanceof RequestRefused ? (error.problem.issues ?? []).map(({ path }) => path[0]) : []
-      if (fields.includes('current_password')) show({ field: 'current', reason: 'wrong' })
-      else if (fields.includes('new_password')) show({ field: 'next', reason: 'repetitive' })
+      const issues = error instanceof RequestRefused ? (error.problem.issues ?? []) : []
+      const about = (field: string) => issues.find(({ path }) => path[0] === field)
+      const next = about('new_password')
+      if (about('current_password')) show({ field: 'current', reason: 'wrong' })
+      else if (next) show({ field: 'next', reason: refusedFor(next.message) })
     },
   })
 

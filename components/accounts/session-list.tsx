@@ -1,8 +1,9 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useAsked, useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -17,6 +18,11 @@ export function SessionList({ initial }: { initial: SessionPage }) {
   const ending = useChange(endSessionAt, { touches })
   const endingOthers = useChange(endOthersAt, { touches })
   const [ended, setEnded] = useState(0)
+  const told = useRef<HTMLDivElement>(null)
+  // The button that had the focus went with its session.
+  useEffect(() => {
+    if (ended > 0) told.current?.focus()
+  }, [ended])
   const [isConfirming, setConfirming] = useState(false)
   const { data: rows, total } = sessions.data ?? initial
   const problem = ending.problem ?? sessions.problem
@@ -25,9 +31,7 @@ export function SessionList({ initial }: { initial: SessionPage }) {
   return (
     <div className="grid gap-3">
       {problem && <ProblemAlert problem={problem} />}
-      <p role="status" className="sr-only">
-        {ended > 0 ? t('ended', { count: ended }) : ''}
-      </p>
+      {ended > 0 && <Alert ref={told} tone="done" title={t('ended', { count: ended })} isLive />}
       <ul className="divide-y divide-line rounded-box border border-line bg-raised">
         {rows.map((session) => {
           const id = session.session_id

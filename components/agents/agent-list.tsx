@@ -3,20 +3,21 @@
 import { useRouter } from 'next/navigation'
 import { useFormatter, useTranslations } from 'next-intl'
 import { usePages } from '#components/frame/asking.ts'
+import { counted } from '#components/frame/counted.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { DataTable } from '#components/ui/table.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { countedTo } from '#lib/domains/agents/rules.ts'
 import { AgentState } from './agent-state.tsx'
 import { agentPage, agentsAt, type OwnAgents } from './agents.ts'
-
-/** Counting stops here. */
-const countedTo = 10_001
+import { score } from './names.ts'
 
 export function AgentList({ initial }: { initial: OwnAgents }) {
   const t = useTranslations('agents')
+  const common = useTranslations('common')
   const format = useFormatter()
   const router = useRouter()
   const agents = usePages(agentsAt, { query: { limit: 100 } }, { initial })
@@ -27,7 +28,7 @@ export function AgentList({ initial }: { initial: OwnAgents }) {
       if (row) router.push(agentPage(row.agent_id))
     },
   })
-  const counted = (count: number) => (count >= countedTo ? t('many', { count: countedTo - 1 }) : format.number(count))
+  const held = (count: number) => counted(common, count, { limit: countedTo })
   if (agents.rows.length === 0 && !agents.problem)
     return (
       <Empty title={t('none')}>
@@ -57,8 +58,8 @@ export function AgentList({ initial }: { initial: OwnAgents }) {
             ),
           },
           { key: 'state', title: t('columns.state'), cell: (agent) => <AgentState state={agent.state} /> },
-          { key: 'units', title: t('columns.units'), numeric: true, cell: (agent) => counted(agent.holds.units) },
-          { key: 'skills', title: t('columns.skills'), numeric: true, cell: (agent) => counted(agent.holds.skills) },
+          { key: 'units', title: t('columns.units'), numeric: true, cell: (agent) => held(agent.holds.units) },
+          { key: 'skills', title: t('columns.skills'), numeric: true, cell: (agent) => held(agent.holds.skills) },
           {
             key: 'tokens',
             title: t('columns.tokens'),
@@ -69,7 +70,7 @@ export function AgentList({ initial }: { initial: OwnAgents }) {
             key: 'reputation',
             title: t('columns.reputation'),
             numeric: true,
-            cell: (agent) => agent.holds.reputation.toFixed(2),
+            cell: (agent) => format.number(agent.holds.reputation, score),
           },
           { key: 'since', title: t('columns.since'), cell: (agent) => <Time at={agent.created_at} isDay /> },
         ]}

@@ -124,13 +124,18 @@ export function CreateForm({ notice, origin }: { notice: { version: string; url:
           title={t('doneTitle', { name: shownName })}
           replayed={t('doneReplayed')}
           onClose={create.reset}
+          after={
+            <p>
+              {/* In place of the entry that keeps Back from losing the key. */}
+              <TextLink href={agentPage(made.agent_id)} replace>
+                {t('open')}
+              </TextLink>
+            </p>
+          }
         >
           <p>{t('doneText')}</p>
           <CodeBlock code={`KP_URL=${origin} KP_TOKEN=<${tokens('key.name')}> kp search linker`} what="kp" />
           {made.is_paused && <Alert tone="warning" title={t('donePaused')} />}
-          <p>
-            <TextLink href={agentPage(made.agent_id)}>{t('open')}</TextLink>
-          </p>
         </KeyDialog>
       )}
     </form>

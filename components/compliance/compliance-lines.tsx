@@ -1,7 +1,9 @@
-import { useTranslations } from 'next-intl'
+import { useFormatter, useTranslations } from 'next-intl'
+import { mayOpen, pageAt } from '#components/frame/pages.ts'
 import { Tag, type TagTone } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import type { Role } from '#lib/domains/accounts/rules.ts'
 import type { CheckView, LineView } from '#lib/domains/compliance/contract.ts'
 import { checkKeyOf, isTime, isWord } from './check-words.ts'
 
@@ -20,8 +22,17 @@ function StateTag({ state }: { state: State }) {
   return <Tag tone={tones[state]}>{t(state)}</Tag>
 }
 
+/** The way to the page that shows more; whose role may not open it is told which may. */
+function Evidence({ address, role }: { address: string; role: Role }) {
+  const t = useTranslations('compliance')
+  const format = useFormatter()
+  const page = pageAt(address)
+  if (page === undefined || mayOpen(page, role)) return <TextLink href={address}>{t('evidence')}</TextLink>
+  return <span>{t('evidenceOf', { roles: format.list((page.roles ?? []).map((one) => t(`roles.${one}`))) })}</span>
+}
+
 /** What one question found, in a sentence with its numbers; what to do where somebody must; and where to look. */
-function CheckWords({ check, isAlone }: { check: CheckView; isAlone: boolean }) {
+function CheckWords({ check, isAlone, role }: { check: CheckView; isAlone: boolean; role: Role }) {
   const t = useTranslations('compliance')
   const key = checkKeyOf(check.name)
   const facts = Object.fromEntries(
@@ -53,7 +64,7 @@ function CheckWords({ check, isAlone }: { check: CheckView; isAlone: boolean }) 
             {t(`times.${name}`)}: <Time at={at} relative />
           </span>
         ))}
-        {check.page && <TextLink href={check.page}>{t('evidence')}</TextLink>}
+        {check.page && <Evidence address={check.page} role={role} />}
         <span>{t('took', { milliseconds: check.took_ms })}</span>
       </p>
     </li>
@@ -61,7 +72,7 @@ function CheckWords({ check, isAlone }: { check: CheckView; isAlone: boolean }) 
 }
 
 /** Every promise with what was found just now. */
-export function ComplianceLines({ lines }: { lines: readonly LineView[] }) {
+export function ComplianceLines({ lines, role }: { lines: readonly LineView[]; role: Role }) {
   const t = useTranslations('compliance')
   return (
     <ol className="divide-y divide-line border-y border-line">
@@ -79,7 +90,7 @@ export function ComplianceLines({ lines }: { lines: readonly LineView[] }) {
           </div>
           <ul aria-label={t('checks')} className="grid content-start gap-3">
             {checks.map((check) => (
-              <CheckWords key={check.name} check={check} isAlone={checks.length === 1} />
+              <CheckWords key={check.name} check={check} isAlone={checks.length === 1} role={role} />
             ))}
           </ul>
         </li>

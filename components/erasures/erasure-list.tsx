@@ -7,13 +7,16 @@ import { usePages } from '#components/frame/asking.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
+import { Page } from '#components/ui/page.tsx'
 import { Progress } from '#components/ui/progress.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { type Column, DataTable } from '#components/ui/table.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type Erasure, type ErasurePage, erasuresAt, isLive, pace, type RunState } from './places.ts'
+import type { listErasures } from '#lib/domains/privacy-requests/admin-contract.ts'
+import { type Erasure, type ErasurePage, erasuresAt, pace, type RunState, runStates } from './places.ts'
 
 const tones = {
   planning: 'accent',
@@ -36,18 +39,50 @@ function Records({ erasure: { planned, erased } }: { erasure: Erasure }) {
   )
 }
 
-/** Erasures by state, newest first; what goes on is asked for again. */
-export function ErasureList({ initial, state }: { initial: ErasurePage; state: RunState | undefined }) {
+interface ErasureListProps {
+  initial: ErasurePage
+  state: RunState | undefined
+}
+/** Erasures by state, newest first; while any goes on, all is asked for again: rows, and the counts above them. */
+export function ErasureList({ initial, state }: ErasureListProps) {
   const t = useTranslations('erasures')
-  const router = useRouter()
   const list = usePages(erasuresAt, { query: { ...(state && { state }), limit: '50' } }, { initial })
-  const { rows, again } = list
-  const goesOn = rows.some(isLive)
+  const { again } = list
+  const open = list.first?.open ?? initial.open
+  const running = open.planning + open.erasing + open.verifying
+  const goesOn = running > 0
   useEffect(() => {
     if (!goesOn) return
     const timer = setInterval(again, pace * 2)
     return () => clearInterval(timer)
   })
+  return (
+    <Page
+      width="wide"
+      title={t('title', { running, stuck: open.stuck })}
+      lead={<p>{t('lead', { held: open.held, failed: open.failed })}</p>}
+    >
+      <Tabs
+        label={t('views.label')}
+        tabs={[
+          { href: '/admin/erasures', title: t('views.all'), isCurrent: state === undefined },
+          ...runStates.map((one) => ({
+            href: `/admin/erasures?state=${one}`,
+            title: t(`states.${one}`),
+            isCurrent: one === state,
+            ...(one !== 'done' && { count: open[one] }),
+          })),
+        ]}
+      />
+      <Erasures key={state ?? 'all'} list={list} />
+    </Page>
+  )
+}
+
+function Erasures({ list }: { list: ReturnType<typeof usePages<typeof listErasures>> }) {
+  const t = useTranslations('erasures')
+  const router = useRouter()
+  const { rows } = list
   const { cursor } = useRowKeys({
     count: rows.length,
     onOpen: (index) => {

@@ -11,6 +11,7 @@ import type { Role } from '#lib/domains/accounts/rules.ts'
 import type { readWaiting } from '#lib/domains/console/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 import { useAsked } from './asking.ts'
+import { counted } from './counted.ts'
 import { NavLink } from './nav-link.tsx'
 import { navigationOf, type PageName } from './pages.ts'
 
@@ -43,6 +44,7 @@ function waitingOn(page: PageName, waiting: Waiting | undefined): Count | undefi
 
 function Places({ role }: { role: Role }) {
   const t = useTranslations('frame')
+  const common = useTranslations('common')
   const names = useTranslations('pages')
   const { data } = useAsked(waitingAt, {}, { every: 60_000 })
   return (
@@ -57,8 +59,11 @@ function Places({ role }: { role: Role }) {
                 <span
                   className={waiting.isUrgent ? 'text-sm font-medium text-red tabular-nums' : 'text-sm tabular-nums'}
                 >
-                  {waiting.count}
-                  <span className="sr-only"> · {t('waitingCount', { count: waiting.count })}</span>
+                  {counted(common, waiting.count)}
+                  <span className="sr-only">
+                    {' '}
+                    · {t('waitingCount', { count: waiting.count, shown: counted(common, waiting.count) })}
+                  </span>
                 </span>
               )}
             </NavLink>

@@ -121,8 +121,10 @@ export function useChange<O extends OperationShape>(
       // Refused: the next try is another intent. Without an answer, or where it says to repeat the same, it may have been done.
       if (error instanceof RequestRefused && !mayHaveBeenDone.has(error.problem.code)) intent.current = undefined
     },
-    onSettled: async () => {
+    onSettled: async (_answer, error) => {
       isBusy.current = false
+      // The session has ended: the page asked for anew would lead to signing in, and away from what was typed.
+      if (error instanceof RequestRefused && error.problem.status === 401) return
       await client.invalidateQueries({
         predicate: ({ queryKey: [path] }) =>
           typeof path === 'string' && touches.some((touched) => path.startsWith(touched)),

@@ -21,6 +21,18 @@ export function forgetDrafts(): void {
   }
 }
 
+const owner = 'draft-of'
+/** Drafts are whose they are: what another account typed in this tab goes when this one comes. The same one finds them again. */
+export function claimDrafts(accountId: string): void {
+  try {
+    const before = sessionStorage.getItem(owner)
+    if (before !== null && before !== accountId) forgetDrafts()
+    sessionStorage.setItem(owner, accountId)
+  } catch {
+    // as above
+  }
+}
+
 /**
  * What is typed into a form, kept in this browser tab: it survives a reload, a session that ended and a lost connection. Not for passwords
  * and keys. `clear` when it is sent.

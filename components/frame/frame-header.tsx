@@ -2,6 +2,7 @@ import Link from 'next/link'
 import { useTranslations } from 'next-intl'
 import { ButtonLink } from '#components/ui/button.tsx'
 import type { Role } from '#lib/domains/accounts/rules.ts'
+import { DraftKeeper } from './draft-keeper.tsx'
 import { FrameKeys } from './frame-keys.tsx'
 import { LanguageSwitch } from './language-switch.tsx'
 import { NavLink } from './nav-link.tsx'
@@ -12,7 +13,7 @@ import { WorkIndicator } from './work-indicator.tsx'
 
 interface FrameHeaderProps {
   /** Whoever is signed in and has a password of their own. */
-  person: { name: string; role: Role; isSettled: boolean } | undefined
+  person: { accountId: string; name: string; role: Role; isSettled: boolean } | undefined
   chooseLocale: (form: FormData) => Promise<void>
 }
 
@@ -49,7 +50,8 @@ export function FrameHeader({ person, chooseLocale }: FrameHeaderProps) {
           {person?.isSettled && <FrameKeys role={person.role} />}
           <LanguageSwitch choose={chooseLocale} />
           <ThemeSwitch />
-          {person && <PersonMenu name={person.name} />}
+          {person && <PersonMenu name={person.name} hasKeys={person.isSettled} />}
+          {person && <DraftKeeper accountId={person.accountId} />}
           {!person && (
             <ButtonLink href="/sign-in" tone="ghost" size="small">
               {t('signIn')}

@@ -1,6 +1,6 @@
 'use client'
 
-import { useEffect, useRef, useSyncExternalStore } from 'react'
+import { useEffect, useLayoutEffect, useRef, useSyncExternalStore } from 'react'
 
 export interface KeyAction {
   /** As the event names it (`j`, `Enter`, `/`), or two after one another (`g r`). */
@@ -19,16 +19,50 @@ function change(next: readonly (readonly KeyAction[])[]): void {
 }
 const none: readonly (readonly KeyAction[])[] = []
 
+const watch = (watcher: () => void) => {
+  watchers.add(watcher)
+  return () => {
+    watchers.delete(watcher)
+  }
+}
+
 /** All keys that work on this page, for the help. */
 export const useRegisteredKeys = (): readonly (readonly KeyAction[])[] =>
   useSyncExternalStore(
-    (watcher) => {
-      watchers.add(watcher)
-      return () => watchers.delete(watcher)
-    },
+    watch,
     () => registered,
     () => none,
   )
+
+/** Runs what a key does, for who asks for it by another way. */
+export const runKey = (name: string): void =>
+  registered
+    .flat()
+    .findLast(({ key }) => key === name)
+    ?.run()
+
+const switchedOff = 'keys-off'
+function areOn(): boolean {
+  try {
+    return localStorage.getItem(switchedOff) === null
+  } catch {
+    return areOnHere // storage that is switched off keeps no choice beyond this page
+  }
+}
+let areOnHere = true
+/** Switches the keys of one character on or off, in this browser. */
+export function switchKeys(on: boolean): void {
+  areOnHere = on
+  try {
+    if (on) localStorage.removeItem(switchedOff)
+    else localStorage.setItem(switchedOff, '')
+  } catch {
+    // as above
+  }
+  for (const watcher of watchers) watcher()
+}
+/** Whether keys of one character work here (WCAG 2.1.4: whoever speaks to the machine, or trembles, must be able to switch them off). */
+export const useAreKeysOn = (): boolean => useSyncExternalStore(watch, areOn, () => true)
 
 /** Whether a key belongs to what has the focus: a field, an open menu or dialog. */
 function isTaken(event: KeyboardEvent): boolean {
@@ -45,7 +79,7 @@ function isTaken(event: KeyboardEvent): boolean {
 let waiting: { first: string; until: number } | undefined
 
 function onKey(event: KeyboardEvent): void {
-  if (isTaken(event)) return
+  if (isTaken(event) || (event.key.length === 1 && !areOn())) return
   const now = event.timeStamp
   const typed = waiting && now < waiting.until ? `${waiting.first} ${event.key}` : event.key
   waiting = undefined
@@ -60,7 +94,8 @@ function onKey(event: KeyboardEvent): void {
 /** Makes keys work while the component is there. They are silent in fields, and while a dialog is open. */
 export function useKeys(actions: readonly KeyAction[]): void {
   const current = useRef(actions)
-  useEffect(() => {
+  // Before the next key can come: an effect of the quieter kind may run after it.
+  useLayoutEffect(() => {
     current.current = actions
   })
   const signature = actions.map(({ key, label }) => `${key}\u0000${label}`).join('\u0001')

@@ -7,9 +7,10 @@ import { Button } from '#components/ui/button.tsx'
 import { Menu } from '#components/ui/menu.tsx'
 import { signOut } from '#lib/client/sign-in.ts'
 import { forgetDrafts } from './draft.ts'
+import { runKey } from './keys.ts'
 
 /** Who is signed in; the way to their account, and out. */
-export function PersonMenu({ name }: { name: string }) {
+export function PersonMenu({ name, hasKeys }: { name: string; hasKeys: boolean }) {
   const t = useTranslations('frame')
   const [state, setState] = useState<'idle' | 'busy' | 'failed'>('idle')
   const leave = () => {
@@ -35,6 +36,8 @@ export function PersonMenu({ name }: { name: string }) {
           { key: 'account', label: t('account'), href: '/account' },
           { key: 'reference', label: t('reference'), href: '/docs/api' },
           { key: 'verify', label: t('verify'), href: '/verify' },
+          // Also where the keys are switched off, and where there is no keyboard to press `?` on.
+          ...(hasKeys ? [{ key: 'keys', label: t('help'), onSelect: () => runKey('?') }] : []),
           { key: 'out', label: t('signOut'), onSelect: leave, isDisabled: state === 'busy' },
         ]}
       />

@@ -2,10 +2,11 @@
 
 import { useTranslations } from 'next-intl'
 import { parseAsString, parseAsStringLiteral, useQueryStates } from 'nuqs'
-import { useEffect, useState } from 'react'
+import { useCallback, useState } from 'react'
 import { usePages } from '#components/frame/asking.ts'
 import { useKeys } from '#components/frame/keys.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
+import { useTyped } from '#components/frame/typed.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -21,9 +22,6 @@ import { HoldForm } from './hold-form.tsx'
 import { holdQuery } from './hold-query.ts'
 import { type Hold, type HoldPage, holdsAt, views } from './places.ts'
 import { ReleaseDialog } from './release-dialog.tsx'
-
-/** Follows what is typed a little later: each letter is no question of its own. */
-const later = 250
 
 function EndCell({ hold }: { hold: Hold }) {
   const t = useTranslations('holds')
@@ -43,13 +41,8 @@ export function HoldList({ initial, asked }: { initial: HoldPage; asked: Record<
   const isAsked = JSON.stringify(query) === JSON.stringify(asked)
   const list = usePages(holdsAt, { query }, isAsked ? { initial } : {})
   const { rows } = list
-  const [typed, setTyped] = useState(q ?? '')
-  useEffect(() => setTyped(q ?? ''), [q])
-  useEffect(() => {
-    if (typed === (q ?? '')) return
-    const timer = setTimeout(() => setFilters({ q: typed || null }), later)
-    return () => clearTimeout(timer)
-  }, [typed, q, setFilters])
+  const pass = useCallback((text: string) => void setFilters({ q: text || null }), [setFilters])
+  const { typed, setTyped } = useTyped(q ?? '', pass)
   const [isNew, setIsNew] = useState(false)
   const [releasing, setReleasing] = useState<Hold>()
   const [told, setTold] = useState('')

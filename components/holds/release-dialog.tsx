@@ -2,6 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useAsked, useChange } from '#components/frame/asking.ts'
+import { counted } from '#components/frame/counted.ts'
 import { listAt } from '#components/queue/places.ts'
 import { useRequestWords } from '#components/queue/request-words.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -16,6 +17,7 @@ interface ReleaseDialogProps {
 /** Before a hold is released: which requests then go on, and what cannot be brought back. */
 export function ReleaseDialog({ hold, close, done }: ReleaseDialogProps) {
   const t = useTranslations('holds.releasing')
+  const common = useTranslations('common')
   const words = useRequestWords()
   const change = useChange(releaseAt, { touches: touched })
   const waiting = useAsked(listAt, { query: { hold: hold.id, limit: '20' } })
@@ -27,7 +29,14 @@ export function ReleaseDialog({ hold, close, done }: ReleaseDialogProps) {
       consequences={
         <>
           <p>{t('text')}</p>
-          <p role="status">{waiting.data ? t('requests', { count: waiting.data.total }) : t('counting')}</p>
+          <p role="status">
+            {waiting.data
+              ? t('requests', {
+                  count: waiting.data.total,
+                  shown: counted(common, waiting.data.total, { isFirst: true }),
+                })
+              : t('counting')}
+          </p>
           {waiting.data && waiting.data.data.length > 0 && (
             <ul className="grid gap-1">
               {waiting.data.data.map((request) => (

@@ -4,6 +4,7 @@ import { useTranslations } from 'next-intl'
 import { type FormEvent, useState } from 'react'
 import { useAsked, useChange } from '#components/frame/asking.ts'
 import { useDraft } from '#components/frame/draft.ts'
+import { useFaultWords } from '#components/frame/faults.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
@@ -96,7 +97,12 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
   // Another version is stored than the one that the writing began from.
   const isMoved = draft.etag !== '' && versionOf(draft.etag) !== versionOf(etag)
   const { problem } = state
-  const isPlaced = problem?.issues?.some(({ path }) => fields.some(({ key }) => faultOf(problem, key) && path)) ?? false
+  const faultWords = useFaultWords()
+  const errorOf = (key: string) => {
+    const message = faultOf(problem, key)
+    return message === undefined ? undefined : faultWords(message)
+  }
+  const isPlaced = fields.some(({ key }) => faultOf(problem, key) !== undefined)
 
   const type = (key: string, text: string) =>
     change({ etag: draft.etag === '' ? etag : draft.etag, typed: { ...draft.typed, [key]: text } })
@@ -131,7 +137,9 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
               <p>{t('warnings')}</p>
               <ul className="list-disc pl-5">
                 {warnings.map((warning) => (
-                  <li key={warning}>{warning}</li>
+                  <li key={warning} lang="en">
+                    {warning}
+                  </li>
                 ))}
               </ul>
             </>
@@ -156,7 +164,7 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
         <ul className="list-disc pl-5 text-sm text-red">
           {problem.issues.slice(0, 5).map(({ path, message }) => (
             <li key={path.join('.') + message}>
-              <code className="font-mono">{path.join('.')}</code>: {message}
+              <code className="font-mono">{path.join('.')}</code>: {faultWords(message)}
             </li>
           ))}
         </ul>
@@ -168,7 +176,7 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
           label: nameOf(one),
           dir: 'auto' as const,
           value: draft.typed[one.key] ?? one.value,
-          error: faultOf(problem, one.key),
+          error: errorOf(one.key),
           className: one.label === 'skillMd' || one.label === 'file' ? 'font-mono text-[0.8125rem]' : undefined,
         }
         return (

@@ -1,15 +1,12 @@
 'use client'
 
 import { useTimeZone, useTranslations } from 'next-intl'
-import { useEffect, useState } from 'react'
+import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { beginningOf } from './days.ts'
 import { type Filters, isNarrowed, kinds, none, qualities } from './filters.ts'
 import { visibilities } from './knowledge.ts'
-
-/** Follows what is typed a little later, in milliseconds: each letter is no question of its own. */
-const later = 300
 
 type Changes = { [K in keyof Filters]?: Filters[K] | null }
 interface FilterBarProps {
@@ -19,14 +16,8 @@ interface FilterBarProps {
 }
 
 /** A field whose text reaches the address once it stands. */
-function useTyped(value: string, pass: (text: string) => void) {
-  const [typed, setTyped] = useState(value)
-  useEffect(() => setTyped(value), [value])
-  useEffect(() => {
-    if (typed === value) return
-    const timer = setTimeout(() => pass(typed), later)
-    return () => clearTimeout(timer)
-  })
+function useTypedField(value: string, pass: (text: string) => void) {
+  const { typed, setTyped } = useTyped(value, pass)
   return { value: typed, onChange: ({ target }: { target: { value: string } }) => setTyped(target.value) }
 }
 const chosen = <V extends string>(all: readonly V[], value: string): V | null =>
@@ -36,8 +27,8 @@ const chosen = <V extends string>(all: readonly V[], value: string): V | null =>
 export function FilterBar({ filters, set, agents }: FilterBarProps) {
   const t = useTranslations('knowledge')
   const zone = useTimeZone() ?? 'UTC'
-  const q = useTyped(filters.q, (text) => set({ q: text || null }))
-  const domain = useTyped(filters.domain ?? '', (text) => set({ domain: text.trim() || null }))
+  const q = useTypedField(filters.q, (text) => set({ q: text || null }))
+  const domain = useTypedField(filters.domain ?? '', (text) => set({ domain: text.trim() || null }))
   const isSkills = filters.kind === 'skill'
   const isWrong = (day: string | null) => (day !== null && !beginningOf(day, zone) ? t('filters.wrongDay') : undefined)
   const isMoreUsed = [

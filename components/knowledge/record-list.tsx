@@ -5,6 +5,7 @@ import { useTimeZone, useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useState } from 'react'
 import { usePages } from '#components/frame/asking.ts'
+import { counted } from '#components/frame/counted.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -20,8 +21,8 @@ import { type Filters, filterParsers, isNarrowed, none, queryOf } from './filter
 import { percent, type RecordPage, type RecordRow, recordPage, recordsAt } from './knowledge.ts'
 import { Snippet } from './snippet.tsx'
 
-/** Lists of the API stop counting here; ranked ones end there. */
-const [countedTo, mostRanked] = [1_001, 300]
+/** Ranked lists end there. */
+const mostRanked = 300
 
 interface RecordListProps {
   initial: RecordPage
@@ -33,6 +34,7 @@ interface RecordListProps {
 /** Units or skills: searched, narrowed, and chosen to be erased. */
 export function RecordList({ initial, asked, agents }: RecordListProps) {
   const t = useTranslations('knowledge')
+  const common = useTranslations('common')
   const router = useRouter()
   const zone = useTimeZone() ?? 'UTC'
   const [filters, setFilters] = useQueryStates(filterParsers)
@@ -71,7 +73,7 @@ export function RecordList({ initial, asked, agents }: RecordListProps) {
       <FilterBar filters={filters} set={(changes) => void setFilters(changes)} agents={agents} />
       {isNarrowed(filters) && !list.isLoading && !list.problem && (
         <p role="status" className="text-quiet">
-          {total >= countedTo ? t('list.resultMany', { total: countedTo - 1 }) : t('list.result', { total })}
+          {t('list.result', { total, shown: counted(common, total, { isFirst: true }) })}
           {corrected.map(({ from, to }) => ` ${t('list.corrected', { from, to })}`)}
         </p>
       )}

@@ -1,6 +1,9 @@
 import { describe, expect, it, test } from 'vitest'
+import { sayingOf } from '#components/requests/request-rules.ts'
 import type { State } from '#lib/domains/privacy-requests/rules.ts'
-import { askedIn, askedStanding } from './asked-rules.ts'
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
+import { askedIn, askedStanding, standingOut } from './asked-rules.ts'
 
 const request = `preq_${'a'.repeat(22)}`
 const receipt = `rcpt_${'b'.repeat(22)}`
@@ -30,38 +33,56 @@ describe('an address', () => {
 
 const now = new Date('2026-11-21T12:00:00.000Z')
 const later = '2026-11-22T12:00:00.000Z'
-const told = { until: undefined, isSigned: false }
-const detail = (state: State, waiting_until: string | null = null, outcome: Record<string, string> = {}) => ({
-  ...{ state, waiting_until, erasure: { fenced_at: later } },
-  parts: [{ kind: 'access' as const, state: 'running' as const, started_at: null, finished_at: null, outcome }],
-})
+type Given = Parameters<typeof sayingOf>[0]
+const standing = (state: State, more: Partial<Given> = {}) => {
+  const part = { kind: 'erasure' as const, started_at: null, finished_at: null, outcome: {} }
+  const hasBegun = state === 'running' || state === 'failed'
+  const parts = [{ ...part, state: hasBegun ? ('running' as const) : ('pending' as const) }]
+  const request = { state, kinds: ['erasure' as const], subject: 'person' as const, paused: null, waiting_until: later }
+  return askedStanding(sayingOf({ ...request, parts, ...more }, [], now))
+}
 
 test.each([
   ['received', 'link'],
+  ['waiting', 'waiting'],
   ['running', 'running'],
   ['verifying', 'running'],
   ['completed', 'done'],
   ['partly_completed', 'held'],
   ['failed', 'failed'],
   ['cancelled', 'cancelled'],
-  ['rejected', 'cancelled'],
-] as const)('%s is shown as %s', (state, standing) => expect(askedStanding(detail(state), told, now)).toBe(standing))
+  ['rejected', 'rejected'],
+] as const)('%s is shown as %s', (state, shown) => expect(standing(state)).toBe(shown))
 
-test('what waits, waits for its grace, and then for the copy alone', () => {
+test('what waits, waits for its grace, and then for the copy alone; else the request’s own words are taken', () => {
+  const part = { kind: 'access' as const, state: 'running' as const, started_at: null, finished_at: null }
   const copy = { export_id: 'exp_1' }
-  expect(askedStanding(detail('waiting', later, copy), told, now)).toBe('waiting')
-  expect(askedStanding(detail('waiting', now.toISOString(), copy), told, now)).toBe('afterCopy')
-  expect(askedStanding(detail('waiting', now.toISOString(), { ...copy, copy: 'fetched' }), told, now)).toBe('waiting')
+  const ended = { waiting_until: now.toISOString() }
+  expect(standing('waiting', { parts: [{ ...part, outcome: copy }] })).toBe('waiting')
+  expect(standing('waiting', { ...ended, parts: [{ ...part, outcome: copy }] })).toBe('afterCopy')
+  expect(standing('waiting', { ...ended, parts: [{ ...part, outcome: { ...copy, copy: 'fetched' } }] })).toBeUndefined()
+  const notBegun = { ...part, kind: 'erasure' as const, state: 'pending' as const, outcome: {} }
+  expect(standing('failed', { parts: [notBegun] })).toBeUndefined()
+  expect(standing('waiting', { paused: { since: later, reason: '' } })).toBeUndefined()
 })
 
-test('where a hold covers all of it, nothing was fenced', () =>
-  expect(askedStanding({ ...detail('partly_completed'), erasure: { fenced_at: null } }, told, now)).toBe('heldWhole'))
-
 test.each([
-  [{ until: later, isSigned: false }, 'waitingOut'],
-  [{ until: now.toISOString(), isSigned: false }, 'running'],
-  [{ until: undefined, isSigned: false }, 'running'],
-  [{ until: later, isSigned: true }, 'done'],
-] as const)('whose session has ended, with %j, is told that it is %s', (known, standing) =>
-  expect(askedStanding(undefined, known, now)).toBe(standing),
+  ['signed', later, 'done'],
+  ['signed_held', later, 'held'],
+  ['under_way', undefined, 'running'],
+  ['held', undefined, 'heldWhole'],
+  [undefined, later, 'aheadOut'],
+  [undefined, now.toISOString(), 'begunOut'],
+  [undefined, undefined, 'begunOut'],
+] as const)('whose session has ended, with %s and %s, is told that it is %s', (receipt, until, shown) =>
+  expect(standingOut(receipt, until, now)).toBe(shown),
 )
+
+test('where nothing began, nothing is told as if it were known', () => {
+  for (const whom of ['person', 'agent'] as const) {
+    for (const standing of ['aheadOut', 'begunOut'] as const) {
+      expect(en.deletion.done[whom][standing].title).toMatch(/^(Unless|If) it (is|was not) called off/)
+      expect(zh.deletion.done[whom][standing].title).toContain('未')
+    }
+  }
+})

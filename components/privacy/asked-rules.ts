@@ -1,3 +1,4 @@
+import type { Saying } from '#components/requests/request-rules.ts'
 import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
 
 /** What an address names that is shown after an erasure was asked for. */
@@ -44,56 +45,51 @@ export function askedQuery(
   return query.toString()
 }
 
-/** afterCopy: nothing but a copy is waited for. waitingOut: the same as waiting, for whom signing in is closed meanwhile. */
-export type AskedStanding =
-  | 'link'
-  | 'waiting'
-  | 'waitingOut'
-  | 'afterCopy'
-  | 'running'
-  | 'failed'
-  | 'done'
-  | 'held'
-  | 'heldWhole'
-  | 'cancelled'
-  | 'other'
+/** What the page after asking says in words of its own; anything else it says as the request's own page does. */
+export type AskedStanding = keyof typeof standings
+const standings = {
+  link: ['received'],
+  waiting: ['waitingPerson', 'waitingAgent'],
+  /** Nothing but a copy is waited for. */
+  afterCopy: ['copyFirst'],
+  running: ['erasingPerson', 'erasingAgent', 'verifyingPerson', 'verifyingAgent'],
+  failed: ['failedErasure'],
+  done: ['erased'],
+  held: ['partly'],
+  heldWhole: ['keptWhole'],
+  cancelled: ['cancelledErasure'],
+  rejected: ['rejected'],
+  /** Of these two nothing is known but what was told once: whose session has ended may have called it off by a letter since. */
+  aheadOut: [],
+  begunOut: [],
+} as const satisfies Record<string, readonly Saying[]>
 
-interface Detail extends Pick<RequestView, 'state' | 'waiting_until' | 'parts'> {
-  erasure: { fenced_at: string | null } | null
+/** Undefined where the request's own words are to be taken. */
+export function askedStanding(saying: Saying): AskedStanding | undefined {
+  for (const [standing, sayings] of Object.entries(standings))
+    if (sayings.some((one) => one === saying) && isStanding(standing)) return standing
+  return undefined
 }
-/** A copy that was asked for with it is neither fetched nor gone. */
-export const waitsForCopy = ({ parts }: Pick<RequestView, 'parts'>): boolean =>
-  parts.some(({ outcome: { export_id: id, copy } }) => id !== undefined && copy !== 'fetched' && copy !== 'gone')
+const isStanding = (name: string): name is AskedStanding => Object.hasOwn(standings, name)
+
+/** How far an erasure is, by what is under its receipt's id; undefined where no erasure began under it. */
+export type UnderReceipt = 'signed' | 'signed_held' | 'under_way' | 'held' | undefined
 
 /**
- * How an erasure stands. Whose session has ended cannot ask for the request any more (`detail` undefined): they are told from what they
- * were told then, and from whether the receipt is signed.
+ * How an erasure stands for whom nothing more can be asked, because their session has ended, or the request names nobody any more: by
+ * its receipt alone. Where nothing began it may have been called off, and never have been.
  */
-export function askedStanding(
-  detail: Detail | undefined,
-  { until, isSigned }: { until: string | undefined; isSigned: boolean },
-  now: Date,
-): AskedStanding {
-  const isAhead = (at: string | null | undefined): boolean => typeof at === 'string' && Date.parse(at) > now.getTime()
-  if (detail === undefined) return isSigned ? 'done' : isAhead(until) ? 'waitingOut' : 'running'
-  switch (detail.state) {
-    case 'received':
-      return 'link'
-    case 'waiting':
-      return waitsForCopy(detail) && !isAhead(detail.waiting_until) ? 'afterCopy' : 'waiting'
-    case 'running':
-    case 'verifying':
-      return 'running'
-    case 'completed':
+export function standingOut(receipt: UnderReceipt, until: string | undefined, now: Date): AskedStanding {
+  switch (receipt) {
+    case 'signed':
       return 'done'
-    case 'partly_completed':
-      return detail.erasure?.fenced_at === null ? 'heldWhole' : 'held'
-    case 'failed':
-      return 'failed'
-    case 'cancelled':
-    case 'rejected':
-      return 'cancelled'
-    case 'verified':
-      return 'other'
+    case 'signed_held':
+      return 'held'
+    case 'held':
+      return 'heldWhole'
+    case 'under_way':
+      return 'running'
+    default:
+      return until !== undefined && Date.parse(until) > now.getTime() ? 'aheadOut' : 'begunOut'
   }
 }

@@ -1,4 +1,4 @@
-import { useTranslations } from 'next-intl'
+import { useNow, useTranslations } from 'next-intl'
 import { Tag, type TagTone } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -10,13 +10,14 @@ const tones: Record<DueTag, TagTone> = { ok: 'plain', near: 'amber', overdue: 'r
 /** What was asked for and is not done: what it is, how it stands, and until when. */
 export function OpenRequests({ requests, more }: { requests: readonly RequestView[]; more: number }) {
   const t = useTranslations('myPrivacy')
+  const now = useNow()
   return (
     <div className="grid gap-3">
       {requests.length > 0 && (
         <ul className="divide-y divide-line rounded-box border border-line bg-raised">
           {requests.map((request) => {
             const { id, kinds, state, due, agent_id: agent, waiting_until: until, due_at: ours } = request
-            const isWaiting = state === 'waiting' && until !== null
+            const isWaiting = state === 'waiting' && until !== null && Date.parse(until) > now.getTime()
             return (
               <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-1 px-4 py-3">
                 <TextLink href={`/settings/privacy/requests/${id}`} className="font-medium">

@@ -49,12 +49,22 @@ function Outcome({ filed, again }: { filed: Filed; again: () => void }) {
 
 const empty: FilingDraft = { by: 'email', subject: '', kinds: [], received: '', statement: '', grace: '24h' }
 
-/** A request that came by mail, put down by an admin. What is typed stays until it is filed. */
-export function FilingForm() {
+/**
+ * A request that came by mail, put down by an admin. What is typed stays until it is filed; a form about one account (`about`) has a draft
+ * of its own, so that none is filed for whom an earlier one named.
+ */
+export function FilingForm({ about }: { about: string | undefined }) {
   const t = useTranslations('filing')
   const queue = useTranslations('queue')
   const common = useTranslations('common')
-  const { draft, change: type, clear } = useDraft('filing', empty)
+  const {
+    draft,
+    change: type,
+    clear,
+  } = useDraft<FilingDraft>(
+    about ? `filing:${about}` : 'filing',
+    about ? { ...empty, by: 'account_id', subject: about } : empty,
+  )
   const [isTried, setIsTried] = useState(false)
   const [filed, setFiled] = useState<Filed>()
   const change = useChange(fileAt, { touches: touched })

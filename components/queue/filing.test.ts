@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { receivedAtMost } from '#lib/domains/privacy-requests/rules.ts'
-import { type FilingDraft, faultsOf, filingBody, localTime } from './filing.ts'
+import { accountNamed, type FilingDraft, faultsOf, filingBody, localTime } from './filing.ts'
 
 const now = new Date('2026-03-10T12:00:00Z')
 const draft = (more: Partial<FilingDraft> = {}): FilingDraft => ({
@@ -41,4 +41,14 @@ describe('a mailed request', () => {
     })
     expect(filingBody(draft({ received: 'soon' }))).toBeUndefined()
   })
+})
+
+it.each([
+  ['usr_0123456789abcdefghijAB', 'usr_0123456789abcdefghijAB'],
+  ['usr_0123', undefined],
+  ['agt_0123456789abcdefghijAB', undefined],
+  [['usr_0123456789abcdefghijAB'], undefined],
+  [undefined, undefined],
+])('an address that says %j names %j', (text, named) => {
+  expect(accountNamed(text)).toBe(named)
 })

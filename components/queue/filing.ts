@@ -14,6 +14,10 @@ export type FilingDraft = {
 }
 export type FilingFault = 'subject' | 'kinds' | 'copyOfAgent' | 'received' | 'statement'
 
+/** The account that an address names; undefined where what it says is no account's id. */
+export const accountNamed = (text: string | string[] | undefined): string | undefined =>
+  typeof text === 'string' && /^usr_[0-9A-Za-z]{22}$/.test(text) ? text : undefined
+
 /** What a field for a date and a time holds, as a moment; undefined while it is none. */
 export function localTime(text: string): Date | undefined {
   const at = new Date(text)

@@ -1,7 +1,8 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { useEffect, useState } from 'react'
+import { useCallback } from 'react'
+import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
@@ -16,20 +17,11 @@ interface QueueFiltersProps {
   me: string
 }
 
-/** Follows what is typed a little later: each letter is no question of its own. */
-const later = 250
-
 export function QueueFilters({ filters, change, minders, me }: QueueFiltersProps) {
   const t = useTranslations('queue')
   const any = { value: '', title: t('filters.any') }
-  const [typed, setTyped] = useState(filters.q ?? '')
-  // Another address: back, a link, the button that clears.
-  useEffect(() => setTyped(filters.q ?? ''), [filters.q])
-  useEffect(() => {
-    if (typed === (filters.q ?? '')) return
-    const timer = setTimeout(() => change({ q: typed || null }), later)
-    return () => clearTimeout(timer)
-  }, [typed, filters.q, change])
+  const pass = useCallback((q: string) => change({ q: q || null }), [change])
+  const { typed, setTyped } = useTyped(filters.q ?? '', pass)
   const choice = <K extends keyof Filters>(key: K, list: readonly NonNullable<Filters[K]>[], text: string) => {
     const found = list.find((one) => one === text)
     change({ [key]: found ?? null } as Partial<Filters>)

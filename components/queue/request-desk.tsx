@@ -1,12 +1,13 @@
 'use client'
 
 import { useRouter } from 'next/navigation'
-import { useTranslations } from 'next-intl'
+import { useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { StoreProgress } from '#components/erasures/store-progress.tsx'
 import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
 import { useAsked } from '#components/frame/asking.ts'
 import { useKeys } from '#components/frame/keys.ts'
+import { sayingOf } from '#components/requests/request-rules.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
@@ -45,11 +46,15 @@ const pace = ({ erasure, state }: AdminRequestDetail): number | false => {
 function NextStep({ request }: { request: AdminRequestDetail }) {
   const t = useTranslations('adminRequest.next')
   const queue = useTranslations('queue.kinds')
+  const now = useNow({ updateInterval: 60_000 })
   const { state, paused, waiting_until, erasure, parts } = request
   const byHand = partsByHand(request)
   if (paused) return <p>{t.rich('paused', { time: () => <Time at={paused.since} />, reason: paused.reason })}</p>
-  if (state === 'waiting' && waiting_until !== null)
+  const saying = sayingOf(request, request.timeline, now)
+  if ((saying === 'waitingPerson' || saying === 'waitingAgent') && waiting_until !== null)
     return <p>{t.rich('waiting', { time: () => <Time at={waiting_until} relative /> })}</p>
+  if (saying === 'blocked' || saying === 'copyFirst') return <p>{t(saying)}</p>
+  if (saying === 'duePerson' || saying === 'dueAgent') return <p>{t('due')}</p>
   if (erasure?.steps.some((step) => step.state === 'stuck')) return <p>{t('stuck')}</p>
   if (byHand.length > 0) return <p>{t('byHand', { kinds: byHand.map((kind) => queue(kind)).join(', ') })}</p>
   const isCopying = parts.some(

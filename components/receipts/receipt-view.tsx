@@ -7,6 +7,7 @@ import { Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { heldIn } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { PrintButton } from './print-button.tsx'
 
@@ -102,7 +103,7 @@ export function ReceiptView({ receipt, address }: { receipt: Receipt; address: s
           }))}
         />
       </Section>
-      <Section id="retained" title={t('retained')} lead={t('retainedLead')}>
+      <Section id="retained" title={t('retained')} lead={t(heldIn(receipt) > 0 ? 'retainedLeadHeld' : 'retainedLead')}>
         <Table
           columns={[t('what'), t('ground'), t('until')]}
           rows={receipt.retained.map((entry) => ({

@@ -3,12 +3,11 @@ import type { ReactNode } from 'react'
 import { Facts } from '#components/ui/facts.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { ourTerm } from '#lib/domains/privacy-requests/rules.ts'
 import { ClockRow } from './clock-row.tsx'
 import type { RequestDetail } from './requests.ts'
 
 const proofs = ['password', 'link', 'token', 'admin'] as const
-/** Ours counts for so long; milliseconds. */
-const ourTerm = 72 * 3_600_000
 
 /** When it came and by when it has to be done: by our own limit, and by the law's. */
 export function RequestClocks({ request }: { request: RequestDetail }) {

@@ -8,20 +8,20 @@ import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { Time } from '#components/ui/time.tsx'
 import { CancelButton, CancelOutcome } from './cancel-button.tsx'
 import { PasswordAct } from './password-act.tsx'
 import { RequestClocks } from './request-clocks.tsx'
 import { RequestParts } from './request-parts.tsx'
-import { leadOf, pace, sayingOf, signedReceipt, waitsForAddress } from './request-rules.ts'
+import { pace, sayingOf, signedReceipt, waitsForAddress } from './request-rules.ts'
 import { type RequestDetail, readAt, useCancelling, useExpediting, useSendingLink, useVerifying } from './requests.ts'
+import { Said, SaidMore } from './saying.tsx'
 import { Timeline } from './timeline.tsx'
 
-/** Once its subject is erased a request names nobody, and is nobody's to read: what is left is the receipt. */
+/** Once the erasure of its subject has begun a request names nobody, and is nobody's to read: the receipt says how it stands. */
 function ErasedSubject({ receiptId }: { receiptId: string | null }) {
   const t = useTranslations('requests.request')
   return (
-    <Page title={t('says.gone')} lead={<p>{t('leads.gone')}</p>}>
+    <Page title={t('says.gone')} lead={<p>{t(receiptId === null ? 'leads.goneUnsigned' : 'leads.gone')}</p>}>
       <p className="flex flex-wrap gap-3">
         {receiptId !== null && <ButtonLink href={`/receipts/${receiptId}`}>{t('receiptOpen')}</ButtonLink>}
         <ButtonLink tone="plain" href="/settings/privacy/requests">
@@ -32,7 +32,7 @@ function ErasedSubject({ receiptId }: { receiptId: string | null }) {
   )
 }
 
-function Actions({ request }: { request: RequestDetail }) {
+function Actions({ request, hasPassword }: { request: RequestDetail; hasPassword: boolean }) {
   const t = useTranslations('requests.request.actions')
   const cancelling = useCancelling()
   const expediting = useExpediting()
@@ -40,7 +40,7 @@ function Actions({ request }: { request: RequestDetail }) {
   const sending = useSendingLink()
   const isErasing = request.kinds.includes('erasure')
   const mayEnd = request.state === 'waiting' && request.paused === null && !request.for_member
-  const mayConfirm = request.state === 'received' && !request.for_member
+  const mayConfirm = request.state === 'received' && !request.for_member && hasPassword
   const maySend = request.state === 'received' || (waitsForAddress(request) && !request.for_member)
   const said = cancelling.isSuccess || cancelling.isError || sending.isSuccess || sending.isError
   if (!request.can_cancel && !mayConfirm && !maySend && !said) return null
@@ -67,14 +67,19 @@ function Actions({ request }: { request: RequestDetail }) {
             label={t(!isErasing ? 'cancel' : request.subject === 'agent' ? 'keepAgent' : 'keep')}
           />
         )}
-        {mayEnd && <PasswordAct id={request.id} act="expedite" change={expediting} />}
+        {mayEnd && hasPassword && <PasswordAct id={request.id} act="expedite" change={expediting} />}
       </div>
+      {mayEnd && !hasPassword && (
+        <p className="text-sm text-quiet">
+          {t.rich('noPassword', { link: (words) => <TextLink href="/account/password">{words}</TextLink> })}
+        </p>
+      )}
     </div>
   )
 }
 
 /** One request: how it stands in words, what can be done, its clocks, how far it is, and its story. It follows what happens. */
-export function RequestView({ initial }: { initial: RequestDetail }) {
+export function RequestView({ initial, hasPassword }: { initial: RequestDetail; hasPassword: boolean }) {
   const t = useTranslations('requests')
   const now = useNow({ updateInterval: 10_000 })
   const { data, problem } = useAsked(
@@ -88,27 +93,14 @@ export function RequestView({ initial }: { initial: RequestDetail }) {
   const request = data?.data ?? initial
   if (problem?.code === 'not_found') return <ErasedSubject receiptId={request.receipt_id} />
   const saying = sayingOf(request, request.timeline, now)
-  const lead = leadOf(saying)
   const receiptId = signedReceipt(request)
   const held = (request.erasure?.steps ?? []).flatMap((step) => step.held).reduce((sum, { count }) => sum + count, 0)
   return (
     <Page
-      title={t.rich(`request.says.${saying}`, {
-        agent: request.agent_id ?? t('about.agent'),
-        time: () => (request.waiting_until === null ? '' : <Time at={request.waiting_until} relative />),
-      })}
+      title={<Said saying={saying} request={request} />}
       lead={
         <>
-          {lead === 'paused' && request.paused ? (
-            <>
-              <p>{t.rich('request.leads.paused', { time: () => <Time at={request.paused?.since ?? ''} /> })}</p>
-              <blockquote className="border-l-2 border-edge pl-3 whitespace-pre-wrap text-ink [overflow-wrap:anywhere]">
-                {request.paused.reason}
-              </blockquote>
-            </>
-          ) : (
-            lead && lead !== 'paused' && <p>{t(`request.leads.${lead}`)}</p>
-          )}
+          <SaidMore saying={saying} request={request} hasPassword={hasPassword} />
           {request.for_member && <p>{t('request.leads.member')}</p>}
           <p>
             <TextLink href="/settings/privacy/requests">{t('request.all')}</TextLink>
@@ -117,7 +109,7 @@ export function RequestView({ initial }: { initial: RequestDetail }) {
       }
     >
       {problem && <ProblemAlert problem={problem} />}
-      <Actions request={request} />
+      <Actions request={request} hasPassword={hasPassword} />
       {receiptId !== null && (
         <Section id="receipt" title={t('request.receipt')} lead={t('request.receiptLead')}>
           <p>

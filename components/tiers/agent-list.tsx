@@ -6,6 +6,7 @@ import { useQueryStates } from 'nuqs'
 import { useCallback } from 'react'
 import { usePages } from '#components/frame/asking.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
+import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Sparkline } from '#components/ui/chart.tsx'
 import { Empty } from '#components/ui/empty.tsx'
@@ -19,7 +20,6 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { type TierName, tiers } from '#lib/domains/tokens/tier-rules.ts'
 import { type AgentPage, agentsAt } from './endpoints.ts'
 import { type Filters, filterParsers, queryOf } from './filters.ts'
-import { useTyped } from './typed.ts'
 
 type Agent = AgentPage['data'][number]
 const addressOf = ({ agent_id }: Agent) => `/admin/tokens/${encodeURIComponent(agent_id)}`

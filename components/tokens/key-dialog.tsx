@@ -7,7 +7,7 @@ import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
 import { Secret } from '#components/ui/secret.tsx'
-import { useLeaveWarning } from './leave-warning.ts'
+import { useBackStop, useLeaveWarning } from './leave-warning.ts'
 
 interface KeyDialogProps {
   /** Undefined where a repetition answered: the key was shown before, and is nowhere now. */
@@ -15,19 +15,30 @@ interface KeyDialogProps {
   title: string
   /** How it is used, beneath the key. */
   children?: ReactNode
+  /** Where one goes from here: shown once the key is stored, for a link away would lose it. */
+  after?: ReactNode
   /** What follows from a repetition, which has no key to show. */
   replayed: string
   onClose: () => void
 }
 
 /** A key, shown this once. It is left only by whoever says that it is stored, or that it may be lost. */
-export function KeyDialog({ apiKey, title, children, replayed, onClose }: KeyDialogProps) {
+export function KeyDialog({ apiKey, title, children, after, replayed, onClose }: KeyDialogProps) {
   const t = useTranslations('tokens.key')
   const [isStored, setStored] = useState(false)
   const [isAsking, setAsking] = useState(false)
   const mayClose = isStored || apiKey === undefined
   useLeaveWarning(!mayClose)
-  const leave = () => (mayClose ? onClose() : setAsking(true))
+  const giveBack = useBackStop(true, () => {
+    if (mayClose) onClose()
+    else setAsking(true)
+    return mayClose
+  })
+  const close = () => {
+    giveBack()
+    onClose()
+  }
+  const leave = () => (mayClose ? close() : setAsking(true))
   return (
     <Dialog open onOpenChange={(open) => !open && leave()} title={title} lead={apiKey ? <p>{t('lead')}</p> : undefined}>
       {apiKey === undefined ? (
@@ -53,12 +64,13 @@ export function KeyDialog({ apiKey, title, children, replayed, onClose }: KeyDia
             <Button tone="plain" size="small" onClick={() => setAsking(false)}>
               {t('stay')}
             </Button>
-            <Button tone="danger" size="small" onClick={onClose}>
+            <Button tone="danger" size="small" onClick={close}>
               {t('closeAnyway')}
             </Button>
           </div>
         </Alert>
       )}
+      {mayClose && after}
       <div className="flex justify-end">
         <Button onClick={leave} aria-disabled={!mayClose}>
           {t('done')}

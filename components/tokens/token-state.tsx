@@ -10,7 +10,16 @@ const tones: Record<TokenRow['state'], TagTone> = {
   revoked: 'plain',
 }
 
-const reasons = ['owner', 'admin', 'rotation', 'rate_limit', 'claim', 'consent_withdrawn'] as const
+const reasons = [
+  'owner',
+  'admin',
+  'rotation',
+  'rate_limit',
+  'claim',
+  'owner_role',
+  'owner_closed',
+  'consent_withdrawn',
+] as const
 
 /** How a token stands; why it was revoked, and, where it asked too much, what it asked. */
 export function TokenState({ token }: { token: TokenRow }) {

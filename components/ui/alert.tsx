@@ -1,5 +1,5 @@
 import { CircleCheck, CircleX, Info, TriangleAlert } from 'lucide-react'
-import type { ReactNode } from 'react'
+import type { ReactNode, Ref } from 'react'
 import { classNames } from './class-names.ts'
 
 const tones = {
@@ -15,12 +15,16 @@ interface AlertProps {
   children?: ReactNode
   /** Read out at once when it appears: for what follows something that the reader did. */
   isLive?: boolean
+  /** It can take the focus by this, where what had it is gone. */
+  ref?: Ref<HTMLDivElement>
 }
 
-export function Alert({ tone = 'info', title, children, isLive = false }: AlertProps) {
+export function Alert({ tone = 'info', title, children, isLive = false, ref }: AlertProps) {
   const { look, Icon, icon } = tones[tone]
   return (
     <div
+      ref={ref}
+      {...(ref && { tabIndex: -1 })}
       role={isLive ? (tone === 'danger' ? 'alert' : 'status') : undefined}
       className={classNames('flex gap-3 rounded-box border px-4 py-3', look)}
     >

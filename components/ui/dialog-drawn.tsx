@@ -3,7 +3,7 @@
 import * as Radix from '@radix-ui/react-dialog'
 import { X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
+import { type ReactNode, useRef } from 'react'
 import { classNames } from './class-names.ts'
 
 export interface DialogProps {
@@ -18,6 +18,14 @@ export interface DialogProps {
 
 const shade = 'fixed inset-0 z-40 bg-ink/30 dark:bg-black/60'
 
+/** What has the focus; of a menu's item, which goes with its menu, the button of the menu. */
+function focused(): HTMLElement | null {
+  const at = document.activeElement
+  const menu = at?.closest('[role=menu]')
+  if (menu) return document.getElementById(menu.getAttribute('aria-labelledby') ?? '')
+  return at instanceof HTMLElement ? at : null
+}
+
 function Content({
   title,
   lead,
@@ -26,6 +34,7 @@ function Content({
   className,
 }: Omit<DialogProps, 'open' | 'onOpenChange'> & { className: string }) {
   const t = useTranslations('common')
+  const before = useRef<HTMLElement>(null)
   return (
     <Radix.Portal>
       <Radix.Overlay className={shade} />
@@ -34,6 +43,14 @@ function Content({
           'fixed z-50 overflow-y-auto overscroll-contain border-line bg-paper p-5 outline-none sm:p-6',
           className,
         )}
+        onOpenAutoFocus={() => {
+          before.current = focused()
+        }}
+        onCloseAutoFocus={(event) => {
+          // Radix gives it back to a trigger of its own, which these have not.
+          event.preventDefault()
+          if (before.current?.isConnected) before.current.focus()
+        }}
         {...(letsKeysThrough && { 'data-keys': '' })}
         {...(lead === undefined && { 'aria-describedby': undefined })}
       >

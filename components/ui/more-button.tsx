@@ -1,12 +1,10 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { counted } from '#components/frame/counted.ts'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { Button } from './button.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
-
-/** Lists of the API stop counting here. */
-const countedUpTo = 1_001
 
 interface MoreButtonProps {
   pages: {
@@ -27,13 +25,7 @@ export function MoreButton({ pages: { rows, total, hasMore, isLoadingMore, more,
       {problem && <ProblemAlert problem={problem} />}
       <div className="flex flex-wrap items-center gap-x-4 gap-y-2 text-sm text-quiet">
         {total !== undefined && shown > 0 && (
-          <p role="status">
-            {!hasMore
-              ? t('all', { count: shown })
-              : total >= countedUpTo
-                ? t('shownOfMany', { shown, total: countedUpTo - 1 })
-                : t('shown', { shown, total })}
-          </p>
+          <p role="status">{!hasMore ? t('all', { count: shown }) : t('shown', { shown, total: counted(t, total) })}</p>
         )}
         {hasMore && (
           <Button tone="plain" size="small" onClick={more} aria-disabled={isLoadingMore}>

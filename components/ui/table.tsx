@@ -91,6 +91,7 @@ export function DataTable<Row>({
               <tr
                 key={id}
                 data-row={index}
+                data-opens={open && ''}
                 onClick={(event) => follow(event, row)}
                 className={classNames(
                   'border-b border-line align-top max-sm:grid max-sm:gap-1 max-sm:py-3 sm:h-9',

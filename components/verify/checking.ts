@@ -1,9 +1,10 @@
 import type { SignatureFault } from '#lib/domains/erasure/receipt-rules.ts'
+import { heldIn } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 
 export type Verdict =
   | { kind: 'notReceipt' | 'noKeys' | 'keysUnreachable' }
-  | { kind: 'holds'; kid: string; receipt: Receipt; left: number; isPinned: boolean }
+  | { kind: 'holds'; kid: string; receipt: Receipt; left: number; held: number; isPinned: boolean }
   | { kind: SignatureFault; kid: string | undefined; receipt: Receipt; isPinned: boolean }
 
 /** The keys that this installation publishes; undefined when no answer came. */
@@ -28,5 +29,5 @@ export async function verdictOn(text: string, pinned: string | undefined): Promi
   const checked = await checkSignature(receipt, keys)
   if ('fault' in checked) return { kind: checked.fault, kid: checked.kid, receipt, isPinned }
   const left = leftIn(receipt).reduce((sum, { residue }) => sum + residue, 0)
-  return { kind: 'holds', kid: checked.kid, receipt, left, isPinned }
+  return { kind: 'holds', kid: checked.kid, receipt, left, held: heldIn(receipt), isPinned }
 }

@@ -6,14 +6,19 @@ import { Alert } from '#components/ui/alert.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Verdict } from './checking.ts'
 
 const isTime = (text: string): boolean => !Number.isNaN(Date.parse(text))
 const When = ({ at }: { at: string }) => (isTime(at) ? <Time at={at} /> : at)
 
 /** What a receipt says whose signature holds. */
-function Said({ receipt, kid, left, keysFrom }: { receipt: Receipt; kid: string; left: number; keysFrom: string }) {
+function Said({
+  verdict: { receipt, kid, left, held },
+  keysFrom,
+}: {
+  verdict: Extract<Verdict, { kind: 'holds' }>
+  keysFrom: string
+}) {
   const t = useTranslations('verify.facts')
   const facts: [string, ReactNode][] = [
     [t('signature'), t('signatureGood')],
@@ -23,7 +28,7 @@ function Said({ receipt, kid, left, keysFrom }: { receipt: Receipt; kid: string;
     [t('deleted'), <ShortId key="deleted" id={receipt.deleted_id} what={t('deleted')} />],
     [t('at'), <When key="at" at={receipt.deleted_at} />],
     [t('signed'), <When key="signed" at={receipt.signed_at} />],
-    [t('stores'), t('storesText', { stores: receipt.stores.length, left })],
+    [t('stores'), t(held > 0 && left === 0 ? 'storesHeld' : 'storesText', { stores: receipt.stores.length, left })],
     [t('retained'), t('retainedText', { count: receipt.retained.length })],
   ]
   return <Facts facts={facts} />
@@ -45,7 +50,7 @@ export function VerdictView({ verdict, origin }: { verdict: Verdict; origin: str
     case 'keysUnreachable':
       return <Alert tone="warning" isLive title={t('keys.unreachable')} />
     case 'holds': {
-      const { kid, left, receipt, isPinned } = verdict
+      const { kid, left, held, receipt, isPinned } = verdict
       return (
         <div className="grid gap-5">
           <Alert tone="done" isLive title={t('result.holds')}>
@@ -57,13 +62,13 @@ export function VerdictView({ verdict, origin }: { verdict: Verdict; origin: str
               <p>{t('result.leftText', { count: left })}</p>
             </Alert>
           )}
+          {held > 0 && (
+            <Alert tone="warning" isLive title={t('result.heldTitle', { count: held })}>
+              <p>{t('result.heldText', { count: held })}</p>
+            </Alert>
+          )}
           {receipt.issuer !== origin && <Alert title={t('result.issuer', { issuer: receipt.issuer })} />}
-          <Said
-            receipt={receipt}
-            kid={kid}
-            left={left}
-            keysFrom={isPinned ? t('keys.pinned') : `${origin}/.well-known/jwks.json`}
-          />
+          <Said verdict={verdict} keysFrom={isPinned ? t('keys.pinned') : `${origin}/.well-known/jwks.json`} />
         </div>
       )
     }

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cookieFetch } from '#lib/client/cookies.ts'
+import { hashPassword } from '#lib/domains/accounts/passwords.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
@@ -8,6 +9,7 @@ import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { authPages } from '#lib/testing/next-auth.ts'
 import { client, type Known, openIdProviderFor, type TestProvider } from '#lib/testing/openid-provider.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
+import { identityProvider } from './openid.ts'
 
 const freePort = () =>
   new Promise<number>((found) => {
@@ -52,6 +54,9 @@ const rows = async (sql: string, ...values: unknown[]) => (await test.db.pool.qu
 const emailOf = async ({ accountId }: Person): Promise<string> =>
   (await rows('SELECT email FROM accounts WHERE id = $1', accountId))[0].email
 const subject = () => newId('sub')
+const fail = () => {
+  throw new Error('it asks no UserInfo endpoint')
+}
 
 /** A browser with cookies of its own for each site; tries count by network, so each comes from another. */
 let network = 1
@@ -204,7 +209,7 @@ describe('who comes from the provider', () => {
     ).toEqual([])
   })
 
-  it('who was invited needs no password: the account is theirs from the first time on', async () => {
+  it('who was invited opens the letter’s link first: the provider’s word for an address is not the mailbox itself', async () => {
     const admin = await signedIn(test, 'admin')
     const email = `${newId('mail').toLowerCase()}@example.org`
     const { json } = await test.fetch('POST', '/api/admin/users', {
@@ -212,13 +217,53 @@ describe('who comes from the provider', () => {
       body: { email, name: 'New', role: 'person' },
     })
     expect(json.data.states).toEqual(['invited'])
-    expect((await arrive({ sub: subject(), email, email_verified: true })).status).toBe(200)
-    const { json: after } = await test.fetch('GET', `/api/admin/users/${json.data.account_id}`, admin)
-    expect(after.data).toMatchObject({
-      states: ['active'],
-      has_password: false,
-      identities: [{ issuer: provider.issuer }],
+    const known = { sub: subject(), email, email_verified: true }
+    const early = await arrive(known)
+    expect([early.error, early.status]).toEqual(['unaccepted', 401])
+    expect(await rows('SELECT 1 FROM account_identities WHERE account_id = $1', json.data.account_id)).toEqual([])
+    await drain(test, { except: ['privacy.clock'] })
+    const letters = post.letters.filter(({ to }) => to === email)
+    const code = /\/password\/new#(\w+)/.exec(letters.at(-1)?.text ?? '')?.[1]
+    const used = await test.fetch('POST', '/api/account/password/link', {
+      body: { code, new_password: 'three unrelated quiet words' },
     })
+    expect(used.status).toBe(200)
+    expect((await arrive(known)).status).toBe(200)
+    const { json: after } = await test.fetch('GET', `/api/admin/users/${json.data.account_id}`, admin)
+    expect(after.data).toMatchObject({ states: ['active'], identities: [{ issuer: provider.issuer }] })
+  })
+
+  it('whose sign-in was unlinked stays out, and is not linked again; nor is another that gets the address', async () => {
+    const person = await signedIn(test)
+    const known = { sub: subject(), email: await emailOf(person), email_verified: true }
+    const first = await arrive(known)
+    expect(first.status).toBe(200)
+    await rows(
+      'UPDATE accounts SET password_hash = $2 WHERE id = $1',
+      person.accountId,
+      await hashPassword('my own words'),
+    )
+    const list = await test.fetch('GET', '/api/account/identities', person)
+    const unlinked = await test.fetch('POST', `/api/account/identities/${list.json.data[0].identity_id}/unlink`, {
+      ...person,
+      body: { password: 'my own words' },
+    })
+    expect([unlinked.status, unlinked.json.data]).toEqual([200, { sessions_ended: 1 }])
+    // The session that the provider opened is over, too.
+    expect((await first.own.me()).status).toBe(401)
+    for (const [who, error] of [
+      [known, 'unlinked'],
+      [{ ...known, sub: subject() }, 'uninvited'],
+    ] as const) {
+      const again = await arrive(who)
+      expect([again.error, again.status, again.end.pathname]).toEqual([error, 401, '/sign-in'])
+    }
+    expect(
+      await rows(
+        'SELECT subject, unlinked_at IS NULL AS linked FROM account_identities WHERE account_id = $1',
+        person.accountId,
+      ),
+    ).toEqual([{ subject: known.sub, linked: false }])
   })
 
   it('the first time twice at once is linked once', async () => {
@@ -340,6 +385,37 @@ describe('another provider', () => {
       const own = browser(url)
       await own.follow(await own.begin())
       expect((await own.me()).status).toBe(200)
+    })
+  })
+
+  it('that names one address in the ID token and verifies another elsewhere vouches for that other alone', async () => {
+    const inToken = `${newId('victim').toLowerCase()}@example.org`
+    const client = (email: string | undefined) => ({
+      issuer: { metadata: { userinfo_endpoint: 'https://id.example/me' } },
+      userinfo: async () => ({ sub: 's', email_verified: true, ...(email !== undefined && { email }) }),
+    })
+    const { userinfo } = identityProvider({
+      issuer: 'https://id.example',
+      clientId: 'c',
+      clientSecret: 's',
+      name: 'Id',
+    })
+    const ask = typeof userinfo === 'object' ? userinfo.request : undefined
+    const token = (claims: object) => `x.${Buffer.from(JSON.stringify(claims)).toString('base64url')}.x`
+    const said = (claims: object, email?: string): unknown =>
+      Reflect.apply(ask ?? fail, undefined, [
+        { tokens: { id_token: token(claims), access_token: 'a' }, client: client(email) },
+      ])
+    expect(await said({ sub: 's', email: inToken }, 'own@example.org')).toMatchObject({
+      email: 'own@example.org',
+      email_verified: true,
+    })
+    expect(await said({ sub: 's', email: inToken })).not.toMatchObject({ email: inToken })
+    // The token says both: nobody else is asked.
+    expect(await said({ sub: 's', email: inToken, email_verified: false }, 'own@example.org')).toEqual({
+      sub: 's',
+      email: inToken,
+      email_verified: false,
     })
   })
 

@@ -37,7 +37,9 @@ export const identityProvider = ({ issuer, clientId, clientSecret, name }: OpenI
       const more = await client.userinfo(accessToken)
       // §5.3.2: what is said of somebody else is not believed.
       if (more.sub !== claims.sub) throw new Error('the UserInfo answer is about somebody else')
-      return { ...more, ...claims }
+      // An address and whether it is verified are one statement: of two documents, neither vouches for the other's address.
+      const { email, email_verified } = more
+      return { ...more, ...claims, email, email_verified }
     },
   },
   profile: ({ sub }) => ({ id: typeof sub === 'string' ? sub : '' }),

@@ -36,13 +36,12 @@ const selectSession = `SELECT s.id AS session_id, s.last_seen_at, a.id AS accoun
   FROM sessions s JOIN accounts a ON a.id = s.account_id
   WHERE s.id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 AND a.deactivated_at IS NULL`
 
-/** Whoever still has a one-time password may look at their account and change it, and nothing else. */
+/** Whoever still has a one-time password may look at their own account and change it, and nothing else: not those of others, whatever their role. */
 const confined = (caller: Caller): Caller => ({
   ...caller,
   actor: {
     ...caller.actor,
-    can: (permission) =>
-      (permission === 'public' || permission.startsWith('accounts:')) && caller.actor.can(permission),
+    can: (permission) => (permission === 'public' || permission === 'accounts:person') && caller.actor.can(permission),
   },
 })
 

@@ -9,6 +9,8 @@ type SignInRefusal =
   | 'closed'
   | 'uninvited'
   | 'unverified'
+  | 'unlinked'
+  | 'unaccepted'
   | 'provider'
   | 'unreachable'
   | 'internal'
@@ -72,6 +74,8 @@ export async function signIn(credentials: { email: string; password: string }, p
 /** What next-auth calls the faults of an identity provider, or of its answer. */
 const providerFaults = new Set(['OAuthSignin', 'OAuthCallback', 'Callback', 'AccessDenied', 'provider'])
 
+const identityRefusals = ['fenced', 'uninvited', 'unverified', 'unlinked', 'unaccepted'] as const
+
 /** Why nobody was signed in, by what stands as `error` in the address of the sign-in page. */
 export function signInRefusal(error: string): SignInRefused {
   const [code = '', seconds = ''] = error.split(':')
@@ -79,7 +83,7 @@ export function signInRefusal(error: string): SignInRefused {
   if (code === 'rate_limited' || code === 'unavailable') return new SignInRefused(code, Number(seconds) || undefined)
   if (code === 'forbidden') return new SignInRefused('closed')
   if (providerFaults.has(code)) return new SignInRefused('provider')
-  return new SignInRefused(code === 'fenced' || code === 'uninvited' || code === 'unverified' ? code : 'internal')
+  return new SignInRefused(identityRefusals.find((one) => one === code) ?? 'internal')
 }
 
 /** Where to go to sign in with the identity provider; from there the browser comes back to `next`, a path of ours. Throws {@link SignInRefused}. */

@@ -29,6 +29,10 @@ export const Receipt = z
       }),
     ),
     retained: z.array(z.strictObject({ what: z.string(), ground: z.string(), until: z.string().nullable() })),
+    held: z.number().int().positive().optional().meta({
+      description:
+        'Records that legal holds keep for now, content included. They are erased when the holds end, and the receipt is signed anew under its id. A receipt that lacks it leaves nothing to a hold, or is of former days and says it among retained',
+    }),
     physical: z.array(z.strictObject({ what: z.string(), until: z.string().nullable() })),
     signed_at: z.iso.datetime(),
     jws: z.string(),

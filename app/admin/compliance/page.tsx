@@ -13,7 +13,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 })
 
 export default async function CompliancePage() {
-  await opened('compliance')
+  const person = await opened('compliance')
   const [t, { data }] = await Promise.all([getTranslations('compliance'), ask(app.compliance.read)])
   const count = (state: string) => data.lines.filter((line) => line.state === state).length
   const nothingToAsk = count('not_applicable')
@@ -35,7 +35,7 @@ export default async function CompliancePage() {
           </>
         }
       >
-        <ComplianceLines lines={data.lines} />
+        <ComplianceLines lines={data.lines} role={person.role} />
       </Page>
     </Words>
   )

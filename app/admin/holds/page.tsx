@@ -1,5 +1,6 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { counted } from '#components/frame/counted.ts'
 import { Words } from '#components/frame/words.tsx'
 import { HoldList } from '#components/holds/hold-list.tsx'
 import { holdQuery } from '#components/holds/hold-query.ts'
@@ -16,14 +17,19 @@ export default async function HoldsPage({ searchParams }: Props) {
   await opened('holds')
   const { active, q } = await searchParams
   const asked = holdQuery(active === 'false' ? 'false' : 'true', typeof q === 'string' ? q : null)
-  const [t, initial, inForce] = await Promise.all([
+  const [t, common, initial, inForce] = await Promise.all([
     getTranslations('holds'),
+    getTranslations('common'),
     ask(app.holds.list, { query: asked }),
     ask(app.holds.list, { query: { active: 'true', limit: '1' } }),
   ])
   return (
     <Words of={['holds', 'queue']}>
-      <Page width="wide" title={t('title', { active: inForce.total })} lead={<p>{t('lead')}</p>}>
+      <Page
+        width="wide"
+        title={t('title', { active: inForce.total, shown: counted(common, inForce.total, { isFirst: true }) })}
+        lead={<p>{t('lead')}</p>}
+      >
         <HoldList initial={initial} asked={asked} />
       </Page>
     </Words>

@@ -1,5 +1,6 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { counted } from '#components/frame/counted.ts'
 import { Words } from '#components/frame/words.tsx'
 import { loadFilters, queryOf } from '#components/queue/filters.ts'
 import { RequestQueue } from '#components/queue/request-queue.tsx'
@@ -10,8 +11,6 @@ import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('queue'))('name') })
 
-/** Lists stop counting here. */
-const countedTo = 1_001
 const countOf = async (query: Record<string, string>): Promise<number> =>
   (await ask(app.requests.listAll, { query: { open: 'true', limit: '1', ...query } })).total
 
@@ -21,8 +20,9 @@ interface Props {
 export default async function RequestsPage({ searchParams }: Props) {
   const person = await opened('requests')
   const asked = queryOf(await loadFilters(searchParams), person.account_id)
-  const [t, initial, minders, open, overdue, near, unassigned] = await Promise.all([
+  const [t, common, initial, minders, open, overdue, near, unassigned] = await Promise.all([
     getTranslations('queue'),
+    getTranslations('common'),
     ask(app.requests.listAll, { query: asked }),
     ask(app.requests.listMinders),
     countOf({}),
@@ -34,10 +34,24 @@ export default async function RequestsPage({ searchParams }: Props) {
     <Words of={['queue']}>
       <Page
         width="wide"
-        title={t('title', { open, overdue, more: open >= countedTo ? t('titleMany') : String(open) })}
+        title={t('title', {
+          open,
+          openShown: counted(common, open, { isFirst: true }),
+          overdue,
+          overdueShown: counted(common, overdue),
+        })}
         lead={
           <>
-            {open > 0 && <p>{t('lead', { near, unassigned })}</p>}
+            {open > 0 && (
+              <p>
+                {t('lead', {
+                  near,
+                  nearShown: counted(common, near),
+                  unassigned,
+                  unassignedShown: counted(common, unassigned, { isFirst: true }),
+                })}
+              </p>
+            )}
             <p>
               <ButtonLink href="/admin/requests/new" tone="plain" size="small">
                 {t('file')}

@@ -1,6 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import type { SearchParams } from 'nuqs/server'
+import { counted } from '#components/frame/counted.ts'
 import { Words } from '#components/frame/words.tsx'
 import { loadPeriod, periodAddress } from '#components/safety/period.ts'
 import { Quarantine } from '#components/safety/quarantine.tsx'
@@ -16,8 +17,9 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 export default async function SafetyPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
   await opened('safety')
   const { period } = await loadPeriod(searchParams)
-  const [t, held, { data: seen }] = await Promise.all([
+  const [t, common, held, { data: seen }] = await Promise.all([
     getTranslations('safety'),
+    getTranslations('common'),
     ask(app.knowledge.quarantine, { query: { limit: '20' } }),
     ask(app.safety.rejections, { query: { period } }),
   ])
@@ -25,7 +27,12 @@ export default async function SafetyPage({ searchParams }: { searchParams: Promi
     <Words of={['safety']}>
       <Page
         width="wide"
-        title={t('title', { held: held.total, rejected: seen.total, period })}
+        title={t('title', {
+          held: held.total,
+          shown: counted(common, held.total, { isFirst: true }),
+          rejected: seen.total,
+          period,
+        })}
         lead={<p>{t('lead')}</p>}
       >
         <Section id="held" title={t('held.title')} lead={t('held.lead')}>

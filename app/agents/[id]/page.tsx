@@ -1,10 +1,11 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
-import { getTranslations } from 'next-intl/server'
+import { getFormatter, getTranslations } from 'next-intl/server'
 import { AgentState } from '#components/agents/agent-state.tsx'
 import { ConsentPanel } from '#components/agents/consent-panel.tsx'
-import { isolated } from '#components/agents/names.ts'
+import { isolated, score } from '#components/agents/names.ts'
 import { PausePanel } from '#components/agents/pause-panel.tsx'
+import { counted } from '#components/frame/counted.ts'
 import { Words } from '#components/frame/words.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Facts } from '#components/ui/facts.tsx'
@@ -13,6 +14,7 @@ import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app.ts'
+import { countedTo } from '#lib/domains/agents/rules.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask, opened } from '../../reader.ts'
 
@@ -34,7 +36,13 @@ async function agentNamed(id: string) {
 export default async function AgentPage({ params }: { params: Promise<{ id: string }> }) {
   await opened('agent')
   const agent = await agentNamed((await params).id)
-  const [t, one] = await Promise.all([getTranslations('agents'), getTranslations('agents.one')])
+  const [t, one, common, format] = await Promise.all([
+    getTranslations('agents'),
+    getTranslations('agents.one'),
+    getTranslations('common'),
+    getFormatter(),
+  ])
+  const held = (count: number) => counted(common, count, { limit: countedTo })
   const state = t(`states.${agent.state}.name`)
   const query = new URLSearchParams({ agent: agent.agent_id })
   const { holds } = agent
@@ -60,13 +68,13 @@ export default async function AgentPage({ params }: { params: Promise<{ id: stri
               [
                 one('units'),
                 <TextLink key="units" href={`/knowledge?${query}`}>
-                  {holds.units.toLocaleString('en')}
+                  {held(holds.units)}
                 </TextLink>,
               ],
               [
                 one('skills'),
                 <TextLink key="skills" href={`/knowledge?${query}&kind=skill`}>
-                  {holds.skills.toLocaleString('en')}
+                  {held(holds.skills)}
                 </TextLink>,
               ],
               [
@@ -75,7 +83,7 @@ export default async function AgentPage({ params }: { params: Promise<{ id: stri
                   {t('tokensOf', { used: holds.tokens, most: agent.token_limit })}
                 </TextLink>,
               ],
-              [one('reputation'), holds.reputation.toFixed(2)],
+              [one('reputation'), format.number(holds.reputation, score)],
             ]}
           />
         </Section>

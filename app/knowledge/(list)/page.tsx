@@ -7,12 +7,10 @@ import { RecordList } from '#components/knowledge/record-list.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app.ts'
+import { countedTo } from '#lib/domains/agents/rules.ts'
 import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('knowledge'))('name') })
-
-/** Counting of what an agent holds stops here. */
-const countedTo = 10_001
 
 export default async function KnowledgePage({ searchParams }: { searchParams: Promise<SearchParams> }) {
   await opened('knowledge')
@@ -21,9 +19,17 @@ export default async function KnowledgePage({ searchParams }: { searchParams: Pr
     ask(app.agents.listOwn, { query: { limit: '100' } }),
     ask(app.inspection.listRecords, { query: queryOf(filters, zone) }),
   ])
-  const sum = (what: 'units' | 'skills') => agents.data.reduce((all, { holds }) => all + holds[what], 0)
-  const isMany = agents.data.some(({ holds }) => holds.units >= countedTo)
-  const [units, skills] = [sum('units'), sum('skills')]
+  const sum = (what: 'units' | 'skills') =>
+    agents.data.reduce((all, { holds }) => all + Math.min(holds[what], countedTo - 1), 0)
+  // Counting stops within each agent, and the list of agents with its first page: the title says where.
+  const isMany = (what: 'units' | 'skills') => agents.data.some(({ holds }) => holds[what] >= countedTo)
+  const counts = {
+    units: sum('units'),
+    unitsMany: isMany('units') ? 'yes' : 'no',
+    skills: sum('skills'),
+    skillsMany: isMany('skills') ? 'yes' : 'no',
+    newest: agents.total > agents.data.length ? agents.data.length : 0,
+  }
   const isSkills = filters.kind === 'skill'
   const kept = new URLSearchParams()
   if (filters.q !== '') kept.set('q', filters.q)
@@ -33,7 +39,7 @@ export default async function KnowledgePage({ searchParams }: { searchParams: Pr
   const forSkills = new URLSearchParams([...kept, ['kind', 'skill']])
   return (
     <Words of={['knowledge']}>
-      <Page width="wide" title={t(isMany ? 'titleMany' : 'title', { units, skills })} lead={<p>{t('lead')}</p>}>
+      <Page width="wide" title={t('title', counts)} lead={<p>{t('lead')}</p>}>
         <Tabs
           label={t('views')}
           tabs={[

@@ -6,11 +6,9 @@ import { ReceiptView } from '#components/receipts/receipt-view.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
-import { app } from '#lib/app.ts'
+import { heldIn } from '#lib/domains/erasure/rules.ts'
 import { publicUrl, readEnv } from '#lib/env.ts'
-import { Problem } from '#lib/kernel/problem.ts'
-import type { Receipt } from '#lib/kernel/receipt.ts'
-import { ask } from '../../reader.ts'
+import { receiptNamed } from '../named.ts'
 
 // Whoever has the address may read it; nobody else is to find it.
 export const generateMetadata = async (): Promise<Metadata> => ({
@@ -18,23 +16,9 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   robots: { index: false, follow: false },
 })
 
-/** The receipt; or, where its erasure is not finished, how that stands: never a success before it is one. */
-async function receiptNamed(id: string): Promise<Receipt | 'under_way' | 'held'> {
-  try {
-    return await ask(app.receipts.read, { params: { id } })
-  } catch (error) {
-    // Something is left somewhere; it is erased again, and searched again.
-    if (Problem.is(error) && error.code === 'unavailable' && error.headers['Retry-After'] === '60') return 'under_way'
-    // An id of the wrong form is no receipt's either.
-    if (Problem.is(error) && error.code === 'invalid') notFound()
-    if (Problem.is(error) && error.code === 'not_found') return (await app.receipts.standing(id)) ?? notFound()
-    throw error
-  }
-}
-
 export default async function ReceiptPage({ params }: { params: Promise<{ id: string }> }) {
   const { id } = await params
-  const receipt = await receiptNamed(id)
+  const receipt = (await receiptNamed(id)) ?? notFound()
   const t = await getTranslations('receipt')
   if (typeof receipt === 'string')
     return (
@@ -48,15 +32,13 @@ export default async function ReceiptPage({ params }: { params: Promise<{ id: st
       </Page>
     )
   const left = receipt.stores.reduce((sum, { residue }) => sum + residue, 0)
+  const held = heldIn(receipt)
+  const stores = new Set(receipt.stores.map(({ store }) => store)).size
   return (
     <Page
-      title={t('title')}
+      title={held > 0 ? t('titleHeld', { held }) : t('title')}
       lead={
-        <p>
-          {left === 0
-            ? t('lead', { stores: new Set(receipt.stores.map(({ store }) => store)).size })
-            : t('leadIncomplete', { left })}
-        </p>
+        <p>{left > 0 ? t('leadIncomplete', { left }) : held > 0 ? t('leadHeld', { stores }) : t('lead', { stores })}</p>
       }
     >
       <Words of={['receipt']}>

@@ -15,7 +15,6 @@ import { Page, Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
-import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
 import { readEnv } from '#lib/env.ts'
 import { ask, opened } from '../../reader.ts'
 import { identityOf } from './identity.ts'
@@ -26,12 +25,6 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 const groundOf = { consent: 'a', contract: 'b', legitimate_interest: 'f' } as const
 const mostOpen = 5
-
-/** What is asked for and not done, newest first. */
-async function openRequests() {
-  const { data } = await ask(app.requests.list, { query: { limit: '100' } })
-  return data.filter(({ state }) => !isClosed(state))
-}
 
 export default async function PrivacyPage({
   searchParams,
@@ -47,7 +40,7 @@ export default async function PrivacyPage({
     ownAgents(),
     askOwn(app.exports.readInventory, { query }),
     ask(app.exports.listExports),
-    openRequests(),
+    ask(app.requests.list, { query: { open: 'true', limit: String(mostOpen) } }),
     askOwn(app.agents.readRestriction, { query }),
     ask(app.agents.readRestriction),
   ])
@@ -85,9 +78,9 @@ export default async function PrivacyPage({
         <Section
           id="requests"
           title={t('requests.title')}
-          lead={requests.length > 0 ? t('requests.lead', { count: requests.length }) : t('requests.none')}
+          lead={requests.total > 0 ? t('requests.lead', { count: requests.total }) : t('requests.none')}
         >
-          <OpenRequests requests={requests.slice(0, mostOpen)} more={Math.max(0, requests.length - mostOpen)} />
+          <OpenRequests requests={requests.data} more={requests.total - requests.data.length} />
         </Section>
 
         <Section id="download" title={t('download.title')} lead={t('download.lead')}>

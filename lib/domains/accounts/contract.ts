@@ -121,18 +121,19 @@ export const listIdentities = operation({
 
 export const unlinkIdentity = operation({
   id: 'unlinkIdentity',
-  method: 'delete',
-  path: '/api/account/identities/{id}',
+  method: 'post',
+  path: '/api/account/identities/{id}/unlink',
   summary: 'Unlink a sign-in with an identity provider',
   description:
-    'For who has a password, so that a way in stays. It is linked again when the provider vouches for the address at a later sign-in.',
+    'For who has a password, so that a way in stays, and by that password. Ends every other session of the account. The sign-in is not linked again, whatever the provider says of the address.',
   permission: 'accounts:person',
   audit: { action: 'update', resourceType: 'account' },
   limit: 'write',
-  status: 204,
+  status: 200,
   params: z.strictObject({ id: IdentityId }),
-  output: z.undefined(),
-  refusals: ['not_found', 'wrong_state'],
+  body: z.strictObject({ password: z.string().min(1).max(longestPassword) }),
+  output: z.object({ data: z.object({ sessions_ended: z.number().int() }) }),
+  refusals: ['not_found', 'rate_limited', 'wrong_state'],
 })
 
 export const revokeSession = operation({

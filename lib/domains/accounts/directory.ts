@@ -19,6 +19,20 @@ const shown = ({ id, ...fields }: { id: string; organisationId: string; role: Ro
   ...fields,
 })
 
+/** Who may come in: not closed, not being erased, and with a password or a linked identity. */
+const mayEnter = `(a.deactivated_at IS NULL
+    AND (a.password_hash IS NOT NULL
+      OR EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id AND i.unlinked_at IS NULL))
+    AND NOT EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = a.id))`
+interface StandingAdmin {
+  id: string
+  stays: boolean
+}
+const selectAdmins = `SELECT a.id, a.suspended_at IS NULL AND ${mayEnter} AS stays
+  FROM accounts a WHERE a.role = 'admin' ORDER BY a.id`
+const isOnly = (admins: readonly StandingAdmin[], accountId: string): boolean =>
+  admins.some(({ id }) => id === accountId) && !admins.some(({ id, stays }) => id !== accountId && stays)
+
 /** What other domains may ask of accounts, within their own transaction. Outside of one, `db.prisma` takes its place. */
 export const accountDirectory = {
   async contactOf(tx: Transaction, accountId: string): Promise<Contact | undefined> {
@@ -33,6 +47,10 @@ export const accountDirectory = {
     const found = await tx.account.findUnique({ where: { id: accountId }, select: known })
     return found ? shown(found) : undefined
   },
+
+  /** Whether an admin closed the account, so that nobody signs in to it. */
+  isClosed: async (tx: Transaction, accountId: string): Promise<boolean> =>
+    (await tx.account.count({ where: { id: accountId, deactivatedAt: { not: null } } })) > 0,
 
   /** The names of those of the accounts that there are. */
   async namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>> {
@@ -55,12 +73,12 @@ export const accountDirectory = {
    * Two that ask at once wait for each other, so ask in the transaction that then suspends, fences or demotes the account.
    */
   async isLastAdmin(tx: Transaction, accountId: string): Promise<boolean> {
-    const admins = await tx.$queryRaw<{ id: string; leaves: boolean }[]>`
-      SELECT id, suspended_at IS NOT NULL OR deactivated_at IS NOT NULL
-        OR (password_hash IS NULL AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = accounts.id))
-        OR EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = accounts.id) AS leaves
-      FROM accounts WHERE role = 'admin' ORDER BY id FOR NO KEY UPDATE OF accounts`
-    return admins.some(({ id }) => id === accountId) && !admins.some(({ id, leaves }) => id !== accountId && !leaves)
+    return isOnly(await tx.$queryRawUnsafe<StandingAdmin[]>(`${selectAdmins} FOR NO KEY UPDATE OF a`), accountId)
+  },
+
+  /** As `isLastAdmin`, to be shown: it locks nobody, and decides nothing. */
+  async isOnlyAdmin(tx: Transaction, accountId: string): Promise<boolean> {
+    return isOnly(await tx.$queryRawUnsafe<StandingAdmin[]>(selectAdmins), accountId)
   },
 
   /** Whether the first, who manages, and the second belong to one organisation. Nobody manages themself. */
@@ -79,13 +97,11 @@ export const accountDirectory = {
     )
   },
 
-  /** Every admin, for letters about the installation's duties. */
+  /** Every admin who may come in, for letters about the installation's duties and for who minds them. */
   async adminContacts(tx: Transaction): Promise<(Contact & { accountId: string })[]> {
-    const admins = await tx.account.findMany({
-      where: { role: 'admin' },
-      select: { id: true, email: true, locale: true, name: true },
-      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
-    })
+    const admins = await tx.$queryRawUnsafe<{ id: string; email: string; locale: string; name: string }[]>(
+      `SELECT a.id, a.email, a.locale, a.name FROM accounts a WHERE a.role = 'admin' AND ${mayEnter} ORDER BY a.created_at, a.id`,
+    )
     return admins.map(({ id, locale, ...contact }) => ({ ...contact, accountId: id, locale: localeNamed(locale) }))
   },
 }

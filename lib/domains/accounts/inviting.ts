@@ -63,7 +63,9 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
     )
   if (row.states.includes('deactivated'))
     throw new Problem('wrong_state', 'This account is closed: no letter with a link goes to it. Open it again first.')
-  await boundLetters(tx, row.id, now)
+  await boundLetters(tx, row.id, { purpose: 'invitation', by: 'admin' }, now)
   await endLinks(tx, row.id, now)
+  // From the last letter on the account waits for its person: see `uninvite`.
+  await tx.account.update({ where: { id: row.id }, data: { updatedAt: now } })
   await enqueueNotice(tx, { kind: 'invitation', accountId: row.id, at: now.toISOString() })
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { lettersKept } from '#lib/stores/mail/letters-held.ts'
 import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
@@ -8,6 +9,7 @@ import { type Addressee, dropLink, makeLink } from './links.ts'
 import { passwordResetMail, tokenRevokedMail } from './mails.ts'
 import { Notice, noticeJob } from './notices.ts'
 import { endedLinksKept, endedSessionsKept, knownFor, localeNamed } from './rules.ts'
+import { removeUninvited } from './uninvited.ts'
 
 type LinkNotice = Extract<Notice, { kind: 'invitation' | 'reset-link' }>
 type PlainNotice = Exclude<Notice, LinkNotice>
@@ -17,6 +19,8 @@ export interface AccountsJobsParts {
   publicUrl: string
   /** What the installation calls its identity provider. */
   provider?: string | undefined
+  /** Whether other domains have something about the account that must not lose it: a privacy request, a hold. */
+  isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
 }
 
 function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts): Omit<Letter, 'to'> {
@@ -40,15 +44,19 @@ function linkLetterOf(notice: LinkNotice, to: Addressee, url: string): Omit<Lett
 }
 
 /**
- * Rows of ended sessions and links, marks of where accounts signed in, and letters in the mail folder go when their term is over; notices
+ * Rows of ended sessions and links, marks of where accounts signed in, accounts that nobody came to, and letters in the mail folder go when
+ * their term is over; notices
  * are written and sent.
  */
 export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsParts) {
   /** The link comes into being with its letter, so that no code waits in the queue; one whose letter did not leave never was. */
   async function sendLink(notice: LinkNotice, now: Date): Promise<void> {
     const { accountId } = notice
-    const purpose = notice.kind === 'invitation' ? 'invitation' : 'reset'
-    const to = await db.transaction((tx) => makeLink(tx, accountId, purpose, now))
+    const letterFor =
+      notice.kind === 'invitation'
+        ? ({ purpose: 'invitation', by: 'admin' } as const)
+        : ({ purpose: 'reset', by: notice.by } as const)
+    const to = await db.transaction((tx) => makeLink(tx, accountId, letterFor, now))
     if (!to) return
     const letter = { to: to.email, about: accountId, ...linkLetterOf(notice, to, parts.publicUrl) }
     await mail.send(letter).catch(async (error: unknown) => {
@@ -62,7 +70,8 @@ export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsPa
       name: 'accounts.upkeep',
       payload: z.unknown(),
       cron: '23 * * * *',
-      async run({ now }) {
+      async run(ctx) {
+        const { now } = ctx
         const before = (kept: number) => [new Date(now.getTime() - kept)]
         await db.query(
           'sessions-purge',
@@ -76,6 +85,7 @@ export function accountsJobs(db: Database, mail: MailPort, parts: AccountsJobsPa
         )
         await db.query('known-sign-ins-purge', 'DELETE FROM known_sign_ins WHERE last_at < $1', before(knownFor))
         await mail.prune(new Date(now.getTime() - lettersKept))
+        await removeUninvited(ctx, db, parts.isOnRecord)
       },
     }),
     job({

@@ -59,7 +59,7 @@ export const identityHolder = (db: Database): DataHolder => ({
   stage: 'account',
   what: 'by what an identity provider knows the person: its address, and the name that it gave them',
   purpose: 'to sign in with an identity provider',
-  kept: 'until it is unlinked, or the person is erased',
+  kept: 'until the person is erased; one that was unlinked too, so that it is not linked again',
   tables: ['account_identities'],
   async inventory({ account }) {
     if (account === null) return nothing

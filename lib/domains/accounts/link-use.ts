@@ -36,7 +36,7 @@ export const linkUse = (parts: LinkParts) => ({
     )
     const found = await ctx.tx.account.findUnique({ where: { email }, select: { id: true } })
     const accountId = found?.id ?? nobody
-    await enqueueNotice(ctx.tx, { kind: 'reset-link', accountId, at: ctx.now.toISOString() })
+    await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'anybody', accountId, at: ctx.now.toISOString() })
     return {
       resourceId: accountId,
       body: {

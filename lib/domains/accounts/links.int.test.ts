@@ -168,6 +168,79 @@ describe('an invitation', () => {
     expect((await test.fetch('GET', '/api/members')).status).toBe(401)
   })
 
+  it('is one of fifty that managers send in a day', async () => {
+    const { test } = kit
+    const manager = await signedIn(test, 'manager')
+    const second = await signedIn(test, 'manager', manager.organisationId)
+    await rows(
+      `INSERT INTO accounts (id, organisation_id, email, name, role, created_at, updated_at)
+       SELECT $1 || n, $1, $1 || n || '@example.org', 'Somebody', 'person', $2, $2 FROM generate_series(1, 47) n`,
+      manager.organisationId,
+      test.clock.now(),
+    )
+    const one = (who: { cookie: string }) => invite(who.cookie, { email: `${newId('m')}@example.org` }, '/api/members')
+    const both = await Promise.all([one(manager), one(second)])
+    expect(both.map(({ status }) => status).sort()).toEqual([201, 429])
+    const refused = both.find(({ status }) => status === 429)
+    expect([refused?.json.code, refused?.json.detail]).toEqual([
+      'rate_limited',
+      expect.stringMatching(/Nobody was invited/),
+    ])
+    expect(Number(refused?.headers.get('retry-after'))).toBeGreaterThan(80_000)
+    expect((await one(await signedIn(test, 'manager'))).status).toBe(201)
+    test.clock.advance(24 * hour)
+    expect((await one(await signedIn(test, 'manager', manager.organisationId))).status).toBe(201)
+  })
+
+  it('that nobody accepts goes, with its account, 30 days after the last letter; what anything points to stays', async () => {
+    const { test } = kit
+    const day = 24 * hour
+    const made = async (extra: object = {}) => {
+      const admin = await signedIn(test, 'admin')
+      const { json } = await invite(admin.cookie, { email: `${newId('mail').toLowerCase()}@example.org`, ...extra })
+      await kit.work()
+      return json.data.account_id as string
+    }
+    const alone = await made({ new_organisation: 'Theirs alone' })
+    const [reminded, filed, owner, held] = [await made(), await made(), await made(), await made()]
+    const { id: there } = await settled()
+    const admin = await signedIn(test, 'admin')
+    const request = await test.fetch('POST', '/api/admin/privacy/requests', {
+      ...admin,
+      body: { account_id: filed, kinds: ['access'], received_at: test.clock.now().toISOString() },
+    })
+    expect(request.status).toBe(201)
+    await issuedAgent(test, ['read'], { owner: { accountId: owner, organisationId: admin.organisationId, cookie: '' } })
+    const hold = await test.fetch('POST', '/v1/holds', {
+      ...admin,
+      body: { kind: 'account', target_id: held, reason: 'A court asked for it' },
+    })
+    expect([hold.status, hold.text]).toEqual([201, expect.any(String)])
+    const upkeep = test.app.jobs.find(({ name }) => name === 'accounts.upkeep')
+    const left = async () => {
+      await upkeep?.execute(test.app.gate, {})
+      const ids = [alone, reminded, filed, owner, held, there]
+      const found = await rows('SELECT id FROM accounts WHERE id = ANY($1)', ids)
+      return found.map(({ id }) => id).sort()
+    }
+    test.clock.advance(20 * day)
+    const again = await test.fetch('POST', `/api/admin/users/${reminded}/invitation`, await signedIn(test, 'admin'))
+    expect(again.status).toBe(202)
+    await kit.work()
+    test.clock.advance(10 * day - hour)
+    expect(await left()).toHaveLength(6)
+    test.clock.advance(2 * hour)
+    expect(await left()).toEqual([reminded, filed, owner, held, there].sort())
+    expect(await rows("SELECT 1 FROM organisations WHERE name = 'Theirs alone'")).toEqual([])
+    const [entry] = await rows(
+      "SELECT agent_id, details FROM audit_entries WHERE resource_id = $1 AND action = 'delete'",
+      alone,
+    )
+    expect(entry).toMatchObject({ agent_id: 'system:accounts.upkeep', details: { reason: 'invitation_not_accepted' } })
+    test.clock.advance(20 * day)
+    expect(await left()).toEqual([filed, owner, held, there].sort())
+  })
+
   it('to an address that has an account, by two at once, or twice with one key, makes one account', async () => {
     const admin = await signedIn(kit.test, 'admin')
     const email = `${newId('mail').toLowerCase()}@example.org`
@@ -267,6 +340,63 @@ describe('a forgotten password', () => {
     await kit.work()
     kit.test.clock.advance(hour)
     expect((await use(codeIn(email))).status).toBe(410)
+  })
+
+  it('that strangers asked for keeps no admin from sending one, nor an invitation from going out', async () => {
+    const { email, id } = await settled()
+    kit.test.clock.advance(hour + 1)
+    const admin = await signedIn(kit.test, 'admin')
+    const before = kit.lettersTo(email).length
+    for (let time = 0; time < 5; time++) {
+      await ask(email)
+      await kit.work()
+    }
+    const send = () => kit.test.fetch('POST', `/api/admin/users/${id}/reset`, admin)
+    for (let time = 0; time < 3; time++) {
+      expect((await send()).status).toBe(202)
+      await kit.work()
+    }
+    expect([(await send()).status, kit.lettersTo(email).length - before]).toEqual([429, 6])
+    elsewhere()
+    const invited = `${newId('mail').toLowerCase()}@example.org`
+    const { json } = await invite(admin.cookie, { email: invited })
+    await kit.work()
+    for (let time = 0; time < 4; time++) {
+      await ask(invited)
+      await kit.work()
+    }
+    const again = await kit.test.fetch('POST', `/api/admin/users/${json.data.account_id}/invitation`, admin)
+    expect(again.status).toBe(202)
+    await kit.work()
+    expect((await use(codeIn(invited))).status).toBe(200)
+  })
+
+  it('its link ends with the address that it went to, and with the operator’s own reset', async () => {
+    const { test } = kit
+    const [moved, reset] = [await settled(), await settled()]
+    for (const { email } of [moved, reset]) await ask(email)
+    await kit.work()
+    const codes = [codeIn(moved.email), codeIn(reset.email)]
+    const next = `${newId('mail').toLowerCase()}@example.org`
+    await test.db.transaction((tx) => test.app.accounts.rectify(tx, moved.id, { email: next }, test.clock.now()))
+    await rows(
+      "INSERT INTO account_identities (issuer, subject, account_id, linked_at) VALUES ('https://id.example', $1, $1, now())",
+      reset.id,
+    )
+    await test.app.accounts.resetPassword(reset.email)
+    for (const code of codes) expect((await use(code, 'the mailbox of somebody else')).status).toBe(410)
+    // Another way in that somebody made meanwhile is none any more.
+    const come = () =>
+      test.app.accounts.signInWithIdentity(
+        { issuer: 'https://id.example', subject: reset.id, email: reset.email, isEmailVerified: true },
+        visit,
+      )
+    expect(await come()).toBe('unlinked')
+    // Asked for before the address moved, written afterwards: it goes to the new one.
+    elsewhere()
+    await ask(next)
+    await kit.work()
+    expect(kit.lettersTo(next)).toHaveLength(1)
   })
 
   it('is bounded by network and address, alike for known and unknown', async () => {

@@ -16,25 +16,41 @@ export async function isFenced(tx: Transaction, accountId: string): Promise<bool
 export const lockAccount = (tx: Transaction, accountId: string) =>
   tx.$queryRaw`SELECT 1 FROM accounts WHERE id = ${accountId} FOR NO KEY UPDATE`
 
-/** When the next letter with a link may go to the account; undefined: now. Every link was made for a letter. */
-async function nextLetterAt(tx: Transaction, accountId: string, now: Date): Promise<Date | undefined> {
+/** Who asked for the letter: an admin or manager who is signed in, or whoever knows the address. */
+export type LetterAsker = 'admin' | 'anybody'
+/**
+ * When the next letter with a link may go to the account; undefined: now. Every link was made for a letter. Invitations, which strangers
+ * cannot ask for, count apart; of resets an admin has as many beyond those that strangers may use up.
+ */
+async function nextLetterAt(
+  tx: Transaction,
+  accountId: string,
+  { purpose, by }: { purpose: LinkPurpose; by: LetterAsker },
+  now: Date,
+): Promise<Date | undefined> {
   const hour = 3_600_000
+  const most = purpose === 'reset' && by === 'admin' ? 2 * linkLettersPerHour : linkLettersPerHour
   const sent = await tx.accountLink.findMany({
-    where: { accountId, createdAt: { gt: new Date(now.getTime() - hour) } },
+    where: { accountId, purpose, createdAt: { gt: new Date(now.getTime() - hour) } },
     select: { createdAt: true },
     orderBy: { createdAt: 'desc' },
-    take: linkLettersPerHour,
+    take: most,
   })
-  const oldest = sent[linkLettersPerHour - 1]
+  const oldest = sent[most - 1]
   return oldest && new Date(oldest.createdAt.getTime() + hour)
 }
 /** Throws `rate_limited` where another letter would be one too many. */
-export async function boundLetters(tx: Transaction, accountId: string, now: Date): Promise<void> {
-  const at = await nextLetterAt(tx, accountId, now)
+export async function boundLetters(
+  tx: Transaction,
+  accountId: string,
+  letter: { purpose: LinkPurpose; by: LetterAsker },
+  now: Date,
+): Promise<void> {
+  const at = await nextLetterAt(tx, accountId, letter, now)
   if (!at) return
   const seconds = Math.max(1, Math.ceil((at.getTime() - now.getTime()) / 1000))
   throw new Problem('rate_limited', {
-    detail: `${linkLettersPerHour} letters with a link go to one account within an hour. Nothing was changed; try again in ${seconds} seconds.`,
+    detail: `No more letters with a link go to this account within the hour. Nothing was changed; try again in ${seconds} seconds.`,
     headers: { 'Retry-After': String(seconds) },
   })
 }
@@ -55,9 +71,10 @@ export interface Addressee {
 export async function makeLink(
   tx: Transaction,
   accountId: string,
-  purpose: LinkPurpose,
+  letter: { purpose: LinkPurpose; by: LetterAsker },
   now: Date,
 ): Promise<Addressee | undefined> {
+  const { purpose } = letter
   await lockAccount(tx, accountId)
   const account = await tx.account.findUnique({
     where: { id: accountId },
@@ -71,7 +88,7 @@ export async function makeLink(
   })
   if (!account || account.deactivatedAt || (await isFenced(tx, accountId))) return undefined
   if (purpose === 'invitation' && account.passwordHash !== null) return undefined
-  if (await nextLetterAt(tx, accountId, now)) return undefined
+  if (await nextLetterAt(tx, accountId, letter, now)) return undefined
   if (purpose === 'invitation') await endLinks(tx, accountId, now, purpose)
   const code = base62(randomBytes(32), 43)
   await tx.accountLink.create({

@@ -10,7 +10,7 @@ export const Notice = z.discriminatedUnion('kind', [
   /** The operator gave the account a one-time password. */
   z.strictObject({ kind: z.literal('password-reset'), ...plain }),
   z.strictObject({ kind: z.literal('invitation'), ...plain }),
-  z.strictObject({ kind: z.literal('reset-link'), ...plain }),
+  z.strictObject({ kind: z.literal('reset-link'), by: z.enum(['admin', 'anybody']), ...plain }),
   z.strictObject({ kind: z.literal('password-set'), ...plain }),
   z.strictObject({ kind: z.literal('identity-linked'), ...plain }),
 ])

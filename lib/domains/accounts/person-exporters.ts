@@ -71,7 +71,12 @@ export const accountExporters = (db: Database): PersonExporter[] => [
         at: 'i.linked_at',
         id: "i.issuer || ' ' || i.subject",
         columns: 'i.*',
-        record: jsonObject({ issuer: 'c.issuer', subject: 'c.subject', linked_at: utc('c.linked_at') }),
+        record: jsonObject({
+          issuer: 'c.issuer',
+          subject: 'c.subject',
+          linked_at: utc('c.linked_at'),
+          unlinked_at: utc('c.unlinked_at'),
+        }),
       }),
   },
   {

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { endLinks } from './links.ts'
 import { type Locale, normaliseEmail } from './rules.ts'
 
 /** What of their account a person may have corrected (GDPR art. 16). A new address is confirmed before it comes here. */
@@ -13,8 +14,8 @@ export interface AccountChanges {
 export type Unsuppress = (tx: Transaction, kind: 'email', value: string) => Promise<unknown>
 
 /**
- * Corrects an account; returns the names of the fields that changed. With the address, where the account is known from is forgotten:
- * it was noted by the former one. Throws `not_found`, and `conflict` when another account has the address.
+ * Corrects an account; returns the names of the fields that changed. With the address, where the account is known from is forgotten,
+ * and open links to choose a password end: both belong to the former one. Throws `not_found`, and `conflict` when another account has the address.
  */
 export async function rectifyAccount(
   tx: Transaction,
@@ -39,6 +40,8 @@ export async function rectifyAccount(
     if ((await tx.account.count({ where: { email } })) > 0)
       throw new Problem('conflict', 'An account with this e-mail address exists already. Nothing was changed.')
     await tx.knownSignIn.deleteMany({ where: { accountId } })
+    // Links went to the former address, and whoever reads it there would choose the password.
+    await endLinks(tx, accountId, now)
     await unsuppress(tx, 'email', email)
   }
   await tx.account.update({ where: { id: accountId }, data: { ...after, updatedAt: now } })

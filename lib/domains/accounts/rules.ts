@@ -22,10 +22,14 @@ export const knownFor = 30 * 24 * 3_600_000
 /** How long a link lives by which somebody chooses a password, in milliseconds. */
 export const linkLives = { invitation: 7 * 24 * 3_600_000, reset: 3_600_000 } as const
 export type LinkPurpose = keyof typeof linkLives
-/** Letters with such a link that go to one account within an hour, whoever asks for them. */
+/** Letters with such a link that go to one account within an hour: of each purpose, and as many resets again that an admin asks for. */
 export const linkLettersPerHour = 3
 /** How long rows of links stay after their end, in milliseconds: so long they count as letters of the hour. */
 export const endedLinksKept = 3_600_000
+/** Members whom managers may invite into one organisation within a day. */
+export const invitationsPerDay = 50
+/** How long an account waits for who was invited and never came, from the last letter on, in milliseconds. */
+export const invitedFor = 30 * 24 * 3_600_000
 /** How often a network may try a link, in a minute. */
 export const linkTriesPerMinute = 20
 

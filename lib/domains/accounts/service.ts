@@ -97,11 +97,20 @@ export interface AccountsParts extends SignInParts, LinkParts, UserParts {}
 export function accountsService(db: Database, parts: AccountsParts) {
   return {
     ...signIn(db, parts),
-    ...ownIdentities(db),
+    ...ownIdentities(db, parts),
     ...linkUse(parts),
     ...userAdministration(db, parts, { createAccount, createOrganisation }),
     ...organisationMembers(db, { createAccount, createOrganisation }),
     ...accountDirectory,
+    /** By the mark that stands in the name of a letter about it. */
+    async accountMarked(mark: string): Promise<string | undefined> {
+      const [found] = await db.query<{ id: string }>(
+        'account-marked',
+        "SELECT id FROM accounts WHERE left(encode(sha256(convert_to(id, 'UTF8')), 'hex'), 16) = $1",
+        [mark],
+      )
+      return found?.id
+    },
     standingOf,
     restrict: restrictAccount,
     free: freeAccount,

@@ -2,8 +2,9 @@ import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { accountOfIdentity, type Identified, type IdentityRefusal, noteLinked } from './identities.ts'
+import { accountOfIdentity, type Identified, type IdentityRefusal, noteLinked, unlinkAll } from './identities.ts'
 import { knownSignIns } from './known-sign-ins.ts'
+import { endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
 import { hashPassword, isPassword, oneTimePassword } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
@@ -176,7 +177,7 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
 
     /**
      * A one-time password for an account, on the word of whoever runs the machine: it has to be changed at sign-in, every session
-     * ends, and a letter tells the person. Throws `not_found`.
+     * ends, and a letter tells the person. Open links do nothing any more, and sign-ins with an identity provider are unlinked for good. Throws `not_found`.
      */
     async resetPassword(email: string): Promise<{ accountId: string; password: string; sessionsEnded: number }> {
       const password = oneTimePassword()
@@ -189,6 +190,9 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
           select: { id: true },
         })
         if (!account) throw new Problem('not_found', 'No account has this e-mail address.')
+        // Whoever had another way in meanwhile keeps none.
+        await endLinks(tx, account.id, now)
+        await unlinkAll(tx, account.id, now)
         const { count } = await tx.session.updateMany({
           where: { accountId: account.id, revokedAt: null },
           data: { revokedAt: now },

@@ -6,7 +6,8 @@ import type { MemberView, UserView } from './users-contract.ts'
 
 /** Of a row `a` of accounts: what stands in the way of calling it active. */
 const stateSql = {
-  invited: '(a.password_hash IS NULL AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id))',
+  invited:
+    '(a.password_hash IS NULL AND NOT EXISTS (SELECT FROM account_identities i WHERE i.account_id = a.id AND i.unlinked_at IS NULL))',
   deactivated: '(a.deactivated_at IS NOT NULL)',
   erasing: "(a.suspended_at IS NOT NULL OR EXISTS (SELECT FROM fenced f WHERE f.kind = 'account' AND f.id = a.id))",
   restricted: '(a.restricted_at IS NOT NULL)',

@@ -104,7 +104,7 @@ export const inviteUser = operation({
   path: '/api/admin/users',
   summary: 'Invite somebody',
   description:
-    'Makes an account without a password; a letter goes out, in the language given, with a link that works once, for seven days.',
+    'Makes an account without a password; a letter goes out, in the language given, with a link that works once, for seven days. The role `admin` is given by an admin’s own session alone: a token is refused.',
   ...admin,
   audit: { action: 'create', resourceType: 'account' },
   status: 201,
@@ -131,7 +131,8 @@ export const changeRole = operation({
   method: 'patch',
   path: '/api/admin/users/{id}',
   summary: 'Give an account another role',
-  description: 'In force with their next request. Nobody changes their own, and the last active admin stays one.',
+  description:
+    'In force with their next request. Nobody changes their own, and the last active admin stays one. Whoever is an admin no more loses the tokens of scope `admin` that agents of theirs have. For an admin’s own session: a token is refused.',
   ...admin,
   ...changed,
   status: 200,
@@ -147,7 +148,7 @@ export const deactivateUser = operation({
   path: '/api/admin/users/{id}/deactivate',
   summary: 'Close an account',
   description:
-    'Its sessions and links end at once, and nobody signs in to it. What is held stays, and so do the rights over it: links of privacy letters work, and requests go on. Tokens of agents are not touched.',
+    'Its sessions and links end at once, and nobody signs in to it. What is held stays, and so do the rights over it: links of privacy letters work, and requests go on. Tokens of agents stay, but those of scope `admin` are revoked. For an admin’s own session: a token is refused.',
   ...admin,
   ...changed,
   status: 200,
@@ -161,6 +162,7 @@ export const reactivateUser = operation({
   method: 'post',
   path: '/api/admin/users/{id}/reactivate',
   summary: 'Open a closed account again',
+  description: 'For an admin’s own session: a token is refused.',
   ...admin,
   ...changed,
   status: 200,
@@ -228,7 +230,7 @@ export const listMembers = operation({
   path: '/api/members',
   summary: 'Members of my organisation, newest first',
   description: 'For managers and admins.',
-  permission: 'accounts:person',
+  permission: 'members:person',
   audit: { action: 'read', resourceType: 'account' },
   limit: 'read',
   status: 200,
@@ -241,8 +243,9 @@ export const inviteMember = operation({
   method: 'post',
   path: '/api/members',
   summary: 'Invite somebody into my organisation',
-  description: 'For managers and admins. As an admin’s invitation, for the roles person and manager.',
-  permission: 'accounts:person',
+  description:
+    'For managers and admins. As an admin’s invitation, for the roles person and manager; 50 a day into one organisation.',
+  permission: 'members:person',
   audit: { action: 'create', resourceType: 'account' },
   limit: 'write',
   status: 201,
@@ -253,7 +256,7 @@ export const inviteMember = operation({
     locale: z.enum(locales).default('en'),
   }),
   output: z.strictObject({ data: MemberView }),
-  refusals: ['conflict'],
+  refusals: ['conflict', 'rate_limited'],
 })
 
 export const resendMemberInvitation = operation({
@@ -262,7 +265,7 @@ export const resendMemberInvitation = operation({
   path: '/api/members/{id}/invitation',
   summary: 'Send the invitation of a member again',
   description: 'For managers and admins. The link of the letter before does nothing any more.',
-  permission: 'accounts:person',
+  permission: 'members:person',
   audit: { action: 'update', resourceType: 'account' },
   limit: 'write',
   status: 202,

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { hashPassword } from './passwords.ts'
 import type { Role } from './rules.ts'
 
 let test: TestApp
@@ -41,6 +42,16 @@ describe('who may', () => {
     expect((await giveRole({}, id, 'admin')).status).toBe(401)
     const [plain, great] = [await issuedAgent(test, ['read', 'write']), await issuedAgent(test, ['admin'])]
     expect([(await users(plain)).status, (await users(great)).status]).toEqual([403, 200])
+    // Who is an admin, and who comes in, is decided by people: a token outlives the role of who made it.
+    const invited = { email: 'x@example.org', name: 'X', role: 'admin' }
+    for (const { status, json } of [
+      await giveRole(great, id, 'admin'),
+      await giveRole(great, id, 'person'),
+      await act(great, id, 'deactivate'),
+      await act(great, id, 'reactivate'),
+      await test.fetch('POST', '/api/admin/users', { ...great, body: invited }),
+    ])
+      expect([status, json.code, json.detail]).toEqual([403, 'forbidden', expect.stringMatching(/own session/)])
     expect(await rows('SELECT role::text, deactivated_at FROM accounts WHERE id = $1', id)).toEqual([
       { role: 'person', deactivated_at: null },
     ])
@@ -189,22 +200,25 @@ describe('the last active admin', () => {
     ]
     await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', invited.accountId)
     await rows('UPDATE accounts SET suspended_at = now() WHERE id = $1', leaving.accountId)
-    const { token } = await issuedAgent(test, ['admin'])
-    expect((await act({ token }, closed.accountId, 'deactivate')).status).toBe(200)
+    expect((await act(admin, closed.accountId, 'deactivate')).status).toBe(200)
+    // Who leaves may still ask; whoever leaves does not count.
     for (const { status, json } of [
-      await act({ token }, admin.accountId, 'deactivate'),
-      await giveRole({ token }, admin.accountId, 'person'),
+      await act(leaving, admin.accountId, 'deactivate'),
+      await giveRole(leaving, admin.accountId, 'person'),
     ])
       expect([status, json.code]).toEqual([409, 'conflict'])
-    const detail = await test.fetch('GET', `/api/admin/users/${admin.accountId}`, { token })
+    const detail = await test.fetch('GET', `/api/admin/users/${admin.accountId}`, leaving)
     expect(detail.json.data.is_last_admin).toBe(true)
     // Who is linked at an identity provider has a way in.
     await rows(
       "INSERT INTO account_identities (issuer, subject, account_id, linked_at) VALUES ('https://id.example', 's', $1, now())",
       invited.accountId,
     )
-    expect((await giveRole({ token }, admin.accountId, 'person')).status).toBe(200)
-    expect((await giveRole({ token }, admin.accountId, 'admin')).status).toBe(200)
+    await rows('UPDATE account_identities SET unlinked_at = now() WHERE account_id = $1', invited.accountId)
+    expect((await giveRole(leaving, admin.accountId, 'person')).status).toBe(409)
+    await rows('UPDATE account_identities SET unlinked_at = NULL WHERE account_id = $1', invited.accountId)
+    expect((await giveRole(leaving, admin.accountId, 'person')).status).toBe(200)
+    expect((await giveRole(leaving, admin.accountId, 'admin')).status).toBe(200)
     await rows('UPDATE accounts SET suspended_at = NULL WHERE id = $1', leaving.accountId)
   })
 
@@ -224,6 +238,41 @@ describe('the last active admin', () => {
       await rows("UPDATE accounts SET role = 'admin', deactivated_at = NULL WHERE id = $1", admin.accountId)
       await rows('UPDATE sessions SET revoked_at = NULL WHERE account_id = $1', admin.accountId)
     }
+  })
+
+  it('whoever is an admin no more keeps no admin’s token: revoked with the role, or with the account', async () => {
+    for (const [end, reason] of [
+      [(id: string) => giveRole(admin, id, 'manager'), 'owner_role'],
+      [(id: string) => act(admin, id, 'deactivate'), 'owner_closed'],
+    ] as const) {
+      const other = await signedIn(test, 'admin')
+      const [great, plain, theirs] = [
+        await issuedAgent(test, ['read', 'admin'], { owner: other }),
+        await issuedAgent(test, ['read', 'write'], { owner: other }),
+        await issuedAgent(test, ['admin']),
+      ]
+      expect((await users(great)).status).toBe(200)
+      expect((await end(other.accountId)).status).toBe(200)
+      const after = await users(great)
+      expect([after.status, after.json.code]).toEqual([401, 'token_revoked'])
+      expect(await rows('SELECT revoked_reason FROM tokens WHERE id = $1', great.tokenId)).toEqual([
+        { revoked_reason: reason },
+      ])
+      expect([(await test.fetch('GET', '/v1/auth/me', plain)).status, (await users(theirs)).status]).toEqual([200, 200])
+      const [entry] = await rows(
+        "SELECT agent_id, details FROM audit_entries WHERE resource_id = $1 AND details ? 'reason'",
+        great.tokenId,
+      )
+      expect(entry).toMatchObject({ agent_id: `user:${admin.accountId}`, details: { agent_id: great.id, reason } })
+    }
+  })
+
+  it('is read without keeping anybody waiting', async () => {
+    await test.db.transaction(async (tx) => {
+      await tx.$queryRaw`SELECT 1 FROM accounts WHERE role = 'admin' FOR UPDATE`
+      const { status } = await test.fetch('GET', `/api/admin/users/${admin.accountId}`, admin)
+      expect(status).toBe(200)
+    })
   })
 
   it('a role given takes hold with the next request', async () => {
@@ -283,7 +332,7 @@ describe('one’s own account', () => {
     expect([(await me(person)).status, (await me(other)).status]).toEqual([200, 401])
   })
 
-  it('unlinks a sign-in while it has a password; another’s is not there', async () => {
+  it('unlinks a sign-in by its password, for good; another’s is not there', async () => {
     const [person, other] = [await signedIn(test), await signedIn(test)]
     for (const { accountId } of [person, other])
       await rows(
@@ -293,11 +342,25 @@ describe('one’s own account', () => {
     const list = async (who: Person) => (await test.fetch('GET', '/api/account/identities', who)).json.data
     const [{ identity_id: id, issuer }] = await list(person)
     expect([issuer, id.includes(person.accountId)]).toEqual(['https://id.example', false])
-    expect((await test.fetch('DELETE', `/api/account/identities/${id}`, other)).status).toBe(404)
+    const unlink = (who: Person, identity: string, password = 'my own quiet words') =>
+      test.fetch('POST', `/api/account/identities/${identity}/unlink`, { ...who, body: { password } })
+    const passwordHash = await hashPassword('my own quiet words')
+    await rows('UPDATE accounts SET password_hash = $2 WHERE id = $1', person.accountId, passwordHash)
+    expect((await unlink(other, id)).status).toBe(404)
     await rows('UPDATE accounts SET password_hash = NULL WHERE id = $1', other.accountId)
     const [{ identity_id: theirs }] = await list(other)
-    expect((await test.fetch('DELETE', `/api/account/identities/${theirs}`, other)).json.code).toBe('wrong_state')
-    expect((await test.fetch('DELETE', `/api/account/identities/${id}`, person)).status).toBe(204)
+    expect((await unlink(other, theirs)).json.code).toBe('wrong_state')
+    // Whoever found the browser open does not shut its owner out.
+    const guessed = await unlink(person, id, 'some other words')
+    expect([guessed.status, guessed.json.issues?.[0].path, (await list(person)).length]).toEqual([422, ['password'], 1])
+    const elsewhere = await signedIn(test)
+    await rows('UPDATE sessions SET account_id = $1 WHERE account_id = $2', person.accountId, elsewhere.accountId)
+    const unlinked = await unlink(person, id)
+    expect([unlinked.status, unlinked.json.data]).toEqual([200, { sessions_ended: 1 }])
+    expect([(await me(person)).status, (await me(elsewhere)).status]).toEqual([200, 401])
     expect([await list(person), (await list(other)).length]).toEqual([[], 1])
+    expect((await unlink(person, id)).status).toBe(404)
+    const seen = await test.fetch('GET', `/api/admin/users/${person.accountId}`, admin)
+    expect(seen.json.data.identities).toEqual([])
   })
 })

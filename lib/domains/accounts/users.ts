@@ -28,10 +28,20 @@ export interface UserParts {
   agentsOf(accountId: string): Promise<number>
   /** How many privacy requests about them, or an agent of theirs, are open. */
   openRequestsOf(accountId: string): Promise<number>
+  /** Revokes tokens of scope `admin` that agents of the person have; how many. The account is locked by then. */
+  revokeAdminTokens(ctx: MutationContext, accountId: string, reason: 'owner_role' | 'owner_closed'): Promise<number>
 }
 
 const ownAccount = () =>
   new Problem('forbidden', 'Nobody changes their own role or closes their own account here: ask another admin.')
+/**
+ * Who runs the installation is decided by people, each in a session of their own: a token outlives the role of who made it, and nobody
+ * can say whose account it speaks for.
+ */
+const refuseTokens = ({ actor }: MutationContext): void => {
+  if (actor.accountId === undefined)
+    throw new Problem('forbidden', 'This takes an admin’s own session: no token does it. Nothing was changed.')
+}
 async function refuseLastAdmin(tx: Transaction, id: string): Promise<void> {
   if (await accountDirectory.isLastAdmin(tx, id))
     throw new Problem(
@@ -62,10 +72,10 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     const [more] = await db.query<DetailRow>('user-detail', selectDetail, [id, now])
     if (!row || !more) throw noAccount()
     const [identities, agents, openRequests, isLastAdmin] = await Promise.all([
-      db.prisma.accountIdentity.findMany({ where: { accountId: id }, orderBy: { linkedAt: 'asc' } }),
+      db.prisma.accountIdentity.findMany({ where: { accountId: id, unlinkedAt: null }, orderBy: { linkedAt: 'asc' } }),
       parts.agentsOf(id),
       parts.openRequestsOf(id),
-      row.role === 'admin' && db.transaction((tx) => accountDirectory.isLastAdmin(tx, id)),
+      row.role === 'admin' && accountDirectory.isOnlyAdmin(db.prisma, id),
     ])
     const { purpose, sent_at: sentAt, expires_at: expiresAt } = more
     return {
@@ -122,6 +132,7 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     })),
 
     inviteUser: mutation(inviteUser, async (ctx, { body }) => {
+      if (body.role === 'admin') refuseTokens(ctx)
       const { organisation_id: given, new_organisation: made, ...person } = body
       if (given !== undefined && (await ctx.tx.organisation.count({ where: { id: given } })) === 0)
         throw new Problem('not_found', 'There is no such organisation.')
@@ -139,15 +150,23 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     }),
 
     changeRole: mutation(changeRole, async (ctx, { params: { id }, body: { role } }) => {
+      refuseTokens(ctx)
       if (ctx.actor.accountId === id) throw ownAccount()
       // Before the account's own lock: whoever asks this locks every admin, in one order.
       if (role !== 'admin') await refuseLastAdmin(ctx.tx, id)
       const { role: from } = await lockedUser(ctx.tx, id)
       await ctx.tx.account.update({ where: { id }, data: { role, updatedAt: ctx.now } })
-      return replied(ctx, id, { changed: from === role ? [] : ['role'], from, to: role })
+      const revoked = from === 'admin' && role !== 'admin' ? await parts.revokeAdminTokens(ctx, id, 'owner_role') : 0
+      return replied(ctx, id, {
+        changed: from === role ? [] : ['role'],
+        from,
+        to: role,
+        ...(revoked > 0 && { tokens_revoked: revoked }),
+      })
     }),
 
     deactivate: mutation(deactivateUser, async (ctx, { params: { id } }) => {
+      refuseTokens(ctx)
       if (ctx.actor.accountId === id) throw ownAccount()
       await refuseLastAdmin(ctx.tx, id)
       const { states } = await lockedUser(ctx.tx, id)
@@ -155,10 +174,16 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
       await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: ctx.now, updatedAt: ctx.now } })
       const ended = await endSessions(ctx.tx, id, ctx.now)
       await endLinks(ctx.tx, id, ctx.now)
-      return replied(ctx, id, { changed: ['deactivated_at'], sessions_ended: ended })
+      const revoked = await parts.revokeAdminTokens(ctx, id, 'owner_closed')
+      return replied(ctx, id, {
+        changed: ['deactivated_at'],
+        sessions_ended: ended,
+        ...(revoked > 0 && { tokens_revoked: revoked }),
+      })
     }),
 
     reactivate: mutation(reactivateUser, async (ctx, { params: { id } }) => {
+      refuseTokens(ctx)
       const { states } = await lockedUser(ctx.tx, id)
       if (!states.includes('deactivated')) throw new Problem('wrong_state', 'This account is not closed.')
       await ctx.tx.account.update({ where: { id }, data: { deactivatedAt: null, updatedAt: ctx.now } })
@@ -185,8 +210,8 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
         )
       if (states.includes('invited'))
         throw new Problem('wrong_state', 'This person has not accepted the invitation yet: send that again.')
-      await boundLetters(ctx.tx, id, ctx.now)
-      await enqueueNotice(ctx.tx, { kind: 'reset-link', accountId: id, at: ctx.now.toISOString() })
+      await boundLetters(ctx.tx, id, { purpose: 'reset', by: 'admin' }, ctx.now)
+      await enqueueNotice(ctx.tx, { kind: 'reset-link', by: 'admin', accountId: id, at: ctx.now.toISOString() })
       return replied(ctx, id, { letter: 'reset' })
     }),
   } satisfies Record<string, UseCase>

@@ -3,7 +3,8 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { createInvite } from './contract.ts'
-import { type Grant, hashInvite, inviteId } from './rules.ts'
+import { hashInvite, inviteId } from './invite-hash.ts'
+import type { Grant } from './rules.ts'
 
 /** Uses up an invitation, with the transaction: of two at once one gets it. Undefined when it does not work. */
 export async function spendInvite(

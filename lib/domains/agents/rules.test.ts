@@ -2,16 +2,8 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { freedOf, type Restriction, restrictedBy, restrictionReasons } from '#lib/kernel/restriction.ts'
 import { AgentId } from './contract.ts'
-import {
-  consentRecord,
-  edited,
-  givenAgain,
-  hashInvite,
-  inviteId,
-  isReserved,
-  judgeRegistration,
-  withdrawn,
-} from './rules.ts'
+import { hashInvite, inviteId } from './invite-hash.ts'
+import { consentRecord, edited, givenAgain, isReserved, judgeRegistration, withdrawn } from './rules.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
 const earlier = new Date('2026-02-01T12:00:00.000Z')

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import type { Scope, TierName } from '#lib/domains/tokens/rules.ts'
 import { freedOf, type Restriction, restrictedBy } from '#lib/kernel/restriction.ts'
 
@@ -133,11 +132,6 @@ export function stateOf(agent: { restrictedAt: Date | null; suspendedAt: Date | 
 export const countedTo = 10_001
 /** Agents of one owner that may be there without a single use: nobody fills the registry from a browser. */
 export const mostUnusedAgents = 20
-
-/** SHA-256: a code has 128 random bits. */
-export const hashInvite = (code: string): Buffer<ArrayBuffer> => createHash('sha256').update(code).digest()
-/** What the audit log calls an invitation; the code does not follow from it. */
-export const inviteId = (hash: Uint8Array): string => `invite_${Buffer.from(hash).toString('hex').slice(0, 16)}`
 
 const hour = 3_600_000
 /** Milliseconds after which an agent that never used its token is removed. */

@@ -75,6 +75,14 @@ describe('the PDF of a receipt', () => {
     expect([await kindOn({}), await kindOn({ subject_kind: 'agent' })]).toEqual([undefined, 'agent'])
   })
 
+  test('of an erasure that a hold leaves incomplete says so, and never that nothing was found', async () => {
+    const stores = receipt().stores.map((store) => ({ ...store, residue: 0 }))
+    const { text } = await readBy(await receiptPdf(receipt({ stores, held: 3 })))
+    expect(text).toContain('alegalholdkeeps3recordsfornow')
+    expect(text).not.toContain(':nothingwasfound')
+    expect((await readBy(await receiptPdf(receipt({ stores })))).text).toContain(':nothingwasfound')
+  })
+
   test('is the same for the same receipt, whenever it is made', async () => {
     const [one, two] = [await receiptPdf(receipt()), await receiptPdf(receipt())]
     expect(Buffer.from(one).equals(Buffer.from(two))).toBe(true)

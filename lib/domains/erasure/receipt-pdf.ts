@@ -3,6 +3,7 @@ import { decodeProtectedHeader } from 'jose'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { stream, type UseCase } from '#lib/kernel/use-case.ts'
 import { readReceiptPdf } from './contract.ts'
+import { heldIn } from './rules.ts'
 
 /** What the fonts that every reader of PDF brings can show: Windows-1252 (ISO 32000-1, annex D). */
 const shown = /^[\x20-\x7e\xa0-\xff€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ]$/u
@@ -21,7 +22,14 @@ export const onPage = (text: string): string =>
 /** The receipt as the file that is embedded, byte for byte what `kp receipts get --output` writes. */
 export const receiptFile = (receipt: Receipt): string => `${JSON.stringify(receipt, null, 2)}\n`
 
-const yesOrNo = (residue: number): string => (residue === 0 ? 'nothing was found' : `${residue} were still found`)
+const foundAgain = (residue: number, held: number): string => {
+  if (residue > 0) return `${residue} were still found`
+  return held > 0 ? 'nothing that was to go was found' : 'nothing was found'
+}
+const keptByHolds = (held: number): string =>
+  held === 1
+    ? 'Not everything is erased: a legal hold keeps 1 record for now. It is erased when the hold ends; the receipt is then signed anew under the same id.'
+    : `Not everything is erased: a legal hold keeps ${held} records for now. They are erased when the hold ends; the receipt is then signed anew under the same id.`
 
 /**
  * The receipt as a page for people: it says what the JSON says, all of it, and carries that JSON as an attachment. The same receipt gives
@@ -73,12 +81,14 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
   fact('By the registry', receipt.issuer)
   fact('Receipt', receipt.receipt_id)
   fact('Signed at', receipt.signed_at)
+  const held = heldIn(receipt)
+  if (held > 0) line(keptByHolds(held), 6)
 
   heading('What was erased')
   for (const { store, holder, what, found, deleted, residue, verified_at } of receipt.stores) {
     line(`${what} (${holder} in ${store})`, 6)
     line(
-      `${found} found, ${deleted} deleted. Searched again at ${verified_at}: ${yesOrNo(residue)} (${residue} left).`,
+      `${found} found, ${deleted} deleted. Searched again at ${verified_at}: ${foundAgain(residue, held)} (${residue} left).`,
       0,
     )
   }

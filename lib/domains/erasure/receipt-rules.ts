@@ -80,6 +80,7 @@ const isReceipt = (value: unknown): value is Receipt =>
   ['receipt_id', 'issuer', 'deleted_id', 'deleted_at', 'signed_at'].every((name) => typeof value[name] === 'string') &&
   Array.isArray(value.stores) &&
   value.stores.every(isStore) &&
+  (value.held === undefined || typeof value.held === 'number') &&
   [value.retained, value.physical].every((list) => Array.isArray(list) && list.every(isKept))
 
 /** The receipt in a text: the form that is needed to say something about it; what it says is proved by its signature alone. */

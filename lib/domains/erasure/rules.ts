@@ -44,6 +44,15 @@ export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
   },
 ]
 
+const heldItems = ({ hold, count }: { hold: string; count: number }): string =>
+  `${count} items that the legal hold ${hold} covers; they are erased when it ends`
+const heldForm = /^(\d+) items that the legal hold \S+ covers; they are erased when it ends$/
+
+/** Records that legal holds keep for now by what a receipt says; 0 where nothing waits for a hold's end. */
+export const heldIn = ({ held, retained }: Pick<Receipt, 'held' | 'retained'>): number =>
+  // Receipts of former days say it in this sentence alone.
+  held ?? retained.reduce((sum, { what }) => sum + Number(heldForm.exec(what)?.[1] ?? 0), 0)
+
 /** As {@link retainedAfter}, of a person or agent: what legal holds keep, and by what the erased are known again. */
 export const retainedOfSubject = (
   deletedAt: Date,
@@ -63,8 +72,8 @@ export const retainedOfSubject = (
     letters?: 'none' | 'last' | 'all'
   },
 ): Receipt['retained'] => [
-  ...held.map(({ hold, count }) => ({
-    what: `${count} items that the legal hold ${hold} covers; they are erased when it ends`,
+  ...held.map((one) => ({
+    what: heldItems(one),
     ground: 'legal obligation or legal claims (GDPR art. 17(3)(b), (e))',
     until: null,
   })),

@@ -5,6 +5,7 @@ import { drain } from '#lib/testing/jobs.ts'
 import { createNotes, type NotesControl, noteHolder, notesOf, writeNotes } from '#lib/testing/notes.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
+import { heldIn } from './rules.ts'
 import { pageSize } from './run-rules.ts'
 import { verifyReceipt } from './signing.ts'
 
@@ -403,6 +404,9 @@ describe('a legal hold', () => {
     expect(await test.db.prisma.account.count({ where: { id: person.accountId } })).toBe(0)
     const first = await receiptOf(receiptId)
     expect(JSON.stringify(first.retained)).toContain(id)
+    expect(first.held).toBeGreaterThan(0)
+    // Receipts of former days say the same in a sentence alone.
+    expect(heldIn({ retained: first.retained })).toBe(first.held)
     expect(await test.db.prisma.writeFence.count({ where: { runId } })).toBeGreaterThan(0)
     // Another hold ends: nothing happens here.
     const other = await hold('agent', (await issuedAgent(test, ['read'])).id)
@@ -414,6 +418,7 @@ describe('a legal hold', () => {
     expect([(await view(runId)).state, await isStored(kept)]).toEqual(['done', false])
     const second = await receiptOf(receiptId)
     expect(JSON.stringify(second.retained)).not.toContain(id)
+    expect([second.held, heldIn(second)]).toEqual([undefined, 0])
     expect(await verifyReceipt(second, await test.app.signer.keys())).toHaveProperty('kid')
     const log = await test.db.prisma.deletionAuditEntry.findMany({
       where: { scope: { path: ['subject'], equals: subject.account ?? '' } },

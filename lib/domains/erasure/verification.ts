@@ -91,6 +91,8 @@ export function runVerification(parts: VerificationParts) {
   ): Omit<Receipt, 'jws'> {
     const deletedAt = run.erasedAt ?? at
     const isHeld = steps.some(({ held }) => Object.keys(held).length > 0)
+    const held = heldCounts(heldTogether(steps.map((step) => step.held)))
+    const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
     const lineOf = ({ holder, store, planned, erased }: StepRow): Receipt['stores'][number] => ({
       store,
       holder,
@@ -112,11 +114,12 @@ export function runVerification(parts: VerificationParts) {
       retained: retainedOfSubject(deletedAt, {
         isOfRequest: run.requestId !== null,
         requestsYears: facts.requestsYears,
-        held: heldCounts(heldTogether(steps.map(({ held }) => held))),
+        held,
         whileHeld,
         letters:
           run.requestId === null || run.accountId === null || !facts.lettersInFolder ? 'none' : isHeld ? 'all' : 'last',
       }),
+      ...(heldTotal > 0 && { held: heldTotal }),
       physical: lingeringAfter(deletedAt, facts),
       signed_at: at.toISOString(),
     }

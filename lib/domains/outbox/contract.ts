@@ -54,7 +54,7 @@ export const readLetter = operation({
   path: '/api/admin/outbox/{id}',
   summary: 'What a letter says',
   description:
-    'Links stand as ‹1›, ‹2› …: who has one may do what it says. `links=show` gives them, and the audit entry says that it did.',
+    'Links stand as ‹1›, ‹2› …: who has one may do what it says. `links=show` gives them to an admin’s own session, not to a token, and the audit entry says that it did, whom the letter is about and what its links are for.',
   permission: 'outbox:admin',
   audit: { action: 'read', ...letter },
   limit: 'read',

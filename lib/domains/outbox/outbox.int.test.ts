@@ -66,6 +66,22 @@ describe('letters in the folder', () => {
     expect(JSON.stringify(entries)).not.toMatch(/ada@example|a-secret-code|删除/)
   })
 
+  it('whose links were shown is in the log, with what for: the account’s id and no address', async () => {
+    const person = await signedIn(test)
+    const link = `${test.url}/password/new#a-secret-code`
+    await test.app.mail.send({
+      to: 'ada@example.org',
+      about: person.accountId,
+      ...letter('en', 'Choose a new password', [link, 'https://other.example/password/ada']),
+    })
+    const [newest] = (await list()).data
+    await test.fetch('GET', `${path}/${newest.id}?links=show`, admin)
+    const [entry] = await test.app.audit.query({ resource_type: 'letter', resource_id: newest.id }, test.clock.now())
+    expect(entry?.details).toMatchObject({ links: 'shown', about: person.accountId, purposes: ['password'] })
+    expect(JSON.stringify(entry)).not.toMatch(/ada|secret/)
+    rmSync(join(folder, `${newest.id}.eml`))
+  })
+
   it('come newest first, each once, along the cursor', async () => {
     for (let n = 10; n < 15; n++)
       writeFileSync(join(folder, nameOf(n)), `To: n${n}@example.org\r\nSubject: number ${n}\r\n\r\n`)
@@ -166,11 +182,16 @@ it('only an admin may', async () => {
     [await signedIn(test, 'manager'), 403],
     [await signedIn(test, 'auditor'), 403],
     [{ token: (await test.agent()).token }, 403],
-    [{ token: (await issuedAgent(test, ['admin'])).token }, 200],
+    [{ token: (await issuedAgent(test, ['admin'])).token }, 200, 403],
   ] as const
-  for (const [who, status] of cases)
-    for (const at of [path, `${path}/${id}`, `${path}/${id}?links=show`])
-      expect([at, (await test.fetch('GET', at, who)).status]).toEqual([at, status])
+  // Who reads a link to choose a password is the owner of the account: no token does.
+  for (const [who, status, shown = status] of cases)
+    for (const [at, expected] of [
+      [path, status],
+      [`${path}/${id}`, status],
+      [`${path}/${id}?links=show`, shown],
+    ] as const)
+      expect([at, (await test.fetch('GET', at, who)).status]).toEqual([at, expected])
 })
 
 it('with a mail server it says so, and still shows what was written before', async () => {

@@ -11,6 +11,11 @@ export function withoutLinks(text: string): { text: string; links: string[] } {
   return { text: bare, links }
 }
 
+const purposes: Readonly<Record<string, string>> = { '/password/new': 'password', '/privacy/confirm': 'privacy' }
+/** What links with a secret are for: names of ours, nothing of the link itself. */
+export const purposesOf = (links: readonly string[]): string[] =>
+  [...new Set(links.flatMap((one) => (URL.canParse(one) ? (purposes[new URL(one).pathname] ?? []) : [])))].sort()
+
 /** The id of a letter is its file's name without the ending. */
 export const idOf = (name: string): string => name.replace(/\.eml$/, '')
 export const nameOf = (id: string): string => `${id}.eml`

@@ -6,7 +6,7 @@ import type { LetterFolder, ListedLetter } from '#lib/stores/mail/letter-folder.
 import { lettersKept } from '#lib/stores/mail/letters-held.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type LetterView, listLetters, readLetter } from './contract.ts'
-import { idOf, nameOf, withoutLinks } from './rules.ts'
+import { idOf, nameOf, purposesOf, withoutLinks } from './rules.ts'
 
 export interface OutboxParts {
   db: Pick<Database, 'query'>
@@ -14,6 +14,8 @@ export interface OutboxParts {
   delivery: 'folder' | 'server'
   /** Names of the jobs that write letters. */
   letterJobs: readonly string[]
+  /** The account that letters with this mark are about; undefined where it is gone, or they are about something else. */
+  accountMarked(mark: string): Promise<string | undefined>
 }
 /** Jobs that a list names; the counts have all of them. */
 const shownJobs = 50
@@ -33,7 +35,7 @@ const queued = ({ mostAttempts, at, ...job }: StandingJob) => ({
 })
 
 /** Letters that no mail server took, as files; and what is still to be sent. */
-export const outboxService = ({ db, folder, delivery, letterJobs }: OutboxParts) => ({
+export const outboxService = ({ db, folder, delivery, letterJobs, accountMarked }: OutboxParts) => ({
   list: read(listLetters, async (_ctx, { query: { cursor, limit } }) => {
     const after = placeOf(cursor)
     if (after && !after.id.endsWith('.eml')) throw notOurCursor()
@@ -58,11 +60,16 @@ export const outboxService = ({ db, folder, delivery, letterJobs }: OutboxParts)
     }
   }),
 
-  read: read(readLetter, async (_ctx, { params: { id }, query: { links: wanted } }) => {
+  read: read(readLetter, async ({ actor }, { params: { id }, query: { links: wanted } }) => {
+    const isShown = wanted === 'show'
+    // Who has a link to choose a password is its owner: that takes somebody whom the log can name.
+    if (isShown && actor.accountId === undefined)
+      throw new Problem('forbidden', 'Links are shown in an admin’s own session: no token reads them.')
     const found = await folder.read(nameOf(id))
     if (!found) throw new Problem('not_found', 'There is no such letter, or it has gone: letters are kept for 7 days.')
     const { text, links } = withoutLinks(found.text ?? '')
-    const isShown = wanted === 'show'
+    const mark = isShown ? folder.markIn(found.name) : undefined
+    const about = mark === undefined ? undefined : await accountMarked(mark)
     return {
       body: {
         data: {
@@ -74,7 +81,12 @@ export const outboxService = ({ db, folder, delivery, letterJobs }: OutboxParts)
         },
       },
       resourceId: id,
-      details: { links: isShown ? 'shown' : 'hidden', count: links.length },
+      details: {
+        links: isShown ? 'shown' : 'hidden',
+        count: links.length,
+        ...(isShown && { purposes: purposesOf(links) }),
+        ...(about !== undefined && { about }),
+      },
     }
   }),
 })

@@ -16,10 +16,10 @@ const adminFields = {
   account_id: z.string().nullable(),
   filed_by: z.string().nullable(),
   assigned_to: z.string().nullable(),
-  subject_name: z
-    .string()
-    .nullable()
-    .meta({ description: 'Of the person or the agent; null where it has none, and once it is erased' }),
+  subject_name: z.string().nullable().meta({
+    description:
+      'Of the person or the agent, in lists and details; null where it has none, once it is erased, and in answers to a POST, which are kept for who repeats them',
+  }),
   assigned_name: z.string().nullable(),
 }
 export const AdminRequestView = RequestView.extend(adminFields).meta({ id: 'AdminPrivacyRequest' })

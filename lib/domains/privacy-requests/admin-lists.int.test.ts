@@ -39,6 +39,45 @@ describe('names', () => {
     expect(Object.keys(await kit.read(person.cookie, id))).not.toEqual(expect.arrayContaining(['assigned_name']))
   })
 
+  it('stand in no answer to a POST, for those are kept: once an erasure is done no record of one has a name', async () => {
+    const person = await personWithPassword(kit.test, 'Grace Example')
+    const answers = async (id: string) =>
+      (
+        await kit.test.db.pool.query(
+          'SELECT body::text AS body FROM idempotency_records WHERE body IS NOT NULL AND resource_id = $1',
+          [id],
+        )
+      ).rows
+    const asAdmin = (at: string, key: string, body: object) =>
+      kit.test.fetch('POST', `/api/admin/privacy/requests${at}`, {
+        cookie: kit.admin.cookie,
+        body,
+        headers: { 'Idempotency-Key': `named-${key}` },
+      })
+    const filed = await asAdmin('', 'file', {
+      account_id: person.accountId,
+      kinds: ['erasure'],
+      grace: '24h',
+      received_at: kit.test.clock.now(),
+    })
+    const { id } = filed.json.data
+    expect([filed.status, filed.json.data.subject_name, filed.json.data.account_id]).toEqual([
+      201,
+      null,
+      person.accountId,
+    ])
+    const assigned = await asAdmin(`/${id}/assign`, 'assign', { account_id: kit.admin.accountId })
+    expect([assigned.json.data.assigned_to, assigned.json.data.assigned_name]).toEqual([kit.admin.accountId, null])
+    expect(await kit.adminRead(id)).toMatchObject({ subject_name: 'Grace Example' })
+    await asAdmin(`/${id}/verify`, 'verify', { note: 'They came in person.' })
+    await asAdmin(`/${id}/expedite`, 'expedite', { reason: 'They asked for it.' })
+    await kit.work()
+    expect((await kit.adminRead(id)).state).toBe('completed')
+    const kept = await answers(id)
+    expect(kept.length).toBeGreaterThan(0)
+    expect(JSON.stringify(kept)).not.toContain('Grace')
+  })
+
   it('of an agent are its own, and the address is its owner’s; what nobody owns has none', async () => {
     const owner = await personWithPassword(kit.test)
     const [owned, alone] = [
@@ -66,6 +105,32 @@ it('every admin can mind a request, and admins alone are told who they are', asy
   expect(told.json.data).toContainEqual({ account_id: kit.admin.accountId, name: expect.any(String) })
   expect(told.json.data.map(({ account_id }: { account_id: string }) => account_id)).not.toContain(auditor.accountId)
   expect(told.text).not.toContain('@')
+})
+
+it('an admin who cannot come in minds nothing, and gets no letters about duties', async () => {
+  const [closed, invited, erased] = [
+    await signedIn(kit.test, 'admin'),
+    await signedIn(kit.test, 'admin'),
+    await signedIn(kit.test, 'admin'),
+  ]
+  const set = (sql: string, id: string) => kit.test.db.pool.query(sql, [id])
+  await set('UPDATE accounts SET deactivated_at = now() WHERE id = $1', closed.accountId)
+  await set('UPDATE accounts SET password_hash = NULL WHERE id = $1', invited.accountId)
+  await set(
+    "INSERT INTO write_fences (kind, id, run_id, raised_at) VALUES ('account', $1, 'run_x', now())",
+    erased.accountId,
+  )
+  const minders = await kit.test.fetch('GET', '/api/admin/privacy/minders', { cookie: kit.admin.cookie })
+  const named = minders.json.data.map(({ account_id }: { account_id: string }) => account_id)
+  expect(named).toContain(kit.admin.accountId)
+  const person = await personWithPassword(kit.test)
+  const made = await kit.file(person.cookie, { kinds: ['objection'], password: person.password, statement: 'No.' })
+  for (const { accountId } of [closed, invited, erased]) {
+    expect(named).not.toContain(accountId)
+    const refused = await kit.asAdmin(made.json.data.id, 'assign', { account_id: accountId })
+    expect([refused.status, refused.json.issues[0].path]).toEqual([422, ['account_id']])
+  }
+  await set('DELETE FROM write_fences WHERE id = $1', erased.accountId)
 })
 
 describe('what a hold keeps', () => {

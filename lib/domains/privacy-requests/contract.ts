@@ -180,7 +180,15 @@ export const listRequests = operation({
   audit: { action: 'read', ...request },
   limit: 'read',
   status: 200,
-  query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
+  query: z.strictObject({
+    open: z
+      .enum(['true', 'false'])
+      .transform((text) => text === 'true')
+      .optional()
+      .meta({ description: 'Only those that are not closed, or only those that are' }),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
   output: page(RequestView),
 })
 

@@ -28,6 +28,8 @@ export interface LetterFacts {
   receipt: string | undefined
   /** Where its person sees what waits; undefined once nobody is left who could sign in. */
   page: string | undefined
+  /** An admin closed the account of whom it is about, or of its agent's owner: nobody signs in to it. */
+  isClosed: boolean
   tokensStop: boolean
   signInStays: boolean
   /** Where questions about privacy go; null where the operator names nobody. */

@@ -4,7 +4,7 @@ import type { Kind, RefusalGround } from './rules.ts'
 
 const kindNames: Record<Kind, string> = {
   access: '查阅',
-  portability: '数据可携',
+  portability: '可携副本',
   rectification: '更正',
   restriction: '限制处理',
   objection: '反对处理',
@@ -135,12 +135,12 @@ export const chinese: Record<string, Words> = {
     ],
   },
   cancelled: {
-    subject: '您的隐私请求已取消',
+    subject: '您的隐私请求已撤回',
     text: ({ details }, { kinds, stays }) =>
       details.by === 'erasure'
         ? ['该请求已关闭，因为它现已并入您范围更大的删除，该删除已经开始。']
         : [
-            kinds.includes('erasure') ? '删除已取消；此请求没有删除任何数据。' : '请求已取消。',
+            kinds.includes('erasure') ? '删除请求已撤回；此请求没有删除任何数据。' : '请求已撤回。',
             ...(stays.length > 0
               ? [`此前已经完成的仍然有效：${stays.map((kind) => stayNames[kind] ?? kindNames[kind]).join('；')}。`]
               : []),
@@ -214,8 +214,10 @@ export const chinese: Record<string, Words> = {
   },
   copy_ready: {
     subject: '您的数据副本已备好',
-    text: (_, { waitsForCopy, waitingUntil }) => [
-      '您的数据副本已备好，保留四小时，只有您本人登录后可以取得。',
+    text: (_, { waitsForCopy, waitingUntil, isClosed, privacyEmail }) => [
+      isClosed
+        ? `您的数据副本已备好。您的账户已关闭，因此无法登录取得：请${privacyEmail === null ? '联系此系统的管理者' : `写信至 ${privacyEmail}`}，以便用其他方式交给您。副本保留四小时，之后可以重新制作。`
+        : '您的数据副本已备好，保留四小时，只有您本人登录后可以取得。',
       ...(waitsForCopy
         ? [
             `您取得副本或四小时期满之后，您请求的删除随即开始${waitingUntil ? `，但不会早于 ${time(waitingUntil)}` : ''}。`,

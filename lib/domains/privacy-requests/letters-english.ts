@@ -244,8 +244,10 @@ export const english: Record<string, Words> = {
   },
   copy_ready: {
     subject: 'Your copy is ready',
-    text: (_, { waitsForCopy, waitingUntil }) => [
-      'The copy of your data is ready. It is there for four hours, for you alone, when you are signed in.',
+    text: (_, { waitsForCopy, waitingUntil, isClosed, privacyEmail }) => [
+      isClosed
+        ? `The copy of your data is ready. Your account is closed, so you cannot sign in to fetch it: ${privacyEmail === null ? 'ask whoever runs this installation' : `write to ${privacyEmail}`}, so that it reaches you another way. It is there for four hours; a new one can be made.`
+        : 'The copy of your data is ready. It is there for four hours, for you alone, when you are signed in.',
       ...(waitsForCopy
         ? [
             `The erasure that you asked for begins once you have fetched it, or the four hours are over${waitingUntil ? `, and not before ${time(waitingUntil)}` : ''}.`,

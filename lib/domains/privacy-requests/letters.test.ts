@@ -20,6 +20,7 @@ const facts: LetterFacts = {
   links: { verify: 'https://kp.example/v', cancel: 'https://kp.example/c' },
   receipt: 'https://kp.example/receipts/rcpt_1',
   page: 'https://kp.example/account',
+  isClosed: false,
   tokensStop: true,
   signInStays: true,
   privacyEmail: null,
@@ -72,17 +73,26 @@ describe('letters', () => {
   it.each(languages)('in %s: a request that a larger erasure takes is not told that nothing was erased', (locale) => {
     const moot = textOf(locale, [by('cancelled', { by: 'erasure' })])
     expect(moot).toMatch(says(locale, /part of your larger erasure/, /并入您范围更大的删除/))
-    expect(moot).not.toMatch(says(locale, /othing was erased|called off/, /没有删除任何数据|已取消；/))
+    expect(moot).not.toMatch(says(locale, /othing was erased|called off/, /没有删除任何数据|已撤回；/))
     const settled = textOf(locale, [by('completed', { by: 'erasure' })], { kinds: ['objection'], receipt: undefined })
     expect(settled).toMatch(says(locale, /settled by your larger erasure/, /范围更大的删除一并处理/))
     expect(settled).not.toMatch(says(locale, /everything that you asked/i, /已全部完成/))
   })
   it.each(languages)('in %s: what was carried out before an erasure is called off stays, and is named', (locale) => {
     const text = textOf(locale, [told('cancelled')], { kinds, stays: ['rectification', 'restriction'] })
-    expect(text).toMatch(says(locale, /called off.*nothing was erased/, /已取消.*没有删除任何数据/))
+    expect(text).toMatch(says(locale, /called off.*nothing was erased/, /已撤回.*没有删除任何数据/))
     expect(text).toMatch(says(locale, /stays: what was corrected; the restriction/, /仍然有效：已更正的内容；限制处理/))
     expect(text).not.toMatch(says(locale, /as before/, /照旧/))
     expect(textOf(locale, [told('cancelled')])).not.toMatch(says(locale, /stays/, /仍然有效/))
+  })
+  it.each(languages)('in %s: who cannot sign in is told whom to ask for the copy', (locale) => {
+    const text = (privacyEmail: string | null, isClosed: boolean) =>
+      textOf(locale, [told('copy_ready')], { privacyEmail, isClosed })
+    const signIn = says(locale, /when you are signed in/, /登录后可以取得/)
+    expect(text('privacy@kp.example', true)).toContain('privacy@kp.example')
+    expect(text(null, true)).toMatch(says(locale, /whoever runs this installation/, /管理者/))
+    expect(text(null, true)).not.toMatch(signIn)
+    expect(text('privacy@kp.example', false)).toMatch(signIn)
   })
   it.each(languages)('in %s: an erasure that waits for a copy says so, and so does the copy', (locale) => {
     for (const event of ['waiting', 'copy_ready', 'copy_failed']) {

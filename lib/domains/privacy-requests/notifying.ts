@@ -45,11 +45,9 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
   const canSignIn = ({ accountId, agentId, runId, state }: RequestRow): boolean =>
     accountId === null ? agentId !== null : runId === null && (state !== 'waiting' || parts.graceSignIn === 'keep')
 
-  /** Where its person is reached today, as long as the account is there; what was sealed tells of the day on which it was filed. */
-  async function current(tx: Transaction, { accountId, agentId }: RequestRow): Promise<Contact | undefined> {
-    const ownerId = agentId === null ? accountId : await parts.agents.ownerOf(tx, agentId)
-    return typeof ownerId === 'string' ? parts.people.contactOf(tx, ownerId) : undefined
-  }
+  /** Whose request it is, or the owner of the agent that it is about. */
+  const personOf = async (tx: Transaction, { accountId, agentId }: RequestRow): Promise<string | undefined> =>
+    (agentId === null ? accountId : await parts.agents.ownerOf(tx, agentId)) ?? undefined
 
   async function prepare(
     tx: Transaction,
@@ -66,10 +64,14 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
     })
     const has = (event: string) => events.some((one) => one.event === event)
     const link = async (purpose: LinkPurpose) => pageOf(purpose, await makeLink(tx, row, purpose, now))
+    const personId = await personOf(tx, row)
+    // Where they are reached today, as long as the account is there; what was sealed tells of the day on which it was filed.
+    const today = personId === undefined ? undefined : await parts.people.contactOf(tx, personId)
+    const isShut = personId !== undefined && (await parts.people.isClosed(tx, personId))
     const isWaiting = row.state === 'waiting' && (has('waiting') || has('reminded') || has('address_moved'))
     return {
       mark: await markOf(tx, parts.agents, row),
-      contact: (await current(tx, row)) ?? openContact(parts.contactKey(), row.id, row.contact),
+      contact: today ?? openContact(parts.contactKey(), row.id, row.contact),
       events,
       isLast: isClosed(StateName.parse(row.state)) && events.some(({ to }) => to !== null && isClosed(to)),
       facts: {
@@ -84,7 +86,8 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
         hasBegun: row.runId !== null,
         stays: has('cancelled') ? await carriedOut(tx, row) : [],
         receipt: isSigned(row) ? `${origin}/receipts/${row.receiptId}` : undefined,
-        page: canSignIn(row) ? `${origin}/settings/privacy/requests/${row.id}` : undefined,
+        page: canSignIn(row) && !isShut ? `${origin}/settings/privacy/requests/${row.id}` : undefined,
+        isClosed: isShut,
         tokensStop: parts.graceTokens === 'stop',
         signInStays: parts.graceSignIn === 'keep',
         privacyEmail: parts.privacyEmail,

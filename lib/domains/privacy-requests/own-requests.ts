@@ -3,6 +3,7 @@ import type { Actor, Context, MutationContext } from '#lib/kernel/context.ts'
 import { placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Prisma } from '../../../generated/prisma/client.ts'
 import { cancel } from './cancelling.ts'
 import { rectify } from './carrying-out.ts'
 import {
@@ -176,9 +177,14 @@ export function ownRequests(parts: PrivacyParts) {
       }
     }),
 
-    list: read(listRequests, async (ctx, { query: { cursor, limit } }) => {
+    list: read(listRequests, async (ctx, { query: { open, cursor, limit } }) => {
       const after = placeOf(cursor)
-      const where = ownedBy(ctx, await filedFor(people, db.prisma, ctx))
+      const where: Prisma.PrivacyRequestWhereInput = {
+        AND: [
+          ownedBy(ctx, await filedFor(people, db.prisma, ctx)),
+          open === undefined ? {} : { closedAt: open ? null : { not: null } },
+        ],
+      }
       const [found, total] = await Promise.all([
         db.prisma.privacyRequest.findMany({
           where: {

@@ -20,6 +20,8 @@ export interface Changes {
 export interface People {
   contactOf(tx: Transaction, accountId: string): Promise<Contact | undefined>
   byId(tx: Transaction, accountId: string): Promise<(KnownAccount & { role: string }) | undefined>
+  /** An admin closed it: nobody signs in to it. */
+  isClosed(tx: Transaction, accountId: string): Promise<boolean>
   /** Of those of the accounts that there are. */
   namesOf(tx: Transaction, accountIds: readonly string[]): Promise<Map<string, string>>
   byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined>
@@ -27,6 +29,7 @@ export interface People {
   isLastAdmin(tx: Transaction, accountId: string): Promise<boolean>
   /** Whether the first manages and the second belongs to the same organisation. */
   sameOrganisation(tx: Transaction, managerId: string, memberId: string): Promise<boolean>
+  /** Those who may sign in. */
   adminContacts(tx: Transaction): Promise<(KnownAccount & Contact & { name: string })[]>
   /** Counted, and as slow for a wrong one. Throws `rate_limited`, and `invalid` with the path `password`. */
   checkPassword(tx: Transaction, accountId: string, password: string, now: Date): Promise<void>

@@ -36,7 +36,7 @@ import { nearSql, nextDueSql, owedSql } from './due-sql.ts'
 import { askForLink, checkFiling, file } from './filing.ts'
 import type { About } from './joining.ts'
 import type { PrivacyParts } from './ports.ts'
-import { besideOf, countedTo, pageOf, storyOf } from './reading.ts'
+import { besideOf, countedTo, pageOf, pauseReasons, storyOf } from './reading.ts'
 import { lockedRequest, type RequestRow, StateName, subjectOf, withParts } from './requests.ts'
 import { isClosed, receivedAtMost } from './rules.ts'
 import { note, tell, type Work, workOf } from './timeline.ts'
@@ -96,8 +96,9 @@ export function requestQueue(parts: PrivacyParts) {
   const { db, people } = parts
   const words = (text: string, field: string) => plainWords(text, field, parts.strict)
 
+  /** The answer to a POST is kept for who repeats it, longer than an erasure may take: it names nobody. */
   const viewed = async (ctx: MutationContext, row: RequestRow) =>
-    adminView(row, ctx.now, await besideOf(parts, ctx.tx, [row]))
+    adminView(row, ctx.now, { reasons: await pauseReasons(ctx.tx, [row]), people: new Map(), agents: new Map() })
   const replied = async (ctx: MutationContext, work: Work, row: RequestRow) => {
     await tell(work)
     return {

@@ -253,6 +253,29 @@ describe('a manager who filed for a member', () => {
   })
 })
 
+it('open ones are told apart from closed ones, page by page', async () => {
+  const person = await personWithPassword(test)
+  const file = async (kind: string) =>
+    (await kit.file(person.cookie, { kinds: [kind], password: person.password, statement: 'As it stands.' })).json.data
+      .id as string
+  const objection = await file('objection')
+  const called = await file('erasure')
+  expect((await kit.act(person.cookie, called, 'cancel')).status).toBe(200)
+  const correction = await file('rectification')
+  const page = async (query: string) =>
+    (await test.fetch('GET', `/api/privacy/requests?${query}`, { cookie: person.cookie })).json
+  const ids = ({ data, total }: { data: { id: string }[]; total: number }) => [data.map(({ id }) => id), total]
+  expect(ids(await page('open=false'))).toEqual([[called], 1])
+  expect(ids(await page(''))).toEqual([expect.arrayContaining([objection, called, correction]), 3])
+  const first = await page('open=true&limit=1')
+  const second = await page(`open=true&limit=1&cursor=${first.next_cursor}`)
+  expect([first.total, second.total, second.next_cursor]).toEqual([2, 2, null])
+  expect([...first.data, ...second.data].map(({ id }: { id: string }) => id).sort()).toEqual(
+    [objection, correction].sort(),
+  )
+  expect((await test.fetch('GET', '/api/privacy/requests?open=yes', { cookie: person.cookie })).status).toBe(422)
+})
+
 describe('the receipt of an erasure', () => {
   it('has its id from the start: an agent that nobody owns reads it when its tokens are gone', async () => {
     const agent = await issuedAgent(test, ['read', 'write'])

@@ -1,4 +1,4 @@
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { tokenGrant } from './grant.ts'
 import { tokenIssue } from './issue.ts'
@@ -32,6 +32,41 @@ export function tokensService(db: Database, ports: TokenPorts) {
         select: { agentId: true, scopes: true },
       })
       return token && { agentId: token.agentId, scopes: inOrder(token.scopes) }
+    },
+    /**
+     * Revokes every token of the agents that has the scope and works now; how many. Each agent is locked first, as for every change of its
+     * tokens, so that none escapes by a rotation at the same moment.
+     */
+    async revokeScoped(
+      { tx, actor, ip, now }: MutationContext,
+      agents: readonly string[],
+      scope: Scope,
+      reason: 'owner_role' | 'owner_closed',
+    ): Promise<number> {
+      for (const id of [...agents].sort()) await ports.agentOf(tx, id, { lock: true })
+      const revoked = await tx.token.updateManyAndReturn({
+        where: {
+          agentId: { in: [...agents] },
+          scopes: { has: scope },
+          revokedAt: null,
+          OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
+        },
+        data: { revokedAt: now, revokedReason: reason },
+        select: { id: true, agentId: true },
+      })
+      await ports.gate.auditWithin(
+        tx,
+        ...revoked.map(({ id, agentId }) => ({
+          action: 'update' as const,
+          actorId: actor.id,
+          resourceType: 'token',
+          resourceId: id,
+          at: now,
+          ip,
+          details: { agent_id: agentId, reason, fields: ['revoked_at'] },
+        })),
+      )
+      return revoked.length
     },
     /** How many tokens of each agent work now. */
     async inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>> {

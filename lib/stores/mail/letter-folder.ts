@@ -166,6 +166,8 @@ export function letterFolder(folder: string) {
       }
       return stored(found)
     },
+    /** The mark in a letter's name, for who looks for the id behind it; undefined where it is about nobody. See {@link markOf}. */
+    markIn: (name: string): string | undefined => nameForm.exec(name)?.[1],
     count: async (): Promise<number> => (await names()).length,
     /** How many there are of these files, and beside them of those with that mark. */
     async left(expected: readonly string[], mark: string): Promise<number> {

@@ -1,6 +1,7 @@
 import type { Metadata } from 'next'
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
+import { hostOf } from '#components/accounts/issuer.ts'
 import { StateTags } from '#components/accounts/state-tags.tsx'
 import { UserAccess } from '#components/accounts/user-access.tsx'
 import { UserRole } from '#components/accounts/user-role.tsx'
@@ -30,7 +31,6 @@ async function found(id: string): Promise<UserDetail> {
     throw error
   }
 }
-const hostOf = (issuer: string): string => (URL.canParse(issuer) ? new URL(issuer).host : issuer)
 
 export default async function UserPage({ params }: { params: Promise<{ id: string }> }) {
   const person = await opened('user')

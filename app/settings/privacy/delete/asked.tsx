@@ -1,7 +1,15 @@
 import { getNow, getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
 import type { z } from 'zod'
-import { type Asked, askedQuery, askedStanding, waitsForCopy } from '#components/privacy/asked-rules.ts'
+import {
+  type Asked,
+  askedQuery,
+  askedStanding,
+  standingOut,
+  type UnderReceipt,
+} from '#components/privacy/asked-rules.ts'
+import { sayingOf, waitsForCopy } from '#components/requests/request-rules.ts'
+import { Said, SaidMore } from '#components/requests/saying.tsx'
 import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { Page } from '#components/ui/page.tsx'
@@ -9,9 +17,12 @@ import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app.ts'
+import { heldIn } from '#lib/domains/erasure/rules.ts'
 import type { RequestDetail } from '#lib/domains/privacy-requests/contract.ts'
+import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask } from '../../../reader.ts'
+import { receiptNamed } from '../../../receipts/named.ts'
 
 type Detail = z.output<typeof RequestDetail>
 
@@ -27,35 +38,46 @@ const unlessMissing = async <T,>(work: Promise<T>): Promise<T | undefined> => {
 export const detailOf = async (requestId: string): Promise<Detail | undefined> =>
   (await unlessMissing(ask(app.requests.read, { params: { id: requestId } })))?.data
 
-const isReceiptSigned = async (id: string | null): Promise<boolean> =>
-  id !== null && (await unlessMissing(ask(app.receipts.read, { params: { id } }))) !== undefined
+async function underReceipt(id: string | null): Promise<UnderReceipt> {
+  const found = id === null ? undefined : await receiptNamed(id)
+  if (typeof found !== 'object') return found
+  return heldIn(found) > 0 ? 'signed_held' : 'signed'
+}
 
 /** After an erasure was asked for: when it begins or how far it is, how to call it off, and where the receipt will be. */
 export async function AskedPage({ asked, detail }: { asked: Asked; detail: Detail | undefined }) {
   const receiptId = detail ? detail.receipt_id : (asked.receiptId ?? null)
-  const [t, now, isSigned] = await Promise.all([getTranslations('deletion.done'), getNow(), isReceiptSigned(receiptId)])
-  const standing = askedStanding(detail, { until: asked.until, isSigned }, now)
+  const [t, now, receipt] = await Promise.all([getTranslations('deletion.done'), getNow(), underReceipt(receiptId)])
+  const isSigned = receipt === 'signed' || receipt === 'signed_held'
+  const saying = detail && sayingOf(detail, detail.timeline, now)
+  const standing = saying ? askedStanding(saying) : standingOut(receipt, asked.until, now)
   const agent = detail ? detail.agent_id : (asked.agent ?? null)
   const whom = agent === null ? 'person' : 'agent'
-  const until = (detail ? detail.waiting_until : asked.until) ?? now.toISOString()
-  const isAhead = standing === 'waiting' || standing === 'waitingOut'
-  const isGoing = standing === 'running' || standing === 'failed' || standing === 'afterCopy'
+  const until = detail ? detail.waiting_until : (asked.until ?? null)
+  const isAhead = standing === 'waiting' || standing === 'aheadOut'
+  const isGoing =
+    standing === 'running' ||
+    standing === 'failed' ||
+    standing === 'afterCopy' ||
+    (standing === undefined && detail !== undefined && !isClosed(detail.state))
+  const isUnknown = standing === 'aheadOut' || standing === 'begunOut'
+  const isOver = standing === 'cancelled' || standing === 'rejected' || (detail && isClosed(detail.state) && !isSigned)
   const facts: (readonly [string, ReactNode])[] = []
-  if (isAhead) facts.push([t('when'), <Time key="when" at={until} relative />])
-  if (receiptId !== null && standing !== 'cancelled')
+  if (isAhead && until !== null) facts.push([t('when'), <Time key="when" at={until} relative />])
+  if (receiptId !== null && !isOver)
     facts.push([
       t('receipt'),
       <div key="receipt" className="grid gap-1">
         <ShortId id={receiptId} what={t('copyId')} />
         <p>
-          {t(isSigned ? 'receiptReady' : 'receiptLater')}{' '}
+          {t(isSigned ? 'receiptReady' : isUnknown ? 'receiptPerhaps' : 'receiptLater')}{' '}
           <TextLink href={`/receipts/${receiptId}`} prefetch={false}>
             {t('open')}
           </TextLink>
         </p>
       </div>,
     ])
-  if (standing !== 'cancelled') facts.push([t('letters'), t('lettersText')])
+  if (!isOver) facts.push([t('letters'), t('lettersText')])
   if (detail)
     facts.push([
       t('request'),
@@ -72,8 +94,16 @@ export async function AskedPage({ asked, detail }: { asked: Asked; detail: Detai
       }).toString()
   return (
     <Page
-      title={t.rich(`${whom}.${standing}.title`, { agent: agent ?? '', time: () => <Time at={until} relative /> })}
-      lead={<p>{t(`${whom}.${standing}.text`)}</p>}
+      title={
+        standing
+          ? t.rich(`${whom}.${standing}.title`, {
+              agent: agent ?? '',
+              isDated: until === null ? 'no' : 'yes',
+              time: () => (until === null ? '' : <Time at={until} relative />),
+            })
+          : saying && <Said saying={saying} request={detail} />
+      }
+      lead={standing ? <p>{t(`${whom}.${standing}.text`)}</p> : saying && <SaidMore saying={saying} request={detail} />}
     >
       {asked.isJoined && <p>{t('joined')}</p>}
       {detail && standing === 'waiting' && waitsForCopy(detail) && <p>{t('copy')}</p>}

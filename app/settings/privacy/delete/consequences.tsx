@@ -5,6 +5,7 @@ import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice
 import { PlanTable } from '#components/privacy/plan-table.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { app } from '#lib/app.ts'
+import { auditDays } from '#lib/domains/audit/rules.ts'
 import type { planErasure } from '#lib/domains/privacy-requests/contract.ts'
 import { readEnv } from '#lib/env.ts'
 import type { Output } from '#lib/kernel/operation.ts'
@@ -93,7 +94,7 @@ export async function Consequences({
           {t('stays.title')}
         </h3>
         <p className="text-quiet">{t('stays.lead')}</p>
-        <p>{t('stays.audit')}</p>
+        <p>{t('stays.audit', { days: auditDays })}</p>
         <details>
           <summary className="cursor-pointer text-accent">{t('stays.all')}</summary>
           <NoticeList

@@ -1,16 +1,16 @@
 import type { Metadata } from 'next'
-import { getTranslations } from 'next-intl/server'
+import { getNow, getTranslations } from 'next-intl/server'
 import { Words } from '#components/frame/words.tsx'
 import { askedIn } from '#components/privacy/asked-rules.ts'
 import { consequencesOf } from '#components/privacy/deletion-rules.ts'
 import { DeletionSteps } from '#components/privacy/deletion-steps.tsx'
+import { sayingOf } from '#components/requests/request-rules.ts'
+import { Said, SaidMore } from '#components/requests/saying.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app.ts'
 import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
-import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
 import { readEnv } from '#lib/env.ts'
 import { ask, currentPerson, opened } from '../../../reader.ts'
 import { identityOf } from '../identity.ts'
@@ -26,25 +26,28 @@ export const generateMetadata = async (): Promise<Metadata> => ({
 
 /** The erasure of the same subject that is asked for and not done. */
 async function openErasure(agentId: string | undefined): Promise<RequestView | undefined> {
-  const { data } = await ask(app.requests.list, { query: { limit: '100' } })
+  const { data } = await ask(app.requests.list, { query: { open: 'true', limit: '100' } })
   return data.find(
-    ({ kinds, state, agent_id }) =>
-      kinds.includes('erasure') && !isClosed(state) && (agent_id ?? undefined) === agentId,
+    ({ kinds, agent_id, for_member }) =>
+      kinds.includes('erasure') && !for_member && (agent_id ?? undefined) === agentId,
   )
 }
 
 async function OpenErasure({ request }: { request: RequestView }) {
-  const t = await getTranslations('deletion.open')
-  const { state, waiting_until: until } = request
+  const [t, now, detail] = await Promise.all([getTranslations('deletion.open'), getNow(), detailOf(request.id)])
+  const saying = sayingOf(detail ?? request, detail?.timeline ?? [], now)
   return (
     <Alert tone="info" title={t('title')}>
-      <p>
-        {state === 'received'
-          ? t('unconfirmed')
-          : state === 'waiting' && until !== null
-            ? t.rich('waiting', { time: () => <Time at={until} relative /> })
-            : t('begun')}
-      </p>
+      {saying === 'received' ? (
+        <p>{t('unconfirmed')}</p>
+      ) : (
+        <>
+          <p>
+            <Said saying={saying} request={request} />
+          </p>
+          <SaidMore saying={saying} request={request} />
+        </>
+      )}
       <p>
         <TextLink href={`/settings/privacy/requests/${request.id}`}>{t('follow')}</TextLink>
       </p>

@@ -1,5 +1,6 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
+import { counted } from '#components/frame/counted.ts'
 import { Words } from '#components/frame/words.tsx'
 import { ReceiptList } from '#components/receipts/receipt-list.tsx'
 import { Page } from '#components/ui/page.tsx'
@@ -11,9 +12,6 @@ export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('receipt.own'))('name'),
 })
 
-/** The list stops counting here. */
-const countedTo = 1_001
-
 export default async function OwnReceiptsPage() {
   await opened('ownReceipts')
   const t = await getTranslations('receipt.own')
@@ -23,7 +21,7 @@ export default async function OwnReceiptsPage() {
     <Words of={['receipt']}>
       <Page
         width="wide"
-        title={total >= countedTo ? t('titleMany') : t('title', { total })}
+        title={t('title', { total, shown: counted(await getTranslations('common'), total) })}
         lead={<p>{t.rich('lead', { link: (text) => <TextLink href="/verify">{text}</TextLink> })}</p>}
       >
         <ReceiptList initial={receipts} />

@@ -6,6 +6,7 @@ import { RequestView } from '#components/requests/request-view.tsx'
 import { app } from '#lib/app.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask, opened } from '../../../../reader.ts'
+import { identityOf } from '../../identity.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('requests'))('request.name'),
@@ -22,11 +23,11 @@ async function requestNamed(id: string) {
 }
 
 export default async function OwnRequestPage({ params }: { params: Promise<{ id: string }> }) {
-  await opened('ownRequest')
+  const person = await opened('ownRequest')
   const request = await requestNamed((await params).id)
   return (
     <Words of={['requests', 'timeline', 'storeProgress']}>
-      <RequestView initial={request} />
+      <RequestView initial={request} hasPassword={identityOf(person).hasPassword} />
     </Words>
   )
 }

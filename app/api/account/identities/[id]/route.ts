@@ -1,3 +1,0 @@
-import { app, route } from '#lib/app.ts'
-
-export const DELETE = route(app.accounts.unlinkIdentity)

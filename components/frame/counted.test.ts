@@ -1,0 +1,38 @@
+import { createTranslator } from 'next-intl'
+import { expect, it } from 'vitest'
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
+import { counted } from './counted.ts'
+
+const english = createTranslator({ locale: 'en', messages: en, namespace: 'common' })
+const chinese = createTranslator({ locale: 'zh', messages: zh, namespace: 'common' })
+
+it.each([
+  [counted(english, 0), '0'],
+  [counted(english, 1_000), '1,000'],
+  [counted(english, 1_001), 'more than 1,000'],
+  [counted(english, 2_002), 'more than 1,000'],
+  [counted(english, 1_001, { isFirst: true }), 'More than 1,000'],
+  [counted(english, 10_000, { limit: 10_001 }), '10,000'],
+  [counted(english, 10_001, { limit: 10_001 }), 'more than 10,000'],
+  [counted(chinese, 1_001), '1,000+'],
+])('what was counted to its end is a number, and what was not says so: %s', (said, meant) => {
+  expect(said).toBe(meant)
+})
+
+it.each([
+  ['en', en, 'More than 1,000 requests are open; more than 1,000 are overdue.'],
+  ['zh', zh, '有 1,000+ 项未完成的请求，其中 1,000+ 项已逾期。'],
+] as const)('in %s a title says it in its sentence', (locale, messages, title) => {
+  const t = createTranslator({ locale, messages })
+  const common = createTranslator({ locale, messages, namespace: 'common' })
+  const many = 1_001
+  expect(
+    t('queue.title', {
+      open: many,
+      openShown: counted(common, many, { isFirst: true }),
+      overdue: many,
+      overdueShown: counted(common, many),
+    }),
+  ).toBe(title)
+})
