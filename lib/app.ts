@@ -64,6 +64,7 @@ import { saidHolders } from './domains/knowledge/votes-held.ts'
 import { outboxService } from './domains/outbox/service.ts'
 import { requestExporters, requestPersonExporters } from './domains/privacy-requests/exporters.ts'
 import { requestHolder } from './domains/privacy-requests/holders.ts'
+import { isOnFile } from './domains/privacy-requests/open-count.ts'
 import { privacyRequestsJobs } from './domains/privacy-requests/service.ts'
 import { addressJob, notifyJob, tellAdminJob } from './domains/privacy-requests/timeline.ts'
 import { retentionJobs } from './domains/retention/jobs.ts'
@@ -167,7 +168,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         publicUrl: origin,
         provider: openIdProvider(env)?.name,
         isOnRecord: async (tx, accountId) =>
-          (await tx.privacyRequest.count({ where: { accountId } })) > 0 ||
+          (await isOnFile(tx, accountId)) ||
           (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, clock.now())).account !== null,
       }),
       personExporters: accountExporters(db),

@@ -12,7 +12,16 @@ import { Time } from '#components/ui/time.tsx'
 import { type AgentUse, ofTokens, revokeAt } from './endpoints.ts'
 
 type Token = AgentUse['tokens'][number]
-const reasons = ['owner', 'admin', 'rotation', 'rate_limit', 'claim', 'owner_role', 'owner_closed', 'consent_withdrawn'] as const
+const reasons = [
+  'owner',
+  'admin',
+  'rotation',
+  'rate_limit',
+  'claim',
+  'owner_role',
+  'owner_closed',
+  'consent_withdrawn',
+] as const
 const reasonOf = (reason: string | null) => reasons.find((one) => one === reason) ?? 'other'
 const mayEnd = ({ state }: Token) => state === 'active' || state === 'rotated'
 

@@ -94,7 +94,7 @@ export const accountHolder = (db: Database): DataHolder => ({
   stage: 'account',
   what: 'the account: name, e-mail address, role, language, hash of the password; the organisation that nobody else belongs to',
   purpose: 'to sign in, to be reached, and to answer for one’s agents',
-  kept: 'until the person is erased',
+  kept: 'until the person is erased; of who was invited and never came, 30 days from the last letter',
   tables: ['accounts', 'organisations'],
   async inventory({ account }) {
     if (account === null) return nothing

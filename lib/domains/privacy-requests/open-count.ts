@@ -1,4 +1,9 @@
+import type { Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+
+/** Whether any request about the person is on file, open or closed. */
+export const isOnFile = async (tx: Transaction, accountId: string): Promise<boolean> =>
+  (await tx.privacyRequest.count({ where: { accountId } })) > 0
 
 /** How many requests about the person, or about an agent of theirs, are open. */
 export const openRequestsOf =
