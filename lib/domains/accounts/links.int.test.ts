@@ -300,25 +300,6 @@ describe('a forgotten password', () => {
     expect(kit.lettersTo(email).at(-1)?.subject).toBe('Your password was set')
   })
 
-  it('takes as long for an unknown address', async () => {
-    const { email } = await settled()
-    const median = (times: number[]) => times.sort((one, other) => one - other)[times.length >> 1] ?? 0
-    const [known, unknown]: [number[], number[]] = [[], []]
-    for (let round = 0; round < 24; round++) {
-      if (round % 4 === 0) elsewhere()
-      const timed = async (address: string, into: number[]) => {
-        const began = performance.now()
-        expect((await ask(address)).status).toBe(202)
-        into.push(performance.now() - began)
-      }
-      await timed(email, known)
-      await timed(`${newId('mail').toLowerCase()}@example.org`, unknown)
-    }
-    await kit.work()
-    const [one, other] = [median(known), median(unknown)]
-    expect(Math.abs(one - other), `${one} ms known, ${other} ms unknown`).toBeLessThan(Math.max(one, other) * 0.5)
-  })
-
   it('sends three letters an hour, whoever asks; its link lives for an hour, and dies with the use of another', async () => {
     const { email } = await settled()
     kit.test.clock.advance(hour + 1)
