@@ -58,14 +58,20 @@ async function carryOut({ command, stamp }: Step, hash: string, options: SpawnOp
   writeFileSync(stamp, hash)
 }
 
+/** The database client alone: for commands that need no pages. Throws {@link BuildFailure}. */
+export const generateChanged = (env: NodeJS.ProcessEnv, signal: AbortSignal) => make([GENERATE], env, signal, () => {})
+
 /**
  * Makes what the sources lead to, where they changed since: the database client, the pages.
  * @param onWork called once if there is anything to do
  * @throws BuildFailure
  */
-export async function buildChanged(env: NodeJS.ProcessEnv, signal: AbortSignal, onWork: () => void) {
+export const buildChanged = (env: NodeJS.ProcessEnv, signal: AbortSignal, onWork: () => void) =>
+  make([GENERATE, BUILD], env, signal, onWork)
+
+async function make(steps: readonly Step[], env: NodeJS.ProcessEnv, signal: AbortSignal, onWork: () => void) {
   let isAnnounced = false
-  for (const step of [GENERATE, BUILD]) {
+  for (const step of steps) {
     const hash = sourcesHash(step)
     if (isDone(step, hash)) continue
     if (!isAnnounced) onWork()

@@ -3,8 +3,7 @@ import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { BadVariable, publicUrl, readEnv } from '#lib/env.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
-import { openInstallation } from '#lib/stores/postgres/installation.ts'
-import { othersConnected } from './demo/emptiness.ts'
+import { BuildFailure, generateChanged } from './build.ts'
 import { materialIn } from './demo/material.ts'
 
 /** Something the operator can put right, in one line. */
@@ -38,6 +37,10 @@ async function demo(): Promise<void> {
   const env = readEnv()
   const until = new Date()
   const material = materialIn(resolve(values.data ?? resolve(import.meta.dirname, '../../shared/data')))
+  await generateChanged(process.env, AbortSignal.timeout(120_000))
+  // What knows the database client can be loaded from here on.
+  const { openInstallation } = await import('#lib/stores/postgres/installation.ts')
+  const { othersConnected } = await import('./demo/emptiness.ts')
   const installation = await openInstallation(env)
   try {
     const others = installation.embedded ? 0 : await othersConnected(installation.ownerUrl)
@@ -84,7 +87,7 @@ async function demo(): Promise<void> {
 demo().then(
   () => process.exit(0),
   (error: unknown) => {
-    const isPlain = [Refusal, DatabaseFault, BadVariable].some((kind) => error instanceof kind)
+    const isPlain = [Refusal, DatabaseFault, BadVariable, BuildFailure].some((kind) => error instanceof kind)
     console.error(isPlain && error instanceof Error ? error.message : error)
     process.exit(1)
   },
