@@ -107,8 +107,16 @@ describe('a copy that could not be made', () => {
     expect([copy.state, copy.outcome.copy]).toEqual(['done', 'ready'])
     const path = `/api/privacy/exports/${copy.outcome.export_id}/file`
     expect((await test.fetch('GET', path, { cookie: person.cookie })).status).toBe(200)
-    await kit.tick()
-    expect((await kit.adminRead(id)).state).toBe('completed')
+    // Fetched it is once the server has seen the end of it, a moment after the reader.
+    await expect
+      .poll(
+        async () => {
+          await kit.tick()
+          return (await kit.adminRead(id)).state
+        },
+        { timeout: 30_000 },
+      )
+      .toBe('completed')
   })
 
   it('is tried five times, and told to the subject once', async () => {
