@@ -16,6 +16,7 @@ import frame from './en/frame.json' with { type: 'json' }
 import holds from './en/holds.json' with { type: 'json' }
 import home from './en/home.json' with { type: 'json' }
 import inventory from './en/inventory.json' with { type: 'json' }
+import invitation from './en/invitation.json' with { type: 'json' }
 import knowledge from './en/knowledge.json' with { type: 'json' }
 import members from './en/members.json' with { type: 'json' }
 import meta from './en/meta.json' with { type: 'json' }
@@ -62,6 +63,7 @@ export default {
   home,
   inventory,
   knowledge,
+  invitation,
   members,
   meta,
   myPrivacy,

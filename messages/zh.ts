@@ -16,6 +16,7 @@ import frame from './zh/frame.json' with { type: 'json' }
 import holds from './zh/holds.json' with { type: 'json' }
 import home from './zh/home.json' with { type: 'json' }
 import inventory from './zh/inventory.json' with { type: 'json' }
+import invitation from './zh/invitation.json' with { type: 'json' }
 import knowledge from './zh/knowledge.json' with { type: 'json' }
 import members from './zh/members.json' with { type: 'json' }
 import meta from './zh/meta.json' with { type: 'json' }
@@ -62,6 +63,7 @@ export default {
   home,
   inventory,
   knowledge,
+  invitation,
   members,
   meta,
   myPrivacy,

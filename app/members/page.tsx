@@ -22,7 +22,7 @@ export default async function MembersPage({ searchParams }: { searchParams: Prom
   ])
   const organisation = person.organisation.name
   return (
-    <Words of={['members']}>
+    <Words of={['members', 'invitation']}>
       <Page width="wide" title={t('title', { organisation, total: all.total })} lead={<p>{t('lead')}</p>}>
         <InviteMember organisation={organisation} />
         <MemberList initial={members} asked={filters} me={person.account_id} />

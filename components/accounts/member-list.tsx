@@ -34,7 +34,7 @@ export function MemberList({ initial, asked, me }: { initial: MemberPage; asked:
   const resending = useChange(resendMemberAt, { touches: [membersAt.path] })
   const [filing, setFiling] = useState<Member>()
   const [done, setDone] = useState<{ title: string; text?: string }>()
-  const { cursor } = useRowKeys({ count: list.rows.length })
+  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
   const mayResend = ({ state, role }: Member) => state === 'invited' && (role === 'person' || role === 'manager')
 
   const columns: Column<Member>[] = [

@@ -5,10 +5,9 @@ import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { useChange } from '#components/frame/asking.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
-import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { leastPasswordLength, longestPassword } from '#lib/domains/accounts/rules.ts'
 import { usePasswordLinkAt } from './endpoints.ts'
+import { NewPasswordFields } from './new-password-fields.tsx'
 import { refusedFor } from './password-faults.ts'
 
 type Fault = { field: 'next' | 'again'; reason: ReturnType<typeof refusedFor> | 'different' }
@@ -80,26 +79,7 @@ export function NewPasswordForm() {
   return (
     <form ref={form} method="post" onSubmit={submit} className="grid gap-5">
       {using.problem && !refusal && <ProblemAlert problem={using.problem} />}
-      <Field
-        label={t('next')}
-        hint={t('hint', { least: leastPasswordLength })}
-        name="next"
-        type="password"
-        autoComplete="new-password"
-        minLength={leastPasswordLength}
-        maxLength={longestPassword}
-        error={errorOf('next')}
-        required
-      />
-      <Field
-        label={t('again')}
-        name="again"
-        type="password"
-        autoComplete="new-password"
-        maxLength={longestPassword}
-        error={errorOf('again')}
-        required
-      />
+      <NewPasswordFields errorOf={errorOf} />
       <Button type="submit" aria-disabled={using.isPending || code === undefined} className="justify-self-start">
         {using.isPending ? t('new.busy') : t('new.submit')}
       </Button>

@@ -10,7 +10,8 @@ import { Field } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { type Endpoint, RequestRefused, request } from '#lib/client/request.ts'
 import type { changePassword } from '#lib/domains/accounts/contract.ts'
-import { leastPasswordLength, longestPassword, type PasswordFault, passwordFault } from '#lib/domains/accounts/rules.ts'
+import { longestPassword, type PasswordFault, passwordFault } from '#lib/domains/accounts/rules.ts'
+import { NewPasswordFields } from './new-password-fields.tsx'
 import { refusedFor } from './password-faults.ts'
 
 const changeAt: Endpoint<typeof changePassword> = { method: 'post', path: '/api/account/password' }
@@ -81,26 +82,7 @@ export function PasswordForm({ email }: { email: string }) {
         error={errorOf('current')}
         required
       />
-      <Field
-        label={t('next')}
-        hint={t('hint', { least: leastPasswordLength })}
-        name="next"
-        type="password"
-        autoComplete="new-password"
-        minLength={leastPasswordLength}
-        maxLength={longestPassword}
-        error={errorOf('next')}
-        required
-      />
-      <Field
-        label={t('again')}
-        name="again"
-        type="password"
-        autoComplete="new-password"
-        maxLength={longestPassword}
-        error={errorOf('again')}
-        required
-      />
+      <NewPasswordFields errorOf={errorOf} />
       <Button type="submit" aria-disabled={change.isPending} className="justify-self-start">
         {change.isPending ? t('busy') : t('submit')}
       </Button>

@@ -1,6 +1,5 @@
 'use client'
 
-import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useCallback } from 'react'
@@ -48,7 +47,6 @@ function useColumns(): Column<User>[] {
 /** Every account; `asked` is what the server rendered `initial` for. */
 export function UserList({ initial, asked }: { initial: UserPage; asked: UserFilters }) {
   const t = useTranslations('users')
-  const router = useRouter()
   const [filters, setFilters] = useQueryStates(userParsers)
   const pass = useCallback((q: string) => void setFilters({ q: q || null }), [setFilters])
   const { typed, setTyped } = useTyped(filters.q, pass)
@@ -56,13 +54,7 @@ export function UserList({ initial, asked }: { initial: UserPage; asked: UserFil
   const isAsAsked = JSON.stringify(query) === JSON.stringify(userQuery(asked))
   const list = usePages(usersAt, { query }, { initial: isAsAsked ? initial : undefined })
   const columns = useColumns()
-  const { cursor } = useRowKeys({
-    count: list.rows.length,
-    onOpen: (index) => {
-      const user = list.rows[index]
-      if (user) router.push(addressOf(user))
-    },
-  })
+  const { cursor } = useRowKeys({ count: list.rows.length })
   return (
     <div className="grid gap-4">
       <search className="grid gap-3 sm:grid-cols-[1fr_11rem_11rem]">

@@ -13,6 +13,7 @@ import { roleAt, usersAt } from './endpoints.ts'
 /** Gives another role, once the reader has seen what it may. */
 export function UserRole({ id, name, role }: { id: string; name: string; role: Role }) {
   const t = useTranslations('users')
+  const may = useTranslations('invitation.may')
   const [chosen, setChosen] = useState(role)
   const [isConfirming, setConfirming] = useState(false)
   const giving = useChange(roleAt, { touches: [usersAt.path] })
@@ -29,7 +30,7 @@ export function UserRole({ id, name, role }: { id: string; name: string; role: R
         name="role"
         value={chosen}
         onChange={setChosen}
-        options={roles.map((one) => ({ value: one, title: t(`roles.${one}`), text: t(`may.${one}`) }))}
+        options={roles.map((one) => ({ value: one, title: t(`roles.${one}`), text: may(one) }))}
       />
       <Button type="submit" tone="plain" aria-disabled={chosen === role} className="justify-self-start">
         {t('user.roleSave')}
@@ -43,7 +44,7 @@ export function UserRole({ id, name, role }: { id: string; name: string; role: R
             {t('user.roleConsequence', {
               from: t(`roles.${role}`),
               to: t(`roles.${chosen}`),
-              may: t(`may.${chosen}`),
+              may: may(chosen),
             })}
           </p>
         }

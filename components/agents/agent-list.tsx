@@ -1,6 +1,5 @@
 'use client'
 
-import { useRouter } from 'next/navigation'
 import { useFormatter, useTranslations } from 'next-intl'
 import { usePages } from '#components/frame/asking.ts'
 import { counted } from '#components/frame/counted.ts'
@@ -19,15 +18,8 @@ export function AgentList({ initial }: { initial: OwnAgents }) {
   const t = useTranslations('agents')
   const common = useTranslations('common')
   const format = useFormatter()
-  const router = useRouter()
   const agents = usePages(agentsAt, { query: { limit: 100 } }, { initial })
-  const { cursor } = useRowKeys({
-    count: agents.rows.length,
-    onOpen: (index) => {
-      const row = agents.rows[index]
-      if (row) router.push(agentPage(row.agent_id))
-    },
-  })
+  const { cursor } = useRowKeys({ count: agents.rows.length })
   const held = (count: number) => counted(common, count, { limit: countedTo })
   if (agents.rows.length === 0 && !agents.problem)
     return (

@@ -1,6 +1,5 @@
 'use client'
 
-import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import { useEffect } from 'react'
 import { usePages } from '#components/frame/asking.ts'
@@ -81,15 +80,8 @@ export function ErasureList({ initial, state }: ErasureListProps) {
 
 function Erasures({ list }: { list: ReturnType<typeof usePages<typeof listErasures>> }) {
   const t = useTranslations('erasures')
-  const router = useRouter()
   const { rows } = list
-  const { cursor } = useRowKeys({
-    count: rows.length,
-    onOpen: (index) => {
-      const row = rows[index]
-      if (row) router.push(erasureHref(row))
-    },
-  })
+  const { cursor } = useRowKeys({ count: rows.length })
   const columns: Column<Erasure>[] = [
     {
       key: 'run',

@@ -17,11 +17,21 @@ function focusRow(index: number): void {
   target.focus({ preventScroll: true })
 }
 
+/** Goes where the row leads, as a click on its link does. */
+const followRow = (index: number): void =>
+  document.querySelector<HTMLElement>(`[data-row="${index}"][data-opens] th a[href]`)?.click()
+
 /**
  * Moves over the rows of a list by j and k, and the focus with it; opens one by Enter, and goes to its filter by `/`. Gives the row that
- * is at hand; -1: none.
+ * is at hand; -1: none. What opens is where the row leads, unless `onOpen` says otherwise; null: nothing does.
  */
-export function useRowKeys({ count, onOpen }: { count: number; onOpen?: (index: number) => void }) {
+export function useRowKeys({
+  count,
+  onOpen = followRow,
+}: {
+  count: number
+  onOpen?: ((index: number) => void) | null
+}) {
   const t = useTranslations('common.keys')
   const [cursor, setCursor] = useState(-1)
   const at = Math.min(cursor, count - 1)

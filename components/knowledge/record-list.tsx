@@ -1,6 +1,5 @@
 'use client'
 
-import { useRouter } from 'next/navigation'
 import { useTimeZone, useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useState } from 'react'
@@ -35,7 +34,6 @@ interface RecordListProps {
 export function RecordList({ initial, asked, agents }: RecordListProps) {
   const t = useTranslations('knowledge')
   const common = useTranslations('common')
-  const router = useRouter()
   const zone = useTimeZone() ?? 'UTC'
   const [filters, setFilters] = useQueryStates(filterParsers)
   const query = queryOf(filters, zone)
@@ -50,13 +48,7 @@ export function RecordList({ initial, asked, agents }: RecordListProps) {
   // What was chosen of another list is not chosen of this one.
   const ids = chosen.asking === asking ? chosen.ids : new Set<string>()
   const choose = (next: ReadonlySet<string>) => setChosen({ asking, ids: next })
-  const { cursor } = useRowKeys({
-    count: list.rows.length,
-    onOpen: (index) => {
-      const row = list.rows[index]
-      if (row) router.push(recordPage(row.id))
-    },
-  })
+  const { cursor } = useRowKeys({ count: list.rows.length })
   const isSkills = filters.kind === 'skill'
   const isMine = filters.show === 'mine'
   const total = list.total ?? 0

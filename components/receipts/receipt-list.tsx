@@ -22,10 +22,7 @@ const placeOf = ({ receipt_id }: Receipts['data'][number]) => `/receipts/${recei
 export function ReceiptList({ initial }: { initial: Receipts }) {
   const t = useTranslations('receipt.own')
   const pages = usePages(listAt, { query: { limit: 50 } }, { initial })
-  const { cursor } = useRowKeys({
-    count: pages.rows.length,
-    onOpen: (index) => document.querySelector<HTMLAnchorElement>(`[data-row="${index}"] a`)?.click(),
-  })
+  const { cursor } = useRowKeys({ count: pages.rows.length })
   if (pages.rows.length === 0) return <Empty title={t('title', { total: 0 })}>{t('empty')}</Empty>
   return (
     <div className="grid gap-4">

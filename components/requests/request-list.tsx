@@ -19,10 +19,7 @@ const placeOf = ({ id }: Row) => `/settings/privacy/requests/${id}`
 export function RequestList({ initial }: { initial: Requests }) {
   const t = useTranslations('requests')
   const pages = usePages(listAt, { query: { limit: 50 } }, { initial })
-  const { cursor } = useRowKeys({
-    count: pages.rows.length,
-    onOpen: (index) => document.querySelector<HTMLAnchorElement>(`[data-row="${index}"] a`)?.click(),
-  })
+  const { cursor } = useRowKeys({ count: pages.rows.length })
   if (pages.rows.length === 0)
     return (
       <Empty title={t('empty.title')} action={<ButtonLink href="/settings/privacy">{t('empty.action')}</ButtonLink>}>

@@ -1,6 +1,5 @@
 'use client'
 
-import { useRouter } from 'next/navigation'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useQueryStates } from 'nuqs'
 import { useCallback } from 'react'
@@ -97,7 +96,6 @@ function useColumns(): Column<Agent>[] {
 /** Every agent with its limits and its use; `asked` is what the server rendered `initial` for. */
 export function AgentList({ initial, asked }: { initial: AgentPage; asked: Filters }) {
   const t = useTranslations('tiers')
-  const router = useRouter()
   const [filters, setFilters] = useQueryStates(filterParsers)
   const pass = useCallback((q: string) => void setFilters({ q: q || null }), [setFilters])
   const { typed, setTyped } = useTyped(filters.q, pass)
@@ -105,13 +103,7 @@ export function AgentList({ initial, asked }: { initial: AgentPage; asked: Filte
   const isAsAsked = JSON.stringify(query) === JSON.stringify(queryOf(asked))
   const list = usePages(agentsAt, { query }, { initial: isAsAsked ? initial : undefined })
   const columns = useColumns()
-  const { cursor } = useRowKeys({
-    count: list.rows.length,
-    onOpen: (index) => {
-      const agent = list.rows[index]
-      if (agent) router.push(addressOf(agent))
-    },
-  })
+  const { cursor } = useRowKeys({ count: list.rows.length })
   const isFiltered = query.q !== undefined || query.tier !== undefined
   const clear = () => void setFilters({ q: null, tier: null })
   return (

@@ -26,7 +26,7 @@ export default async function UsersPage({ searchParams }: { searchParams: Promis
     countOf('deactivated'),
   ])
   return (
-    <Words of={['users']}>
+    <Words of={['users', 'invitation']}>
       <Page width="wide" title={t('title', { total })} lead={<p>{t('lead', { invited, deactivated })}</p>}>
         <InviteUser own={{ id: organisation.organisation_id, name: organisation.name }} />
         <UserList initial={users} asked={filters} />

@@ -1,3 +1,4 @@
+import { auditDays } from '#lib/domains/audit/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 
 export interface RetentionFacts {
@@ -30,7 +31,7 @@ export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
   {
     what: 'audit entries: who acted, when and from which network address; ids and counts, no content',
     ground: 'accountability (GDPR art. 5(2)), legal obligation (art. 17(3)(b))',
-    until: plusDays(deletedAt, 90),
+    until: plusDays(deletedAt, auditDays),
   },
   {
     what: 'deletion audit entry, this receipt and the erasure ledger: the id of who asked, ids and counts, no content',

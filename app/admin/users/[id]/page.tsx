@@ -35,9 +35,10 @@ async function found(id: string): Promise<UserDetail> {
 export default async function UserPage({ params }: { params: Promise<{ id: string }> }) {
   const person = await opened('user')
   const { id } = await params
-  const [t, u, user] = await Promise.all([
+  const [t, u, locales, user] = await Promise.all([
     getTranslations('users'),
     getTranslations('users.user'),
+    getTranslations('invitation.locales'),
     found(decodeURIComponent(id)),
   ])
   const isSelf = person.account_id === user.account_id
@@ -48,7 +49,7 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
     ...user.identities.map(({ issuer }) => hostOf(issuer)),
   ]
   return (
-    <Words of={['users']}>
+    <Words of={['users', 'invitation']}>
       <Page
         title={u('title', { name: user.name, state })}
         lead={
@@ -64,7 +65,7 @@ export default async function UserPage({ params }: { params: Promise<{ id: strin
               [u('role'), t(`roles.${user.role}`)],
               [t('states'), <StateTags key="states" states={user.states} />],
               [u('organisation'), user.organisation.name],
-              [u('locale'), t(`invite.locales.${user.locale}`)],
+              [u('locale'), locales(user.locale)],
               [u('since'), <Time key="since" at={user.created_at} />],
               ...(user.deactivated_at === null
                 ? []
