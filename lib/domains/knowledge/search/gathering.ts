@@ -29,12 +29,13 @@ export function wordsAgain(db: Database): () => Promise<void> {
   }
 }
 
-/** Counts the rows of each scope anew. */
+/** Counts the rows of each scope anew; what is held back counts for its author alone, as its words do. */
 export async function countScopes(db: Database): Promise<void> {
   await db.query(
     'count-scopes',
-    `WITH counted AS MATERIALIZED (SELECT scope, count(*)::int AS n FROM (
-        SELECT scope FROM units UNION ALL SELECT scope FROM skills) AS everything GROUP BY scope),
+    `WITH counted AS MATERIALIZED (SELECT words_scope(scope, agent_id, quarantined_at) AS scope, count(*)::int AS n FROM (
+        SELECT scope, agent_id, quarantined_at FROM units UNION ALL SELECT scope, agent_id, quarantined_at FROM skills) AS everything
+        GROUP BY 1),
       gone AS (DELETE FROM search_words w WHERE w.word = '' AND NOT EXISTS (SELECT FROM counted c WHERE c.scope = w.scope))
     UPDATE search_words w SET units = c.n FROM counted c WHERE w.scope = c.scope AND w.word = '' AND w.units <> c.n`,
   )

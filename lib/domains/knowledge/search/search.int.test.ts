@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
-import { gatherWords, wordsAgain } from './gathering.ts'
+import { countScopes, gatherWords, wordsAgain } from './gathering.ts'
 import { wordsHolder } from './words-held.ts'
 
 let test: TestApp
@@ -264,10 +264,12 @@ describe('what is held back', () => {
   it('nor by its count, which is in no score: the words count for their author alone', async () => {
     const own = await contribute('thylacoleonid', { by: stranger, visibility: 'private' })
     await gather()
+    await countScopes(test.db)
     const score = async () => (await list({ q: 'thylacoleonid' }, stranger)).json.data[0]
     const before = await score()
     for (let n = 0; n < 3; n++) await holdBack(await contribute('thylacoleonid'))
     await gather()
+    await countScopes(test.db)
     expect(await wordsOf('thylacoleonid')).toEqual([`agent:${author.id}`, `agent:${stranger.id}`].sort())
     const after = await score()
     expect([after.id, after.score]).toEqual([own, before.score])
