@@ -1,5 +1,5 @@
 import type { Transaction } from './context.ts'
-import type { Stage, Subject } from './holder.ts'
+import type { Mention, Part, Stage, Subject, Verdict } from './holder.ts'
 
 /** planning → erasing → verifying → done | held | failed; held → planning when a hold ended; erasing, verifying → planning when it must plan again. */
 export type RunState = 'planning' | 'erasing' | 'verifying' | 'held' | 'done' | 'failed'
@@ -27,6 +27,8 @@ export interface StepView {
   erased: number
   held: HeldCount[]
   residue: number | null
+  /** Further counts by name. */
+  results: Record<string, number>
   attempts: number
   fault: string | null
   startedAt: Date | null
@@ -42,6 +44,10 @@ export interface RunView {
   accountId: string | null
   /** Empty once everything of them is erased. */
   agents: string[]
+  /** In place of a subject: a part of a project. */
+  part: Part | null
+  /** Of its entry in the deletion log. */
+  auditId: string | null
   requestedBy: string
   reason: string
   rounds: number
@@ -50,13 +56,23 @@ export interface RunView {
   plannedAt: Date | null
   erasedAt: Date | null
   finishedAt: Date | null
+  /** When stores that others write to are, or were, searched once more, and how much was found there. */
+  recheckAt: Date | null
+  recheckedAt: Date | null
+  lateFound: number
+  /** Where names of whom it erased stand in what others wrote. */
+  mentions: Mention[]
   /** In the order in which their turns come. */
   steps: StepView[]
 }
 export interface BeginRun {
   /** Null where an operator asked. */
   requestId: string | null
+  /** Nobody where it is about a part. */
   subject: Subject
+  part?: Part
+  /** Names of whom it erases are taken out of what others wrote, too. */
+  redacts?: boolean
   /** As the audit log names them. */
   requestedBy: string
   /** `user_request`, `gdpr_erasure`, …; `replay` takes the subject as it is given, and no agents that its account has since. */
@@ -84,8 +100,14 @@ export interface SubjectErasures {
   /** What an erasure would do now. Nothing is fenced, nothing written. */
   dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
   /** Reserves run and receipt and enqueues the start; all of it commits with the caller. The same request gets the same run. */
-  begin(tx: Transaction, run: BeginRun): Promise<{ runId: string; receiptId: string }>
+  begin(tx: Transaction, run: BeginRun): Promise<{ runId: string; receiptId: string; auditId: string }>
   run(runId: string, tx?: Transaction): Promise<RunView | undefined>
+  /** What an erasure of a part would do now to every single thing. Nothing is fenced, nothing written. */
+  explain(part: Part, now: Date): Promise<{ planned: PlannedHolding[]; verdicts: Verdict[] }>
+  /** The run whose entry in the deletion log has this id. */
+  byAudit(auditId: string): Promise<RunView | undefined>
+  /** The run of a part, the newest. */
+  ofPart(tx: Transaction, partId: string): Promise<{ runId: string; receiptId: string; auditId: string } | undefined>
   /** Newest first, after the cursor's place. */
   runs(which: {
     state?: RunState | undefined

@@ -5,8 +5,17 @@ export interface Subject {
   account: string | null
   agents: readonly string[]
 }
+export const partKinds = ['project', 'conversation', 'message', 'document'] as const
+export type PartKind = (typeof partKinds)[number]
+/** A part of a project, or the whole of it. Ids; the conversation where it lies in one or is one. */
+export interface Part {
+  kind: PartKind
+  id: string
+  project: string
+  conversation: string | null
+}
 /** What an erasure is about. A domain answers for the scopes that it knows and holds nothing of the others. */
-export type Scope = { unit: string } | { skill: string } | { subject: Subject }
+export type Scope = { unit: string } | { skill: string } | { subject: Subject } | { part: Part }
 
 /** provided: what the subject provided (portability, GDPR art. 20); all: derived data too (access, art. 15). */
 export type Basis = 'provided' | 'all'
@@ -81,6 +90,47 @@ export interface Counts {
 /** One item that erase will touch; `id` is all that the ledger and the job queue ever see of it. */
 export type ItemId = string
 
+/** How an erasure wants it done. */
+export interface Manner {
+  /** Names this page of this run: what a store outside the database remembers of a page that it erased, so that a repetition counts the same. */
+  key: string
+  /** Names of whom it erases are taken out of what others wrote, too. */
+  redacts: boolean
+  now: Date
+}
+/** Where the name of an erased person stands in what others wrote, and stays: the place, never the words. */
+export interface Mention {
+  store: string
+  /** `fact`, `summary`, `episode`, `message`, `document` … */
+  kind: string
+  id: string
+  field: string
+  isRedacted: boolean
+}
+/** What a page came to, where the number of items that went is not all there is to say. */
+export interface Erased {
+  count: number
+  /** Further counts by name: `entitiesDeleted`, `entitiesOrphaned`, `threads` … */
+  results: Record<string, number>
+  mentions: Mention[]
+}
+/** What would become of one thing in a store, and why: for the dry run, which its reader may see whole. */
+export interface Verdict {
+  store: string
+  /** `episode`, `fact`, `entity`, `community`, `saga`, `thread`, `key`, `object`, `row` … */
+  kind: string
+  id: string
+  /** As people call it; content. */
+  name: string | null
+  verdict: 'deleted' | 'kept' | 'changed' | 'untouched'
+  /** `pii`, `unreferenced`, `orphaned`, `source`, `shared`, `foreign_group` … */
+  reason: string
+  /** Ids, labels and counts that the verdict rests on: `label:Person`, `pattern:email`, `episodes:2`. */
+  evidence: string[]
+  /** How it was found: `pointer` (provenance), `thread`, `group`, `text`, `row`. */
+  found: string
+}
+
 /** What a holder would erase: each item once, sorted. */
 export interface Planned {
   items: ItemId[]
@@ -111,8 +161,12 @@ export type Stage = (typeof stages)[number]
 export interface DataHolder {
   /** `<domain>.<what>` */
   name: string
-  /** The store that holds it, as the receipt names it: `postgresql`, `files`, … */
+  /** The store that holds it, as the receipt names it: `postgresql`, `files`, `graph`, `cache`, `objects`, `checkpoints`. */
   store: string
+  /** Others write to its store too, past every fence: it is searched again a day after the erasure. */
+  isShared?: true
+  /** Items that one transaction erases at most, where a page of the usual size would take too long. */
+  pageSize?: number
   stage: Stage
   /** In words, for the receipt. */
   what: string
@@ -129,12 +183,19 @@ export interface DataHolder {
   inventory(subject: Subject, now: Date): Promise<Holding>
   /** What erase will touch. Reads; safe to ask without erasing. */
   plan(scope: Scope, tx: Transaction, now: Date): Promise<Planned>
-  /** Erases some of what the plan names, one page at most at once where the scope is a subject; safe to repeat. Returns how many went. */
-  erase(scope: Scope, items: readonly ItemId[], tx: Transaction): Promise<number>
+  /** Every single thing that erase would touch or leave, for a dry run of a part. Reads alone. */
+  explain?(scope: Scope, tx: Transaction, now: Date): Promise<Verdict[]>
+  /**
+   * Erases some of what the plan names, one page at most at once where the scope is a subject or a part; safe to repeat. Returns how many
+   * went. Throws `unavailable` when its store does not answer or is switched off: that is never a success.
+   */
+  erase(scope: Scope, items: readonly ItemId[], tx: Transaction, manner?: Manner): Promise<number | Erased>
   /** What is left of the scope or of the items that were to go, found by other queries than erase's; 0 when it is gone. What a hold covers does not count. */
   residue(scope: Scope, items: readonly ItemId[], now: Date): Promise<number>
   /** What it keeps of a subject on purpose as long as a legal hold keeps the erasure open, in words for the receipt; it ends with the hold. */
   whileHeld?(subject: Subject): Promise<{ what: string; ground: string }[]>
+  /** The run is over, and nothing of it will be repeated: what the store remembers of its pages may go. Keys begin with the run's id. */
+  forget?(runId: string): Promise<void>
   /** Of items that are about to go: the ids that nobody may use again, and whether others could have copied what they name. */
   identities?(items: readonly ItemId[], tx: Transaction): Promise<{ id: string; wasPublic: boolean }[]>
 }
