@@ -1,0 +1,124 @@
+'use client'
+
+import { useNow, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Field, Select } from '#components/ui/field.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { isCancellable, type RefusalGround, refusalGrounds } from '#lib/domains/privacy-requests/rules.ts'
+import { type ActProps, Shell, touching, useWords } from './act-shell.tsx'
+import { extendedBy, type HandKind, longestExtension, partsByHand } from './acts.ts'
+import { completeAt, extendAt, refuseAt } from './places.ts'
+import { WordsField } from './words-field.tsx'
+
+export function ExtendDialog(props: ActProps) {
+  const t = useTranslations('adminRequest.dialogs.extend')
+  const words = useWords(props, 'extend')
+  const now = useNow()
+  const most = longestExtension(props.request, now)
+  const [days, setDays] = useState('30')
+  const change = useChange(extendAt, touching)
+  const count = Number(days)
+  const limit = Number.isInteger(count) && count > 0 ? extendedBy(props.request, count, now) : undefined
+  const isAllowed = limit instanceof Date
+  const send = () =>
+    change.begin({ params: { id: props.request.id }, body: { days: count, reason: words.text } }, words.sent)
+  return (
+    <Shell
+      {...props}
+      act="extend"
+      text={<p>{t('text')}</p>}
+      change={change}
+      onConfirm={send}
+      isIncomplete={words.isEmpty || !isAllowed}
+    >
+      {most === 0 ? (
+        <p className="text-amber">{t('none')}</p>
+      ) : (
+        <>
+          <Field
+            label={t('days')}
+            type="number"
+            inputMode="numeric"
+            min={1}
+            max={most}
+            value={days}
+            onChange={(event) => setDays(event.currentTarget.value)}
+            hint={t('daysHint', { most })}
+            error={isAllowed ? undefined : t('wrong', { most })}
+            className="max-w-32"
+            required
+          />
+          {isAllowed && (
+            <p role="status">{t.rich('preview', { time: () => <Time at={limit.toISOString()} relative /> })}</p>
+          )}
+          <WordsField label={t('field')} value={words.text} change={words.type} required />
+        </>
+      )}
+    </Shell>
+  )
+}
+
+export function RefuseDialog(props: ActProps) {
+  const t = useTranslations('adminRequest.dialogs.refuse')
+  const queue = useTranslations('queue.kinds')
+  const words = useWords(props, 'refuse')
+  const [ground, setGround] = useState<RefusalGround>('unfounded')
+  const change = useChange(refuseAt, touching)
+  const { request } = props
+  const kinds = partsByHand(request)
+    .map((kind) => queue(kind))
+    .join(', ')
+  const send = () => change.begin({ params: { id: request.id }, body: { ground, reason: words.text } }, words.sent)
+  return (
+    <Shell
+      {...props}
+      act="refuse"
+      tone="danger"
+      text={<p>{isCancellable(request.state) ? t('textWhole') : t('textPart', { kinds })}</p>}
+      change={change}
+      onConfirm={send}
+      isIncomplete={words.isEmpty}
+    >
+      <Select
+        label={t('ground')}
+        value={ground}
+        onChange={(event) => setGround(refusalGrounds.find((one) => one === event.currentTarget.value) ?? 'other')}
+        options={refusalGrounds.map((value) => ({ value, title: t(`grounds.${value}`) }))}
+      />
+      <WordsField label={t('field')} value={words.text} change={words.type} required />
+      <p className="rounded-box border border-line bg-sunken px-4 py-3 text-sm text-quiet">{t('letter')}</p>
+    </Shell>
+  )
+}
+
+export function CompleteDialog(props: ActProps) {
+  const t = useTranslations('adminRequest.dialogs.complete')
+  const queue = useTranslations('queue.kinds')
+  const words = useWords(props, 'complete')
+  const kinds = partsByHand(props.request)
+  const [chosen, setChosen] = useState<HandKind>()
+  const change = useChange(completeAt, touching)
+  const kind = chosen ?? kinds[0]
+  const send = () => {
+    if (kind) change.begin({ params: { id: props.request.id }, body: { kind, note: words.text } }, words.sent)
+  }
+  return (
+    <Shell
+      {...props}
+      act="complete"
+      text={<p>{t('text')}</p>}
+      change={change}
+      onConfirm={send}
+      isIncomplete={words.isEmpty || kind === undefined}
+    >
+      <Select
+        label={t('kind')}
+        value={kind ?? ''}
+        onChange={(event) => setChosen(kinds.find((one) => one === event.currentTarget.value))}
+        options={kinds.map((value) => ({ value, title: queue(value) }))}
+      />
+      <WordsField label={t('field')} value={words.text} change={words.type} required />
+    </Shell>
+  )
+}
