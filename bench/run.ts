@@ -18,6 +18,7 @@ const groups: Record<string, () => Promise<Row[]>> = {
   sweep: async () => (await import('./sweep.ts')).run(),
   search: async () => (await import('./search.ts')).run(),
   erasure: async () => (await import('./erasure.ts')).run(),
+  graph: async () => (await import('./graph.ts')).run(),
   'due-day': async () => (await import('./due-day.ts')).run(),
   export: async () => (await import('./export.ts')).run(),
   import: async () => (await import('./import.ts')).run(),

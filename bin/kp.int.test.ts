@@ -499,6 +499,10 @@ describe('on the installation’s own machine', () => {
       migrations: 'ok',
       'audit log': 'ok',
       'erasure ledger': 'ok',
+      postgresql: 'ok',
+      graph: 'ok',
+      objects: 'ok',
+      checkpoints: 'ok',
       secret: 'ok',
       configuration: 'ok',
     })

@@ -35,6 +35,23 @@ test('a bad variable is named in one line', async () => {
   expect(lines).toEqual([expect.stringContaining('PORT')])
 })
 
+test('a place outside the EU is named in one line, before anything is opened', async () => {
+  const eu = { KP_RESIDENCY: 'eu', DATABASE_URL: '', KP_REDIS_URL: '', KP_REGIONS: 'files=de@own' }
+  const refused = async (more: Record<string, string>) => {
+    const { status, lines } = await refusedStart({ ...eu, HOST: '192.0.2.1', PORT: '3000', ...more })
+    expect(status).toBe(1)
+    return lines
+  }
+  expect(await refused({ KP_OBJECTS_URL: 's3://bucket?region=eu-west-2' })).toEqual([
+    'KP_RESIDENCY: eu cannot be kept: objects is in eu-west-2@aws, which lies in GB, outside the European Economic Area',
+  ])
+  expect(await refused({ KP_GRAPH_URL: 'bolt://neo4j:a-secret@graph.example:7687' })).toEqual([
+    expect.stringMatching(/^KP_RESIDENCY: eu cannot be kept: nobody has said where graph is; state it in KP_REGIONS/),
+  ])
+  // Where all of it is inside, it goes on to the next thing that cannot be.
+  expect(await refused({})).toEqual([expect.stringMatching(/^HOST: 192\.0\.2\.1 is not an address/)])
+})
+
 test('a port in use is named in one line, with the command that avoids it', async () => {
   const other = createServer().listen(0, '127.0.0.1')
   await once(other, 'listening')

@@ -2,6 +2,7 @@ import './runtime.ts'
 import { createServer } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { BadVariable, type Env, publicUrl, readEnv } from '#lib/env.ts'
+import { refuseOutside } from '#lib/places.ts'
 import { findEmbedded, startEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault, errorCode } from '#lib/stores/postgres/fault.ts'
 import { type Installation, openInstallation } from '#lib/stores/postgres/installation.ts'
@@ -119,6 +120,7 @@ function startChildren(
 
 async function start() {
   const env = readEnv()
+  refuseOutside(env)
   const servesWeb = env.KP_ROLE !== 'worker'
   if (servesWeb && env.PORT !== 0) await checkPort(env)
   installation = openInstallation(env)

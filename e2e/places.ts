@@ -1,6 +1,6 @@
 import { type APIRequestContext, request as requests } from '@playwright/test'
 import { z } from 'zod'
-import { mayOpen, type PageEntry, type PageName, pages } from '#components/frame/pages.ts'
+import { hasNames, mayOpen, type PageEntry, type PageName, pages } from '#components/frame/pages.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { installation, type Session, sessionOf } from './control.ts'
 
@@ -39,6 +39,36 @@ const first = async (api: APIRequestContext, path: string): Promise<string> => {
   return row.id
 }
 const Runs = z.object({ data: z.array(z.object({ run_id: z.string(), receipt_id: z.string().nullable() })) })
+const Made = z.object({ data: z.object({ id: z.string() }) })
+const Erased = z.object({ auditId: z.string() })
+/** What stands at each `[name]` of an address, and the query behind it. */
+interface Named {
+  query?: string
+  names: Record<string, string>
+}
+
+/** A project of somebody's with a conversation, a message that stays, and one that was erased. */
+async function inProject(api: APIRequestContext): Promise<Partial<Record<PageName, Named>>> {
+  const make = async (path: string, data: object): Promise<string> => {
+    const response = await api.post(path, { data })
+    if (response.status() !== 201) throw new Error(`${path}: ${await response.text()}`)
+    return Made.parse(await response.json()).data.id
+  }
+  const id = await make('/api/projects', { name: 'Seen by everybody who may' })
+  const conversationId = await make(`/api/projects/${id}/conversations`, { title: 'A conversation' })
+  const messages = `/api/projects/${id}/conversations/${conversationId}/messages`
+  const [stays, goes] = [
+    await make(messages, { role: 'user', content: 'It stays.' }),
+    await make(messages, { role: 'user', content: 'It goes.' }),
+  ]
+  const { auditId } = Erased.parse(await (await api.delete(`${messages}/${goes}`)).json())
+  return {
+    project: { names: { id } },
+    conversation: { names: { id, conversationId } },
+    partErasing: { names: { id }, query: `?${new URLSearchParams({ conversation: conversationId, message: stays })}` },
+    partErasure: { names: { id, auditId } },
+  }
+}
 const Account = z.object({ data: z.object({ account_id: z.string() }) })
 
 /** An address for each page of the list; what is named in it is of the demo's person. */
@@ -50,20 +80,23 @@ export async function addresses(): Promise<Record<PageName, string>> {
     const done = runs.find(({ receipt_id }) => receipt_id !== null)
     if (!done?.receipt_id) throw new Error('nothing is erased yet')
     const { account_id } = Account.parse(await (await own.get('/api/account')).json()).data
-    const ids: Partial<Record<PageName, string>> = {
-      receipt: done.receipt_id,
-      ownRequest: await first(own, '/api/privacy/requests'),
-      unit: await first(own, '/v1/knowledge?visibility=private&agent_id=build-helper'),
-      agent: 'build-helper',
-      request: await first(office, '/api/admin/privacy/requests?open=true'),
-      erasure: done.run_id,
-      tieredAgent: 'build-helper',
-      user: account_id,
+    const named = (id: string): Named => ({ names: { id } })
+    const known: Partial<Record<PageName, Named>> = {
+      ...(await inProject(own)),
+      receipt: named(done.receipt_id),
+      ownRequest: named(await first(own, '/api/privacy/requests')),
+      unit: named(await first(own, '/v1/knowledge?visibility=private&agent_id=build-helper')),
+      agent: named('build-helper'),
+      request: named(await first(office, '/api/admin/privacy/requests?open=true')),
+      erasure: named(done.run_id),
+      tieredAgent: named('build-helper'),
+      user: named(account_id),
     }
-    const addressOf = ({ name, path }: PageEntry & { name: PageName }): [PageName, string] => {
-      const id = ids[name]
-      if (path.includes('[id]') && id === undefined) throw new Error(`nobody knows an id for the page "${name}"`)
-      return [name, path.replace('[id]', encodeURIComponent(id ?? ''))]
+    const addressOf = (page: PageEntry & { name: PageName }): [PageName, string] => {
+      const of = known[page.name]
+      if (hasNames(page) && of === undefined) throw new Error(`nobody knows what the page "${page.name}" is about`)
+      const path = page.path.replace(/\[(\w+)\]/g, (_, name: string) => encodeURIComponent(of?.names[name] ?? ''))
+      return [page.name, `${path}${of?.query ?? ''}`]
     }
     return Object.fromEntries(pages.map(addressOf)) as Record<PageName, string>
   } finally {

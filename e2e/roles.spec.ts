@@ -8,6 +8,11 @@ const ownOf: Partial<Record<PageName, readonly Somebody[]>> = {
   ownRequest: ['person'],
   unit: ['person'],
   agent: ['person'],
+  // Who closes it by their office sees that it is there, and nothing of what is in it.
+  project: ['person', 'manager', 'admin'],
+  conversation: ['person'],
+  partErasing: ['person'],
+  partErasure: ['person', 'auditor', 'admin'],
 }
 
 let at: Record<PageName, string>

@@ -27,6 +27,7 @@ import { formerOwnerHolder } from './domains/erasure/holders.ts'
 import { erasureJobs } from './domains/erasure/jobs.ts'
 import { erasureKept } from './domains/erasure/kept.ts'
 import { erasurePersonExporters, erasureRunExporters } from './domains/erasure/person-exporters.ts'
+import { replaceItems } from './domains/erasure/planned-items.ts'
 import { receiptPdfReader } from './domains/erasure/receipt-pdf.ts'
 import { exportExporters } from './domains/exports/exporters.ts'
 import { exportFilesHolder, exportRunsHolder } from './domains/exports/holders.ts'
@@ -67,10 +68,26 @@ import { requestHolder } from './domains/privacy-requests/holders.ts'
 import { isOnFile } from './domains/privacy-requests/open-count.ts'
 import { privacyRequestsJobs } from './domains/privacy-requests/service.ts'
 import { addressJob, notifyJob, tellAdminJob } from './domains/privacy-requests/timeline.ts'
+import { cacheHolder } from './domains/projects/cache/holder.ts'
+import { threadDropping } from './domains/projects/checkpoints/dropping.ts'
+import { checkpointsHolder } from './domains/projects/checkpoints/holder.ts'
+import { letterJob, projectJobs } from './domains/projects/closing/jobs.ts'
+import { isProject } from './domains/projects/erasing/parts.ts'
+import { partErasures } from './domains/projects/erasing/service.ts'
+import { projectExporters, projectPersonExporters } from './domains/projects/exporters.ts'
+import { graphExporters, graphPersonExporters } from './domains/projects/graph/exporters.ts'
+import { graphHolder } from './domains/projects/graph/holder.ts'
+import { objectsHolder } from './domains/projects/objects/holder.ts'
+import { documentHolder, messageHolder } from './domains/projects/rows/authored.ts'
+import { conversationHolder, projectHolder } from './domains/projects/rows/containers.ts'
+import { projectReferencesHolder } from './domains/projects/rows/references-held.ts'
+import { memberHolder } from './domains/projects/rows/taking-part.ts'
 import { retentionJobs } from './domains/retention/jobs.ts'
 import { retentionKept } from './domains/retention/kept.ts'
 import { periodsOf } from './domains/retention/rules.ts'
 import { settingsKept } from './domains/settings/kept.ts'
+import { storesKept } from './domains/stores/kept.ts'
+import { storesService } from './domains/stores/service.ts'
 import { tokenAdmin } from './domains/tokens/admin.ts'
 import { tokenExporters } from './domains/tokens/exporters.ts'
 import { tokenHolder } from './domains/tokens/holders.ts'
@@ -87,8 +104,10 @@ import type { RunnableJob } from './kernel/job.ts'
 import type { AuditAction } from './kernel/operation.ts'
 import { isUseCase, type UseCase } from './kernel/use-case.ts'
 import { lazily } from './lazily.ts'
+import { judgedSites } from './places.ts'
 import { deriveKey } from './secret.ts'
 import { createServices } from './services.ts'
+import { storeChecks } from './store-states.ts'
 import { letterHolder } from './stores/mail/letters-held.ts'
 import type { Database } from './stores/postgres/database.ts'
 
@@ -135,7 +154,9 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     gate,
     holders,
     isSuppressed,
+    judged,
     kept,
+    known,
     ledger,
     limiter,
     log,
@@ -147,6 +168,8 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     places,
     prepared,
     privacy,
+    projectPorts,
+    projects,
     pseudonymOf,
     receipts,
     replay,
@@ -156,6 +179,10 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     secret,
     settings,
     signer,
+    sites,
+    sources,
+    stateOf,
+    stores,
     suppressionKeys,
     tokens,
   } = services
@@ -219,6 +246,25 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         ...records({ db, periods: async () => periodsOf(await retention.policyNow()) }),
       },
     },
+    // Rows go after everything that was made of them; projects after what is in them.
+    projects: {
+      offers: projects,
+      jobs: projectJobs(projectPorts, mail),
+      exporters: [...projectExporters(db), ...graphExporters(db, stores.graph)],
+      personExporters: [...projectPersonExporters(db), ...graphPersonExporters(db, stores.graph)],
+      holders: [
+        cacheHolder({ db, cache: stores.cache, sources, whatIsMissing: known.missing('cache') }),
+        graphHolder({ db, graph: stores.graph, sources, whatIsMissing: known.missing('graph') }),
+        objectsHolder({ db, objects: stores.objects, sources, whatIsMissing: known.missing('objects') }),
+        // Before the messages: what was made from one is found by it.
+        documentHolder(db, { withdrawNaming }),
+        messageHolder(db, { withdrawNaming }),
+        conversationHolder(db, { withdrawNaming }),
+        memberHolder(db),
+        projectHolder(db, { withdrawNaming }),
+        projectReferencesHolder(db, { pseudonymOf }),
+      ],
+    },
     reputation: { offers: reputationService(db), holders: [reputationHolder(db)] },
     sops: { offers: sopsService({ db, erasures, strict: env.KP_SANITIZER_STRICT, withdrawAnswers, isSuppressed }) },
     audit: {
@@ -242,6 +288,13 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       holders: [formerOwnerHolder(db)],
       kept: erasureKept(db),
     },
+    checkpoints: {
+      offers: threadDropping({ erasures: engine, replaceItems }),
+      holders: [
+        checkpointsHolder({ db, store: stores.checkpoints, sources, whatIsMissing: known.missing('checkpoints') }),
+      ],
+    },
+    erasing: { offers: partErasures({ erasures: engine, complete: engine.complete }) },
     exports: {
       offers: exported,
       jobs: exportJobs(
@@ -269,6 +322,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         strict: env.KP_SANITIZER_STRICT,
         exists: async (tx, kind, id) => {
           if (kind === 'account') return (await accounts.byId(tx, id)) !== undefined
+          if (kind === 'project') return isProject(tx, id)
           return kind === 'agent' ? (await agentOf(tx, id)) !== null : await isStored(tx, kind, id)
         },
         onReleased: engine.resumeHeld,
@@ -297,9 +351,21 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         db,
         folder: mail.folder,
         delivery: places.mail,
-        letterJobs: [noticeJob, notifyJob, addressJob, tellAdminJob],
+        letterJobs: [noticeJob, notifyJob, addressJob, tellAdminJob, letterJob],
         accountMarked: accounts.accountMarked,
       }),
+    },
+    residency: {
+      offers: storesService({
+        db,
+        known,
+        residency: env.KP_RESIDENCY ?? null,
+        sites: judgedSites(sites, judged),
+        stateOf,
+        lettersInFolder: places.mail === 'folder',
+        strict: env.KP_SANITIZER_STRICT,
+      }),
+      kept: storesKept(db),
     },
     compliance: {
       offers: complianceService({
@@ -311,6 +377,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
           expiring,
           mail,
           places,
+          judged,
           holders: () => holders,
           kept: () => kept,
           operations: () => useCases.map(({ operation }) => operation),
@@ -336,14 +403,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
 
   const service = serviceUseCases(
     metrics,
-    {
-      postgresql: async () =>
-        (await db.pool.query('SELECT 1').catch(() => undefined)) ? { state: 'ok' } : { state: 'down' },
-      limits: async () =>
-        limiter.degraded
-          ? { state: 'degraded', detail: `${limiter.store} does not answer; limits are per process` }
-          : { state: 'ok' },
-    },
+    storeChecks(sites, stateOf),
     () => useCases.map(({ operation }) => operation),
     packageJson.version,
   )
@@ -381,6 +441,9 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     kept,
     expiring,
     places,
+    judged,
+    /** What keeps what came of people’s words beside our tables. */
+    stored: stores,
     db,
     gate,
     env,
@@ -402,6 +465,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       await ledger.close()
       await limiter.close()
       mail.close()
+      await stores.close()
       await db.close()
     },
   }

@@ -8,6 +8,7 @@ import { holdsEnding } from './domains/holds/ending.ts'
 import { expiringSoon } from './domains/knowledge/expiring-soon.ts'
 import { quarantined } from './domains/knowledge/quarantine-count.ts'
 import { addressJob, notifyJob, tellAdminJob } from './domains/privacy-requests/timeline.ts'
+import { closingSoon } from './domains/projects/closing/closing-soon.ts'
 import { periodsOf } from './domains/retention/rules.ts'
 import { sweepUnderWay } from './domains/retention/under-way.ts'
 import { revokedByLimits, tokensAtAGlance } from './domains/tokens/at-a-glance.ts'
@@ -49,6 +50,7 @@ export const consolePorts = ({
     expiringSoon: async (whose, span) => expiringSoon(db, whose, periodsOf(await retention.policyNow()), span),
     quarantined: () => quarantined(db),
   },
+  projects: { closingSoon: (whose, most) => closingSoon(db, whose, most) },
   holds: { ending: (span) => holdsEnding(db, span) },
   retention: { underWay: (now) => sweepUnderWay(db, now) },
   mail: {

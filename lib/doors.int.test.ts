@@ -105,7 +105,8 @@ const madeUp = [
   '%20',
 ]
 
-const refusals = [400, 403, 404, 422]
+// 415: an upload says what it is before anything else of it is looked at.
+const refusals = [400, 403, 404, 415, 422]
 
 describe('an id that nobody gave', () => {
   it('is refused by every operation with a path of its own, through both doors, and is no fault of ours', async () => {

@@ -61,3 +61,44 @@ describe('the OpenID provider', () => {
     expect(openIdProvider(readEnv({ ...all, KP_OIDC_ISSUER: issuer }))?.issuer).toBe(issuer)
   })
 })
+
+describe('connected stores', () => {
+  const all = {
+    KP_GRAPH_URL: ['bolt://neo4j:secret@localhost:7687/neo4j', 'neo4j+s://a:b@g.example', 'bolt+ssc://g.example'],
+    KP_OBJECTS_URL: [
+      'file:var/objects',
+      'file:/srv/objects',
+      's3://key:secret@localhost:9000/bucket?tls=false&path_style=true',
+      's3://bucket?region=eu-central-1',
+      'gs://bucket',
+      'gs://bucket?endpoint=http://127.0.0.1:4443',
+    ],
+    KP_CHECKPOINTS_URL: ['postgres://a:b@p.example/threads', 'postgresql://p.example/threads?schema=graph'],
+    KP_REGIONS: ['files=de@own,objects=eu-central-1@aws'],
+    KP_RESIDENCY: ['eu'],
+  }
+  it.each(Object.entries(all).flatMap(([name, taken]) => taken.map((text) => [name, text] as const)))(
+    '%s takes %s',
+    (name, text) => expect(readEnv({ [name]: text })).toMatchObject({ [name]: text }),
+  )
+  it.each([
+    ['KP_GRAPH_URL', 'https://g.example', 'takes bolt://user:password@host:7687/database'],
+    ['KP_GRAPH_URL', 'bolt://g.example/a/b', 'takes bolt://user:password@host:7687/database'],
+    ['KP_GRAPH_URL', 'localhost:7687', 'takes bolt://user:password@host:7687/database'],
+    ['KP_OBJECTS_URL', 'file:', 'takes a folder after file:'],
+    ['KP_OBJECTS_URL', 'https://s3.example/bucket', 'takes file:<folder>, s3://'],
+    ['KP_OBJECTS_URL', 's3://bucket', 'takes ?region= after'],
+    ['KP_OBJECTS_URL', 's3://k:s@h.example/bucket/folder', 'takes one bucket'],
+    ['KP_OBJECTS_URL', 's3://k:s@h.example/bucket?tls=no', 'takes tls=true or tls=false'],
+    ['KP_OBJECTS_URL', 'gs://bucket/folder', 'takes gs://bucket and nothing after it'],
+    ['KP_OBJECTS_URL', 'gs://bucket?endpoint=here', 'takes endpoint=http://host:port or https://host:port'],
+    ['KP_CHECKPOINTS_URL', 'mysql://p.example/x', 'takes a URL that begins with postgres:// or postgresql://'],
+    ['KP_CHECKPOINTS_URL', 'postgres://p.example/x?schema=A-B', 'takes ?schema= with lower-case letters'],
+    ['KP_REGIONS', 'neo4j=de@own', 'has no "neo4j"; the names are postgresql, files'],
+    ['KP_RESIDENCY', 'de', 'takes eu'],
+  ])('%s refuses "%s" by its name, and says nothing of what it was given', (variable, text, message) => {
+    expect(() => readEnv({ [variable]: text })).toThrow(
+      expect.objectContaining({ variable, message: expect.stringContaining(`${variable}: ${message}`) }),
+    )
+  })
+})

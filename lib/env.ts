@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { parseRegions } from './domains/residency/rules.ts'
+import { objectsPlace } from './stores/objects/address.ts'
 
 /** A setting that cannot be used; the message names the variable and says what it takes. */
 export class BadVariable extends Error {
@@ -46,6 +48,36 @@ const keptDays = z
   .pipe(z.number().max(36500, period))
   .transform((days) => (days === -1 ? null : days))
 
+/** A graph: Bolt, with or without TLS, at most one database in the path. */
+const graphUrl = z.string().refine((text) => {
+  if (!URL.canParse(text)) return false
+  const { protocol, hostname, pathname, hash } = new URL(text)
+  const isBolt = /^(bolt|neo4j)(\+s|\+ssc)?:$/.test(protocol)
+  return isBolt && hostname !== '' && /^\/?[A-Za-z0-9.-]*$/.test(pathname) && hash === ''
+}, 'takes bolt://user:password@host:7687/database, or the same with neo4j://, bolt+s:// or neo4j+s://')
+const objectsUrl = z.string().superRefine((text, issue) => {
+  try {
+    objectsPlace(text, 'var')
+  } catch (error) {
+    if (!(error instanceof Error)) throw error
+    issue.addIssue({ code: 'custom', message: error.message.replace(/^KP_OBJECTS_URL /, '') })
+  }
+})
+/** PostgreSQL; `schema` is where the tables lie, `public` unless given. */
+const checkpointsUrl = url(['postgres', 'postgresql']).refine(
+  (text) => /^[a-z_][a-z0-9_]{0,62}$/.test(new URL(text).searchParams.get('schema') ?? 'public'),
+  'takes ?schema= with lower-case letters, digits and _',
+)
+
+const regions = z.string().superRefine((text, issue) => {
+  try {
+    parseRegions(text)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    issue.addIssue({ code: 'custom', message: error.message })
+  }
+})
+
 /** An IP address, or one with the length of a prefix. */
 function isAddressRange(item: string): boolean {
   const [address = '', length, ...rest] = item.trim().split('/')
@@ -85,6 +117,16 @@ const variables = z.object({
   KP_RETENTION_ORG_DAYS: keptDays.default(730),
   KP_RETENTION_PRIVATE_DAYS: keptDays.default(365),
   KP_REDIS_URL: url(['redis', 'rediss']).optional(),
+  /** The knowledge graph; without it, tables of our database. */
+  KP_GRAPH_URL: graphUrl.optional(),
+  /** Attachments and documents; without it, a folder of KP_DATA_DIR. */
+  KP_OBJECTS_URL: objectsUrl.optional(),
+  /** LangGraph's tables; without it, a schema of our database. */
+  KP_CHECKPOINTS_URL: checkpointsUrl.optional(),
+  /** Where stores and processors are: `name=region@provider`, separated by commas. */
+  KP_REGIONS: regions.default(''),
+  /** `eu`: nothing starts while a store or a processor is outside the European Economic Area, or nobody says where it is. */
+  KP_RESIDENCY: z.enum(['eu'], 'takes eu').optional(),
   KP_SMTP_URL: url(['smtp', 'smtps']).optional(),
   KP_MAIL_FROM: z.string().default('KnowledgePulse <noreply@localhost.localdomain>'),
   KP_TRUSTED_PROXIES: z

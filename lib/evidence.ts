@@ -7,6 +7,7 @@ import { erasureEvidence } from './domains/erasure/evidence.ts'
 import { exportsEvidence } from './domains/exports/evidence.ts'
 import { knowledgeEvidence } from './domains/knowledge/evidence.ts'
 import { requestsEvidence } from './domains/privacy-requests/evidence.ts'
+import { residencyEvidence } from './domains/residency/evidence.ts'
 import { retentionEvidence } from './domains/retention/evidence.ts'
 import { periodsOf } from './domains/retention/rules.ts'
 import { settingsEvidence } from './domains/settings/evidence.ts'
@@ -17,13 +18,22 @@ import type { Services } from './services.ts'
 import { lettersKept } from './stores/mail/letters-held.ts'
 
 interface EvidenceParts
-  extends Pick<Services, 'signer' | 'retention' | 'expiring' | 'mail' | 'places'>,
+  extends Pick<Services, 'signer' | 'retention' | 'expiring' | 'mail' | 'places' | 'judged'>,
     Omit<CoverageParts, 'usesOf'> {
   env: Env
 }
 
 /** Every question whose answer shows that a promise holds, each asked by the domain whose it is. */
-export function evidenceOf({ env, signer, retention, expiring, mail, places, ...coverage }: EvidenceParts): Check[] {
+export function evidenceOf({
+  env,
+  signer,
+  retention,
+  expiring,
+  mail,
+  places,
+  judged,
+  ...coverage
+}: EvidenceParts): Check[] {
   const ledger = (env.KP_LEDGER_URL ?? join(env.KP_DATA_DIR, 'erasures')).replace(/^file:(\/\/)?/, '')
   return [
     ...agentsEvidence(env.KP_LAWFUL_BASIS),
@@ -42,6 +52,7 @@ export function evidenceOf({ env, signer, retention, expiring, mail, places, ...
       oldestLetter: mail.folder.oldest,
       lettersKept,
     }),
+    ...residencyEvidence(env.KP_RESIDENCY, judged),
     ...coverageChecks({ ...coverage, usesOf }),
   ]
 }

@@ -19,12 +19,15 @@ const unheld: Record<string, string> = {
   erasures: 'receipts: kept for seven years as proof; ids and counts',
   erased_ids: 'ids of what was erased, so that it cannot come back; named on every receipt',
   erasure_runs:
-    'ids of the subject while it is being erased, and taken out once it is; then counts and times, as proof',
+    'ids of the subject while it is being erased, and taken out once it is; ids of parts of projects, and of who asked; counts and times, as proof',
   erasure_steps: 'names of holders and counts of a run, as proof',
-  erasure_pages: 'ids of what a run erases; they go with its end',
+  erasure_pages:
+    'ids of what a run erases; they go with its end, those of stores that others write to once these were searched again',
+  remaining_mentions: 'places where a name of an erased person stands in what others wrote: ids, no words',
   write_fences: 'ids of whom nothing is written for, while their erasure is under way',
   suppressions: 'keyed hashes, so that who was erased does not come back by an import; named on the receipt',
   // Ids of acts of office: who decided it, which the law wants known.
+  known_stores: 'addresses of stores without credentials, and the id of the admin who retired one',
   settings: 'settings of the installation, and the id of the admin who changed them',
   retention_overrides: 'settings of the installation, and the id of the admin who set them',
   retention_sweeps: 'counts by visibility, and the id of who asked; kept as proof of the storage limitation',
@@ -35,6 +38,8 @@ const unheld: Record<string, string> = {
   'graphile_worker._private_known_crontabs': 'names of jobs that run by the clock',
   'graphile_worker._private_tasks': 'names of jobs',
   'graphile_worker.migrations': 'numbers of migrations',
+  'langgraph.checkpoint_migrations': 'numbers of migrations',
+  'langgraph.store_migrations': 'numbers of migrations',
 }
 
 const tables = async () =>

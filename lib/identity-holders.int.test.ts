@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { contributeUnit } from '#lib/domains/knowledge/contract.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
-import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
+import { countOf, type DataHolder, type Subject } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -25,8 +25,8 @@ function holder(name: string): DataHolder {
 }
 const planOf = (name: string, subject: Subject) =>
   app.db.transaction((tx) => holder(name).plan({ subject }, tx, app.clock.now()))
-const erase = (name: string, subject: Subject, items: string[]) =>
-  app.db.transaction((tx) => holder(name).erase({ subject }, items, tx))
+const erase = async (name: string, subject: Subject, items: string[]) =>
+  countOf(await app.db.transaction((tx) => holder(name).erase({ subject }, items, tx)))
 const residueOf = (name: string, subject: Subject, items: string[]) =>
   holder(name).residue({ subject }, items, app.clock.now())
 

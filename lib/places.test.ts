@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { readEnv } from './env.ts'
-import { placeNamed, placesOf } from './places.ts'
+import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
 
 const dataDir = resolve('a-folder')
 const places = (given: Record<string, string> = {}) => placesOf(readEnv({ KP_DATA_DIR: dataDir, ...given }))
@@ -13,6 +13,10 @@ describe('where it lies', () => {
       postgresql: 'embedded',
       files: 'folder',
       ledger: 'folder',
+      graph: 'here',
+      cache: 'here',
+      objects: 'folder',
+      checkpoints: 'here',
       mail: 'folder',
       limits: 'here',
     }))
@@ -40,5 +44,116 @@ describe('where it lies', () => {
     expect(said[0]).toBe('PostgreSQL at the operator’s server')
     for (const words of said) expect(words).not.toMatch(/example|apart\//)
     expect(new Set(said).size).toBe(4)
+  })
+})
+
+const settings = (given: Record<string, string>) => readEnv({ KP_DATA_DIR: dataDir, ...given })
+const siteOf = (given: Record<string, string>, name: string) =>
+  sitesOf(settings(given)).find((site) => site.name === name)
+
+describe('each place by its address without credentials', () => {
+  it.each([
+    ['KP_GRAPH_URL', 'bolt://neo4j:s3cret@Graph.example', 'graph', 'neo4j', 'bolt://graph.example:7687/neo4j'],
+    ['KP_GRAPH_URL', 'neo4j+s://u:s3cret@g.example:7777/deals', 'graph', 'neo4j', 'neo4j+s://g.example:7777/deals'],
+    ['KP_REDIS_URL', 'rediss://:s3cret@r.example:6380/2', 'cache', 'redis', 'rediss://r.example:6380/2'],
+    ['KP_REDIS_URL', 'redis://r.example', 'limits', 'redis', 'redis://r.example:6379/0'],
+    [
+      'KP_OBJECTS_URL',
+      's3://key:s3cret@h.example:9000/bucket?tls=false',
+      'objects',
+      's3',
+      's3://h.example:9000/bucket',
+    ],
+    [
+      'KP_OBJECTS_URL',
+      's3://key:s3cret@my-bucket?region=eu-central-1',
+      'objects',
+      's3',
+      's3://my-bucket?region=eu-central-1',
+    ],
+    ['KP_OBJECTS_URL', 'gs://my-bucket', 'objects', 'gcs', 'gs://my-bucket'],
+    ['KP_OBJECTS_URL', 'file:/srv/objects', 'objects', 'files', 'file:/srv/objects'],
+    [
+      'KP_CHECKPOINTS_URL',
+      'postgresql://u:s3cret@p.example/threads',
+      'checkpoints',
+      'postgresql',
+      'postgresql://p.example:5432/threads (schema public)',
+    ],
+    ['KP_SMTP_URL', 'smtps://u:s3cret@m.example', 'mail', 'smtp', 'smtps://m.example:465'],
+    [
+      'DATABASE_URL',
+      'postgresql://u:s3cret@db.example/kp',
+      'postgresql',
+      'postgresql',
+      'postgresql://db.example:5432/kp',
+    ],
+  ])('%s %s', (variable, url, name, provider, address) => {
+    expect(siteOf({ [variable]: url }, name)).toMatchObject({ provider, address })
+    expect(JSON.stringify(sitesOf(settings({ [variable]: url })))).not.toContain('s3cret')
+  })
+  it('nothing set: on this machine, within its folder and its database', () =>
+    expect(sitesOf(settings({})).map(({ name, provider, within }) => [name, provider, within])).toEqual([
+      ['postgresql', 'postgresql', 'files'],
+      ['files', 'files', null],
+      ['ledger', 'files', 'files'],
+      ['graph', 'postgresql', 'postgresql'],
+      ['cache', 'memory', 'files'],
+      ['objects', 'files', 'files'],
+      ['checkpoints', 'postgresql', 'postgresql'],
+    ]))
+  it('who signs in, and how, does not make it another store', () => {
+    const identity = (url: string) => siteOf({ KP_GRAPH_URL: url }, 'graph')?.identity
+    expect(identity('bolt://a:b@g.example')).toBe(identity('neo4j+s://c:d@G.example:7687/neo4j'))
+    expect(identity('bolt://a:b@g.example')).not.toBe(identity('bolt://a:b@g.example/other'))
+  })
+  it('copies and processors are places as soon as somebody states them, or says that there are any', () => {
+    const names = (given: Record<string, string>) => sitesOf(settings(given)).map(({ name }) => name)
+    expect(names({ KP_BACKUP_DAYS: '30' })).toContain('backups')
+    expect(names({ KP_BACKUP_DAYS: '0' })).not.toContain('backups')
+    expect(names({ KP_REGIONS: 'llm=fr@mistral,posthog=eu@posthog' })).toEqual(
+      expect.arrayContaining(['llm', 'posthog']),
+    )
+  })
+})
+
+describe('regions', () => {
+  it('one statement for the machine is enough where all of it is there', () => {
+    const given = { KP_RESIDENCY: 'eu', KP_REGIONS: 'files=de@own' }
+    expect(judgedPlaces(settings(given)).map(({ jurisdiction }) => jurisdiction)).toEqual(Array(7).fill('eea'))
+    expect(() => refuseOutside(settings(given))).not.toThrow()
+  })
+  it.each([
+    [{}, 'KP_RESIDENCY: eu cannot be kept: nobody has said where postgresql is'],
+    [{ KP_REGIONS: 'files=ch@own' }, 'KP_RESIDENCY: eu cannot be kept: postgresql is in ch@own, which lies in CH'],
+    [{ KP_REGIONS: 'files=de@own', KP_GRAPH_URL: 'bolt://g.example' }, 'nobody has said where graph is'],
+    [{ KP_REGIONS: 'files=de@own', KP_REDIS_URL: 'redis://r.example' }, 'nobody has said where cache is'],
+    [
+      { KP_REGIONS: 'files=de@own', KP_OBJECTS_URL: 's3://bucket?region=eu-west-2' },
+      'objects is in eu-west-2@aws, which lies in GB',
+    ],
+    [{ KP_REGIONS: 'files=de@own', KP_OBJECTS_URL: 'gs://bucket' }, 'nobody has said where objects is'],
+    [
+      { KP_REGIONS: 'files=de@own', KP_CHECKPOINTS_URL: 'postgres://u@p.example/x' },
+      'nobody has said where checkpoints is',
+    ],
+    [{ KP_REGIONS: 'files=de@own', KP_SMTP_URL: 'smtp://m.example' }, 'nobody has said where mail is'],
+    [{ KP_REGIONS: 'files=de@own', KP_LEDGER_URL: '/apart' }, 'nobody has said where ledger is'],
+    [{ KP_REGIONS: 'files=de@own', KP_BACKUP_DAYS: '7' }, 'nobody has said where backups is'],
+    [{ KP_REGIONS: 'files=de@own,llm=us-east-1@aws' }, 'llm is in us-east-1@aws, which lies in US'],
+    [
+      { KP_REGIONS: 'objects=eu-west-1@aws', KP_OBJECTS_URL: 's3://bucket?region=eu-west-2' },
+      'KP_REGIONS: says that objects is eu-west-1@aws, and its address says eu-west-2@aws',
+    ],
+  ] as [Record<string, string>, string][])(
+    'KP_RESIDENCY=eu with %o is refused by the name of the place',
+    (given, message) => expect(() => refuseOutside(settings({ KP_RESIDENCY: 'eu', ...given }))).toThrow(message),
+  )
+  it('are part of the words of a place, addresses never', () => {
+    const given = settings({ KP_GRAPH_URL: 'bolt://u:p@g.example', KP_REGIONS: 'graph=eu-central-1@aws,files=de@own' })
+    const named = (store: string) => placeNamed(placesOf(given), store, judgedPlaces(given))
+    expect(named('graph')).toBe('the Neo4j that the operator connected, in eu-central-1 (aws, DE)')
+    expect(named('objects')).toBe('a folder of files at this installation, in de (DE)')
+    expect(named('another')).toBe('this installation')
   })
 })

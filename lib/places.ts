@@ -1,14 +1,24 @@
-import type { Env } from './env.ts'
+import { resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { regionOfHost } from './domains/residency/host-rules.ts'
+import { type Placed, type PlaceFact, parseRegions, placed, residencyFault } from './domains/residency/rules.ts'
+import { BadVariable, type Env } from './env.ts'
+import type { StorePort } from './stores/known-store.ts'
+import { objectsPlace } from './stores/objects/address.ts'
 import { isEmbedded } from './stores/postgres/place.ts'
 
 /**
  * Where what is held lies, and who else gets some of it, as far as the settings tell: kinds of places, never their addresses. Which
- * region and which provider that is, is the operator's to state.
+ * region that is, KP_REGIONS states, or the address proves.
  */
 export interface Places {
   postgresql: 'embedded' | 'server'
   files: 'folder'
   ledger: 'folder' | 'apart'
+  graph: 'here' | 'neo4j'
+  cache: 'here' | 'redis'
+  objects: 'folder' | 's3' | 'gcs'
+  checkpoints: 'here' | 'server'
   /** Who takes letters. */
   mail: 'folder' | 'server'
   /** Where it is counted how often somebody asks, for a minute. */
@@ -17,16 +27,215 @@ export interface Places {
 
 type Settings = Pick<
   Env,
-  'DATABASE_URL' | 'KP_DATA_DIR' | 'KP_LEDGER_URL' | 'KP_SMTP_URL' | 'KP_REDIS_URL' | 'KP_LIMITS'
+  | 'DATABASE_URL'
+  | 'KP_DATA_DIR'
+  | 'KP_LEDGER_URL'
+  | 'KP_SMTP_URL'
+  | 'KP_REDIS_URL'
+  | 'KP_LIMITS'
+  | 'KP_GRAPH_URL'
+  | 'KP_OBJECTS_URL'
+  | 'KP_CHECKPOINTS_URL'
+  | 'KP_OIDC_ISSUER'
+  | 'KP_BACKUP_DAYS'
+  | 'KP_REGIONS'
+  | 'KP_RESIDENCY'
 >
+
+const objectsKind = (url: string | undefined): Places['objects'] =>
+  url === undefined || url.startsWith('file:') ? 'folder' : url.startsWith('gs:') ? 'gcs' : 's3'
 
 export const placesOf = (env: Settings): Places => ({
   postgresql: isEmbedded(env.DATABASE_URL, env.KP_DATA_DIR) ? 'embedded' : 'server',
   files: 'folder',
   ledger: env.KP_LEDGER_URL === undefined ? 'folder' : 'apart',
+  graph: env.KP_GRAPH_URL === undefined ? 'here' : 'neo4j',
+  cache: env.KP_REDIS_URL === undefined ? 'here' : 'redis',
+  objects: objectsKind(env.KP_OBJECTS_URL),
+  checkpoints: env.KP_CHECKPOINTS_URL === undefined ? 'here' : 'server',
   mail: env.KP_SMTP_URL === undefined ? 'folder' : 'server',
   limits: env.KP_REDIS_URL !== undefined && ['auto', 'redis'].includes(env.KP_LIMITS) ? 'redis' : 'here',
 })
+
+/** One place that the settings name. */
+export interface Site extends PlaceFact {
+  kind: 'store' | 'processor'
+  /** The port, of a store that may be another one tomorrow. */
+  port: StorePort | null
+  /** What it is: postgresql, neo4j, redis, memory, s3, gcs, files, smtp … */
+  provider: string
+  /** Its address without credentials; null where there is none, or none is known. */
+  address: string | null
+  /** What tells it from another of its port, whoever signs in there; null where nothing stays in it. */
+  identity: string | null
+}
+
+/** The address of what lies in tables of this installation's own database. */
+export const ownDatabase = 'this database'
+
+const pathOf = (place: string): string =>
+  resolve(place.startsWith('file:/') ? fileURLToPath(place) : place.replace(/^file:/, ''))
+const portsOfSchemes: Record<string, string> = {
+  bolt: '7687',
+  neo4j: '7687',
+  redis: '6379',
+  rediss: '6379',
+  postgres: '5432',
+  postgresql: '5432',
+  smtp: '587',
+  smtps: '465',
+}
+interface Server {
+  host: string
+  /** `scheme://host:port/path`, without credentials and parameters. */
+  address: string
+  /** `host:port/path` */
+  identity: string
+}
+/** Of a URL that names a server; `path` where it names none. A socket's folder stands in for the host. */
+function serverAt(text: string, path = ''): Server {
+  const url = new URL(text)
+  const scheme = url.protocol.slice(0, -1)
+  const host = (url.searchParams.get('host') ?? url.hostname).toLowerCase()
+  const port = url.port || portsOfSchemes[scheme.replace(/\+.*/, '')]
+  const rest = url.pathname.replace(/^\//, '') || path
+  const at = `${host}${port === undefined ? '' : `:${port}`}${rest === '' ? '' : `/${rest}`}`
+  return { host, address: `${scheme}://${at}`, identity: at }
+}
+
+function graphSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
+  if (env.KP_GRAPH_URL === undefined)
+    return { provider: 'postgresql', address: ownDatabase, identity: 'own', derived: null, within: 'postgresql' }
+  const { host, address, identity } = serverAt(env.KP_GRAPH_URL, 'neo4j')
+  return { provider: 'neo4j', address, identity, derived: regionOfHost(host), within: null }
+}
+function cacheSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
+  if (env.KP_REDIS_URL === undefined)
+    return { provider: 'memory', address: null, identity: null, derived: null, within: 'files' }
+  const { host, address, identity } = serverAt(env.KP_REDIS_URL, '0')
+  return { provider: 'redis', address, identity, derived: regionOfHost(host), within: null }
+}
+function objectsSite({ KP_OBJECTS_URL: url, KP_DATA_DIR }: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
+  const place = objectsPlace(url, KP_DATA_DIR)
+  if (place.provider === 'files') {
+    const within = url === undefined ? 'files' : null
+    return { provider: 'files', address: `file:${place.folder}`, identity: place.folder, derived: null, within }
+  }
+  const { provider, shown } = place
+  const isAws = place.provider === 's3' && place.endpoint === undefined
+  const ownHost = place.provider === 's3' && place.endpoint !== undefined ? new URL(place.endpoint).hostname : undefined
+  return {
+    provider,
+    address: shown,
+    identity: isAws ? place.bucket : shown.toLowerCase(),
+    derived: isAws
+      ? { region: place.region.toLowerCase(), provider: 'aws' }
+      : ownHost === undefined
+        ? null
+        : regionOfHost(ownHost),
+    within: null,
+  }
+}
+function checkpointsSite({ KP_CHECKPOINTS_URL: url }: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
+  if (url === undefined)
+    return { provider: 'postgresql', address: ownDatabase, identity: 'own', derived: null, within: 'postgresql' }
+  const { host, address, identity } = serverAt(url)
+  const schema = new URL(url).searchParams.get('schema') ?? 'public'
+  return {
+    provider: 'postgresql',
+    address: `${address} (schema ${schema})`,
+    identity: `${identity}?schema=${schema}`,
+    derived: regionOfHost(host),
+    within: null,
+  }
+}
+
+const processors = ['llm', 'presidio', 'posthog'] as const
+
+/** Every place that something lies in or travels to, as these settings have it. Nothing is asked of any. */
+export function sitesOf(env: Settings): Site[] {
+  const places = placesOf(env)
+  const stated = parseRegions(env.KP_REGIONS)
+  const here = resolve(env.KP_DATA_DIR)
+  const own = { kind: 'store', port: null, identity: null } as const
+  const database = env.DATABASE_URL === undefined ? undefined : serverAt(env.DATABASE_URL)
+  const sites: Site[] = [
+    {
+      ...own,
+      name: 'postgresql',
+      provider: 'postgresql',
+      address: places.postgresql === 'embedded' ? `embedded in ${here}` : (database?.address ?? null),
+      derived: database ? regionOfHost(database.host) : null,
+      within: places.postgresql === 'embedded' ? 'files' : null,
+    },
+    { ...own, name: 'files', provider: 'files', address: `file:${here}`, derived: null, within: null },
+    {
+      ...own,
+      name: 'ledger',
+      provider: 'files',
+      address: `file:${env.KP_LEDGER_URL === undefined ? `${here}/erasures` : pathOf(env.KP_LEDGER_URL)}`,
+      derived: null,
+      within: env.KP_LEDGER_URL === undefined ? 'files' : null,
+    },
+    { kind: 'store', name: 'graph', port: 'graph', ...graphSite(env) },
+    { kind: 'store', name: 'cache', port: 'cache', ...cacheSite(env) },
+    { kind: 'store', name: 'objects', port: 'objects', ...objectsSite(env) },
+    { kind: 'store', name: 'checkpoints', port: 'checkpoints', ...checkpointsSite(env) },
+  ]
+  if (places.limits === 'redis') {
+    const { provider, address, derived } = cacheSite(env)
+    sites.push({ ...own, name: 'limits', provider, address, derived, within: 'cache' })
+  }
+  if ((env.KP_BACKUP_DAYS ?? 0) > 0 || stated.has('backups'))
+    sites.push({ ...own, name: 'backups', provider: 'copies', address: null, derived: null, within: null })
+  if (env.KP_SMTP_URL !== undefined) {
+    const { host, address } = serverAt(env.KP_SMTP_URL)
+    const processor = { kind: 'processor', name: 'mail', port: null, provider: 'smtp', identity: null } as const
+    sites.push({ ...processor, address, derived: regionOfHost(host), within: null })
+  }
+  if (env.KP_OIDC_ISSUER !== undefined) {
+    const { origin, hostname } = new URL(env.KP_OIDC_ISSUER)
+    const processor = { kind: 'processor', name: 'oidc', port: null, provider: 'openid', identity: null } as const
+    sites.push({ ...processor, address: origin, derived: regionOfHost(hostname), within: null })
+  }
+  for (const name of processors)
+    if (stated.has(name))
+      sites.push({
+        kind: 'processor',
+        name,
+        port: null,
+        provider: stated.get(name)?.provider ?? name,
+        address: null,
+        identity: null,
+        derived: null,
+        within: null,
+      })
+  return sites
+}
+
+/** Each place judged by the table of regions. Throws {@link BadVariable} where KP_REGIONS contradicts an address. */
+export function judgedPlaces(env: Settings): Placed[] {
+  try {
+    return placed(sitesOf(env), parseRegions(env.KP_REGIONS))
+  } catch (error) {
+    if (error instanceof RangeError) throw new BadVariable('KP_REGIONS', error.message)
+    throw error
+  }
+}
+
+/** Places with what they were judged. */
+export const judgedSites = (sites: readonly Site[], judged: readonly Placed[]) =>
+  sites.map(({ name, kind, port, provider, address }, index) => {
+    const { region, source, provider: host, country, jurisdiction } = judged[index] ?? unplaced
+    return { name, kind, port, provider, address, region, regionSource: source, host, country, jurisdiction }
+  })
+const unplaced = { region: null, source: null, provider: null, country: null, jurisdiction: 'unknown' } as const
+
+/** Throws {@link BadVariable} where KP_RESIDENCY does not allow these settings; it names the place. */
+export function refuseOutside(env: Settings): void {
+  const fault = residencyFault(env.KP_RESIDENCY, judgedPlaces(env))
+  if (fault !== undefined) throw new BadVariable('KP_RESIDENCY', fault)
+}
 
 const words = {
   postgresql: {
@@ -38,10 +247,28 @@ const words = {
     folder: 'the data folder of this installation, outside the database',
     apart: 'the folder that the operator set for it, apart from the database',
   },
+  graph: { here: 'tables of this installation’s database', neo4j: 'the Neo4j that the operator connected' },
+  cache: { here: 'the memory of this installation', redis: 'the Redis that the operator connected' },
+  objects: {
+    folder: 'a folder of files at this installation',
+    s3: 'the S3 bucket that the operator connected',
+    gcs: 'the Google Cloud Storage bucket that the operator connected',
+  },
+  checkpoints: { here: 'this installation’s database', server: 'the other PostgreSQL that the operator connected' },
 }
-/** In words, for the inventory: where a store is. */
-export function placeNamed(places: Places, store: string): string {
+const kindOf = (places: Places, store: string): string | undefined => {
   if (store === 'postgresql') return words.postgresql[places.postgresql]
   if (store === 'ledger') return words.ledger[places.ledger]
-  return store === 'files' ? words.files[places.files] : 'this installation'
+  if (store === 'graph') return words.graph[places.graph]
+  if (store === 'cache') return words.cache[places.cache]
+  if (store === 'objects') return words.objects[places.objects]
+  if (store === 'checkpoints') return words.checkpoints[places.checkpoints]
+  return store === 'files' ? words.files[places.files] : undefined
+}
+/** In words, for the inventory: where a store is, with its region where that is known. Never an address. */
+export function placeNamed(places: Places, store: string, judged: readonly Placed[] = []): string {
+  const kind = kindOf(places, store) ?? 'this installation'
+  const at = judged.find(({ name }) => name === store)
+  if (at?.region == null) return kind
+  return `${kind}, in ${at.region} (${[at.provider === 'own' ? null : at.provider, at.country].filter((word) => word !== null).join(', ')})`
 }

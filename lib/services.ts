@@ -23,8 +23,10 @@ import { subjectEngine } from './domains/erasure/subject-engine.ts'
 import type { SubjectErasurePorts } from './domains/erasure/subject-erasures.ts'
 import { createSuppressionKeys } from './domains/erasure/suppression-keys.ts'
 import { suppressions } from './domains/erasure/suppressions.ts'
+import { zipArchive } from './domains/exports/archive.ts'
 import { exportFiles } from './domains/exports/export-files.ts'
 import type { PreparedPorts } from './domains/exports/prepared.ts'
+import { schemaVersion } from './domains/exports/rules.ts'
 import { exportsService } from './domains/exports/service.ts'
 import { holdsInForce } from './domains/holds/in-force.ts'
 import { idempotencyRecords } from './domains/idempotency/records.ts'
@@ -41,10 +43,17 @@ import { openRequestsOf } from './domains/privacy-requests/open-count.ts'
 import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
 import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
 import { privacyRequestsService } from './domains/privacy-requests/service.ts'
+import { ownsPart, projectParts } from './domains/projects/erasing/parts.ts'
+import { gatheredSources } from './domains/projects/gathered-sources.ts'
+import { followAgent } from './domains/projects/moving.ts'
+import type { ProjectPorts } from './domains/projects/ports.ts'
+import { projectsService } from './domains/projects/service.ts'
+import { hindering } from './domains/residency/rules.ts'
 import { retentionMeasures } from './domains/retention/measures.ts'
 import type { RetentionStores } from './domains/retention/retention-manager.ts'
 import { retentionService } from './domains/retention/service.ts'
 import { settingsService } from './domains/settings/service.ts'
+import { connectedStores, knownStores } from './domains/stores/known.ts'
 import { tierLimits } from './domains/tokens/rules.ts'
 import { tokensService } from './domains/tokens/service.ts'
 import { type Env, publicUrl } from './env.ts'
@@ -54,11 +63,13 @@ import type { GatePorts } from './kernel/context.ts'
 import { logFault, logNotice } from './kernel/fault-log.ts'
 import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './kernel/holder.ts'
 import { lazily } from './lazily.ts'
-import { placeNamed, placesOf } from './places.ts'
+import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
 import { deriveKey, installationSecret, sealedPurposes, subjectPurpose } from './secret.ts'
+import { storeStates } from './store-states.ts'
 import { fileLedger } from './stores/ledger/ledger.ts'
 import { openMail } from './stores/mail/mail.ts'
 import { openDatabase } from './stores/postgres/database.ts'
+import { isEmptyStore, openStores } from './stores-opened.ts'
 
 export interface ServiceOptions {
   env: Env
@@ -72,18 +83,24 @@ export interface ServiceOptions {
  * first request. The lists of what all domains answer for are empty until lib/app.ts fills them.
  */
 export function createServices({ env, clock, interrupt }: ServiceOptions) {
+  refuseOutside(env)
   const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse', {
     isGuarded: env.NODE_ENV !== 'production',
   })
   const secret = lazily(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))
   const origin = publicUrl(env)
   const places = placesOf(env)
+  const sites = sitesOf(env)
+  const judged = judgedPlaces(env)
   const ledger = fileLedger(env.KP_LEDGER_URL ?? `${env.KP_DATA_DIR}/erasures`)
+  const known = knownStores({ db, clock, connected: connectedStores(sites), isEmpty: isEmptyStore })
+  const stores = openStores(env, db, known.used)
   const mail = openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR })
   const limiter = openLimiter(env, {
     onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
     onRecovered: () => logNotice('limits are shared again'),
   })
+  const stateOf = storeStates({ db, limiter, stores, sites })
   const metrics = createMetrics(() => [
     requestMeasures(db),
     erasureMeasures(db),
@@ -155,6 +172,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     suppressions: suppressed,
     holds: holdsInForce,
     subjects,
+    parts: projectParts,
     onChange: (tx, change) => requests.erasureChanged(tx, change),
     audit: log.auditWithin,
     interrupt,
@@ -190,13 +208,33 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     },
     tokens,
     contributedBy: contributedBy(db),
-    ownerFound: mergeVotes,
+    async ownerFound(tx, agentId, ownerId) {
+      await mergeVotes(tx, agentId, ownerId)
+      await followAgent(tx, agentId)
+    },
     accounts,
     graceTokens: env.KP_GRACE_TOKENS,
     isSuppressed: suppressed.among,
     createOrganisation,
     dropOrganisationIfEmpty,
   })
+
+  const projectPorts: ProjectPorts = {
+    db,
+    objects: stores.objects,
+    erasedAmong,
+    accountWithAddress: async (tx, address) => (await accounts.byEmail(tx, address))?.accountId,
+    contactOf: accounts.contactOf,
+    erasures: engine,
+    hindering: (region) => hindering(region, judged),
+    origin,
+  }
+  const projects = projectsService({
+    ...projectPorts,
+    shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
+  })
+  /** What of projects a scope covers, for the holders of what was derived from it. */
+  const sources = gatheredSources()
 
   const retentionStores: RetentionStores = { db, clock, expiring, deletionRows, audit: log.auditWithin }
   const retention = retentionService({
@@ -219,7 +257,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     holders,
     kept,
     registeredOn: lawfulBases(db),
-    placeOf: (store) => placeNamed(places, store),
+    placeOf: (store) => placeNamed(places, store, judged),
     quotaOf: async (id) => {
       const agent = await profileOf(db)(id)
       return agent ? tierLimits[agent.tier] : undefined
@@ -237,6 +275,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     people: accounts,
     agents,
     erasures: engine,
+    ownsPart: ownsPart(db),
     copies: exported,
     async holdsOn(tx, subject, now) {
       const { account, agents: held } = await holdsInForce.inForce(tx, subject, now)
@@ -270,6 +309,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     holders,
     holds: holdsInForce,
     subjects,
+    parts: projectParts,
     restored: restoredRecord,
     records: erasures,
     complete: engine.complete,
@@ -293,7 +333,9 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     gate,
     holders,
     isSuppressed,
+    judged,
     kept,
+    known,
     ledger,
     limiter,
     log,
@@ -305,6 +347,8 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     places,
     prepared,
     privacy,
+    projectPorts,
+    projects,
     pseudonymOf,
     receipts,
     replay,
@@ -314,6 +358,10 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     secret,
     settings,
     signer,
+    sites,
+    sources,
+    stateOf,
+    stores,
     suppressionKeys,
     tokens,
   }

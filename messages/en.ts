@@ -28,6 +28,7 @@ import pages from './en/pages.json' with { type: 'json' }
 import password from './en/password.json' with { type: 'json' }
 import privacy from './en/privacy.json' with { type: 'json' }
 import problems from './en/problems.json' with { type: 'json' }
+import projects from './en/projects.json' with { type: 'json' }
 import queue from './en/queue.json' with { type: 'json' }
 import receipt from './en/receipt.json' with { type: 'json' }
 import reference from './en/reference.json' with { type: 'json' }
@@ -37,6 +38,7 @@ import safety from './en/safety.json' with { type: 'json' }
 import sessions from './en/sessions.json' with { type: 'json' }
 import signIn from './en/sign-in.json' with { type: 'json' }
 import storeProgress from './en/store-progress.json' with { type: 'json' }
+import stores from './en/stores.json' with { type: 'json' }
 import tiers from './en/tiers.json' with { type: 'json' }
 import timeline from './en/timeline.json' with { type: 'json' }
 import tokens from './en/tokens.json' with { type: 'json' }
@@ -74,6 +76,7 @@ export default {
   password,
   privacy,
   problems,
+  projects,
   queue,
   receipt,
   reference,
@@ -83,6 +86,7 @@ export default {
   sessions,
   signIn,
   storeProgress,
+  stores,
   tiers,
   timeline,
   tokens,

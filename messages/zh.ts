@@ -28,6 +28,7 @@ import pages from './zh/pages.json' with { type: 'json' }
 import password from './zh/password.json' with { type: 'json' }
 import privacy from './zh/privacy.json' with { type: 'json' }
 import problems from './zh/problems.json' with { type: 'json' }
+import projects from './zh/projects.json' with { type: 'json' }
 import queue from './zh/queue.json' with { type: 'json' }
 import receipt from './zh/receipt.json' with { type: 'json' }
 import reference from './zh/reference.json' with { type: 'json' }
@@ -37,6 +38,7 @@ import safety from './zh/safety.json' with { type: 'json' }
 import sessions from './zh/sessions.json' with { type: 'json' }
 import signIn from './zh/sign-in.json' with { type: 'json' }
 import storeProgress from './zh/store-progress.json' with { type: 'json' }
+import stores from './zh/stores.json' with { type: 'json' }
 import tiers from './zh/tiers.json' with { type: 'json' }
 import timeline from './zh/timeline.json' with { type: 'json' }
 import tokens from './zh/tokens.json' with { type: 'json' }
@@ -74,6 +76,7 @@ export default {
   password,
   privacy,
   problems,
+  projects,
   queue,
   receipt,
   reference,
@@ -83,6 +86,7 @@ export default {
   sessions,
   signIn,
   storeProgress,
+  stores,
   tiers,
   timeline,
   tokens,

@@ -61,5 +61,21 @@ BEGIN
       EXECUTE format('CREATE POLICY %s ON %s TO %1$s USING (true) WITH CHECK (true)', app, found.name);
     END LOOP;
   END IF;
+
+  -- LangGraph's tables: what it wrote is rewritten and deleted; which of its migrations were applied is its own business.
+  IF to_regnamespace('langgraph') IS NOT NULL THEN
+    REVOKE ALL ON SCHEMA langgraph FROM PUBLIC;
+    EXECUTE format('GRANT USAGE ON SCHEMA langgraph TO %s', app);
+    REVOKE ALL ON ALL ROUTINES IN SCHEMA langgraph FROM PUBLIC;
+    FOR found IN
+      SELECT c.oid::regclass AS name, c.relname LIKE '%\_migrations' AS is_history
+        FROM pg_class c
+       WHERE c.relnamespace = 'langgraph'::regnamespace AND c.relkind IN ('r', 'p')
+    LOOP
+      EXECUTE format('REVOKE ALL ON %s FROM PUBLIC, %s', found.name, app);
+      EXECUTE format('GRANT %s ON %s TO %s',
+        CASE WHEN found.is_history THEN 'SELECT' ELSE 'SELECT, INSERT, UPDATE, DELETE' END, found.name, app);
+    END LOOP;
+  END IF;
 END
 $grants$;

@@ -1,6 +1,7 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
 import { AgentsAtAGlance } from '#components/console/agents-at-a-glance.tsx'
+import { ClosingProjects } from '#components/console/closing-projects.tsx'
 import { ExpiringSoon } from '#components/console/expiring-soon.tsx'
 import { LastSignIns } from '#components/console/last-sign-ins.tsx'
 import { NewestReceipts } from '#components/console/newest-receipts.tsx'
@@ -72,6 +73,11 @@ export default async function OverviewPage() {
           <Section id="expiring" title={t('expiring.title')}>
             <ExpiringSoon expiring={expiring} />
           </Section>
+          {overview.closing.length > 0 && (
+            <Section id="closing" title={t('closing.title')}>
+              <ClosingProjects closing={overview.closing} />
+            </Section>
+          )}
           <Section id="work" title={t('work.title')}>
             <WorkList initial={work} />
           </Section>

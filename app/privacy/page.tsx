@@ -1,5 +1,5 @@
 import type { Metadata } from 'next'
-import { getTranslations } from 'next-intl/server'
+import { getLocale, getTranslations } from 'next-intl/server'
 import { groups, isStore, lineKeyOf, noticeLines } from '#components/privacy/notice-lines.ts'
 import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice-list.tsx'
 import { Facts } from '#components/ui/facts.tsx'
@@ -56,25 +56,65 @@ async function heldEntries(env: Env) {
   ]
 }
 
-/** Each store, with how much of the above it holds, and whoever else gets some of it. */
-async function placeFacts(places: Places, counts: ReadonlyMap<string, number>) {
+const processors = ['oidc', 'llm', 'presidio', 'posthog'] as const
+
+/** In which country a place is, as far as the operator or its address says; nothing where neither does. */
+async function whereabouts() {
   const t = await getTranslations('privacy.where')
+  const countries = new Intl.DisplayNames(await getLocale(), { type: 'region' })
+  return (name: string): string => {
+    const place = app.judged.find((one) => one.name === name)
+    if (!place?.country || place.region === null) return ''
+    const country = place.country === 'EU' ? t('union') : (countries.of(place.country) ?? place.country)
+    return place.provider === 'own'
+      ? t('inOwn', { country })
+      : t('in', { country, region: `${place.region}, ${place.provider}` })
+  }
+}
+
+/** Each store, with how much of the above it holds, and whoever else gets some of it. */
+async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, isEuAlone: boolean) {
+  const t = await getTranslations('privacy.where')
+  const at = await whereabouts()
   const said = {
     postgresql: t(`stores.postgresql.${places.postgresql}`),
     files: t(`stores.files.${places.files}`),
     ledger: t(`stores.ledger.${places.ledger}`),
+    graph: t(`stores.graph.${places.graph}`),
+    cache: t(`stores.cache.${places.cache}`),
+    objects: t(`stores.objects.${places.objects}`),
+    checkpoints: t(`stores.checkpoints.${places.checkpoints}`),
   }
-  const stores = [...counts].map(([store, count]): [string, string] =>
-    isStore(store)
-      ? [t(`stores.${store}.name`), t('kinds', { place: said[store], count })]
-      : [store, t('kinds', { place: '', count })],
-  )
+  const nameOf = (name: string): string => {
+    if (isStore(name)) return t(`stores.${name}.name`)
+    const processor = processors.find((one) => one === name)
+    if (processor) return t(`processors.${processor}.name`)
+    return name === 'mail' || name === 'limits' || name === 'backups' ? t(`${name}.name`) : name
+  }
+  const stores = [...counts].map(([store, count]): [string, string] => [
+    nameOf(store),
+    `${t('kinds', { place: isStore(store) ? said[store] : '', count })} ${at(store)}`,
+  ])
+  const used = app.judged.map(({ name }) => name)
+  const unstated = app.judged.filter(({ region }) => region === null).map(({ name }) => nameOf(name))
+  const regions =
+    unstated.length === used.length
+      ? t('regions.none')
+      : isEuAlone
+        ? t('regions.eu')
+        : unstated.length > 0
+          ? t('regions.some', { places: new Intl.ListFormat(await getLocale()).format(unstated) })
+          : t('regions.all')
   return [
     ...stores,
-    [t('mail.name'), t(`mail.${places.mail}`)],
-    [t('limits.name'), t(`limits.${places.limits}`)],
+    [t('mail.name'), `${t(`mail.${places.mail}`)} ${at('mail')}`],
+    [t('limits.name'), `${t(`limits.${places.limits}`)} ${at('limits')}`],
+    ...(used.includes('backups') ? [[t('backups.name'), `${t('backups.text')} ${at('backups')}`] as const] : []),
+    ...processors
+      .filter((name) => used.includes(name))
+      .map((name) => [t(`processors.${name}.name`), `${t(`processors.${name}.text`)} ${at(name)}`] as const),
     [t('readers.name'), t('readers.text')],
-    [t('regions.name'), t('regions.text')],
+    [t('regions.name'), regions],
   ] as const
 }
 
@@ -85,7 +125,7 @@ export default async function PrivacyPage() {
   const named = [...app.holders, ...app.kept]
   const counts = new Map<string, number>()
   for (const { store } of named) counts.set(store, (counts.get(store) ?? 0) + 1)
-  const [held, facts] = await Promise.all([heldEntries(env), placeFacts(app.places, counts)])
+  const [held, facts] = await Promise.all([heldEntries(env), placeFacts(app.places, counts, env.KP_RESIDENCY === 'eu')])
   const email = env.KP_PRIVACY_EMAIL
   const grace = { tokens: env.KP_GRACE_TOKENS, signIn: env.KP_GRACE_SIGN_IN }
   return (
@@ -112,7 +152,9 @@ export default async function PrivacyPage() {
       </Section>
       <Section id="where" title={t('where.title')}>
         <Facts facts={facts} />
-        <p>{t('where.nobody')}</p>
+        <p>
+          {t(app.judged.some(({ name }) => name === 'llm' || name === 'posthog') ? 'where.nobodyElse' : 'where.nobody')}
+        </p>
       </Section>
       <Section id="why" title={t('why.title')}>
         <p>{t(`why.${env.KP_LAWFUL_BASIS}`)}</p>

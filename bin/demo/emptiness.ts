@@ -7,6 +7,7 @@ const counts = `SELECT
   (SELECT count(*) FROM organisations)::int AS organisations, (SELECT count(*) FROM tokens)::int AS tokens,
   (SELECT count(*) FROM accounts WHERE role <> 'admin')::int AS members,
   (SELECT count(*) FROM units)::int AS units, (SELECT count(*) FROM skills)::int AS skills,
+  (SELECT count(*) FROM projects)::int AS projects,
   (SELECT count(*) FROM privacy_requests)::int AS requests, (SELECT count(*) FROM erasures)::int AS erasures,
   (SELECT count(*) FROM deletion_audit_log)::int AS deletions, (SELECT count(*) FROM legal_holds)::int AS holds`
 type Counts = Record<string, number>

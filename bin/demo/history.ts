@@ -9,7 +9,7 @@ const hour = 3_600_000
 const step = 12 * hour
 /** Of the jobs that the worker does every minute or hour, those that bring something of the story forward, and those that are seen in it day by day. */
 const atEachStep = ['privacy.clock', 'exports.upkeep', 'erasure.watch']
-const daily = ['retention.sweep', 'accounts.upkeep', 'agents.purge-unused']
+const daily = ['projects.close', 'retention.sweep', 'accounts.upkeep', 'agents.purge-unused']
 /** All others tidy up, and find little to do: every so many days. */
 const tidyEvery = 10
 const mostRounds = 500

@@ -9,6 +9,7 @@ import { history } from './history.ts'
 import { knowledgeOf } from './knowledge.ts'
 import type { Material } from './material.ts'
 import { arrivals, members, staff } from './organisation.ts'
+import { projectsUnderWay } from './projects.ts'
 import { requestsInEveryState } from './requests.ts'
 import { tokensInEveryState } from './tokens.ts'
 import { world } from './world.ts'
@@ -57,7 +58,14 @@ export async function tellStory({
     const stage = world({ app, history: past, secret: installationSecret(env.KP_DATA_DIR, env.KP_SECRET), password })
     const { happenings, stock } = knowledgeOf(material)
     const requests = requestsInEveryState()
-    const all = [...arrivals, ...happenings, ...tokensInEveryState, ...administration(stock), ...requests.happenings]
+    const all = [
+      ...arrivals,
+      ...happenings,
+      ...tokensInEveryState,
+      ...administration(stock),
+      ...projectsUnderWay(),
+      ...requests.happenings,
+    ]
     for (const { daysAgo, run } of all.sort((one, other) => other.daysAgo - one.daysAgo)) {
       await past.moveTo(new Date(until.getTime() - daysAgo * day))
       await run(stage)

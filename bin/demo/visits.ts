@@ -49,13 +49,19 @@ export function visits(app: App) {
   return async function ask<const O extends OperationShape>(
     { token, cookie, address }: Visitor,
     operation: O,
-    parts: RequestParts<O> = {},
+    parts: RequestParts<O> & { upload?: { mediaType: string; bytes: string } } = {},
   ): Promise<z.output<O['output']>> {
     const {
       params = {},
       query = {},
       body,
-    }: { params?: object | undefined; query?: object | undefined; body?: unknown } = parts
+      upload,
+    }: {
+      params?: object | undefined
+      query?: object | undefined
+      body?: unknown
+      upload?: { mediaType: string; bytes: string }
+    } = parts
     const useCase = useCases.get(operation.id)
     if (!useCase) throw new Error(`nothing offers ${operation.id}`)
     const given: Record<string, string> = Object.fromEntries(
@@ -65,12 +71,12 @@ export function visits(app: App) {
     const search = new URLSearchParams(
       Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])),
     ).toString()
-    const text = body === undefined ? undefined : JSON.stringify(body)
+    const text = upload?.bytes ?? (body === undefined ? undefined : JSON.stringify(body))
     const headers = new Headers({
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
       ...(cookie !== undefined && { cookie, origin }),
       ...(text !== undefined && {
-        'content-type': 'application/json',
+        'content-type': upload?.mediaType ?? 'application/json',
         'content-length': String(Buffer.byteLength(text)),
       }),
     })

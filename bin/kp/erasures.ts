@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { operator } from '#lib/operator.ts'
-import type { RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
+import type { PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import { enterInstallation, withInstallation } from './installation.ts'
 import type { Session } from './session.ts'
 
@@ -11,11 +11,12 @@ interface Erasure {
   committed_at: string | null
   items: number
 }
-type LedgerIntent = RecordIntent | SubjectIntent
+type LedgerIntent = RecordIntent | SubjectIntent | PartIntent
 
 const whatOf = (scope: LedgerIntent['scope']): string => {
   if ('unit' in scope) return scope.unit
   if ('skill' in scope) return scope.skill
+  if ('part' in scope) return `${scope.part.kind} ${scope.part.id}`
   const { account, agents } = scope.subject
   return [...(account === null ? [] : [account]), agents.length > 3 ? `${agents.length} agents` : agents.join(' ')]
     .filter(Boolean)
@@ -61,10 +62,10 @@ async function replay(session: Session): Promise<void> {
   const { terminal } = session
   const report = await withInstallation((app) => operator(app).replayErasures())
   terminal.document({ data: report })
-  const again = report.erased + report.subjects
+  const again = report.erased + report.subjects + report.parts
   terminal.line(
     report.refused.length + report.unfinished.length === 0 ? terminal.good('✓ ') : '! ',
-    `${report.committed} erasures are in the ledger; ${again === 0 ? 'nothing of them had come back' : `${again} had come back and were erased again: ${report.erased} units and skills, ${report.subjects} people and agents`}.`,
+    `${report.committed} erasures are in the ledger; ${again === 0 ? 'nothing of them had come back' : `${again} had come back and were erased again: ${report.erased} units and skills, ${report.subjects} people and agents, ${report.parts} parts of projects`}.`,
   )
   if (report.reinstated > 0)
     terminal.line(
@@ -102,7 +103,7 @@ export function erasureCommands(program: Command, begin: () => Session): void {
     .command('replay')
     .summary('erase again what a restored backup brought back')
     .description(
-      'Run it after restoring a backup: what was erased after the backup was made, units, skills, agents and people, is erased again, with a receipt each. What was stored after its erasure stays. Safe to repeat.\n\nExample:\n  kp erasures replay',
+      'Run it after restoring a backup: what was erased after the backup was made, units, skills, parts of projects, agents and people, is erased again, with a receipt each. What was stored after its erasure stays. Safe to repeat.\n\nExample:\n  kp erasures replay',
     )
     .action(() => replay(begin()))
 }

@@ -10,6 +10,7 @@ import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { joinInstallation } from '#lib/stores/postgres/installation.ts'
 import { type Check, fault, judgeMode, judgeSpace, ok, skipped, warning } from './health.ts'
 import { enterInstallation } from './installation.ts'
+import { storeChecks } from './store-checks.ts'
 
 async function roleCheck(client: Client): Promise<Check> {
   const name = 'audit log'
@@ -53,16 +54,20 @@ async function workerCheck(client: Client): Promise<Check> {
 async function databaseChecks(env: Env): Promise<Check[]> {
   const name = 'database'
   if (!env.DATABASE_URL && !env.DATABASE_MIGRATION_URL && (await findEmbedded(env.KP_DATA_DIR)).ownerPid === undefined)
-    return [warning(name, 'the embedded PostgreSQL is not running', 'npm start')]
+    return [
+      warning(name, 'the embedded PostgreSQL is not running', 'npm start'),
+      ...(await storeChecks(env, undefined)),
+    ]
   try {
     const { appUrl, leave } = await joinInstallation(env)
     try {
-      return await withConnection(appUrl, async (client) => [
+      const checks = await withConnection(appUrl, async (client) => [
         ok(name, 'reachable'),
         ok('migrations', 'up to date'),
         await roleCheck(client),
         await workerCheck(client),
       ])
+      return [...checks, ...(await storeChecks({ ...env, DATABASE_URL: appUrl }, appUrl))]
     } finally {
       await leave()
     }
@@ -74,6 +79,7 @@ async function databaseChecks(env: Env): Promise<Check[]> {
         error.message,
         'Put right what the line says, then run this again.',
       ),
+      ...(await storeChecks(env, undefined)),
     ]
   }
 }

@@ -7,7 +7,8 @@ const day = (at: string): string => at.slice(0, 10)
 /** What a receipt says, in words. */
 export function printReceipt(terminal: Terminal, receipt: Receipt): void {
   terminal.line(terminal.bold(`Receipt ${receipt.receipt_id}`), ` of ${receipt.issuer}`)
-  const kind = receipt.subject_kind === undefined ? '' : `${receipt.subject_kind} `
+  const named = receipt.part_kind ?? receipt.subject_kind
+  const kind = named === undefined ? '' : `${named} `
   terminal.line(`  Erased ${kind}${receipt.deleted_id} at ${receipt.deleted_at} (${receipt.reason})`)
   for (const { store, what, found, deleted, residue, verified_at } of receipt.stores)
     terminal.line(

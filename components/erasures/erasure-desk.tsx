@@ -34,7 +34,11 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
     [
       t('request'),
       run.request_id === null ? (
-        t('operator')
+        run.part ? (
+          t(`parts.${run.part.kind}`)
+        ) : (
+          t('operator')
+        )
       ) : isAdmin ? (
         <TextLink key="request" href={`/admin/requests/${run.request_id}`}>
           {t('requestLink')}

@@ -1,8 +1,16 @@
-import { useTranslations } from 'next-intl'
+import { useFormatter, useTranslations } from 'next-intl'
 import { Progress } from '#components/ui/progress.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import type { RunDetail } from '#lib/domains/privacy-requests/contract.ts'
-import { holderKey, progressOf, type Progress as State, type Step, storeKey, storeRows } from './store-rows.ts'
+import {
+  holderKey,
+  progressOf,
+  resultsOf,
+  type Progress as State,
+  type Step,
+  storeKey,
+  storeRows,
+} from './store-rows.ts'
 
 const tones = { waiting: 'plain', running: 'accent', done: 'accent', stuck: 'red', checked: 'plain' } as const
 
@@ -28,7 +36,9 @@ const StateTag = ({ state, held }: { state: State; held: number }) => {
 
 function Kind({ step }: { step: Step }) {
   const t = useTranslations('storeProgress')
+  const format = useFormatter()
   const names = useHoldingNames()
+  const results = resultsOf([step])
   const held = step.held.reduce((sum, { count }) => sum + count, 0)
   return (
     <li className="grid gap-1 py-2">
@@ -39,6 +49,14 @@ function Kind({ step }: { step: Step }) {
         </span>
         <StateTag state={progressOf(step)} held={held} />
       </p>
+      {results.length > 0 && (
+        <p className="text-sm text-quiet">
+          {format.list(results.map(({ name, count }) => t(`results.${name}`, { count })))}
+        </p>
+      )}
+      {step.state === 'waiting' && step.fault !== null && (
+        <p className="text-sm text-amber">{t('retried', { attempts: step.attempts, fault: step.fault })}</p>
+      )}
       {held > 0 && <p className="text-sm text-quiet">{t('held', { count: held })}</p>}
       {(step.residue ?? 0) > 0 && <p className="text-sm text-amber">{t('residue', { count: step.residue ?? 0 })}</p>}
     </li>

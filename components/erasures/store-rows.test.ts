@@ -3,7 +3,7 @@ import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
-import { holderKey, progressOf, type Step, storeKey, storeRows } from './store-rows.ts'
+import { holderKey, progressOf, resultNames, resultsOf, type Step, storeKey, storeRows } from './store-rows.ts'
 
 const step = (holder: string, more: Partial<Step> = {}): Step => ({
   holder,
@@ -13,6 +13,7 @@ const step = (holder: string, more: Partial<Step> = {}): Step => ({
   erased: 0,
   held: [],
   residue: null,
+  results: {},
   attempts: 0,
   fault: null,
   started_at: null,
@@ -59,6 +60,19 @@ describe('the stores of an erasure', () => {
     expect(storeRows([checked, step('y', { state: 'done' })])[0]?.state).toBe('done')
     expect(storeRows([checked, checked])[0]?.state).toBe('checked')
   })
+})
+
+it('sums what the steps count, and has words for each', () => {
+  expect(
+    resultsOf([
+      step('graph.episodes', { results: { entitiesDeleted: 2, objects: 0 } }),
+      step('cache.entries', { results: { entitiesDeleted: 1, keys: 4, unheard: 3 } }),
+    ]),
+  ).toEqual([
+    { name: 'entitiesDeleted', count: 3 },
+    { name: 'keys', count: 4 },
+  ])
+  expect(Object.keys(en.storeProgress.results).sort()).toEqual([...resultNames].sort())
 })
 
 // The production application; nothing here asks its database.

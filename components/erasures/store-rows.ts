@@ -63,10 +63,39 @@ const holders = [
   'accounts_links',
   'accounts_identities',
   'audit_searches',
+  'projects_projects',
+  'projects_members',
+  'projects_conversations',
+  'projects_messages',
+  'projects_documents',
+  'projects_references',
+  'graph_episodes',
+  'checkpoints_messages',
+  'cache_entries',
+  'objects_bytes',
 ] as const
-const stores = ['postgresql', 'files'] as const
+const stores = ['postgresql', 'files', 'graph', 'checkpoints', 'cache', 'objects'] as const
 
 /** Where the words on a holder stand; a dot would nest them. Undefined: there are none. */
 export const holderKey = (name: string) => holders.find((key) => key === name.replaceAll('.', '_'))
 /** As {@link holderKey}, of a store. */
 export const storeKey = (name: string) => stores.find((key) => key === name)
+
+export const resultNames = [
+  'episodesDeleted',
+  'entitiesDeleted',
+  'entitiesOrphaned',
+  'factsDeleted',
+  'factsChanged',
+  'blanked',
+  'threads',
+  'messages',
+  'keys',
+  'objects',
+] as const
+export type ResultName = (typeof resultNames)[number]
+/** What steps count beside records, summed by name; those that nothing was counted under are left out. */
+export const resultsOf = (steps: readonly Pick<Step, 'results'>[]): { name: ResultName; count: number }[] =>
+  resultNames
+    .map((name) => ({ name, count: steps.reduce((sum, { results }) => sum + (results[name] ?? 0), 0) }))
+    .filter(({ count }) => count > 0)

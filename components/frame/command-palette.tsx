@@ -6,7 +6,7 @@ import { useTranslations } from 'next-intl'
 import { Dialog } from '#components/ui/dialog.tsx'
 import { inputLook } from '#components/ui/field.tsx'
 import type { Role } from '#lib/domains/accounts/rules.ts'
-import { mayOpen, type PageEntry, pages } from './pages.ts'
+import { hasNames, mayOpen, type PageEntry, pages } from './pages.ts'
 
 interface CommandPaletteProps {
   open: boolean
@@ -14,7 +14,6 @@ interface CommandPaletteProps {
   role: Role
 }
 
-const isPlain = ({ path }: PageEntry): boolean => !path.includes('[')
 const hidden = new Set(['signIn', 'forgotten', 'newPassword', 'confirm', 'home'])
 
 /** Every page that the reader may open, by its name in their language. */
@@ -26,7 +25,7 @@ export function CommandPalette({ open, onOpenChange, role }: CommandPaletteProps
     onOpenChange(false)
     router.push(path)
   }
-  const entries = pages.filter((entry) => isPlain(entry) && mayOpen(entry, role) && !hidden.has(entry.name))
+  const entries = pages.filter((entry) => !hasNames(entry) && mayOpen(entry, role) && !hidden.has(entry.name))
   return (
     <Dialog open={open} onOpenChange={onOpenChange} title={t('paletteTitle')}>
       <Command label={t('paletteTitle')} loop className="grid gap-3">

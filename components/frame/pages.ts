@@ -4,7 +4,7 @@ export type Area = 'public' | 'you' | 'admin'
 export interface PageEntry {
   /** Also the key of its name in the words of the frame. */
   name: string
-  /** As the router has it: `[id]` stands for what the address names. */
+  /** As the router has it: `[id]` and the like stand for what the address names. */
   path: `/${string}`
   area: Area
   /** Who may open it; absent: whoever comes, signed in or not. */
@@ -52,6 +52,16 @@ export const pages = [
   page({ name: 'agents', path: '/agents', area: 'you', roles: everybody, isInNavigation: true, keys: 'g n' }),
   page({ name: 'agent', path: '/agents/[id]', area: 'you', roles: everybody }),
   page({ name: 'tokens', path: '/tokens', area: 'you', roles: everybody, isInNavigation: true, keys: 'g t' }),
+  page({ name: 'projects', path: '/projects', area: 'you', roles: everybody, isInNavigation: true, keys: 'g j' }),
+  page({ name: 'project', path: '/projects/[id]', area: 'you', roles: everybody }),
+  page({
+    name: 'conversation',
+    path: '/projects/[id]/conversations/[conversationId]',
+    area: 'you',
+    roles: everybody,
+  }),
+  page({ name: 'partErasing', path: '/projects/[id]/erase', area: 'you', roles: everybody }),
+  page({ name: 'partErasure', path: '/projects/[id]/erasures/[auditId]', area: 'you', roles: everybody }),
   page({
     name: 'members',
     path: '/members',
@@ -98,6 +108,14 @@ export const pages = [
     isInNavigation: true,
     keys: 'g d',
   }),
+  page({
+    name: 'stores',
+    path: '/admin/stores',
+    area: 'admin',
+    roles: ['admin', 'auditor'],
+    isInNavigation: true,
+    keys: 'g w',
+  }),
   page({ name: 'tiers', path: '/admin/tokens', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g l' }),
   page({ name: 'tieredAgent', path: '/admin/tokens/[id]', area: 'admin', roles: ['admin'] }),
   page({ name: 'users', path: '/admin/users', area: 'admin', roles: ['admin'], isInNavigation: true, keys: 'g u' }),
@@ -122,14 +140,17 @@ export const pageNamed = (name: PageName): PageEntry => {
   if (!found) throw new Error(`There is no page "${name}".`)
   return found
 }
+const isNamed = (part: string): boolean => part.startsWith('[')
+/** Whether the address of a page names what is shown. */
+export const hasNames = ({ path }: PageEntry): boolean => path.split('/').some(isNamed)
 /** The page at an address; undefined where the list has none. What stands there by name comes before what `[id]` stands for. */
 export function pageAt(address: string): (PageEntry & { name: PageName }) | undefined {
   const given = address.replace(/[?#].*$/, '').split('/')
   const fits = ({ path }: PageEntry) => {
     const parts = path.split('/')
-    return parts.length === given.length && parts.every((part, at) => part === '[id]' || part === given[at])
+    return parts.length === given.length && parts.every((part, at) => isNamed(part) || part === given[at])
   }
-  return pages.find((entry) => !entry.path.includes('[id]') && fits(entry)) ?? pages.find(fits)
+  return pages.find((entry) => !hasNames(entry) && fits(entry)) ?? pages.find(fits)
 }
 /** Whether somebody of this role, or nobody in particular, may open it. */
 export const mayOpen = ({ roles: open }: PageEntry, role: Role | undefined): boolean =>

@@ -48,8 +48,8 @@ function Table({ columns, rows }: { columns: string[]; rows: { key: string; cell
 export function ReceiptView({ receipt, address }: { receipt: Receipt; address: string }) {
   const t = useTranslations('receipt')
   const until = (at: string | null) => (at === null ? t('noEnd') : <Time at={at} />)
-  const kind: [string, ReactNode][] =
-    receipt.subject_kind === undefined ? [] : [[t('subjectKind'), t(`kinds.${receipt.subject_kind}`)]]
+  const named = receipt.part_kind ?? receipt.subject_kind
+  const kind: [string, ReactNode][] = named === undefined ? [] : [[t('subjectKind'), t(`kinds.${named}`)]]
   const facts: [string, ReactNode][] = [
     [t('deletedId'), <ShortId key="id" id={receipt.deleted_id} what={t('deletedId')} />],
     ...kind,

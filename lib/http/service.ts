@@ -18,18 +18,25 @@ export const checkHealth = operation({
   output: z.object({ status: z.literal('ok') }),
 })
 
-const StoreState = z.object({ state: z.enum(['ok', 'degraded', 'down']), detail: z.string().optional() })
+const StoreState = z.object({
+  state: z.enum(['ok', 'degraded', 'down']),
+  latency_ms: z.number().optional().meta({ description: 'Of one round trip' }),
+  detail: z.string().optional(),
+})
 const checkReadiness = operation({
   id: 'checkReadiness',
   method: 'get',
   path: '/ready',
   summary: 'Whether it can serve, with each store’s state',
-  description: '503 when a store without which nothing can be served is down; a degraded one leaves it ready.',
+  description: [
+    '503 when a store without which nothing can be served is down. `degraded`, with 200, when another is: what concerns it waits, and the rest is served.',
+    'A degraded store, whose work is done in another way, leaves it ready. No addresses: those are in `GET /api/stores`.',
+  ].join(' '),
   permission: 'public',
   audit: none,
   limit: 'exempt',
   status: 200,
-  output: z.object({ status: z.enum(['ready', 'not_ready']), stores: z.record(z.string(), StoreState) }),
+  output: z.object({ status: z.enum(['ready', 'degraded', 'not_ready']), stores: z.record(z.string(), StoreState) }),
 })
 
 export const readOpenApi = operation({
@@ -60,7 +67,13 @@ const readMetrics = operation({
   produces: ['text/plain'],
 })
 
-export type StoreCheck = () => Promise<z.output<typeof StoreState>>
+export interface StoreCheck {
+  /** Nothing can be served without it. */
+  isNeeded?: boolean
+  /** `latency` in milliseconds. */
+  ask(): Promise<{ state: 'ok' | 'degraded' | 'down'; latency: number; detail?: string } | undefined>
+}
+const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10
 
 /** Liveness, readiness, and the description of everything that can be asked. */
 export function serviceUseCases(
@@ -75,14 +88,23 @@ export function serviceUseCases(
     documented,
     health: read(checkHealth, async () => ({ body: { status: 'ok' as const }, resourceId: 'service' })),
     ready: read(checkReadiness, async () => {
-      const stores = Object.fromEntries(
-        await Promise.all(Object.entries(checks).map(async ([name, check]) => [name, await check()] as const)),
+      const asked = await Promise.all(
+        Object.entries(checks).map(async ([name, check]) => ({ name, check, answer: await check.ask() })),
       )
-      const isDown = Object.values(stores).some(({ state }) => state === 'down')
+      const isDown = (needed: boolean) =>
+        asked.some(({ check, answer }) => answer?.state === 'down' && (check.isNeeded ?? false) === needed)
+      const status = isDown(true) ? ('not_ready' as const) : isDown(false) ? ('degraded' as const) : ('ready' as const)
+      const stores = Object.fromEntries(
+        asked.flatMap(({ name, answer }) => {
+          if (!answer) return []
+          const { latency, ...rest } = answer
+          return [[name, { ...rest, latency_ms: tenths(latency) }]]
+        }),
+      )
       return {
-        body: { status: isDown ? ('not_ready' as const) : ('ready' as const), stores },
+        body: { status, stores },
         resourceId: 'service',
-        ...(isDown && { status: 503, headers: { 'Retry-After': '5' } }),
+        ...(status === 'not_ready' && { status: 503, headers: { 'Retry-After': '5' } }),
       }
     }),
     metrics: read(readMetrics, async ({ now }) => ({

@@ -85,6 +85,8 @@ export interface BeginRun {
 export interface RunChange {
   runId: string
   requestId: string | null
+  /** In place of a subject: a part of a project. */
+  part: Part | null
   state: Exclude<RunState, 'planning'>
   receiptId: string
   /** By holder; of holders that had something to erase. */
@@ -105,7 +107,7 @@ export interface SubjectErasures {
   /** What an erasure of a part would do now to every single thing. Nothing is fenced, nothing written. */
   explain(part: Part, now: Date): Promise<{ planned: PlannedHolding[]; verdicts: Verdict[] }>
   /** The run whose entry in the deletion log has this id. */
-  byAudit(auditId: string): Promise<RunView | undefined>
+  byAudit(auditId: string, tx?: Transaction): Promise<RunView | undefined>
   /** The run of a part, the newest. */
   ofPart(tx: Transaction, partId: string): Promise<{ runId: string; receiptId: string; auditId: string } | undefined>
   /** Newest first, after the cursor's place. */

@@ -92,7 +92,7 @@ export type ItemId = string
 
 /** How an erasure wants it done. */
 export interface Manner {
-  /** Names this page of this run: what a store outside the database remembers of a page that it erased, so that a repetition counts the same. */
+  /** `<run>:<holder>:<page>…`, another one for every page of every plan: what a store outside the database remembers of a page that it erased, so that a repetition counts the same. */
   key: string
   /** Names of whom it erases are taken out of what others wrote, too. */
   redacts: boolean
@@ -114,6 +114,10 @@ export interface Erased {
   results: Record<string, number>
   mentions: Mention[]
 }
+export const erasedOf = (erased: number | Erased): Erased =>
+  typeof erased === 'number' ? { count: erased, results: {}, mentions: [] } : erased
+/** How many items went. */
+export const countOf = (erased: number | Erased): number => erasedOf(erased).count
 /** What would become of one thing in a store, and why: for the dry run, which its reader may see whole. */
 export interface Verdict {
   store: string

@@ -1,8 +1,13 @@
 import { z } from 'zod'
+import { partKinds } from './holder.ts'
 
 /** Who may be erased as a whole. */
 export const subjectKinds = ['account', 'agent'] as const
 export type SubjectKind = (typeof subjectKinds)[number]
+
+/** What a receipt may be about. */
+export const erasedKinds = ['unit', 'skill', ...subjectKinds, ...partKinds] as const
+export type ErasedKind = (typeof erasedKinds)[number]
 
 /** A deletion receipt: ids and counts, no content. `jws` is a compact JWS over the RFC 8785 form of the rest. */
 export const Receipt = z
@@ -14,6 +19,10 @@ export const Receipt = z
     subject_kind: z.enum(subjectKinds).optional().meta({
       description:
         'Of a subject: what deleted_id is the id of, for an agent may be called what an account is called. Receipts of units, of skills and of former days lack it',
+    }),
+    part_kind: z.enum(partKinds).optional().meta({
+      description:
+        'Of a part of a project: what deleted_id is the id of. It went with all that came of it in every store',
     }),
     deleted_at: z.iso.datetime(),
     reason: z.string(),

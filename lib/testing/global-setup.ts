@@ -1,15 +1,18 @@
 import type { TestProject } from 'vitest/node'
 import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
 import { startTemporary } from '#lib/stores/postgres/temporary.ts'
+import { openDesk } from './services/desk.ts'
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** The migrated database that every test file clones. */
     template: { ownerUrl: string; appUrl: string }
+    /** Where lib/testing/services/shared.ts asks for Neo4j, S3 and Google Cloud Storage, which start when a suite first wants them. */
+    services: string
   }
 }
 
-/** One cluster for the whole run, with one migrated database in it, from which each test file gets a copy. */
+/** One cluster for the whole run, with one migrated database in it, from which each test file gets a copy, and one of each service that is asked for. */
 export default async function setup(project: TestProject) {
   const cluster = await startTemporary()
   try {
@@ -24,5 +27,10 @@ export default async function setup(project: TestProject) {
     await cluster.stop()
     throw error
   }
-  return () => cluster.stop()
+  const desk = await openDesk()
+  project.provide('services', desk.address)
+  return async () => {
+    await desk.close()
+    await cluster.stop()
+  }
 }

@@ -6,8 +6,19 @@ import { createAccount, createOrganisation } from '#lib/domains/accounts/service
 import { enqueue } from '#lib/jobs/queue.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { TestApp } from './app.ts'
+import { keptInThread } from './checkpoints.ts'
+import { keptInGraph } from './graph-rows.ts'
 import { drain } from './jobs.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from './people.ts'
+import {
+  dataOf,
+  madeAttachment,
+  madeConversation,
+  madeDocument,
+  madeMessage,
+  madeProject,
+  reported,
+} from './projects.ts'
 import { skillMd } from './skills.ts'
 import { pattern, sop, trace } from './units.ts'
 
@@ -59,6 +70,16 @@ export interface MadeSubject extends MadePerson {
   /** Stands in everything that the subject wrote, and nowhere else. */
   marker: string
   neighbour: Neighbour
+  projects: MadeProjects
+}
+/** Of a subject: a project of their own, and one of a neighbour in which both said something. */
+export interface MadeProjects {
+  own: string
+  shared: string
+  /** In which others spoke, too. */
+  sharedConversation: string
+  /** Of others: they stay. */
+  others: { messages: string[]; documents: string[] }
 }
 
 type Ask = Parameters<TestApp['fetch']>[2]
@@ -139,6 +160,7 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
       await told(test, 'POST', `/v1/knowledge/${unit}/validate`, { token: voter, body: { valid: true } })
   }
   await rowsOf(test, { accountId, agents })
+  const projects = await projectsOf(test, { person, agents, marker })
   await told(test, 'POST', '/api/privacy/exports', { cookie: person.cookie, body: {} })
   await drain(test)
   for (const job of app.jobs.filter(({ name }) => /^knowledge\.(index|gather)-words$/.test(name)))
@@ -154,7 +176,60 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
     await enqueue(tx, 'knowledge.novelty', { agentId: first.id })
     await tx.$executeRaw`UPDATE graphile_worker._private_jobs SET run_at = '2100-01-01'`
   })
-  return { ...person, agents, units: ownUnits, skills: ownSkills, marker, neighbour: { ...neighbour, units, skill } }
+  return {
+    ...person,
+    agents,
+    units: ownUnits,
+    skills: ownSkills,
+    marker,
+    neighbour: { ...neighbour, units, skill },
+    projects,
+  }
+}
+
+/**
+ * A project in which the subject alone takes part, and one of a colleague: conversations, messages with edits and files, documents, pointers.
+ * The subject began a conversation there, let somebody take part, and told where something of the colleague's went.
+ */
+async function projectsOf(
+  test: TestApp,
+  { person, agents, marker }: { person: MadePerson; agents: readonly Issued[]; marker: string },
+): Promise<MadeProjects> {
+  const [first] = agents
+  const at = { name: `${marker}.md`, bytes: `# ${marker}\n` }
+  const own = await madeProject(test, { owner: person, name: `Alone ${marker}`, ...(first && { agent: first }) })
+  const alone = await madeConversation(test, own, { title: `Alone ${marker}` })
+  const said = await madeMessage(test, alone, person, { content: `I say ${marker}.` })
+  await dataOf(test, 'PATCH', said.path, person, { body: { content: `I say ${marker} otherwise.` } })
+  await madeAttachment(test, said, person, at)
+  await keptInThread(test, alone.id, [{ id: said.id, text: `I say ${marker}.` }])
+  await keptInGraph(test, { project: own, source: said.id, words: `I say ${marker}.`, teller: person })
+  await madeDocument(test, own, own.agent, { ...at, kind: 'artifact' })
+
+  const colleague = await signedIn(test, 'person', person.organisationId)
+  const shared = await madeProject(test, { owner: colleague, name: 'Shared' })
+  for (const member of [
+    { kind: 'account', member_id: person.accountId, role: 'owner' },
+    ...(first ? [{ kind: 'agent', member_id: first.id }] : []),
+  ])
+    await dataOf(test, 'POST', `${shared.path}/members`, colleague, { body: member })
+  const third = await signedIn(test, 'person', person.organisationId)
+  await dataOf(test, 'POST', `${shared.path}/members`, person, {
+    body: { kind: 'account', member_id: third.accountId },
+  })
+  const together = await madeConversation(test, shared, { title: `Together ${marker}` }, person)
+  await madeMessage(test, together, person, { content: `To you: ${marker}.` })
+  if (first) await madeMessage(test, together, first, { content: `From an agent: ${marker}.`, role: 'assistant' })
+  const theirs = await madeMessage(test, together, colleague, { content: 'A word of a colleague.' })
+  await madeDocument(test, shared, person, at)
+  const document = await madeDocument(test, shared, colleague)
+  await reported(test, shared, first ?? person, [{ source_id: theirs.id, store: 'outside', ref: newId('ref') }])
+  return {
+    own: own.id,
+    shared: shared.id,
+    sharedConversation: together.id,
+    others: { messages: [theirs.id], documents: [document.id] },
+  }
 }
 
 /** What only much traffic or a browser would make. */

@@ -385,6 +385,31 @@ const planted: Planted[] = [
     },
   },
   {
+    check: 'residency.places',
+    state: 'fails',
+    number: 'projects',
+    async plant() {
+      const { accountId, organisationId } = await signedIn(test)
+      const id = newId('prj')
+      await owner.query(
+        `INSERT INTO projects (id, organisation_id, name, group_id, region, created_by, created_at, updated_at)
+         VALUES ($1, $2, 'x', $1, 'eu', $3, now(), now())`,
+        [id, organisationId, `user:${accountId}`],
+      )
+      return () => owner.query('DELETE FROM projects WHERE id = $1', [id])
+    },
+  },
+  {
+    check: 'installation.graph',
+    state: 'fails',
+    number: 'left',
+    plant: sql(
+      `WITH r AS (INSERT INTO erasure_runs (id, receipt_id, requested_by, reason, agents, created_at) VALUES ('run_g', 'rcpt_g', 'x', 'x', '{}', now()) RETURNING id)
+       INSERT INTO erasure_steps (run_id, holder, store, position, state, planned, residue, verified_at) SELECT id, 'graph.episodes', 'graph', 0, 'done', 1, 1, now() FROM r`,
+      `DELETE FROM erasure_runs WHERE id = 'run_g'`,
+    ),
+  },
+  {
     check: 'installation.letters',
     state: 'fails',
     async plant() {
@@ -420,16 +445,9 @@ describe('what is wrong is found, and found to be mended', () => {
     expect([after.state, after.numbers[number ?? '']]).toEqual([before.state, before.numbers[number ?? '']])
   })
 
-  it('every check can be found wrong: those above, those of rights, and two that there is nothing for', async () => {
+  it('every check can be found wrong: those above, those of rights, and the secret’s', async () => {
     const names = (await lines()).flatMap(({ checks }) => checks.map(({ name }) => name))
-    const others = [
-      'installation.secret',
-      'rights.can_view',
-      'rights.can_export',
-      'rights.can_request_deletion',
-      'installation.graph',
-      'installation.residency',
-    ]
+    const others = ['installation.secret', 'rights.can_view', 'rights.can_export', 'rights.can_request_deletion']
     expect([...new Set(planted.map(({ check }) => check)), ...others].sort()).toEqual(names.sort())
   })
 

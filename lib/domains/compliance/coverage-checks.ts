@@ -11,6 +11,8 @@ const impersonal = [
   'graphile_worker._private_known_crontabs',
   'graphile_worker._private_tasks',
   'graphile_worker.migrations',
+  'langgraph.checkpoint_migrations',
+  'langgraph.store_migrations',
 ] as const
 
 interface Answering {

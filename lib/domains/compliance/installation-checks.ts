@@ -88,15 +88,17 @@ export const installationChecks = (parts: InstallationParts): Check[] => [
   {
     line: 'pii_entities',
     name: 'installation.graph',
-    page: null,
-    // No store of entities can be connected to this version; the line stands here so that nobody takes its absence for a yes.
-    ask: async () => ({ state: 'not_applicable' }),
-  },
-  {
-    line: 'residency',
-    name: 'installation.residency',
-    page: null,
-    // Nobody has stated where the stores are, so nothing is claimed.
-    ask: async () => ({ state: 'not_applicable', facts: { ...parts.places } }),
+    page: '/admin/erasures',
+    async ask(query) {
+      // Every erasure that reached the graph searched it afterwards: what it found is the proof.
+      const [row] = await query<{ steps: number; open: number; left: number }>(
+        `SELECT count(*)::int AS steps, count(*) FILTER (WHERE verified_at IS NULL)::int AS open,
+           count(*) FILTER (WHERE verified_at IS NOT NULL AND residue > 0)::int AS left
+         FROM erasure_steps WHERE store = 'graph' AND planned > 0`,
+      )
+      const { steps = 0, open = 0, left = 0 } = row ?? {}
+      const state = steps === 0 ? 'not_applicable' : left > 0 ? 'fails' : open > 0 ? 'attention' : 'holds'
+      return { state, numbers: { steps, open, left } }
+    },
   },
 ]

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { erasedKinds } from '#lib/kernel/receipt.ts'
 import { expiringWithin, workKinds, workStates } from './rules.ts'
 
 const when = z.iso.datetime()
@@ -26,7 +27,7 @@ const NewReceipt = z
   .strictObject({
     receipt_id: z.string(),
     deleted_id: z.string(),
-    kind: z.enum(['unit', 'skill', 'agent', 'account']),
+    kind: z.enum(erasedKinds),
     deleted_at: when,
     signed_at: whenever.meta({ description: 'Null: the erasure is not verified yet, and there is no receipt to read' }),
   })
@@ -80,6 +81,10 @@ export const readOverview = operation({
           z.strictObject({ id: z.string(), expires_at: when, records: count, is_downloaded: z.boolean() }),
         ),
       }),
+      closing: z
+        .array(z.strictObject({ project_id: z.string(), name: z.string(), closes_at: when }))
+        .max(5)
+        .meta({ description: 'Projects of yours whose data goes when their window ends; the next to go first' }),
       receipts: z.array(NewReceipt).max(5),
       sign_ins: z.array(z.strictObject({ at: when, browser: z.string(), is_current: z.boolean() })).max(3),
     }),

@@ -1,5 +1,6 @@
 import type { Actor } from '#lib/kernel/context.ts'
 import type { DataHolder, Periods } from '#lib/kernel/holder.ts'
+import type { ErasedKind } from '#lib/kernel/receipt.ts'
 
 /** From now until then. */
 interface Span {
@@ -33,7 +34,7 @@ interface RequestNow {
 interface ReceiptNow {
   receipt_id: string
   deleted_id: string
-  kind: 'unit' | 'skill' | 'agent' | 'account'
+  kind: ErasedKind
   deleted_at: string
   signed_at: string | null
 }
@@ -93,6 +94,13 @@ export interface ConsolePorts {
       span: Span,
     ): Promise<{ visibility: keyof Periods; count: number; firstAt: Date }[]>
     quarantined(): Promise<number>
+  }
+  /** Those that the reader takes part in, the next to go first. */
+  projects: {
+    closingSoon(
+      whose: Pick<Actor, 'accountId' | 'agents' | 'organisationId'>,
+      most: number,
+    ): Promise<{ id: string; name: string; closesAt: Date }[]>
   }
   holds: { ending(span: Span): Promise<number> }
   retention: { underWay(now: Date): Promise<{ id: string; startedAt: Date; deleted: number } | undefined> }

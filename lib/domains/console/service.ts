@@ -9,6 +9,7 @@ import { daysAfter, expiringWithin, inTurn, workShown } from './rules.ts'
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
 const shownRequests = 5
 const shownReceipts = 5
+const shownProjects = 5
 
 /** As the inventory counts it: of every holder that is there, one after the other, so that a glance takes no connections from others. */
 async function heldOn(holders: readonly DataHolder[], subject: Subject, now: Date) {
@@ -79,8 +80,9 @@ export function consoleService(ports: ConsolePorts) {
         expiring: await ports.knowledge.expiringSoon(actor, { now, until: daysAfter(now, expiringWithin.records) }),
         exports: await ports.exports.toFetch(accountId, now),
         receipts: await ports.receipts.newest(actor, shownReceipts),
+        closing: await ports.projects.closingSoon(actor, shownProjects),
       })
-      const [{ tokens, requests, signIns, agents: agentsNow }, { expiring, exports, receipts }, held] =
+      const [{ tokens, requests, signIns, agents: agentsNow }, { expiring, exports, receipts, closing }, held] =
         await Promise.all([standing(), going(), heldOn(ports.holders, { account: accountId, agents }, now)])
       return {
         resourceId: accountId,
@@ -126,6 +128,11 @@ export function consoleService(ports: ConsolePorts) {
                 is_downloaded: isDownloaded,
               })),
             },
+            closing: closing.map(({ id, name, closesAt }) => ({
+              project_id: id,
+              name,
+              closes_at: closesAt.toISOString(),
+            })),
             receipts,
             sign_ins: signIns.map(({ at, browser, isCurrent }) => ({
               at: at.toISOString(),

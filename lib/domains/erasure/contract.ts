@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { Receipt } from '#lib/kernel/receipt.ts'
+import { erasedKinds, Receipt } from '#lib/kernel/receipt.ts'
 import { PublicKey } from './signing.ts'
 
 export const ReceiptId = z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt')
@@ -44,7 +44,7 @@ export const listReceipts = operation({
   path: '/api/receipts',
   summary: 'My deletion receipts, newest first',
   description:
-    'Of what your agents had erased, and of agents of yours whose erasure you asked for in the console. That of your own erasure outlives the account, and comes by letter. `total` stops counting at 1,001.',
+    'Of what your agents had erased, of messages, conversations and documents that you erased, and of agents of yours whose erasure you asked for in the console. That of your own erasure outlives the account, and comes by letter. `total` stops counting at 1,001.',
   permission: 'receipts:person',
   audit: { action: 'read', resourceType: 'receipt' },
   limit: 'read',
@@ -55,7 +55,7 @@ export const listReceipts = operation({
       .strictObject({
         receipt_id: z.string(),
         deleted_id: z.string(),
-        kind: z.enum(['unit', 'skill', 'agent', 'account']),
+        kind: z.enum(erasedKinds),
         deleted_at: z.iso.datetime(),
         signed_at: z.iso
           .datetime()

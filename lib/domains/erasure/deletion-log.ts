@@ -6,15 +6,18 @@ export interface Deletion {
   reason: string
   scope: Record<string, string>
   results: Record<string, number>
+  /** Reserved for it; one that has been used already is not used again. */
+  auditId?: string | null
   now: Date
 }
 
 /** Writes a deletion to the log that is kept for seven years: ids and counts only. Returns the entry's id. */
 export async function recordDeletion(
   tx: Transaction,
-  { requestedBy, reason, scope, results, now }: Deletion,
+  { requestedBy, reason, scope, results, auditId: reserved = null, now }: Deletion,
 ): Promise<string> {
-  const auditId = newUuid()
+  const isFree = reserved !== null && (await tx.deletionAuditEntry.count({ where: { auditId: reserved } })) === 0
+  const auditId = isFree ? reserved : newUuid()
   await tx.deletionAuditEntry.create({ data: { auditId, timestamp: now, requestedBy, reason, scope, results } })
   return auditId
 }

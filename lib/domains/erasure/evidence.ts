@@ -9,6 +9,8 @@ const hour = 3_600_000
 const sample = 10
 /** A unit's receipt follows within a minute, also after a crash. */
 const unsignedAfter = hour / 6
+/** The second search of a store is tried every hour; one that waits longer waits for a store that does not answer. */
+const unsearchedAfter = 6 * hour
 
 /** That what was erased is proven: receipts, the log of deletions, and what is still under way. */
 export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: string): Check[] => [
@@ -59,18 +61,19 @@ export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: stri
     name: 'erasure.unfinished',
     page: '/admin/erasures',
     async ask(query, now) {
-      const [row] = await query<{ unsigned: number; running: number; failed: number; held: number; residue: number }>(
+      const [row] = await query<Record<'unsigned' | 'running' | 'failed' | 'held' | 'residue' | 'unsearched', number>>(
         `SELECT (SELECT count(*)::int FROM erasures WHERE state = 'committed' AND deleted_at < $1) AS unsigned,
            (SELECT count(*)::int FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying')) AS running,
            (SELECT count(*)::int FROM erasure_runs WHERE state = 'failed') AS failed,
            (SELECT count(*)::int FROM erasure_runs WHERE state = 'held') AS held,
-           (SELECT count(*)::int FROM erasure_steps s JOIN erasure_runs r ON r.id = s.run_id WHERE r.state = 'done' AND s.residue > 0) AS residue`,
-        [new Date(now.getTime() - unsignedAfter)],
+           (SELECT count(*)::int FROM erasure_steps s JOIN erasure_runs r ON r.id = s.run_id WHERE r.state = 'done' AND s.residue > 0) AS residue,
+           (SELECT count(*)::int FROM erasure_runs WHERE recheck_at < $2) AS unsearched`,
+        [new Date(now.getTime() - unsignedAfter), new Date(now.getTime() - unsearchedAfter)],
       )
-      const { unsigned = 0, running = 0, failed = 0, held = 0, residue = 0 } = row ?? {}
+      const { unsigned = 0, running = 0, failed = 0, held = 0, residue = 0, unsearched = 0 } = row ?? {}
       return {
-        state: residue + unsigned > 0 ? 'fails' : failed > 0 ? 'attention' : 'holds',
-        numbers: { unsigned, running, failed, held, residue },
+        state: residue + unsigned > 0 ? 'fails' : failed + unsearched > 0 ? 'attention' : 'holds',
+        numbers: { unsigned, running, failed, held, residue, unsearched },
       }
     },
   },

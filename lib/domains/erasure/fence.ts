@@ -1,19 +1,25 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type RunRow, subjectOf } from './runs.ts'
+import { partOf, type RunRow, subjectOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
 
 /**
  * Raises the write fence in one transaction: whoever is writing for the subject is waited for, whoever comes later is refused by the
- * database. Which agents belong to the run is settled here, and from here on imports know whom not to bring back. Safe to repeat.
+ * database. A part of a project has a mark of its own. Which agents belong to the run is settled here, and from here on imports know whom not to bring back. Safe to repeat.
  */
 export async function raiseFence(
   tx: Transaction,
   run: RunRow,
-  { subjects, suppressions }: Pick<SubjectErasurePorts, 'subjects'> & { suppressions: Suppressions },
+  { subjects, parts, suppressions }: Pick<SubjectErasurePorts, 'subjects' | 'parts'> & { suppressions: Suppressions },
   now: Date,
 ): Promise<void> {
   const fencedAt = run.fencedAt ?? now
+  const part = partOf(run)
+  if (part) {
+    await parts.seize(tx, part, now)
+    await tx.erasureRun.update({ where: { id: run.id }, data: { fencedAt } })
+    return
+  }
   // A replay erases who was there then; agents that came since stay.
   const andOwned = run.fencedAt === null && run.reason !== 'replay'
   const { agents, email } = await subjects.seize(tx, subjectOf(run), { andOwned, now })

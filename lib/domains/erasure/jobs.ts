@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
+import { recheckJob } from './recheck.ts'
 import { startJob, stepJob, verifyJob } from './runs.ts'
 import type { ErasureService } from './service.ts'
 import type { SubjectEngine } from './subject-engine.ts'
@@ -23,6 +24,17 @@ export const erasureJobs = (erasures: ErasureService, subjects: SubjectEngine) =
     name: verifyJob,
     payload: z.strictObject({ runId: z.string() }),
     run: (_ctx, { runId }) => subjects.verify(runId),
+  }),
+  job({
+    name: recheckJob,
+    payload: z.strictObject({ runId: z.string() }),
+    run: (_ctx, { runId }) => subjects.recheck(runId),
+  }),
+  job({
+    name: 'erasure.recheck',
+    payload: z.unknown(),
+    cron: '17 * * * *',
+    run: () => subjects.recheckAll(),
   }),
   job({
     name: 'erasure.watch',

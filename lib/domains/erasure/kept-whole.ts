@@ -1,9 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Subject } from '#lib/kernel/holder.ts'
 import { lowerFence } from './fence.ts'
 import type { Aim } from './plans.ts'
-import { isNobody } from './run-rules.ts'
-import { type RunRow, subjectOf } from './runs.ts'
+import type { RunScope } from './run-rules.ts'
+import { partOf, type RunRow, scopeOf, subjectOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
 
@@ -12,28 +11,31 @@ export async function wholeOf(
   tx: Transaction,
   run: RunRow,
   subjects: Pick<SubjectErasurePorts['subjects'], 'agentsOf'>,
-): Promise<Subject> {
-  const subject = subjectOf(run)
-  if (run.fencedAt !== null || run.reason === 'replay') return subject
-  return { account: subject.account, agents: await subjects.agentsOf(tx, subject) }
+): Promise<RunScope> {
+  const scope = scopeOf(run)
+  if ('part' in scope || run.fencedAt !== null || run.reason === 'replay') return scope
+  return { subject: { account: run.accountId, agents: await subjects.agentsOf(tx, scope.subject) } }
 }
 
 /** Whether holds leave nobody to erase, and nothing was erased before they were set. */
 export async function isKeptWhole(tx: Transaction, runId: string, { free, kept }: Aim): Promise<boolean> {
-  if (!isNobody(free) || kept.length === 0) return false
+  if (free !== null || kept.length === 0) return false
   return (await tx.erasureStep.count({ where: { runId, erased: { gt: 0 } } })) === 0
 }
 
 /**
  * Nobody is erased for now: whoever was fenced writes and signs in again, and imports may name them. What another run has fenced too stays
- * so. The run is locked. When the hold ends, the agents are settled anew.
+ * so. The run is locked. When the hold ends, the agents are settled anew. A part of a project is read and written again meanwhile.
  */
 export async function letGo(
   tx: Transaction,
   run: RunRow,
-  { subjects, suppressions }: Pick<SubjectErasurePorts, 'subjects'> & { suppressions: Suppressions },
+  { subjects, parts, suppressions }: Pick<SubjectErasurePorts, 'subjects' | 'parts'> & { suppressions: Suppressions },
   now: Date,
 ): Promise<void> {
+  const part = partOf(run)
+  // Who asked for it has marked it before there was a fence.
+  if (part) return parts.release(tx, part)
   if (run.fencedAt === null) return
   const left = await tx.$queryRaw<{ kind: 'account' | 'agent'; id: string; runId: string; since: Date }[]>`
     UPDATE write_fences f SET run_id = r.id FROM erasure_runs r

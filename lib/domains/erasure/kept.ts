@@ -66,16 +66,17 @@ export function erasureKept(db: Database): Kept[] {
     {
       name: 'erasure.runs',
       store: 'postgresql',
-      what: 'erasures of yours that are under way or were carried out: their steps, with ids and counts, and the write fence',
+      what: 'erasures of yours, and of parts of projects that you asked for, that are under way or were carried out: their steps, with ids and counts, and the write fence',
       purpose: 'Carrying the erasure out to its end, whatever happens meanwhile, and proving it.',
       basis: proof,
       kept: 'The fence until the erasure is done; the steps as long as the receipt.',
-      tables: ['erasure_runs', 'erasure_steps', 'erasure_pages', 'write_fences'],
+      tables: ['erasure_runs', 'erasure_steps', 'erasure_pages', 'remaining_mentions', 'write_fences'],
       async inventory(subject) {
         return keptYears(
           await byRun(
             'runs-inventory',
-            'SELECT count(*)::int AS count, min(created_at) AS since, max(finished_at) AS last FROM erasure_runs WHERE account_id = $2 OR agents && $1::text[]',
+            `SELECT count(*)::int AS count, min(created_at) AS since, max(finished_at) AS last FROM erasure_runs
+             WHERE account_id = $2 OR agents && $1::text[] OR (part_kind IS NOT NULL AND (requested_by = 'user:' || $2 OR requested_by = ANY($1::text[])))`,
             subject,
           ),
         )

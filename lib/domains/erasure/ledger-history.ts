@@ -1,8 +1,17 @@
-import type { CommitRow, ItemsRow, Ledger, LedgerRow, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
+import type {
+  CommitRow,
+  ItemsRow,
+  Ledger,
+  LedgerRow,
+  PartIntent,
+  RecordIntent,
+  SubjectIntent,
+} from '#lib/stores/ledger/ledger.ts'
 
 type KeyRow = Extract<LedgerRow, { kind: 'key' }>
+export type Intent = RecordIntent | SubjectIntent | PartIntent
 /** An intent that was carried out: the last one before its last commit, and how many of its rows of items belong to it. */
-export interface Committed<I extends RecordIntent | SubjectIntent = RecordIntent | SubjectIntent> {
+export interface Committed<I extends Intent = Intent> {
   intent: I
   commit: CommitRow
   itemsRows: number
@@ -17,7 +26,7 @@ export interface LedgerHistory {
 
 /** What the ledger says was carried out; intents that never committed are left out. Items are not kept: read them with {@link committedItems}. */
 export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<LedgerHistory> {
-  const intents = new Map<string, RecordIntent | SubjectIntent>()
+  const intents = new Map<string, Intent>()
   const itemsRows = new Map<string, number>()
   const committed = new Map<string, Committed>()
   const keys: KeyRow[] = []
@@ -49,4 +58,5 @@ export async function* committedItems(
 }
 
 export const isOfSubject = (one: Committed): one is Committed<SubjectIntent> => 'subject' in one.intent.scope
-export const isOfRecord = (one: Committed): one is Committed<RecordIntent> => !('subject' in one.intent.scope)
+export const isOfPart = (one: Committed): one is Committed<PartIntent> => 'part' in one.intent.scope
+export const isOfRecord = (one: Committed): one is Committed<RecordIntent> => !isOfSubject(one) && !isOfPart(one)

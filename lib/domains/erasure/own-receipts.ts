@@ -1,5 +1,8 @@
+import { z } from 'zod'
 import type { Actor } from '#lib/kernel/context.ts'
+import { partKinds } from '#lib/kernel/holder.ts'
 import { encodeCursor, type Place, placeOf } from '#lib/kernel/pages.ts'
+import { type ErasedKind, subjectKinds } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listReceipts } from './contract.ts'
@@ -15,16 +18,19 @@ interface ReceiptRow {
   deleted_at: Date
   signed_at: Date | null
   subject_kind: string | null
+  part_kind: string | null
 }
 const countedTo = 1_001
-/** $1 the agents, $2 the runs. A receipt's id is the right to read it: nobody else's is among them. */
-const own = `former_owner = ANY($1::text[]) OR receipt_id IN (SELECT receipt_id FROM erasure_runs WHERE id = ANY($2::text[]))`
-const selectPage = `SELECT receipt_id, deleted_id, deleted_at, signed_at, receipt->>'subject_kind' AS subject_kind FROM erasures
-  WHERE (${own}) AND ($3::timestamptz IS NULL OR (deleted_at, receipt_id) < ($3, $4))
-  ORDER BY deleted_at DESC, receipt_id DESC LIMIT $5`
+/** $1 the agents, $2 the runs, $3 the actor as the audit log names them, for parts of projects. A receipt's id is the right to read it: nobody else's is among them. */
+const own = `former_owner = ANY($1::text[]) OR receipt_id IN (SELECT receipt_id FROM erasure_runs WHERE id = ANY($2::text[]) OR (part_kind IS NOT NULL AND requested_by = ANY($3::text[])))`
+const selectPage = `SELECT receipt_id, deleted_id, deleted_at, signed_at, receipt->>'subject_kind' AS subject_kind, receipt->>'part_kind' AS part_kind FROM erasures
+  WHERE (${own}) AND ($4::timestamptz IS NULL OR (deleted_at, receipt_id) < ($4, $5))
+  ORDER BY deleted_at DESC, receipt_id DESC LIMIT $6`
 
-const kindOf = ({ subject_kind: kind, deleted_id: id }: ReceiptRow): 'unit' | 'skill' | 'agent' | 'account' => {
-  if (kind === 'account' || kind === 'agent') return kind
+const Kind = z.enum([...subjectKinds, ...partKinds])
+const kindOf = ({ part_kind, subject_kind, deleted_id: id }: ReceiptRow): ErasedKind => {
+  const kind = part_kind ?? subject_kind
+  if (kind !== null) return Kind.parse(kind)
   if (id.startsWith('kp:skill:')) return 'skill'
   return id.startsWith('kp:') ? 'unit' : 'agent'
 }
@@ -36,10 +42,14 @@ const shown = (row: ReceiptRow) => ({
   signed_at: row.signed_at?.toISOString() ?? null,
 })
 
-/** The receipts of a person: of what their agents had erased, and of agents whose erasure they asked for. */
+/** The receipts of a person: of what their agents had erased, of agents whose erasure they asked for, and of parts of projects that they or their agents erased. */
 export function ownReceipts({ db, runsAskedBy }: OwnReceiptPorts) {
   const ownerValues = async ({ accountId, agents }: Pick<Actor, 'accountId' | 'agents'>) =>
-    [agents, accountId === undefined ? [] : await runsAskedBy(accountId)] as const
+    [
+      agents,
+      accountId === undefined ? [] : await runsAskedBy(accountId),
+      [...agents, ...(accountId === undefined ? [] : [`user:${accountId}`])],
+    ] as const
   const page = (values: readonly unknown[], after: Place | undefined, limit: number) =>
     db.query<ReceiptRow>('own-receipts', selectPage, [...values, after?.at ?? null, after?.id ?? null, limit])
 

@@ -1,35 +1,47 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
-import type { DataHolder, Planned, Subject } from '#lib/kernel/holder.ts'
+import type { DataHolder, Planned } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { heldCounts, heldTogether, inOrder, isNobody, narrowed, pageSize } from './run-rules.ts'
+import { heldCounts, heldTogether, inOrder, isNobody, narrowed, nobody, pageSize, type RunScope } from './run-rules.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
-/** Whom a plan is about, and under which holds it was made. */
+/** What a plan is about, and under which holds it was made. */
 export interface Aim {
   fingerprint: string
-  free: Subject
-  kept: { hold: string; part: Subject }[]
+  /** Null where holds leave nothing to be erased. */
+  free: RunScope | null
+  kept: { hold: string; scope: RunScope }[]
 }
 
-/** Whom of the subject the holds of this moment leave to be erased. Until the transaction's end they stay as they are. */
+/** What the holds of this moment leave to be erased. Until the transaction's end they stay as they are. */
 export async function aimAt(
   tx: Transaction,
-  subject: Subject,
+  scope: RunScope,
   holds: SubjectErasurePorts['holds'],
   now: Date,
 ): Promise<Aim> {
   await holds.lock(tx)
-  const inForce = await holds.inForce(tx, subject, now)
-  return { fingerprint: inForce.fingerprint, ...narrowed(subject, inForce) }
+  const { fingerprint, ...inForce } = await holds.inForce(tx, 'subject' in scope ? scope.subject : nobody, now)
+  if ('part' in scope) {
+    const hold = (await holds.projects(tx, [scope.part.project], now)).get(scope.part.project)
+    return hold === undefined
+      ? { fingerprint, free: scope, kept: [] }
+      : { fingerprint, free: null, kept: [{ hold, scope }] }
+  }
+  const { free, kept } = narrowed(scope.subject, inForce)
+  return {
+    fingerprint,
+    free: isNobody(free) ? null : { subject: free },
+    kept: kept.map(({ hold, part }) => ({ hold, scope: { subject: part } })),
+  }
 }
 
 /** What a holder would erase, and how much holds keep: on the records, as the holder knows, and on the subject itself, as we do. */
 export async function planOf(holder: DataHolder, { free, kept }: Aim, tx: Transaction, now: Date): Promise<Planned> {
-  const planned: Planned = isNobody(free) ? { items: [], held: {} } : await holder.plan({ subject: free }, tx, now)
+  const planned: Planned = free === null ? { items: [], held: {} } : await holder.plan(free, tx, now)
   const held = [planned.held]
-  for (const { hold, part } of kept) {
-    const there = await holder.plan({ subject: part }, tx, now)
+  for (const { hold, scope } of kept) {
+    const there = await holder.plan(scope, tx, now)
     held.push({ [hold]: there.items.length }, there.held)
   }
   return { items: planned.items, held: heldTogether(held) }
@@ -52,8 +64,8 @@ export async function dryRun(
 }
 
 const insertPages = `INSERT INTO erasure_pages (run_id, holder, page, items)
-  SELECT $1, $2, $3::int + ((place - 1) / ${pageSize})::int, array_agg(item ORDER BY place)
-  FROM unnest($4::text[]) WITH ORDINALITY AS planned(item, place) GROUP BY (place - 1) / ${pageSize}`
+  SELECT $1, $2, $3::int + ((place - 1) / $5::int)::int, array_agg(item ORDER BY place)
+  FROM unnest($4::text[]) WITH ORDINALITY AS planned(item, place) GROUP BY (place - 1) / $5::int`
 
 /** The pages that a holder has erased already, which verification found something left of: they are to be erased once more. */
 async function pagesToRepeat(tx: Transaction, runId: string, holder: string): Promise<string[]> {
@@ -101,5 +113,11 @@ export async function writeStep(
   })
   if (isDone) return
   const { _max: last } = await tx.erasurePage.aggregate({ where: { runId, holder: name }, _max: { page: true } })
-  await queryWithin(tx, 'erasure-pages-insert', insertPages, [runId, name, (last.page ?? -1) + 1, toErase])
+  await queryWithin(tx, 'erasure-pages-insert', insertPages, [
+    runId,
+    name,
+    (last.page ?? -1) + 1,
+    toErase,
+    Math.min(holder.pageSize ?? pageSize, pageSize),
+  ])
 }

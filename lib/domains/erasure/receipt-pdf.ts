@@ -76,6 +76,7 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
   write('H1', 'Helvetica-Bold', 18, 'Deletion receipt')
   fact('Erased', receipt.deleted_id)
   if (receipt.subject_kind !== undefined) fact('Which is the id of an', receipt.subject_kind)
+  if (receipt.part_kind !== undefined) fact('Which is the id of a', `${receipt.part_kind}, with all that came of it`)
   fact('At', receipt.deleted_at)
   fact('Reason', receipt.reason)
   fact('By the registry', receipt.issuer)

@@ -1,9 +1,22 @@
 import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
+import { countsInLog } from './run-names.ts'
+import { addedUp } from './run-rules.ts'
 
 /** What a receipt keeps beside itself: ids and counts by holder. */
-export const Plan = z.record(z.string(), z.strictObject({ items: z.array(z.string()), deleted: z.number().int() }))
+export const Plan = z.record(
+  z.string(),
+  z.strictObject({
+    items: z.array(z.string()),
+    deleted: z.number().int(),
+    /** Further counts by name. */
+    results: z.record(z.string(), z.number().int()).optional(),
+  }),
+)
+
+const negative = (counts: Readonly<Record<string, number>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, -count]))
 
 /** What a receipt under the same id said was deleted before. */
 export interface Accounting {
@@ -11,25 +24,38 @@ export interface Accounting {
 }
 
 /**
- * Stores the signed receipt of a subject. One that a hold left incomplete is signed again under its id when the rest is done: the deletion
+ * Stores the signed receipt of a run. One that a hold left incomplete is signed again under its id when the rest is done: the deletion
  * log gets what was deleted since. `record` writes there and gives the entry's id.
  */
 export async function keepReceipt(
   tx: Transaction,
   receipt: Receipt,
-  { record }: { record(fresh: Record<string, number>): Promise<string> },
+  {
+    results = {},
+    record,
+  }: {
+    /** Further counts by holder and name, in all. */
+    results?: Readonly<Record<string, Readonly<Record<string, number>>>>
+    record(fresh: Record<string, number>): Promise<string>
+  },
 ): Promise<Accounting> {
   const receiptId = receipt.receipt_id
   const known = await tx.erasure.findUnique({ where: { receiptId }, select: { plan: true } })
   const before = known ? Plan.parse(known.plan) : {}
-  const fresh = Object.fromEntries(
+  const deleted = Object.fromEntries(
     receipt.stores.map(({ holder, deleted }) => [holder, deleted - (before[holder]?.deleted ?? 0)]),
   )
+  const named = addedUp([...Object.values(results), ...Object.values(before).map((one) => negative(one.results ?? {}))])
   const kept = {
-    auditId: await record(fresh),
+    auditId: await record({ ...countsInLog(deleted), ...named }),
     deletedAt: new Date(receipt.deleted_at),
     state: 'signed' as const,
-    plan: Object.fromEntries(receipt.stores.map(({ holder, deleted }) => [holder, { items: [], deleted }])),
+    plan: Object.fromEntries(
+      receipt.stores.map(({ holder, deleted }) => [
+        holder,
+        { items: [], deleted, ...(holder in results && { results: { ...results[holder] } }) },
+      ]),
+    ),
     receipt,
     jws: receipt.jws,
     signedAt: new Date(receipt.signed_at),

@@ -1,15 +1,15 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import type { Ledger, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
+import type { Ledger, PartIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { type Committed, committedItems } from './ledger-history.ts'
 import { keepReceipt } from './receipts.ts'
-import { lingeringAfter, type RetentionFacts, retainedOfSubject } from './rules.ts'
+import { lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
+import { namedInLog, namedOnReceipt } from './run-names.ts'
 import type { Signer } from './signing.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
-import { kindOf, nameOf } from './verification.ts'
 
 export interface ReinstatementParts {
   db: Database
@@ -26,8 +26,10 @@ export interface ReinstatementParts {
 export const requestedBy = 'system:admin.replay'
 export const reason = 'replay'
 
+export type RunIntent = SubjectIntent | PartIntent
+
 /**
- * What the ledger has of erased subjects and a restored database lost: that their ids are taken, by what they are known again, their
+ * What the ledger has of erased subjects and parts of projects and a restored database lost: that their ids are taken, by what they are known again, their
  * receipts. Only for whom a search through every holder has just found nothing left. Safe to repeat.
  */
 export function reinstatement({
@@ -41,11 +43,12 @@ export function reinstatement({
   facts,
   now,
 }: ReinstatementParts) {
-  async function giveBackReceipt({ intent, commit }: Committed<SubjectIntent>): Promise<void> {
-    const { subject } = intent.scope
+  async function giveBackReceipt({ intent, commit }: Committed<RunIntent>): Promise<void> {
+    const { scope } = intent
     const at = new Date(intent.at)
     const erased = commit.erased ?? {}
-    const stores: Receipt['stores'] = holders.map((holder) => {
+    const isListed = ({ name }: DataHolder): boolean => !('part' in scope) || (erased[name] ?? 0) > 0
+    const stores: Receipt['stores'] = holders.filter(isListed).map((holder) => {
       const count = erased[holder.name] ?? 0
       const { store, name, what } = holder
       return {
@@ -62,25 +65,27 @@ export function reinstatement({
       receipt_id: intent.id,
       version: 1,
       issuer,
-      deleted_id: nameOf(subject),
-      subject_kind: kindOf(subject),
+      ...namedOnReceipt(scope),
       deleted_at: at.toISOString(),
       reason,
       stores,
-      retained: retainedOfSubject(at, { isOfRequest: false, requestsYears: facts.requestsYears, held: [] }),
+      retained:
+        'part' in scope
+          ? retainedOfPart(at, { held: [] })
+          : retainedOfSubject(at, { isOfRequest: false, requestsYears: facts.requestsYears, held: [] }),
       physical: lingeringAfter(at, facts),
       signed_at: now().toISOString(),
     })
-    const { since } = await subjects.stored(db.prisma, subject, at)
+    const since = 'part' in scope ? [] : (await subjects.stored(db.prisma, scope.subject, at)).since.agents
     await db.transaction(async (tx) => {
-      await suppressions.store(tx, intent.hashes, { runId: intent.id, since: at })
-      for (const agent of since.agents) await suppressions.lift(tx, 'agent', agent)
+      if ('hashes' in intent) await suppressions.store(tx, intent.hashes, { runId: intent.id, since: at })
+      for (const agent of since) await suppressions.lift(tx, 'agent', agent)
       await keepReceipt(tx, receipt, {
         record: (results) =>
           recordDeletion(tx, {
             requestedBy,
             reason,
-            scope: { subject: nameOf(subject), kind: kindOf(subject) },
+            scope: namedInLog(scope),
             results,
             now: at,
           }),
@@ -89,7 +94,7 @@ export function reinstatement({
   }
 
   /** Erased ids first, the receipt last: who finds the receipt finds the ids taken. */
-  return async function reinstate(lost: ReadonlyMap<string, Committed<SubjectIntent>>): Promise<void> {
+  return async function reinstate(lost: ReadonlyMap<string, Committed<RunIntent>>): Promise<void> {
     for await (const row of committedItems(ledger, lost)) {
       const one = lost.get(row.id)
       const ids = Object.keys(row.identities ?? {})

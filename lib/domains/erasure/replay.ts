@@ -2,16 +2,16 @@ import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { RunState } from '#lib/kernel/erasure-run.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
-import type { RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
-import { type Committed, isOfRecord, isOfSubject, ledgerHistory } from './ledger-history.ts'
+import type { PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
+import { type Committed, isOfPart, isOfRecord, isOfSubject, ledgerHistory } from './ledger-history.ts'
 import { aimAt } from './plans.ts'
-import { type ReinstatementParts, reason, reinstatement, requestedBy } from './reinstatement.ts'
-import { isNobody } from './run-rules.ts'
+import { type ReinstatementParts, type RunIntent, reason, reinstatement, requestedBy } from './reinstatement.ts'
+import { kindOf, nameOf } from './run-names.ts'
+import { isNobody, nobody, type RunScope } from './run-rules.ts'
 import { beginRun } from './runs.ts'
 import type { ErasureService } from './service.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { SuppressionKeys } from './suppression-keys.ts'
-import { kindOf, nameOf } from './verification.ts'
 
 export interface Replay {
   /** Erasures that the ledger says were carried out. */
@@ -20,6 +20,8 @@ export interface Replay {
   erased: number
   /** People and agents of whom something was there again and was erased once more. */
   subjects: number
+  /** Parts of projects, counted the same. */
+  parts: number
   /** Receipts that the restored database did not know, and their erased ids. */
   reinstated: number
   /** Lines of the ledger that do not check: cut short by a crash, or changed. */
@@ -36,6 +38,7 @@ export interface Replay {
 
 export interface ReplayParts extends ReinstatementParts {
   holds: SubjectErasurePorts['holds']
+  parts: Pick<SubjectErasurePorts['parts'], 'seize' | 'restored'>
   /** The unit or skill, locked, if it is stored and was at that time. */
   restored(
     tx: Transaction,
@@ -111,36 +114,35 @@ export function replayErasures(parts: ReplayParts) {
 
   /** Whether a holder finds anything of the subject that no hold of this moment keeps. */
   const isAnythingLeft = async (subject: Subject): Promise<boolean> => {
-    const { free } = await db.transaction((tx) => aimAt(tx, subject, holds, now()))
-    if (isNobody(free)) return false
-    for (const holder of holders) if ((await holder.residue({ subject: free }, [], now())) > 0) return true
+    const { free } = await db.transaction((tx) => aimAt(tx, { subject }, holds, now()))
+    if (free === null) return false
+    for (const holder of holders) if ((await holder.residue(free, [], now())) > 0) return true
     return false
   }
 
-  /** The run that erases the subject again: one that the backup caught half way, or a new one; none where nothing came back. */
-  async function runFor(receiptId: string, restored: Subject): Promise<string | undefined> {
-    const caught = await db.prisma.erasureRun.findUnique({ where: { receiptId }, select: { id: true, state: true } })
-    if (caught && caught.state !== 'done' && caught.state !== 'held') return caught.id
-    if (!(await isAnythingLeft(restored))) return undefined
-    return db.transaction(async (tx) => {
-      const made = await beginRun(tx, { requestId: null, subject: restored, requestedBy, reason, now: now() })
-      await audited(tx, kindOf(restored), nameOf(restored), made.receiptId)
+  /** A run that the backup caught half way. */
+  async function caughtRun(receiptId: string): Promise<string | undefined> {
+    const run = await db.prisma.erasureRun.findUnique({ where: { receiptId }, select: { id: true, state: true } })
+    return run && run.state !== 'done' && run.state !== 'held' ? run.id : undefined
+  }
+  const newRun = (scope: RunScope): Promise<string> =>
+    db.transaction(async (tx) => {
+      const part = 'part' in scope ? scope.part : undefined
+      // Marked at once: it was erased, and nobody should read it any more.
+      if (part) await parts.parts.seize(tx, part, now())
+      const subject = 'part' in scope ? nobody : scope.subject
+      const run = { requestId: null, subject, ...(part && { part }), requestedBy, reason, now: now() }
+      const made = await beginRun(tx, run)
+      await audited(tx, kindOf(scope), nameOf(scope), made.receiptId)
       return made.runId
     })
-  }
 
-  /** True when nothing of the subject is left but what is held, and its receipt may be given back. */
-  async function replaySubject({ intent }: Committed<SubjectIntent>, report: Replay): Promise<boolean> {
-    const known = new Set(await holds.known(db.prisma, intent.heldBy))
-    const lost = intent.heldBy.filter((hold) => !known.has(hold))
-    const { subject } = intent.scope
-    const { before, since } = await subjects.stored(db.prisma, subject, new Date(intent.at))
-    if (lost.length > 0 && !isNobody(before)) {
-      report.refused.push({ receipt: intent.id, holds: lost })
-      return false
-    }
-    const runId = await runFor(intent.id, without(subject, since))
-    if (runId === undefined) return true
+  /** The run that erases the subject again: one that the backup caught half way, or a new one; none where nothing came back. */
+  const runFor = async (receiptId: string, restored: Subject): Promise<string | undefined> =>
+    (await caughtRun(receiptId)) ?? ((await isAnythingLeft(restored)) ? newRun({ subject: restored }) : undefined)
+
+  /** Brings a run to its end; true when it came there. */
+  async function carriedOut(runId: string, report: Replay, counted: 'subjects' | 'parts'): Promise<boolean> {
     // One that fails now must not keep the others from being erased; its jobs wait in the queue.
     const state = await parts.complete(runId).catch((error: unknown) => {
       logFault(error, { operationId: 'replayErasures', runId })
@@ -153,9 +155,43 @@ export function replayErasures(parts: ReplayParts) {
     const run = await db.prisma.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { receiptId: true } })
     if ((await db.prisma.erasure.count({ where: { receiptId: run.receiptId } })) > 0) {
       report.receipts.push(run.receiptId)
-      report.subjects++
+      report[counted]++
     }
     return true
+  }
+
+  /** Holds that kept something then and that the restored database does not know. */
+  async function lostHolds(heldBy: readonly string[]): Promise<string[]> {
+    const known = new Set(await holds.known(db.prisma, heldBy))
+    return heldBy.filter((hold) => !known.has(hold))
+  }
+
+  /** True when nothing of the subject is left but what is held, and its receipt may be given back. */
+  async function replaySubject({ intent }: Committed<SubjectIntent>, report: Replay): Promise<boolean> {
+    const lost = await lostHolds(intent.heldBy)
+    const { subject } = intent.scope
+    const { before, since } = await subjects.stored(db.prisma, subject, new Date(intent.at))
+    if (lost.length > 0 && !isNobody(before)) {
+      report.refused.push({ receipt: intent.id, holds: lost })
+      return false
+    }
+    const runId = await runFor(intent.id, without(subject, since))
+    return runId === undefined || carriedOut(runId, report, 'subjects')
+  }
+
+  /** The same for a part of a project: what was there at the time of its erasure. What was said in it since stays. */
+  async function replayPart({ intent }: Committed<PartIntent>, report: Replay): Promise<boolean> {
+    const restored = await db.transaction((tx) => parts.parts.restored(tx, intent.scope.part, new Date(intent.at)))
+    const lost = await lostHolds(intent.heldBy)
+    if (lost.length > 0 && restored.length > 0) {
+      report.refused.push({ receipt: intent.id, holds: lost })
+      return false
+    }
+    const caught = await caughtRun(intent.id)
+    if (caught !== undefined) return carriedOut(caught, report, 'parts')
+    let isWhole = true
+    for (const part of restored) isWhole = (await carriedOut(await newRun({ part }), report, 'parts')) && isWhole
+    return isWhole
   }
 
   return async function replay(): Promise<Replay> {
@@ -164,6 +200,7 @@ export function replayErasures(parts: ReplayParts) {
       committed: committed.length,
       erased: 0,
       subjects: 0,
+      parts: 0,
       reinstated: 0,
       damaged,
       // First of all: under a key that is lost nobody is recognised.
@@ -172,12 +209,16 @@ export function replayErasures(parts: ReplayParts) {
       refused: [],
       unfinished: [],
     }
-    const lost = new Map<string, Committed<SubjectIntent>>()
+    const lost = new Map<string, Committed<RunIntent>>()
     // People and agents first: what was theirs goes with them, and is not erased piece by piece.
     for (const one of committed.filter(isOfSubject)) {
       // Of whom a hold kept everything nothing was erased.
       if (isNobody(one.intent.scope.subject)) continue
       if (!(await replaySubject(one, report))) continue
+      if ((await db.prisma.erasure.count({ where: { receiptId: one.intent.id } })) === 0) lost.set(one.intent.id, one)
+    }
+    for (const one of committed.filter(isOfPart)) {
+      if (!(await replayPart(one, report))) continue
       if ((await db.prisma.erasure.count({ where: { receiptId: one.intent.id } })) === 0) lost.set(one.intent.id, one)
     }
     for (const one of committed.filter(isOfRecord)) await replayRecord(one, report)

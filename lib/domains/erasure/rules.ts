@@ -45,9 +45,39 @@ export const retainedAfter = (deletedAt: Date): Receipt['retained'] => [
   },
 ]
 
+/** What a run keeps of whatever it is about until stores that others write to were searched once more. */
+const untilSearchedAgain = (deletedAt: Date, isSearchedAgain: boolean): Receipt['retained'] =>
+  isSearchedAgain
+    ? [
+        {
+          what: 'ids of what was erased from stores that others write to, until these were searched once more and nothing was found',
+          ground: 'effectiveness of the erasure (GDPR art. 17(1))',
+          // A search that finds something is repeated a day later.
+          until: plusDays(deletedAt, 1),
+        },
+      ]
+    : []
+
+/** As {@link retainedAfter}, of a part of a project: what legal holds keep, and for how long its ids are known. */
+export const retainedOfPart = (
+  deletedAt: Date,
+  { held, isSearchedAgain = false }: { held: readonly { hold: string; count: number }[]; isSearchedAgain?: boolean },
+): Receipt['retained'] => [
+  ...heldLines(held),
+  ...untilSearchedAgain(deletedAt, isSearchedAgain),
+  ...retainedAfter(deletedAt),
+]
+
 const heldItems = ({ hold, count }: { hold: string; count: number }): string =>
   `${count} items that the legal hold ${hold} covers; they are erased when it ends`
 const heldForm = /^(\d+) items that the legal hold \S+ covers; they are erased when it ends$/
+
+const heldLines = (held: readonly { hold: string; count: number }[]): Receipt['retained'] =>
+  held.map((one) => ({
+    what: heldItems(one),
+    ground: 'legal obligation or legal claims (GDPR art. 17(3)(b), (e))',
+    until: null,
+  }))
 
 /** Records that legal holds keep for now by what a receipt says; 0 where nothing waits for a hold's end. */
 export const heldIn = ({ held, retained }: Pick<Receipt, 'held' | 'retained'>): number =>
@@ -63,6 +93,7 @@ export const retainedOfSubject = (
     held,
     whileHeld = [],
     letters = 'none',
+    isSearchedAgain = false,
   }: {
     isOfRequest: boolean
     requestsYears: number
@@ -71,13 +102,11 @@ export const retainedOfSubject = (
     whileHeld?: readonly { what: string; ground: string }[]
     /** About the erasure, in the mail folder: `all` of a request that is not closed, the `last` of one that is. */
     letters?: 'none' | 'last' | 'all'
+    /** Stores that others write to had something. */
+    isSearchedAgain?: boolean
   },
 ): Receipt['retained'] => [
-  ...held.map((one) => ({
-    what: heldItems(one),
-    ground: 'legal obligation or legal claims (GDPR art. 17(3)(b), (e))',
-    until: null,
-  })),
+  ...heldLines(held),
   ...whileHeld.map((kept) => ({ ...kept, until: null })),
   ...(letters === 'none'
     ? []
@@ -106,6 +135,7 @@ export const retainedOfSubject = (
     ground: 'effectiveness of the erasure (GDPR art. 17(1))',
     until: null,
   },
+  ...untilSearchedAgain(deletedAt, isSearchedAgain),
   ...retainedAfter(deletedAt),
 ]
 

@@ -1,13 +1,17 @@
 import type { HeldCount, StepState } from '#lib/kernel/erasure-run.ts'
-import { type DataHolder, type Stage, type Subject, stages } from '#lib/kernel/holder.ts'
+import { type DataHolder, type Part, type Stage, type Subject, stages } from '#lib/kernel/holder.ts'
 import type { HoldsInForce } from './subject-erasures.ts'
 
-/** Items of a page: what one transaction of a step erases at most; some 30 ms, so that a commit of others waits no longer for it. */
+/** Items of a page, unless its holder says another number: what one transaction of a step erases at most; some 30 ms, so that a commit of others waits no longer for it. */
 export const pageSize = 100
 /** Milliseconds of rest after a page that took so many: others have their share of the processors, and the erasure has days. */
 export const restAfter = (took: number): number => took * 0.7
 /** Failures of a step after which it is stuck, until it is retried by hand. */
 export const mostAttempts = 8
+/** How long after an erasure stores that others write to are searched once more, in milliseconds. */
+export const recheckAfter = 24 * 3_600_000
+/** How long after one that could not come to its end. */
+export const recheckAgainAfter = 3_600_000
 /** How often verification may send a run back before it fails. */
 export const mostRounds = 5
 
@@ -35,12 +39,16 @@ export function dueSteps<S extends { store: string; position: number; state: Ste
   return [...firstOfStore.values()].filter(({ state }) => state !== 'stuck')
 }
 
+/** What a run is about. */
+export type RunScope = { subject: Subject } | { part: Part }
+
+export const nobody: Subject = { account: null, agents: [] }
 export const isNobody = ({ account, agents }: Subject): boolean => account === null && agents.length === 0
 
 /** Who of the subject may be erased, and whom a hold on themselves keeps. A hold on the person keeps every agent of theirs. */
 export function narrowed(
   subject: Subject,
-  holds: HoldsInForce,
+  holds: Omit<HoldsInForce, 'fingerprint'> & { fingerprint?: string },
 ): { free: Subject; kept: { hold: string; part: Subject }[] } {
   if (holds.account !== null)
     return { free: { account: null, agents: [] }, kept: [{ hold: holds.account, part: subject }] }
@@ -54,13 +62,16 @@ export function narrowed(
   }
 }
 
-/** Counts by the hold's id, of several holders or parts, as one. */
-export function heldTogether(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
+/** Counts by name, of several pages or steps, as one. */
+export function addedUp(counts: readonly Readonly<Record<string, number>>[]): Record<string, number> {
   const sum: Record<string, number> = {}
-  for (const held of counts)
-    for (const [hold, count] of Object.entries(held)) if (count > 0) sum[hold] = (sum[hold] ?? 0) + count
+  for (const results of counts)
+    for (const [name, count] of Object.entries(results)) sum[name] = (sum[name] ?? 0) + count
   return sum
 }
+/** Counts by the hold's id, of several holders or parts, as one. */
+export const heldTogether = (counts: readonly Readonly<Record<string, number>>[]): Record<string, number> =>
+  Object.fromEntries(Object.entries(addedUp(counts)).filter(([, count]) => count > 0))
 export const heldCounts = (held: Readonly<Record<string, number>>): HeldCount[] =>
   Object.entries(held)
     .map(([hold, count]) => ({ hold, count }))

@@ -2,9 +2,9 @@ import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { BeginRun, RunChange, RunState, RunView, StepState } from '#lib/kernel/erasure-run.ts'
-import type { Subject } from '#lib/kernel/holder.ts'
-import { newId } from '#lib/kernel/ids.ts'
-import { dueSteps, heldCounts, heldTogether, stageAt } from './run-rules.ts'
+import { type Part, partKinds, type Subject } from '#lib/kernel/holder.ts'
+import { newId, newUuid } from '#lib/kernel/ids.ts'
+import { dueSteps, heldCounts, heldTogether, type RunScope, stageAt } from './run-rules.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 export const startJob = 'erasure.start'
@@ -17,6 +17,12 @@ export interface RunRow {
   receiptId: string
   accountId: string | null
   agents: string[]
+  partKind: string | null
+  partId: string | null
+  projectId: string | null
+  conversationId: string | null
+  redacts: boolean
+  auditId: string | null
   requestedBy: string
   reason: string
   state: RunState
@@ -28,6 +34,9 @@ export interface RunRow {
   plannedAt: Date | null
   erasedAt: Date | null
   finishedAt: Date | null
+  recheckAt: Date | null
+  recheckedAt: Date | null
+  lateFound: number
 }
 export interface StepRow {
   holder: string
@@ -38,18 +47,35 @@ export interface StepRow {
   planned: number
   erased: number
   held: Record<string, number>
+  /** Further counts by name. */
+  results: Record<string, number>
   residue: number | null
   fault: string | null
   startedAt: Date | null
   finishedAt: Date | null
   verifiedAt: Date | null
 }
-const Held = z.record(z.string(), z.number().int())
+const Counts = z.record(z.string(), z.number().int())
+const PartKind = z.enum(partKinds)
 
 export const subjectOf = ({ accountId, agents }: Pick<RunRow, 'accountId' | 'agents'>): Subject => ({
   account: accountId,
   agents,
 })
+/** The part that it is about; null where it is about a subject. */
+export const partOf = ({
+  partKind,
+  partId,
+  projectId,
+  conversationId,
+}: Pick<RunRow, 'partKind' | 'partId' | 'projectId' | 'conversationId'>): Part | null =>
+  partKind === null || partId === null || projectId === null
+    ? null
+    : { kind: PartKind.parse(partKind), id: partId, project: projectId, conversation: conversationId }
+export function scopeOf(run: RunRow): RunScope {
+  const part = partOf(run)
+  return part ? { part } : { subject: subjectOf(run) }
+}
 
 /**
  * The run, which stays as it is until the transaction ends. Whoever changes it or its plan takes it for themselves; whoever erases a page
@@ -65,39 +91,86 @@ export async function lockedRun(tx: Transaction, runId: string, { shared = false
 export const stepsOf = async (tx: Transaction, runId: string): Promise<StepRow[]> =>
   (await tx.erasureStep.findMany({ where: { runId }, orderBy: { position: 'asc' } })).map(({ runId: _, ...row }) => ({
     ...row,
-    held: Held.parse(row.held),
+    held: Counts.parse(row.held),
+    results: Counts.parse(row.results),
   }))
 
 const isFree = async (tx: Transaction, receiptId: string): Promise<boolean> =>
   (await tx.erasure.count({ where: { receiptId } })) + (await tx.erasureRun.count({ where: { receiptId } })) === 0
 
+export interface Begun {
+  runId: string
+  receiptId: string
+  auditId: string
+}
+/** The run of a part, the newest. */
+export async function runOfPart(tx: Transaction, partId: string): Promise<(Begun & { state: RunState }) | undefined> {
+  const run = await tx.erasureRun.findFirst({
+    where: { partId },
+    orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+    select: { id: true, receiptId: true, auditId: true, state: true },
+  })
+  return run?.auditId ? { runId: run.id, receiptId: run.receiptId, auditId: run.auditId, state: run.state } : undefined
+}
+
+/** The run that there is already: of the same request, or of the same part. What a restored backup brought back needs another. */
+async function begunBefore(tx: Transaction, { requestId, part, reason }: BeginRun): Promise<Begun | undefined> {
+  if (requestId !== null) {
+    const begun = await tx.erasureRun.findUnique({ where: { requestId } })
+    if (!begun) return undefined
+    // Runs of former days have none.
+    const auditId = begun.auditId ?? newUuid()
+    if (begun.auditId === null) await tx.erasureRun.update({ where: { id: begun.id }, data: { auditId } })
+    return { runId: begun.id, receiptId: begun.receiptId, auditId }
+  }
+  if (!part) return undefined
+  // Two who ask at once take turns, and the second finds the run of the first.
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`erasure_runs ${part.kind} ${part.id}`}))`
+  const begun = await runOfPart(tx, part.id)
+  return begun && (reason !== 'replay' || begun.state !== 'done') ? begun : undefined
+}
+
 /** Reserves the run and the id of its receipt, unless it is reserved already, and enqueues its start; the same request gets the same run. */
-export async function beginRun(
-  tx: Transaction,
-  { requestId, subject, requestedBy, reason, receiptId: reserved, now }: BeginRun,
-): Promise<{ runId: string; receiptId: string }> {
-  const begun = requestId === null ? null : await tx.erasureRun.findUnique({ where: { requestId } })
-  if (begun) return { runId: begun.id, receiptId: begun.receiptId }
+export async function beginRun(tx: Transaction, run: BeginRun): Promise<Begun> {
+  const { requestId, subject, part, redacts = false, requestedBy, reason, receiptId: reserved, now } = run
+  const begun = await begunBefore(tx, run)
+  if (begun) return { runId: begun.runId, receiptId: begun.receiptId, auditId: begun.auditId }
   const runId = newId('run')
+  const auditId = newUuid()
   const receiptId = reserved !== undefined && (await isFree(tx, reserved)) ? reserved : newId('rcpt')
   await tx.erasureRun.create({
     data: {
       id: runId,
       requestId,
       receiptId,
+      auditId,
       accountId: subject.account,
       agents: [...new Set(subject.agents)].sort(),
+      partKind: part?.kind ?? null,
+      partId: part?.id ?? null,
+      projectId: part?.project ?? null,
+      conversationId: part?.conversation ?? null,
+      redacts,
       requestedBy,
       reason,
       createdAt: now,
     },
   })
-  await enqueueStart(tx, runId)
-  return { runId, receiptId }
+  // Whoever asks for a part carries it out themselves, after the commit; the queue comes after a crash.
+  await enqueueStart(tx, runId, part ? handOver : 0)
+  return { runId, receiptId, auditId }
 }
 
-export const enqueueStart = (tx: Transaction, runId: string): Promise<void> =>
-  enqueue(tx, startJob, { runId }, { key: `${startJob}:${runId}` })
+/** How long a request has for the run that it began before the queue takes it over, in milliseconds of system time. */
+const handOver = 30_000
+/** `wait`: milliseconds of system time until it is due. */
+export const enqueueStart = (tx: Transaction, runId: string, wait = 0): Promise<void> =>
+  enqueue(
+    tx,
+    startJob,
+    { runId },
+    { key: `${startJob}:${runId}`, ...(wait > 0 && { runAt: new Date(Date.now() + wait) }) },
+  )
 export const enqueueStep = (tx: Transaction, runId: string, holder: string): Promise<void> =>
   enqueue(tx, stepJob, { runId, holder }, { key: `${stepJob}:${runId}:${holder}` })
 export const enqueueVerify = (tx: Transaction, runId: string): Promise<void> =>
@@ -116,6 +189,7 @@ export function changeOf(run: RunRow, steps: readonly StepRow[], state: RunChang
   return {
     runId: run.id,
     requestId: run.requestId,
+    part: partOf(run),
     receiptId: run.receiptId,
     state,
     erased: Object.fromEntries(
@@ -156,9 +230,17 @@ export async function planAgain(tx: Transaction, runId: string): Promise<void> {
 }
 
 export async function viewOf(tx: Transaction, run: RunRow): Promise<RunView> {
-  const { holdsSeen: _seen, planId: _plan, ...shown } = run
+  const { holdsSeen: _seen, planId: _plan, partKind: _kind, partId: _id, redacts: _redacts, ...rest } = run
+  const { projectId: _project, conversationId: _conversation, ...shown } = rest
+  const mentions = await tx.remainingMention.findMany({
+    where: { runId: run.id },
+    omit: { runId: true },
+    orderBy: [{ store: 'asc' }, { kind: 'asc' }, { id: 'asc' }, { field: 'asc' }],
+  })
   return {
     ...shown,
+    part: partOf(run),
+    mentions,
     steps: (await stepsOf(tx, run.id)).map(({ position, held, ...step }) => ({
       ...step,
       stage: stageAt(position),

@@ -2,12 +2,12 @@ import type { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
+import { countOf, type DataHolder, type Scope } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'
-import type { Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Ledger, RecordIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { readReceipt, readSigningKeys } from './contract.ts'
 import { recordDeletion } from './deletion-log.ts'
@@ -26,7 +26,7 @@ export interface ErasureParts {
   facts: RetentionFacts
 }
 export interface Begin {
-  scope: Exclude<Scope, { subject: unknown }>
+  scope: RecordIntent['scope']
   deletedId: string
   formerOwner: string
   requestedBy: string
@@ -39,7 +39,7 @@ export interface Begin {
 /** How long the request itself has to verify and sign before the worker takes over, in milliseconds. */
 const handOver = 30_000
 const finishJob = 'erasure.finish'
-const scopeOf = (deletedId: string): Begin['scope'] =>
+const scopeOf = (deletedId: string): RecordIntent['scope'] =>
   deletedId.startsWith('kp:skill:') ? { skill: deletedId } : { unit: deletedId }
 
 /**
@@ -70,7 +70,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     })
     const plan: z.output<typeof Plan> = {}
     for (const [holder, items] of planned)
-      plan[holder.name] = { items, deleted: items.length > 0 ? await holder.erase(scope, items, tx) : 0 }
+      plan[holder.name] = { items, deleted: items.length > 0 ? countOf(await holder.erase(scope, items, tx)) : 0 }
     const results = Object.fromEntries(Object.entries(plan).map(([holder, { deleted }]) => [holder, deleted]))
     const auditId = await recordDeletion(tx, { requestedBy, reason, scope: { ...scope }, results, now })
     await tx.erasure.create({

@@ -7,8 +7,8 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { raiseFence } from './fence.ts'
 import { isKeptWhole, letGo, wholeOf } from './kept-whole.ts'
 import { type Aim, aimAt, planOf, writeStep } from './plans.ts'
-import { inOrder } from './run-rules.ts'
-import { changeOf, goOn, lockedRun, planAgain, type RunRow, stepsOf, subjectOf } from './runs.ts'
+import { inOrder, nobody, type RunScope } from './run-rules.ts'
+import { changeOf, goOn, lockedRun, partOf, planAgain, type RunRow, scopeOf, stepsOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
 
@@ -65,7 +65,7 @@ export function runStart(parts: StartParts) {
   async function planned(tx: Transaction, plan: Plan): Promise<RunRow | 'outdated' | undefined> {
     const run = await lockedRun(tx, plan.runId)
     if (run?.state !== 'planning' || run.planId !== plan.planId) return undefined
-    const { fingerprint } = await aimAt(tx, subjectOf(run), holds, now())
+    const { fingerprint } = await aimAt(tx, scopeOf(run), holds, now())
     return fingerprint === plan.fingerprint ? run : 'outdated'
   }
 
@@ -83,23 +83,32 @@ export function runStart(parts: StartParts) {
     return 'planned'
   }
 
+  async function intentOf(tx: Transaction, runId: string, free: RunScope | null) {
+    const run = await tx.erasureRun.findUniqueOrThrow({ where: { id: runId } })
+    const heldBy = [...new Set((await stepsOf(tx, runId)).flatMap(({ held }) => Object.keys(held)))].sort()
+    const part = partOf(run)
+    if (part)
+      return {
+        receiptId: run.receiptId,
+        newest: await parts.parts.newest(tx, part),
+        says: { scope: { part }, heldBy },
+      }
+    const { account, agents } = free !== null && 'subject' in free ? free.subject : nobody
+    return {
+      receiptId: run.receiptId,
+      newest: await subjects.newest(tx, { account, agents }),
+      says: { scope: { subject: { account, agents } }, hashes: await suppressions.ofRun(tx, runId), heldBy },
+    }
+  }
+
   /** What is about to be erased, outside the database too, page by page. */
   async function writeIntent({ runId, free }: Plan): Promise<void> {
-    const { receiptId, hashes, heldBy, newest } = await db.transaction(async (tx) => {
-      const run = await tx.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { receiptId: true } })
-      const steps = await stepsOf(tx, runId)
-      return {
-        ...run,
-        hashes: await suppressions.ofRun(tx, runId),
-        newest: await subjects.newest(tx, free),
-        heldBy: [...new Set(steps.flatMap(({ held }) => Object.keys(held)))].sort(),
-      }
-    })
+    const { newest, ...intent } = await db.transaction((tx) => intentOf(tx, runId, free))
     const time = now()
     // A clock that was set back must not make a replay take the erased for somebody who came since.
-    const at = newest !== null && newest > time ? newest : time
-    const scope = { subject: { account: free.account, agents: free.agents } }
-    await ledger.append({ kind: 'intent', id: receiptId, at: at.toISOString(), scope, hashes, heldBy })
+    const at = (newest !== null && newest > time ? newest : time).toISOString()
+    const { receiptId } = intent
+    await ledger.append({ kind: 'intent', id: receiptId, at, ...intent.says })
     for (const { holder } of inOrder(holders))
       for (let after = -1; ; ) {
         const page = await db.transaction((tx) => pageToNote(tx, runId, holder, after))

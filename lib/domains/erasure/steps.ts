@@ -1,12 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import type { DataHolder } from '#lib/kernel/holder.ts'
+import { type DataHolder, erasedOf } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { noteMentions } from './mentions.ts'
 import { aimAt } from './plans.ts'
-import { dueSteps, mostAttempts, restAfter } from './run-rules.ts'
-import { enqueueStep, goOn, lockedRun, planAgain, stepJob, stepsOf, subjectOf } from './runs.ts'
+import { addedUp, dueSteps, mostAttempts, restAfter } from './run-rules.ts'
+import { enqueueStep, goOn, lockedRun, planAgain, scopeOf, stepJob, stepsOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 export interface StepParts extends SubjectErasurePorts {
@@ -33,23 +34,33 @@ export function runStep(parts: StepParts) {
     // A job of an older plan may come before the turn of its step; it is enqueued again when that comes.
     const step = dueSteps(await stepsOf(tx, runId)).find((one) => one.holder === holder.name)
     if (!step) return 'over'
-    const aim = await aimAt(tx, subjectOf(run), holds, now())
-    if (aim.fingerprint !== run.holdsSeen) return 'holds'
+    const { fingerprint, free } = await aimAt(tx, scopeOf(run), holds, now())
+    if (fingerprint !== run.holdsSeen) return 'holds'
     const page = await tx.erasurePage.findFirst({
       where: { runId, holder: holder.name, erasedAt: null },
       orderBy: { page: 'asc' },
     })
     if (!page) return 'all'
+    // A plan that was made under the same holds has no pages of whom they keep.
+    if (free === null) throw new Error(`holds keep all of ${runId}, and ${holder.name} is to erase some of it`)
     const { items } = page
     await keepIdentities(tx, run.receiptId, holder, items)
-    await holder.erase({ subject: aim.free }, items, tx)
+    const key = `${runId}:${holder.name}:${page.page}:${run.planId}`
+    const manner = { key, redacts: run.redacts, now: now() }
+    const { results, mentions } = erasedOf(await holder.erase(free, items, tx, manner))
+    await noteMentions(tx, runId, mentions)
     await tx.erasurePage.update({
       where: { runId_holder_page: { runId, holder: holder.name, page: page.page } },
       data: { erasedAt: now() },
     })
     await tx.erasureStep.update({
       where: { runId_holder: { runId, holder: holder.name } },
-      data: { state: 'running', erased: { increment: items.length }, startedAt: step.startedAt ?? now() },
+      data: {
+        state: 'running',
+        erased: { increment: items.length },
+        results: addedUp([step.results, results]),
+        startedAt: step.startedAt ?? now(),
+      },
     })
     interrupt(`step.${holder.name}.inside`)
     return 'page'
@@ -84,7 +95,7 @@ export function runStep(parts: StepParts) {
     db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'erasing') return
-      const { fingerprint } = await aimAt(tx, subjectOf(run), holds, now())
+      const { fingerprint } = await aimAt(tx, scopeOf(run), holds, now())
       if (fingerprint !== run.holdsSeen) await planAgain(tx, runId)
     })
 

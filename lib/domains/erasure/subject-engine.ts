@@ -1,8 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunState, SubjectErasures } from '#lib/kernel/erasure-run.ts'
-import type { Subject } from '#lib/kernel/holder.ts'
+import type { Verdict } from '#lib/kernel/holder.ts'
 import { aimAt, dryRun } from './plans.ts'
-import { dueSteps } from './run-rules.ts'
+import { enqueueRechecks, runRecheck } from './recheck.ts'
+import { dueSteps, nobody } from './run-rules.ts'
 import {
   beginRun,
   enqueueNext,
@@ -10,6 +12,7 @@ import {
   lockedRun,
   planAgain,
   type RunRow,
+  runOfPart,
   startJob,
   stepJob,
   stepsOf,
@@ -27,6 +30,10 @@ export interface SubjectEngine extends SubjectErasures {
   verify(runId: string): Promise<void>
   /** Brings a run as far as it comes without waiting: done, held or failed, or erasing with a stuck step. */
   complete(runId: string): Promise<RunState>
+  /** Searches once more what others write to, if that is due. */
+  recheck(runId: string): Promise<void>
+  /** Enqueues {@link recheck} of every run that is due. */
+  recheckAll(): Promise<void>
   /** Takes up runs that no job in the queue is about, and held ones whose hold ended by itself. */
   watch(): Promise<void>
 }
@@ -42,12 +49,16 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
   const start = runStart(parts)
   const step = runStep(parts)
   const verify = runVerification(parts)
+  const recheck = runRecheck(parts)
 
   async function complete(runId: string): Promise<RunState> {
-    for (;;) {
+    for (let tries = 0; ; tries++) {
       const run = await db.prisma.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { state: true } })
-      if (run.state === 'planning') await start(runId)
-      else if (run.state === 'verifying') await verify(runId)
+      if (run.state === 'planning') {
+        // A newer plan stops an older one: of several who plan at once, one is let past.
+        if (tries > 0) await delay(Math.random() * Math.min(250 * 2 ** tries, 4_000))
+        await start(runId)
+      } else if (run.state === 'verifying') await verify(runId)
       else if (run.state === 'erasing') {
         const due = dueSteps(await stepsOf(db.prisma, runId))
         if (due.length === 0) return run.state
@@ -94,7 +105,6 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
 
   /** Enqueues a look at every held run that saw other holds than those in force. */
   async function lookAtHeld(tx: Transaction): Promise<void> {
-    const nobody: Subject = { account: null, agents: [] }
     const { fingerprint } = await holds.inForce(tx, nobody, now())
     const held = await tx.erasureRun.findMany({
       where: { state: 'held', holdsSeen: { not: fingerprint } },
@@ -104,9 +114,28 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
   }
 
   return {
+    async byAudit(auditId, tx = db.prisma) {
+      const run = await tx.erasureRun.findUnique({ where: { auditId } })
+      return run ? viewOf(tx, run) : undefined
+    },
+    async ofPart(tx, partId) {
+      const found = await runOfPart(tx, partId)
+      return found && { runId: found.runId, receiptId: found.receiptId, auditId: found.auditId }
+    },
+    async explain(part, now) {
+      const scope = { part }
+      const aim = await db.transaction((tx) => aimAt(tx, scope, holds, now))
+      const planned = await dryRun(holders, aim, db.transaction, now)
+      const verdicts: Verdict[] = []
+      for (const holder of holders)
+        verdicts.push(...((await db.transaction(async (tx) => holder.explain?.(scope, tx, now))) ?? []))
+      return { planned, verdicts }
+    },
     start,
     step,
     verify,
+    recheck,
+    recheckAll: () => enqueueRechecks(db, now()),
     complete,
     begin: beginRun,
     lock: (tx, runId) => lockedRun(tx, runId),
@@ -115,7 +144,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     async dryRun(subject, now) {
       const aim = await db.transaction(async (tx) => {
         const agents = await subjects.agentsOf(tx, subject)
-        return aimAt(tx, { account: subject.account, agents }, holds, now)
+        return aimAt(tx, { subject: { account: subject.account, agents } }, holds, now)
       })
       return dryRun(holders, aim, db.transaction, now)
     },

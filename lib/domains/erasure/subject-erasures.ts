@@ -1,6 +1,6 @@
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
-import type { Subject } from '#lib/kernel/holder.ts'
+import type { Part, Subject } from '#lib/kernel/holder.ts'
 
 /** The legal holds in force that matter to a subject. */
 export interface HoldsInForce {
@@ -18,6 +18,8 @@ export interface SubjectErasurePorts {
     inForce(tx: Transaction, subject: Subject, now: Date): Promise<HoldsInForce>
     /** From here to the transaction's end no hold is set; one that is being set is waited for. */
     lock(tx: Transaction): Promise<void>
+    /** The holds on projects, by project. */
+    projects(tx: Transaction, ids: readonly string[], now: Date): Promise<ReadonlyMap<string, string>>
     /** Those of the ids that the database knows, ended ones included. */
     known(tx: Transaction, ids: readonly string[]): Promise<string[]>
   }
@@ -39,6 +41,16 @@ export interface SubjectErasurePorts {
     newest(tx: Transaction, subject: Subject): Promise<Date | null>
     /** What of the subject is stored: what was there at that time, and what took its name since. */
     stored(tx: Transaction, subject: Subject, at: Date): Promise<{ before: Subject; since: Subject }>
+  }
+  parts: {
+    /** Locks the part against everybody, so that whoever is writing into it is waited for, and marks it: nobody reads it or writes into it any more. */
+    seize(tx: Transaction, part: Part, now: Date): Promise<void>
+    /** The opposite. */
+    release(tx: Transaction, part: Part): Promise<void>
+    /** When the newest of it came; null where nothing of it is stored. */
+    newest(tx: Transaction, part: Part): Promise<Date | null>
+    /** What of it is stored that was there at that time. Where something came since, each message and document by itself. */
+    restored(tx: Transaction, part: Part, at: Date): Promise<Part[]>
   }
   onChange(tx: Transaction, change: RunChange): Promise<void>
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>

@@ -1,15 +1,27 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
-import type { Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { DataHolder } from '#lib/kernel/holder.ts'
+import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { lowerFence } from './fence.ts'
 import { type Aim, aimAt } from './plans.ts'
 import { type Accounting, keepReceipt } from './receipts.ts'
-import { lingeringAfter, type RetentionFacts, retainedOfSubject } from './rules.ts'
-import { heldCounts, heldTogether, inOrder, isNobody, mostRounds } from './run-rules.ts'
-import { changeOf, lockedRun, planAgain, type RunRow, type StepRow, stepsOf, subjectOf } from './runs.ts'
+import { lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
+import { kindOf, namedInLog, namedOnReceipt, nameOf } from './run-names.ts'
+import { heldCounts, heldTogether, inOrder, mostRounds, nobody, recheckAfter } from './run-rules.ts'
+import {
+  changeOf,
+  lockedRun,
+  partOf,
+  planAgain,
+  type RunRow,
+  type StepRow,
+  scopeOf,
+  stepsOf,
+  subjectOf,
+} from './runs.ts'
 import type { Signer } from './signing.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
@@ -23,14 +35,10 @@ export interface VerificationParts extends SubjectErasurePorts {
   now(): Date
 }
 
-/** What a subject is called on receipt and log. */
-export const nameOf = ({ account, agents }: Subject): string => account ?? agents[0] ?? 'nobody'
-/** Of which kind that name is. */
-export const kindOf = ({ account }: Subject): SubjectKind => (account === null ? 'agent' : 'account')
-
 /**
  * The end of a run: every holder is searched again, by other queries than those that erased. What is found goes back to be erased;
- * when nothing is, the receipt is signed, and it, the deletion log, the fence and the run's state change together.
+ * when nothing is, the receipt is signed, and it, the deletion log, the fence and the run's state change together. What others write to is
+ * searched once more a day later.
  */
 export function runVerification(parts: VerificationParts) {
   const { db, ledger, signer, holders, holds, issuer, facts, now, interrupt } = parts
@@ -44,8 +52,8 @@ export function runVerification(parts: VerificationParts) {
         select: { items: true },
       })
       const items = pages.flatMap((page) => page.items)
-      const isAsked = !isNobody(free) || items.length > 0
-      found.set(holder.name, isAsked ? await holder.residue({ subject: free }, items, now()) : 0)
+      const isAsked = free !== null || items.length > 0
+      found.set(holder.name, isAsked ? await holder.residue(free ?? { subject: nobody }, items, now()) : 0)
     }
     return found
   }
@@ -54,7 +62,7 @@ export function runVerification(parts: VerificationParts) {
   async function verified(tx: Transaction, { id, planId }: RunRow): Promise<{ run: RunRow; aim: Aim } | undefined> {
     const run = await lockedRun(tx, id)
     if (run?.state !== 'verifying' || run.planId !== planId) return undefined
-    const aim = await aimAt(tx, subjectOf(run), holds, now())
+    const aim = await aimAt(tx, scopeOf(run), holds, now())
     if (aim.fingerprint === run.holdsSeen) return { run, aim }
     await planAgain(tx, id)
     return undefined
@@ -83,6 +91,12 @@ export function runVerification(parts: VerificationParts) {
     return kept
   }
 
+  /** Holders that erased something from a store that others write to, past every fence. */
+  const toSearchAgain = (steps: readonly StepRow[]): string[] =>
+    holders
+      .filter(({ name, isShared }) => isShared && steps.some(({ holder, planned }) => holder === name && planned > 0))
+      .map(({ name }) => name)
+
   function receiptOf(
     run: RunRow,
     steps: readonly StepRow[],
@@ -92,6 +106,7 @@ export function runVerification(parts: VerificationParts) {
     const deletedAt = run.erasedAt ?? at
     const isHeld = steps.some(({ held }) => Object.keys(held).length > 0)
     const held = heldCounts(heldTogether(steps.map((step) => step.held)))
+    const isSearchedAgain = toSearchAgain(steps).length > 0
     const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
     const lineOf = ({ holder, store, planned, erased }: StepRow): Receipt['stores'][number] => ({
       store,
@@ -106,19 +121,26 @@ export function runVerification(parts: VerificationParts) {
       receipt_id: run.receiptId,
       version: 1,
       issuer,
-      deleted_id: nameOf(subjectOf(run)),
-      subject_kind: kindOf(subjectOf(run)),
+      ...namedOnReceipt(scopeOf(run)),
       deleted_at: deletedAt.toISOString(),
       reason: run.reason,
-      stores: steps.map(lineOf),
-      retained: retainedOfSubject(deletedAt, {
-        isOfRequest: run.requestId !== null,
-        requestsYears: facts.requestsYears,
-        held,
-        whileHeld,
-        letters:
-          run.requestId === null || run.accountId === null || !facts.lettersInFolder ? 'none' : isHeld ? 'all' : 'last',
-      }),
+      // Every holder was asked; of a part, few have anything.
+      stores: (partOf(run) ? steps.filter(({ planned }) => planned > 0) : steps).map(lineOf),
+      retained: partOf(run)
+        ? retainedOfPart(deletedAt, { held, isSearchedAgain })
+        : retainedOfSubject(deletedAt, {
+            isOfRequest: run.requestId !== null,
+            requestsYears: facts.requestsYears,
+            held,
+            whileHeld,
+            isSearchedAgain,
+            letters:
+              run.requestId === null || run.accountId === null || !facts.lettersInFolder
+                ? 'none'
+                : isHeld
+                  ? 'all'
+                  : 'last',
+          }),
       ...(heldTotal > 0 && { held: heldTotal }),
       physical: lingeringAfter(deletedAt, facts),
       signed_at: at.toISOString(),
@@ -131,17 +153,19 @@ export function runVerification(parts: VerificationParts) {
       if (!found) return
       const { run, aim } = found
       const at = new Date(receipt.signed_at)
-      const subject = subjectOf(run)
+      const scope = scopeOf(run)
       const steps = await stepsOf(tx, run.id)
       const isHeld = aim.kept.length > 0 || steps.some(({ held }) => Object.keys(held).length > 0)
       const state = isHeld ? 'held' : 'done'
       const before: Accounting = await keepReceipt(tx, receipt, {
+        results: Object.fromEntries(steps.map(({ holder, results }) => [holder, results])),
         record: (fresh) =>
           recordDeletion(tx, {
             requestedBy: run.requestedBy,
             reason: run.reason,
-            scope: { subject: nameOf(subject), kind: kindOf(subject) },
+            scope: namedInLog(scope),
             results: fresh,
+            auditId: run.auditId,
             now: at,
           }),
       })
@@ -149,26 +173,36 @@ export function runVerification(parts: VerificationParts) {
       await parts.audit(tx, {
         action: 'delete',
         actorId: 'system:erasure.verify',
-        resourceType: kindOf(subject),
-        resourceId: nameOf(subject),
+        resourceType: kindOf(scope),
+        resourceId: nameOf(scope),
         at,
         ip: '',
         details: { receipt: run.receiptId, state, items: total(steps) - before.total },
       })
       await tx.erasureRun.update({ where: { id: run.id }, data: { state, finishedAt: at, rounds: 0 } })
-      if (state === 'done') await forget(tx, run)
+      if (state === 'done') await forget(tx, run, steps, at)
       await parts.onChange(tx, changeOf(run, steps, state, at))
     })
 
   /** What served the run and names the subject: the ledger, the receipt and the logs keep what must be kept. */
-  async function forget(tx: Transaction, run: RunRow): Promise<void> {
+  async function forget(tx: Transaction, run: RunRow, steps: readonly StepRow[], at: Date): Promise<void> {
     await lowerFence(tx, run.id)
-    await tx.erasurePage.deleteMany({ where: { runId: run.id } })
+    const again = toSearchAgain(steps)
+    await tx.erasurePage.deleteMany({ where: { runId: run.id, holder: { notIn: again } } })
+    const recheckAt = again.length > 0 ? new Date(at.getTime() + recheckAfter) : null
     const isTheirs = run.requestedBy === `user:${run.accountId}` || run.agents.includes(run.requestedBy)
     await tx.erasureRun.update({
       where: { id: run.id },
-      data: { accountId: null, agents: [], ...(isTheirs && { requestedBy: 'subject' }) },
+      data: { accountId: null, agents: [], recheckAt, ...(isTheirs && { requestedBy: 'subject' }) },
     })
+  }
+
+  /** Nothing of it is repeated: what the stores remember of its pages goes. Where one does not answer, it goes after the second search. */
+  async function forgetPages(runId: string): Promise<void> {
+    const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true } })
+    if (run?.state !== 'done') return
+    for (const holder of holders)
+      await holder.forget?.(runId).catch((error: unknown) => logFault(error, { runId, holder: holder.name }))
   }
 
   /** Safe to repeat, and beside another. */
@@ -176,7 +210,7 @@ export function runVerification(parts: VerificationParts) {
     const found = await db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'verifying') return undefined
-      return { run, aim: await aimAt(tx, subjectOf(run), holds, now()), steps: await stepsOf(tx, runId) }
+      return { run, aim: await aimAt(tx, scopeOf(run), holds, now()), steps: await stepsOf(tx, runId) }
     })
     if (!found) return
     interrupt('verify.before')
@@ -190,6 +224,7 @@ export function runVerification(parts: VerificationParts) {
       const receipt = await signer.sign(receiptOf(run, steps, await keptWhileHeld(run, steps), now()))
       interrupt('verify.signed')
       await finish(run, receipt)
+      await forgetPages(run.id)
     }
     interrupt('verify.after')
   }

@@ -15,6 +15,13 @@ interface Watch {
   part(records: number): void
 }
 
+/** A file that stands in the archive as it is. */
+export interface ArchiveFile {
+  name: string
+  /** Undefined where it is gone: it is left out. */
+  bytes(): Promise<AsyncIterable<Uint8Array> | undefined>
+}
+
 interface FileFacts {
   records: number
   bytes: number
@@ -46,6 +53,10 @@ async function* jsonOf(part: Part): AsyncGenerator<[string, number]> {
   yield [total === 0 ? '[]\n' : '\n]\n', 0]
 }
 
+async function* asPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<[Uint8Array, number]> {
+  for await (const piece of bytes) yield [piece, 0]
+}
+
 /** A piece is asked for when the last was taken; who stops reading ends the source. */
 function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
@@ -65,23 +76,24 @@ function streamOf(pieces: AsyncGenerator<Uint8Array>): ReadableStream<Uint8Array
 
 /**
  * A ZIP whose files are made while they leave: each part as JSON and, where it has records, as CSV; manifest.json, which has the counts and
- * hashes, comes last. A part is read twice, so its files may differ by what was erased between; the manifest says what each holds.
+ * hashes, comes last, after the files that are given. A part is read twice, so its files may differ by what was erased between; the manifest says what each holds.
  */
 export async function* zipArchive(
   head: ArchiveHead,
   parts: readonly Part[],
   watch?: Watch,
+  given?: AsyncIterable<ArchiveFile>,
 ): AsyncGenerator<Uint8Array> {
   const files: Record<string, FileFacts> = {}
   const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>()
   const zip = new ZipWriter<unknown>(writable, { lastModDate: new Date(head.exported_at), extendedTimestamp: true })
 
-  async function add(name: string, pieces: AsyncIterable<[string, number]>): Promise<number> {
+  async function add(name: string, pieces: AsyncIterable<[string | Uint8Array, number]>): Promise<number> {
     const hash = createHash('sha256')
     const facts = { records: 0, bytes: 0 }
     async function* counted(): AsyncGenerator<Uint8Array> {
-      for await (const [text, records] of pieces) {
-        const bytes = Buffer.from(text)
+      for await (const [piece, records] of pieces) {
+        const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
         hash.update(bytes)
         facts.bytes += bytes.byteLength
         facts.records += records
@@ -97,6 +109,10 @@ export async function* zipArchive(
       const records = await add(`${part.name}.json`, jsonOf(part))
       if (records > 0) await add(`${part.name}.csv`, csvOf(part))
       watch?.part(records)
+    }
+    for await (const file of given ?? []) {
+      const bytes = await file.bytes()
+      if (bytes) await add(file.name, asPieces(bytes))
     }
     const manifest = JSON.stringify({ ...head, files }, null, 2)
     await zip.add('manifest.json', new TextReader(`${manifest}\n`))

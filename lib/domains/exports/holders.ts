@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder, Scope, Subject } from '#lib/kernel/holder.ts'
+import type { DataHolder, Part, Scope, Subject } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import type { PreparedExport } from '../../../generated/prisma/client.ts'
 import type { Attempt } from './export-files.ts'
@@ -12,8 +12,30 @@ const attemptOf = (item: string): Attempt => {
   return { id, attempt }
 }
 
+/** Whose records of a part of a project are to go. A statement for each kind of part, so that each has its index. */
+async function authorsOf({ kind, id }: Part, tx: Transaction): Promise<{ kind: string; id: string }[]> {
+  const inside = { project: 'project_id = $1', conversation: 'conversation_id = $1' }
+  return queryWithin<{ kind: string; id: string }>(
+    tx,
+    `plan-export-authors-${kind}`,
+    `SELECT DISTINCT author_kind AS kind, author_id AS id FROM project_parts
+     WHERE ${kind === 'project' || kind === 'conversation' ? inside[kind] : `kind = '${kind}' AND id = $1`} AND author_id IS NOT NULL`,
+    [id],
+  )
+}
+
+/** Prepared exports that hold records of what is to go, or are being written with them. */
+async function copiesOfPart(part: Part, tx: Transaction): Promise<string[]> {
+  const authors = await authorsOf(part, tx)
+  const named = (wanted: string) => authors.filter(({ kind }) => kind === wanted).map(({ id }) => id)
+  const rows = await tx.$queryRaw<{ id: string; attempt: string | null }[]>`
+    SELECT id, attempt FROM prepared_exports WHERE state IN ('running', 'ready')
+      AND (account_id = ANY(${named('account')}::text[]) OR agents && ${named('agent')}::text[])`
+  return rows.map(itemOf).sort()
+}
+
 /** Agents whose records are to go; undefined where everything of an account is. */
-async function agentsOf(scope: Scope, tx: Transaction): Promise<readonly string[]> {
+async function agentsOf(scope: Exclude<Scope, { part: Part }>, tx: Transaction): Promise<readonly string[]> {
   if ('subject' in scope) return scope.subject.agents
   const record = 'unit' in scope ? scope.unit : scope.skill
   const rows = await tx.$queryRaw<{ agent_id: string }[]>`SELECT agent_id FROM agent_records WHERE id = ${record}`
@@ -64,6 +86,7 @@ export function exportFilesHolder(ports: PreparedPorts & { clock: { now(): Date 
       return row ?? { count: 0, since: null, until: null }
     },
     async plan(scope, tx) {
+      if ('part' in scope) return { items: await copiesOfPart(scope.part, tx), held: {} }
       const agents = [...(await agentsOf(scope, tx))]
       const account = accountOf(scope)
       if (agents.length === 0 && account === null) return { items: [], held: {} }

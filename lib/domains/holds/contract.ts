@@ -7,10 +7,10 @@ const when = z.iso.datetime()
 export const HoldId = z.string().regex(/^hold_[0-9A-Za-z]{22}$/, 'is not the id of a hold')
 const TargetId = z
   .string()
-  .regex(/^[\w.:-]{1,200}$/, 'takes the id of a unit, a skill, an agent or an account')
+  .regex(/^[\w.:-]{1,200}$/, 'takes the id of a unit, a skill, an agent, an account or a project')
   .meta({
     description:
-      'The id of what is held; everything of an agent where the kind is `agent`, of a person and every agent of theirs where it is `account`',
+      'The id of what is held; everything of an agent where the kind is `agent`, of a person and every agent of theirs where it is `account`, of a project with all that came of it in every store where it is `project`',
   })
 
 export const Hold = z
@@ -35,7 +35,7 @@ export const createHold = operation({
   id: 'createHold',
   method: 'post',
   path: '/v1/holds',
-  summary: 'Hold a unit, a skill, all of an agent’s, or all of a person’s',
+  summary: 'Hold a unit, a skill, a project, all of an agent’s, or all of a person’s',
   description:
     'What a legal hold covers is neither erased nor swept until the hold is released or ends. Its owner is told that it is held, not why.',
   permission: 'holds:admin',

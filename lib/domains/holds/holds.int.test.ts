@@ -42,7 +42,7 @@ describe('a hold', () => {
     })
   })
 
-  it.each(['unit', 'skill', 'agent', 'account'])(
+  it.each(['unit', 'skill', 'agent', 'account', 'project'])(
     'of a %s that is not there is a 404: nothing would be held',
     async (kind) => {
       const told = await hold(kind, 'kp:trace:nowhere')

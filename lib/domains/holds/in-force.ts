@@ -41,6 +41,15 @@ export const holdsInForce = {
     }
   },
 
+  /** The holds on projects, by project. */
+  async projects(tx: Transaction, ids: readonly string[], now: Date): Promise<Map<string, string>> {
+    const rows = await tx.$queryRaw<{ target: string; hold: string }[]>`
+      SELECT target_id AS target, min(id) AS hold FROM holds_in_force
+      WHERE kind = 'project' AND target_id = ANY(${[...ids]}::text[]) AND (expires_at IS NULL OR expires_at > ${now})
+      GROUP BY target_id`
+    return new Map(rows.map(({ target, hold }) => [target, hold]))
+  },
+
   /** Those of the ids that there are, ended ones included. */
   async known(tx: Transaction, ids: readonly string[]): Promise<string[]> {
     const found = await tx.legalHold.findMany({ where: { id: { in: [...ids] } }, select: { id: true } })

@@ -1,4 +1,4 @@
-export const holdKinds = ['unit', 'skill', 'agent', 'account'] as const
+export const holdKinds = ['unit', 'skill', 'agent', 'account', 'project'] as const
 export type HoldKind = (typeof holdKinds)[number]
 
 /** Whether a hold stops anything at that time: neither released nor past its end. */

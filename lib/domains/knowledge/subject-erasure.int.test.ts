@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DataHolder, type Planned, type Subject, stages } from '#lib/kernel/holder.ts'
+import { countOf, type DataHolder, type Planned, type Subject, stages } from '#lib/kernel/holder.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
@@ -29,7 +29,7 @@ async function plan(subject: Subject): Promise<Plans> {
 async function erase(subject: Subject, plans: Plans): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
   for (const { name, erase } of holders())
-    counts[name] = await test.db.transaction((tx) => erase({ subject }, plans.get(name)?.items ?? [], tx))
+    counts[name] = countOf(await test.db.transaction((tx) => erase({ subject }, plans.get(name)?.items ?? [], tx)))
   return counts
 }
 async function residue(subject: Subject, plans: Plans): Promise<Record<string, number>> {

@@ -1,7 +1,16 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { AccountId, AgentId, EventView, RequestDetail, RequestId, RequestView, RunDetail, Words } from './contract.ts'
+import {
+  AccountId,
+  AgentId,
+  ErasureDetail,
+  EventView,
+  RequestDetail,
+  RequestId,
+  RequestView,
+  Words,
+} from './contract.ts'
 import { channels, graces, kinds, refusalGrounds, states } from './rules.ts'
 
 const DropCopies = z
@@ -292,7 +301,7 @@ export const listErasures = operation({
   id: 'listErasures',
   method: 'get',
   path: '/api/erasures',
-  summary: 'Erasures of subjects, newest first',
+  summary: 'Erasures of people, agents and parts of projects, newest first',
   description: '`open` counts all that are not done, whatever the query says.',
   permission: 'erasures:audit',
   audit: { action: 'read', resourceType: 'erasure' },
@@ -321,12 +330,13 @@ export const readErasure = operation({
   method: 'get',
   path: '/api/erasures/{id}',
   summary: 'One erasure with its steps',
-  description: 'For admins, auditors, and whose it is.',
+  description:
+    'By its own id, or by that of its entry in the deletion log. For admins, auditors, and whose it is; of a part of a project for whoever asked for it, and the project’s owners.',
   permission: 'privacy:self',
   audit: { action: 'read', resourceType: 'erasure' },
   limit: 'read',
   status: 200,
   params: z.strictObject({ id: z.string().regex(/^[\w-]{1,64}$/, 'is not the id of an erasure') }),
-  output: z.strictObject({ data: RunDetail }),
+  output: z.strictObject({ data: ErasureDetail }),
   refusals: ['not_found'],
 })

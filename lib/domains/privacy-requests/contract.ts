@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
+import { partKinds } from '#lib/kernel/holder.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { channels, dueTags, graces, kinds, parties, partStates, states } from './rules.ts'
@@ -83,6 +85,9 @@ export const StepView = z
     erased: z.number().int(),
     held: z.array(z.strictObject({ hold_id: z.string(), count: z.number().int() })),
     residue: z.number().int().nullable(),
+    results: z.record(z.string(), z.number().int()).meta({
+      description: 'Further counts by name: what of derived data went, and what stayed without its link',
+    }),
     attempts: z.number().int(),
     fault: z.string().nullable(),
     started_at: whenever,
@@ -103,6 +108,44 @@ export const RunDetail = z
   })
   .meta({ id: 'ErasureRun' })
 export type RunDetail = z.output<typeof RunDetail>
+/** Of an erasure asked for by itself. */
+export const ErasureDetail = z
+  .strictObject({
+    ...RunDetail.shape,
+    audit_id: z
+      .string()
+      .nullable()
+      .meta({ description: 'Of its entry in the deletion log; erasures of former days lack it' }),
+    success: z.boolean().meta({ description: 'Every store is done and searched again, and nothing was kept' }),
+    part: z
+      .strictObject({
+        kind: z.enum(partKinds),
+        id: z.string(),
+        project_id: z.string(),
+        conversation_id: z.string().nullable(),
+      })
+      .nullable()
+      .meta({ description: 'Where it is about a part of a project, and not about a person or agent' }),
+    deleted_from: DeletedFrom,
+    remaining_mentions: z
+      .array(
+        z.strictObject({
+          store: z.string(),
+          kind: z.string(),
+          id: z.string(),
+          field: z.string(),
+          is_redacted: z.boolean(),
+        }),
+      )
+      .meta({
+        description: 'Where names of the erased stand in what others wrote, and stay: the place, never the words',
+      }),
+    recheck_at: whenever.meta({ description: 'When stores that others write to are searched once more' }),
+    rechecked_at: whenever,
+    late_found: z.number().int().meta({ description: 'What others had written again by then; it is erased' }),
+  })
+  .meta({ id: 'ErasureDetail' })
+export type ErasureDetail = z.output<typeof ErasureDetail>
 
 export const RequestDetail = z
   .strictObject({

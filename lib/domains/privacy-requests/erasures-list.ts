@@ -10,7 +10,9 @@ import type { PrivacyParts } from './ports.ts'
 import { pageOf } from './reading.ts'
 import { ownedBy } from './requests.ts'
 import { sum } from './rules.ts'
-import { heldView, runView, signedReceipt } from './views.ts'
+import { erasureView, heldView, signedReceipt } from './views.ts'
+
+const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 const listed = (run: RunView) => ({
   run_id: run.id,
@@ -77,16 +79,17 @@ export function erasuresList(parts: PrivacyParts) {
     }),
 
     readErasure: read(readErasure, async (ctx, { params: { id } }) => {
-      const run = await erasures.run(id)
+      const run = await (uuid.test(id) ? erasures.byAudit(id) : erasures.run(id))
       const mayRead = async (): Promise<boolean> =>
         run !== undefined &&
         (ctx.actor.can('erasures:audit') ||
+          (run.part !== null && (run.requestedBy === ctx.actor.id || (await parts.ownsPart(ctx, run.part)))) ||
           (run.requestId !== null &&
             (await db.prisma.privacyRequest.count({
               where: { AND: [{ id: run.requestId }, ownedBy(ctx)] },
             })) > 0))
       if (!run || !(await mayRead())) throw new Problem('not_found', 'There is no such erasure, or it is not yours.')
-      return { body: { data: runView(run) }, resourceId: run.id }
+      return { body: { data: erasureView(run) }, resourceId: run.id }
     }),
   }
 }

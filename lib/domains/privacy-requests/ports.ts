@@ -1,6 +1,6 @@
-import type { GatePorts, Transaction } from '#lib/kernel/context.ts'
+import type { Context, GatePorts, Transaction } from '#lib/kernel/context.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
-import type { Basis, Subject } from '#lib/kernel/holder.ts'
+import type { Basis, Part, Subject } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
 export type Locale = 'en' | 'zh'
@@ -52,7 +52,10 @@ export interface Agents {
   unrestrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
 }
 /** What is asked of the engine. */
-export type Erasures = Pick<SubjectErasures, 'dryRun' | 'begin' | 'run' | 'runs' | 'open' | 'lock' | 'retry'>
+export type Erasures = Pick<
+  SubjectErasures,
+  'dryRun' | 'begin' | 'run' | 'byAudit' | 'runs' | 'open' | 'lock' | 'retry'
+>
 /** What is asked of whoever prepares copies. */
 export interface Copies {
   /** Gives the id of the prepared export. */
@@ -75,6 +78,8 @@ export interface PrivacyParts {
   people: People
   agents: Agents
   erasures: Erasures
+  /** Whether they own the project that it is a part of. */
+  ownsPart(ctx: Context, part: Part): Promise<boolean>
   copies: Copies
   /** Ids of the legal holds in force on a subject. */
   holdsOn(tx: Transaction, subject: Subject, now: Date): Promise<string[]>

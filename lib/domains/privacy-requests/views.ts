@@ -1,7 +1,8 @@
 import type { z } from 'zod'
+import { deletedFrom, isErased } from '#lib/kernel/deleted-from.ts'
 import type { RunView } from '#lib/kernel/erasure-run.ts'
 import type { Prisma, PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
-import { type EventView, Facts, type RequestView, type RunDetail } from './contract.ts'
+import { type ErasureDetail, type EventView, Facts, type RequestView, type RunDetail } from './contract.ts'
 import {
   ChannelName,
   clocksOf,
@@ -121,10 +122,28 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
     erased: step.erased,
     held: heldView(step.held),
     residue: step.residue,
+    results: step.results,
     attempts: step.attempts,
     fault: step.fault,
     started_at: text(step.startedAt),
     finished_at: text(step.finishedAt),
     verified_at: text(step.verifiedAt),
   })),
+})
+
+export const erasureView = (run: RunView): z.input<typeof ErasureDetail> => ({
+  ...runView(run),
+  audit_id: run.auditId,
+  success: isErased(run),
+  part: run.part && {
+    kind: run.part.kind,
+    id: run.part.id,
+    project_id: run.part.project,
+    conversation_id: run.part.conversation,
+  },
+  deleted_from: deletedFrom(run),
+  remaining_mentions: run.mentions.map(({ isRedacted, ...place }) => ({ ...place, is_redacted: isRedacted })),
+  recheck_at: text(run.recheckAt),
+  rechecked_at: text(run.recheckedAt),
+  late_found: run.lateFound,
 })

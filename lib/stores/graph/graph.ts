@@ -60,6 +60,18 @@ export interface Saga {
   summarizedTo: Date | null
   episodes: string[]
 }
+/** A community as one judges it: its members among the entities of the neighbourhood, and how many it has beside them, up to {@link mostCounted}. */
+export interface Gathered {
+  uuid: string
+  name: string
+  summary: string
+  members: string[]
+  others: number
+}
+/** A saga as one judges it: of its episodes some, and how many it has beside those that were asked for, up to {@link mostCounted}. */
+export interface Told extends Saga {
+  others: number
+}
 export interface Mentioning {
   episode: string
   entity: string
@@ -69,18 +81,22 @@ export interface Neighbourhood {
   group: string
   /** Those of the episodes asked for that there are. */
   episodes: Episode[]
-  /** Mentioned by one of them. */
+  /** Mentioned by one of them; also the ends of facts that name one of them, where no episode mentions them and no fact of another does. */
   entities: Entity[]
-  /** Of these entities: how many episodes other than those asked for mention each; absent: none. */
+  /** Of these entities: how many episodes other than those asked for mention each, counted up to {@link mostCounted}; absent: none. */
   otherMentions: ReadonlyMap<string, number>
-  /** Facts that name one of the episodes, and all facts at one of the entities that is mentioned nowhere else or may go as personal. */
+  /** That name one of the episodes, or name none and stand in the `entityEdges` of one. What else stands at an entity goes with it unread: at a company that may be a million facts. */
   facts: Fact[]
-  /** Facts of the group whose `invalidAt` or `expiredAt` lies where one of the episodes may have set it: candidates alone. */
+  /**
+   * Facts of the group whose validity one of the episodes may have ended: those asked for as ended; those that the episodes' `entityEdges`
+   * name beside their own (Graphiti notes what it ended there); those whose `expiredAt` lies in the {@link endedWithin} after an episode's
+   * `createdAt`. At most {@link mostEnded} of the last kind.
+   */
   ended: Fact[]
-  /** That have one of the entities as a member. */
-  communities: Community[]
-  /** That have one of the episodes, or point at one. */
-  sagas: Saga[]
+  /** That have one of the entities as a member, or a community that has. */
+  communities: Gathered[]
+  /** That have one of the episodes, or point at one. Of their episodes: those asked for, and their neighbours along `next`. */
+  sagas: Told[]
   /** `NEXT_EPISODE` to or from one of the episodes. */
   next: { from: string; to: string }[]
 }
@@ -88,23 +104,32 @@ export interface Neighbourhood {
 /** What becomes of a neighbourhood; what is not named stays as it is. Ids. */
 export interface GraphChange {
   deleteEpisodes: string[]
+  /** With every fact at them, and every link. */
   deleteEntities: string[]
   deleteFacts: string[]
-  /** Sources come off; `isBlanked`: the wording, its embedding and its attributes too, because it came from an erased source. */
-  changeFacts: {
-    uuid: string
-    episodes: string[]
-    isBlanked: boolean
-    validity?: { invalidAt: Date | null; expiredAt: Date | null }
-  }[]
-  /** Summary, its embedding and, where they were built on an erased source, attributes. */
+  /**
+   * The deleted episodes come off their sources, and their attributes go: Graphiti writes those anew with every source. `isBlanked`: the
+   * wording came from an erased source, so `fact` becomes empty, `name` `RELATES_TO`, its embedding and `referenceTime` go.
+   */
+  changeFacts: { uuid: string; isBlanked: boolean }[]
+  /** Neither end by an erased episode any more: `invalidAt` and `expiredAt` go. */
+  restoreFacts: string[]
+  /** Summary and attributes become empty; the name stays, and so does its embedding. */
   blankEntities: string[]
+  /** Name and summary become empty, and the embedding goes. */
   blankCommunities: string[]
-  /** Also resets pointers and watermark. */
+  /** Whose last members go. */
+  deleteCommunities: string[]
+  /** Whose last episodes go. */
+  deleteSagas: string[]
+  /** Summary becomes empty, watermarks go, pointers are set. */
   changeSagas: { uuid: string; firstEpisode: string | null; lastEpisode: string | null }[]
   /** In place of the links of the deleted episodes. */
   link: { from: string; to: string }[]
-  /** Names that are looked for in what stays in the group; `redact`: taken out there. */
+  /**
+   * Names that are looked for in what stays in the group, whole words, whatever their case, through an index; `redact`: {@link redacted}
+   * stands there instead, and an embedding of what was changed goes.
+   */
   names: string[]
   redact: boolean
 }
@@ -130,7 +155,7 @@ export interface GraphStore {
   provider: 'postgresql' | 'neo4j'
   state(): Promise<StoreState>
   /** Without locks: for a plan. */
-  read(group: string, episodes: readonly string[], tx: Transaction): Promise<Neighbourhood>
+  read(group: string, episodes: readonly string[], tx: Transaction, ended?: readonly string[]): Promise<Neighbourhood>
   /**
    * In one transaction: locks the mentioned entities in the order of their uuid, reads, asks `judge`, which is pure, and does what it says;
    * every `entityEdges` that names a deleted fact loses it. A key that was used before gives its former outcome and does nothing.
@@ -141,14 +166,26 @@ export interface GraphStore {
     key: string,
     judge: (found: Neighbourhood) => GraphChange,
     tx: Transaction,
+    ended?: readonly string[],
   ): Promise<GraphOutcome>
   /** Forgets the outcomes under keys that begin so. */
   forget(keyPrefix: string): Promise<void>
   /** Those of the uuids that are episodes, with the group of each: of any group, so that a foreign one is recognised. */
   groupsOf(episodes: readonly string[], tx: Transaction): Promise<ReadonlyMap<string, string>>
+  /** How many facts stand at each of the entities, by entity; for a plan. */
+  factsAt(group: string, entities: readonly string[], tx: Transaction): Promise<ReadonlyMap<string, number>>
   /** Episodes of a group, some at once in the order of their uuid, after one: for a search where no pointer exists. */
   episodes(group: string, after: string, most: number, tx: Transaction): Promise<Episode[]>
-  /** How much in the group still names these episodes, in any node, edge or property, found by scanning the group: 0 when nothing does. */
+  /**
+   * Episodes of a group that may name one of the ids in their name, source description or metadata, or whose content may have one of the
+   * texts; rather too many than too few, through an index. Where a store has none for it, {@link episodes} are gone through.
+   */
+  search?(
+    group: string,
+    sought: { ids: readonly string[]; texts: readonly string[] },
+    tx: Transaction,
+  ): Promise<Episode[]>
+  /** How much in the group still names these episodes, in any node, edge or property, found by other ways than erasing takes: 0 when nothing does. */
   residue(group: string, episodes: readonly string[]): Promise<number>
   /** Everything of a group, in portions; gives how much went this time, 0 when nothing is left. */
   dropGroup(group: string, most: number, tx: Transaction): Promise<number>
@@ -167,3 +204,17 @@ export interface PlantedGraph {
   sagas: Saga[]
   next: { from: string; to: string }[]
 }
+/** A second face of a graph, beside what erases from it. */
+export interface GraphPlanting {
+  /** Adds it; every entity, fact and community gets an embedding. */
+  plant(graph: PlantedGraph): Promise<void>
+  /** All of a group, everything in the order of its uuid (mentions and links in the order of both ends), with the uuids of what has an embedding. */
+  standing(group: string): Promise<PlantedGraph & { embedded: string[] }>
+}
+
+/** How long after an episode's `createdAt` its processing may have ended facts, in milliseconds. */
+export const endedWithin = 3_600_000
+export const mostEnded = 1_000
+export const mostCounted = 100
+/** What stands where a name was taken out. */
+export const redacted = '[erased]'

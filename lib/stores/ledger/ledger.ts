@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Part } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 /** A keyed hash by which an erased subject is known again; `hash` in hex. */
@@ -30,6 +31,15 @@ export interface SubjectIntent {
   /** The legal holds that keep something of the subject. */
   heldBy: readonly string[]
 }
+/** That a part of a project is about to be erased, with all that came of it. */
+export interface PartIntent {
+  kind: 'intent'
+  id: string
+  at: string
+  scope: { part: Part }
+  /** The legal holds that keep something of it. */
+  heldBy: readonly string[]
+}
 /** Some of what an intent is about to erase. */
 export interface ItemsRow {
   kind: 'items'
@@ -51,6 +61,7 @@ export interface CommitRow {
 export type LedgerRow =
   | RecordIntent
   | SubjectIntent
+  | PartIntent
   | ItemsRow
   | CommitRow
   /** A suppression key, sealed with the installation's secret (base64); once more after a rotation of that. */

@@ -2,25 +2,31 @@ import type { StoreState } from '../store-state.ts'
 
 export interface ObjectVersion {
   key: string
-  /** As the store calls it; where it keeps none, empty. */
+  /** As the store calls it; where it keeps none, empty. An unfinished upload: `upload:` and its id. */
   version: string
+  /** Of an unfinished upload or a delete marker 0. */
   bytes: number
   at: Date
 }
 
-/** Bytes under keys, with every version that the store keeps of them. Files under a folder, S3, Google Cloud Storage; all pass one suite. */
+/**
+ * Bytes under keys, with every version that the store keeps of them. Files under a folder, S3, Google Cloud Storage; all pass one suite.
+ * Every method throws `unavailable` when the store does not answer; no message names an address, a key or a credential.
+ */
 export interface ObjectStore {
   provider: 'files' | 's3' | 'gcs'
   state(): Promise<StoreState>
-  /** Resolves once it is there whole; a failed one leaves nothing under the key. */
+  /** Resolves once it is there whole; a failed one leaves nothing under the key. Of several at once, one is there whole in the end. */
   put(key: string, bytes: AsyncIterable<Uint8Array>, about: { mediaType: string }): Promise<void>
-  /** The newest version; undefined where there is none. */
+  /** The newest version, to be read or ended; undefined where there is none. */
   get(key: string): Promise<AsyncIterable<Uint8Array> | undefined>
   /** All versions of a key, delete markers and unfinished uploads among them. */
   versions(key: string): Promise<ObjectVersion[]>
   /** Removes every version of these keys for good. Gives how many keys had any. Throws `unavailable` where one is left (a lock, a retention rule). */
   erase(keys: readonly string[]): Promise<number>
-  /** Keys that begin so and have any version, in their order, after one. */
+  /** Keys that begin so and have any version, in the order of their bytes, after one. */
   list(prefix: string, after: string, most: number): Promise<string[]>
+  /** Seconds for which the provider itself keeps what was erased, where it can be brought back (soft delete); 0: it keeps nothing. */
+  lingers(): Promise<number>
   close(): Promise<void>
 }

@@ -51,27 +51,32 @@ export function isGivenUp(error: unknown, depth = 0): boolean {
   return isGivenUp(cause, depth + 1) || isGivenUp(wrapped, depth + 1)
 }
 
-/** What the error means to whoever asked: `fenced` by the write fence, `unavailable` when the database went away or gave it up, else itself. */
+/** What the error means to whoever asked: `fenced` by the write fence, `erased` for an id that is never taken again, `unavailable` when the database went away or gave it up, else itself. */
 export const asProblem = (error: unknown): unknown =>
   hasSqlState(error, 'KP423')
     ? new Problem(
         'fenced',
         'An erasure is under way: nothing more is written for whom it is about. Nothing of this was kept.',
       )
-    : isGivenUp(error)
-      ? new Problem('unavailable', {
-          detail: 'Others were changing the same; nothing of this was kept. Send it again.',
-          headers: { 'Retry-After': '1' },
-          cause: error,
-        })
-      : isDatabaseDown(error)
+    : hasSqlState(error, 'KP410')
+      ? new Problem(
+          'erased',
+          'Something with this id was erased, and the id is never used again. Nothing of this was kept.',
+        )
+      : isGivenUp(error)
         ? new Problem('unavailable', {
-            detail:
-              'The database does not answer. Whether this was carried out is not known: look before you repeat it, or repeat it with the same Idempotency-Key.',
-            headers: { 'Retry-After': '5' },
+            detail: 'Others were changing the same; nothing of this was kept. Send it again.',
+            headers: { 'Retry-After': '1' },
             cause: error,
           })
-        : error
+        : isDatabaseDown(error)
+          ? new Problem('unavailable', {
+              detail:
+                'The database does not answer. Whether this was carried out is not known: look before you repeat it, or repeat it with the same Idempotency-Key.',
+              headers: { 'Retry-After': '5' },
+              cause: error,
+            })
+          : error
 
 /** The connection that a transaction has; it is another's as soon as the pool has it back, also while its transaction's code still runs. */
 interface Loan {

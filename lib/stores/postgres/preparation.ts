@@ -1,6 +1,7 @@
 import { Logger, runMigrations } from 'graphile-worker'
 import { type ClientBase, escapeIdentifier } from 'pg'
 import { applicationAccess } from './application-role.ts'
+import { prepareCheckpointTables } from './checkpoint-tables.ts'
 import { withConnection } from './connection.ts'
 import { DatabaseFault, errorCode } from './fault.ts'
 import { deploy } from './migration-history.ts'
@@ -63,7 +64,7 @@ async function checkServer(client: ClientBase) {
 }
 
 /**
- * Makes a database ready to serve: migrations, the job queue's own, the application's role and rights. Safe to repeat and to run
+ * Makes a database ready to serve: migrations, the job queue's own, LangGraph's own, the application's role and rights. Safe to repeat and to run
  * from several processes at once; when there is nothing to do it takes a few milliseconds.
  * @throws DatabaseFault
  */
@@ -78,6 +79,7 @@ export async function prepareDatabase(options: PreparationOptions): Promise<Prep
       await owner.query('SELECT pg_advisory_lock($1)', [PREPARATION_LOCK]) // let go with the connection
       const applied = await deploy(owner)
       await runMigrations({ connectionString: ownerUrl, maxPoolSize: 1, logger: quiet })
+      await prepareCheckpointTables(owner, ownerUrl)
       const settled = typeof options.secret === 'function' ? await options.secret(owner) : undefined
       const secret = typeof options.secret === 'function' ? settled?.secret : options.secret
       const access = await applicationAccess(owner, { ...options, secret })

@@ -130,6 +130,7 @@ CREATE TABLE "documents" (
     "bytes" INTEGER NOT NULL,
     "sha256" BYTEA NOT NULL,
     "object_key" TEXT NOT NULL,
+    "made_from" TEXT,
     "author_kind" TEXT NOT NULL,
     "author_id" TEXT NOT NULL,
     "created_at" TIMESTAMPTZ(3) NOT NULL,
@@ -175,6 +176,7 @@ CREATE TABLE "known_stores" (
     "last_seen" TIMESTAMPTZ(3) NOT NULL,
     "retired_at" TIMESTAMPTZ(3),
     "retired_by" TEXT,
+    "statement" TEXT,
 
     CONSTRAINT "known_stores_pkey" PRIMARY KEY ("id")
 );
@@ -275,7 +277,13 @@ CREATE INDEX "projects_organisation_id_created_at_id_idx" ON "projects"("organis
 CREATE INDEX "projects_status_closes_at_idx" ON "projects"("status", "closes_at");
 
 -- CreateIndex
+CREATE INDEX "projects_created_by_idx" ON "projects"("created_by");
+
+-- CreateIndex
 CREATE INDEX "project_members_kind_member_id_idx" ON "project_members"("kind", "member_id");
+
+-- CreateIndex
+CREATE INDEX "project_members_added_by_idx" ON "project_members"("added_by");
 
 -- CreateIndex
 CREATE INDEX "conversations_project_id_created_at_id_idx" ON "conversations"("project_id", "created_at", "id");
@@ -284,10 +292,13 @@ CREATE INDEX "conversations_project_id_created_at_id_idx" ON "conversations"("pr
 CREATE INDEX "conversations_created_by_idx" ON "conversations"("created_by");
 
 -- CreateIndex
+CREATE INDEX "conversations_threads_idx" ON "conversations" USING GIN ("threads");
+
+-- CreateIndex
 CREATE INDEX "messages_conversation_id_created_at_id_idx" ON "messages"("conversation_id", "created_at", "id");
 
 -- CreateIndex
-CREATE INDEX "messages_project_id_idx" ON "messages"("project_id");
+CREATE INDEX "messages_project_id_id_idx" ON "messages"("project_id", "id");
 
 -- CreateIndex
 CREATE INDEX "messages_author_kind_author_id_created_at_id_idx" ON "messages"("author_kind", "author_id", "created_at", "id");
@@ -308,6 +319,9 @@ CREATE UNIQUE INDEX "documents_object_key_key" ON "documents"("object_key");
 CREATE INDEX "documents_project_id_kind_created_at_id_idx" ON "documents"("project_id", "kind", "created_at", "id");
 
 -- CreateIndex
+CREATE INDEX "documents_made_from_idx" ON "documents"("made_from");
+
+-- CreateIndex
 CREATE INDEX "documents_author_kind_author_id_created_at_id_idx" ON "documents"("author_kind", "author_id", "created_at", "id");
 
 -- CreateIndex
@@ -317,10 +331,28 @@ CREATE INDEX "provenance_store_ref_idx" ON "provenance"("store", "ref");
 CREATE INDEX "provenance_project_id_idx" ON "provenance"("project_id");
 
 -- CreateIndex
+CREATE INDEX "provenance_told_by_idx" ON "provenance"("told_by");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "provenance_source_id_store_place_ref_key" ON "provenance"("source_id", "store", "place", "ref");
 
 -- CreateIndex
 CREATE UNIQUE INDEX "known_stores_port_address_key" ON "known_stores"("port", "address");
+
+-- CreateIndex
+CREATE INDEX "graph_episodes_uuid_idx" ON "graph_episodes"("uuid");
+
+-- CreateIndex
+CREATE INDEX "graph_episodes_entity_edges_idx" ON "graph_episodes" USING GIN ("entity_edges");
+
+-- CreateIndex
+CREATE INDEX "graph_facts_group_id_expired_at_idx" ON "graph_facts"("group_id", "expired_at");
+
+-- CreateIndex
+CREATE INDEX "graph_gatherings_group_id_first_episode_idx" ON "graph_gatherings"("group_id", "first_episode");
+
+-- CreateIndex
+CREATE INDEX "graph_gatherings_group_id_last_episode_idx" ON "graph_gatherings"("group_id", "last_episode");
 
 -- CreateIndex
 CREATE INDEX "graph_facts_group_id_source_idx" ON "graph_facts"("group_id", "source");
@@ -345,6 +377,9 @@ CREATE INDEX "erasure_runs_project_id_created_at_idx" ON "erasure_runs"("project
 
 -- CreateIndex
 CREATE INDEX "erasure_runs_recheck_at_idx" ON "erasure_runs"("recheck_at");
+
+-- CreateIndex
+CREATE INDEX "erasure_runs_requested_by_idx" ON "erasure_runs"("requested_by");
 
 -- AddForeignKey
 ALTER TABLE "remaining_mentions" ADD CONSTRAINT "remaining_mentions_run_id_fkey" FOREIGN KEY ("run_id") REFERENCES "erasure_runs"("id") ON DELETE CASCADE ON UPDATE CASCADE;
@@ -423,6 +458,7 @@ BEGIN
 END $$;
 CREATE FUNCTION refuse_fenced_of_message() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
+  PERFORM refuse_writers(ARRAY(SELECT DISTINCT writer_name(m.author_kind, m.author_id) FROM inserted i JOIN messages m ON m.id = i.message_id));
   IF EXISTS (SELECT FROM inserted i JOIN messages m ON m.id = i.message_id JOIN conversations c ON c.id = m.conversation_id
       JOIN projects p ON p.id = m.project_id
       WHERE m.erasing_since IS NOT NULL OR c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL) THEN
@@ -435,6 +471,12 @@ BEGIN
   PERFORM refuse_writers(ARRAY(SELECT DISTINCT writer_name(author_kind, author_id) FROM inserted));
   PERFORM refuse_erased_ids(ARRAY(SELECT id FROM inserted));
   PERFORM refuse_into_projects(ARRAY(SELECT DISTINCT project_id FROM inserted));
+  PERFORM FROM messages WHERE id IN (SELECT made_from FROM inserted) ORDER BY id FOR KEY SHARE;
+  IF EXISTS (SELECT FROM inserted i WHERE i.made_from IS NOT NULL AND NOT EXISTS (
+      SELECT FROM messages m JOIN conversations c ON c.id = m.conversation_id
+      WHERE m.id = i.made_from AND m.project_id = i.project_id AND m.erasing_since IS NULL AND c.erasing_since IS NULL)) THEN
+    RAISE EXCEPTION 'fenced' USING ERRCODE = 'KP423';
+  END IF;
   RETURN NULL;
 END $$;
 CREATE FUNCTION refuse_fenced_chunk() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
@@ -446,8 +488,12 @@ BEGIN
   RETURN NULL;
 END $$;
 -- A pointer has no foreign key, because it may be about a message or a document: its source is locked here, and must be there.
+-- Nor is it written while whoever wrote its source is erased: it would be found no more once the source is gone.
 CREATE FUNCTION refuse_fenced_pointer() RETURNS trigger LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
+  PERFORM refuse_writers(ARRAY(
+    SELECT writer_name(m.author_kind, m.author_id) FROM inserted i JOIN messages m ON i.source_kind = 'message' AND m.id = i.source_id
+    UNION SELECT writer_name(d.author_kind, d.author_id) FROM inserted i JOIN documents d ON i.source_kind = 'document' AND d.id = i.source_id));
   PERFORM refuse_erased_ids(ARRAY(SELECT DISTINCT source_id FROM inserted));
   PERFORM FROM messages WHERE id IN (SELECT source_id FROM inserted WHERE source_kind = 'message') ORDER BY id FOR KEY SHARE;
   PERFORM FROM documents WHERE id IN (SELECT source_id FROM inserted WHERE source_kind = 'document') ORDER BY id FOR KEY SHARE;
@@ -471,9 +517,25 @@ CREATE TRIGGER documents_refuse_fenced AFTER INSERT ON documents REFERENCING NEW
 CREATE TRIGGER document_chunks_refuse_fenced AFTER INSERT ON document_chunks REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_chunk();
 CREATE TRIGGER provenance_refuse_fenced AFTER INSERT ON provenance REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION refuse_fenced_pointer();
 
+-- What other domains may know of people and agents: what they are called, where they belong, and who manages an organisation.
+CREATE VIEW account_names AS SELECT id, organisation_id, name, role::text AS role, deactivated_at IS NULL AS is_open FROM accounts;
+CREATE VIEW agent_names AS SELECT id, organisation_id, name, owner_id FROM agents;
+
 -- What other domains may know of projects: which there are, where each part lies, and who wrote it.
 CREATE VIEW project_parts AS
   SELECT 'project'::text AS kind, id, id AS project_id, NULL::text AS conversation_id, NULL::text AS author_kind, NULL::text AS author_id, created_at FROM projects
   UNION ALL SELECT 'conversation', id, project_id, id, NULL, NULL, created_at FROM conversations
   UNION ALL SELECT 'message', id, project_id, conversation_id, author_kind, author_id, created_at FROM messages
   UNION ALL SELECT 'document', id, project_id, NULL, author_kind, author_id, created_at FROM documents;
+
+-- The words of a text of the graph, by which a name or an id is looked for in it, and the group, so that one condition says both and no
+-- other index is taken for it: runs of Latin letters and digits, of 64 at most; every other character is one.
+CREATE FUNCTION graph_words(group_id text, said text) RETURNS text[] LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT array_append(array_remove(string_to_array(
+    regexp_replace(lower(said), '([^\u0001-\u007f]|[a-z0-9]{64})|[^a-z0-9]+', ' \1 ', 'g'), ' '), ''), '/' || group_id)
+$$;
+COMMENT ON FUNCTION graph_words(text, text) IS 'app: texts of the graph are indexed by it';
+CREATE INDEX graph_episodes_words_idx ON graph_episodes USING gin (graph_words(group_id, name || ' ' || source_description || ' ' || content || ' ' || metadata::text));
+CREATE INDEX graph_entities_words_idx ON graph_entities USING gin (graph_words(group_id, name || ' ' || summary || ' ' || attributes::text));
+CREATE INDEX graph_facts_words_idx ON graph_facts USING gin (graph_words(group_id, name || ' ' || fact || ' ' || attributes::text));
+CREATE INDEX graph_gatherings_words_idx ON graph_gatherings USING gin (graph_words(group_id, name || ' ' || summary || ' ' || attributes::text));

@@ -16,6 +16,7 @@ const countEmptyScopes = `SELECT count(*)::int AS n FROM search_words w WHERE w.
   AND NOT EXISTS (SELECT FROM units u WHERE u.scope = w.scope) AND NOT EXISTS (SELECT FROM skills k WHERE k.scope = w.scope)`
 
 async function planned(scope: Scope, tx: Transaction, now: Date): Promise<Planned> {
+  if ('part' in scope) return { items: [], held: {} }
   if ('subject' in scope) {
     await byIndex(tx)
     const values = [scope.subject.agents, now]
@@ -66,7 +67,7 @@ export const wordsHolder = (db: Database): DataHolder => ({
     return ids.length
   },
   residue(scope, plan) {
-    const ids = 'subject' in scope ? plan : [...plan, 'unit' in scope ? scope.unit : scope.skill]
+    const ids = [...plan, ...('unit' in scope ? [scope.unit] : 'skill' in scope ? [scope.skill] : [])]
     return countLeft(db, async (ask) => {
       for (const chunk of chunked(ids)) await ask(countLeftOver, [chunk])
       if ('subject' in scope) await ask(countEmptyScopes, [scopesOf(scope.subject.agents)])

@@ -1,0 +1,74 @@
+import type { Metadata } from 'next'
+import { getFormatter, getTranslations } from 'next-intl/server'
+import { Words } from '#components/frame/words.tsx'
+import { AskAgain } from '#components/stores/ask-again.tsx'
+import { countsOf, placeKey } from '#components/stores/places.ts'
+import { ProcessorTable, StoreTable } from '#components/stores/store-tables.tsx'
+import { SwitchedOff } from '#components/stores/switched-off.tsx'
+import { TerritoryMap } from '#components/stores/territory-map.tsx'
+import { Alert } from '#components/ui/alert.tsx'
+import { Page, Section } from '#components/ui/page.tsx'
+import { app } from '#lib/app.ts'
+import { ask, opened } from '../../reader.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('stores'))('name') })
+
+export default async function StoresPage() {
+  const { role } = await opened('stores')
+  const [t, format, { data }] = await Promise.all([getTranslations('stores'), getFormatter(), ask(app.residency.list)])
+  const { residency, stores, processors } = data
+  const counts = countsOf(data)
+  const connected = stores.filter(({ is_connected }) => is_connected)
+  const off = stores.filter(({ is_connected }) => !is_connected)
+  const namesOf = (jurisdiction: 'outside' | 'unknown') =>
+    format.list(
+      [...stores, ...processors]
+        .filter((place) => place.jurisdiction === jurisdiction)
+        .map(({ name, provider }) => {
+          const key = placeKey(name)
+          return `${key ? t(`names.${key}`) : name} (${provider})`
+        }),
+    )
+  return (
+    <Words of={['stores']}>
+      <Page
+        width="wide"
+        title={t('title', { ...counts })}
+        lead={
+          <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+            <p>{t('lead')}</p>
+            <AskAgain />
+          </div>
+        }
+      >
+        {counts.down + counts.off > 0 && (
+          <Alert tone="warning" title={t('troubled.title', { down: counts.down, off: counts.off })}>
+            <p>{t('troubled.text')}</p>
+          </Alert>
+        )}
+        <Section id="map" title={t('map.title')}>
+          <TerritoryMap stores={stores} processors={processors} />
+        </Section>
+        <Section id="residency" title={t('residency.title')}>
+          <div className="grid gap-2">
+            <p>{t(`residency.${residency ?? 'none'}`)}</p>
+            {counts.outside > 0 && <p>{t('residency.outside', { names: namesOf('outside') })}</p>}
+            {counts.unknown > 0 && <p>{t('residency.unknown', { names: namesOf('unknown') })}</p>}
+            <p className="text-quiet">{t('residency.judged')}</p>
+          </div>
+        </Section>
+        <Section id="stores" title={t('list.title')}>
+          <StoreTable stores={connected} />
+        </Section>
+        {off.length > 0 && (
+          <Section id="off" title={t('off.title')} lead={t('off.lead')}>
+            <SwitchedOff stores={off} isAdmin={role === 'admin'} />
+          </Section>
+        )}
+        <Section id="processors" title={t('travel.title')} lead={t('travel.lead')}>
+          <ProcessorTable processors={processors} />
+        </Section>
+      </Page>
+    </Words>
+  )
+}

@@ -1,0 +1,5 @@
+import { app, route } from '#lib/app.ts'
+
+export const DELETE = route(app.erasing.eraseConversation)
+export const GET = route(app.projects.readConversation)
+export const PATCH = route(app.projects.editConversation)

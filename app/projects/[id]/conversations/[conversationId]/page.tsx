@@ -1,0 +1,153 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { isolated } from '#components/agents/names.ts'
+import { counted } from '#components/frame/counted.ts'
+import { Words } from '#components/frame/words.tsx'
+import { ClosingAlert } from '#components/projects/closing-panel.tsx'
+import { MessageList, type Standing } from '#components/projects/message-list.tsx'
+import { conversationPage, erasePage, exportFile, type Message, projectPage } from '#components/projects/places.ts'
+import { SayForm } from '#components/projects/say-form.tsx'
+import { WriterName } from '#components/projects/writer-name.tsx'
+import { Alert } from '#components/ui/alert.tsx'
+import { ButtonLink } from '#components/ui/button.tsx'
+import { Facts } from '#components/ui/facts.tsx'
+import { Page, Section } from '#components/ui/page.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { app } from '#lib/app.ts'
+import { encodeCursor } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask, opened } from '../../../../reader.ts'
+import { orNotFound, projectNamed } from '../../named.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('projects.conversation'))('name'),
+})
+
+const limit = '50'
+interface Place {
+  projectId: string
+  conversationId: string
+}
+const listed = (params: Place, order: 'oldest' | 'newest', cursor?: string) =>
+  ask(app.projects.messages, {
+    params: { ...params },
+    query: { order, limit, ...(cursor !== undefined && { cursor }) },
+  })
+
+/** Around the message that the address names; `gone`: there was one, and it is there no more. */
+async function around(params: Place, messageId: string): Promise<Standing | 'gone'> {
+  let message: Message
+  try {
+    const { former: _, ...own } = (await ask(app.projects.readMessage, { params: { ...params, messageId } })).data
+    message = own
+  } catch (error) {
+    if (Problem.is(error) && ['not_found', 'invalid', 'erased'].includes(error.code)) return 'gone'
+    throw error
+  }
+  const cursor = encodeCursor(new Date(message.created_at), message.id)
+  const [newest, oldest] = await Promise.all([listed(params, 'newest', cursor), listed(params, 'oldest', cursor)])
+  return { at: 'message', message, cursor, newest, oldest }
+}
+
+interface Props {
+  params: Promise<{ id: string; conversationId: string }>
+  searchParams: Promise<Record<string, string | string[] | undefined>>
+}
+export default async function ConversationPage({ params, searchParams }: Props) {
+  const person = await opened('conversation')
+  const named = await params
+  const project = await projectNamed(named.id)
+  const projectId = project.id
+  const conversationId = await orNotFound(async () => decodeURIComponent(named.conversationId))
+  const place = { projectId, conversationId }
+  const { data: conversation } = await orNotFound(() => ask(app.projects.readConversation, { params: { ...place } }))
+  const query = await searchParams
+  const found = typeof query.message === 'string' ? await around(place, query.message) : undefined
+  const standing: Standing =
+    found !== undefined && found !== 'gone'
+      ? found
+      : query.from === 'first'
+        ? { at: 'first', oldest: await listed(place, 'oldest') }
+        : { at: 'last', newest: await listed(place, 'newest') }
+  const [t, common] = await Promise.all([getTranslations('projects.conversation'), getTranslations('common')])
+  const isOwner = project.role === 'owner'
+  const { kind, id: begunBy } = conversation.created_by
+  const mayErase = isOwner || (kind === 'account' && begunBy === person.account_id)
+  const here = conversationPage(projectId, conversationId)
+  return (
+    <Words of={['projects']}>
+      <Page
+        title={t('title', {
+          name: isolated(conversation.title),
+          count: conversation.messages,
+          shown: counted(common, conversation.messages),
+        })}
+        lead={
+          <>
+            <p>{t('lead')}</p>
+            <p className="flex flex-wrap gap-x-4">
+              <TextLink href={projectPage(projectId)}>{t('back')}</TextLink>
+              {standing.at !== 'first' && <TextLink href={`${here}?from=first`}>{t('toFirst')}</TextLink>}
+              {standing.at !== 'last' && <TextLink href={here}>{t('toLast')}</TextLink>}
+            </p>
+          </>
+        }
+      >
+        <ClosingAlert project={project} exportHref={exportFile(projectId)} />
+        {found === 'gone' && (
+          <Alert tone="info" title={t('gone.title')}>
+            <p>{t('gone.text')}</p>
+          </Alert>
+        )}
+        <MessageList
+          key={standing.at === 'message' ? standing.message.id : standing.at}
+          projectId={projectId}
+          conversationId={conversationId}
+          standing={standing}
+          isOwner={isOwner}
+        />
+        {person.role !== 'auditor' && (
+          <Section id="write" title={t('write.title')}>
+            <SayForm projectId={projectId} conversationId={conversationId} />
+          </Section>
+        )}
+        <Section id="about" title={t('facts')}>
+          <Facts
+            facts={[
+              [t('id'), <ShortId key="id" id={conversation.id} what={t('id')} />],
+              [
+                t('threads'),
+                <ul key="threads" className="grid gap-1">
+                  {conversation.threads.map((thread) => (
+                    <li key={thread}>
+                      <ShortId id={thread} what={t('threads')} />
+                    </li>
+                  ))}
+                </ul>,
+              ],
+              [
+                t('begun'),
+                <span key="begun">
+                  <Time at={conversation.created_at} /> · <WriterName writer={conversation.created_by} />
+                </span>,
+              ],
+            ]}
+          />
+          {mayErase && (
+            <p>
+              <ButtonLink
+                tone="plain"
+                href={erasePage(projectId, { kind: 'conversation', id: conversationId })}
+                prefetch={false}
+              >
+                {t('eraseAll')}
+              </ButtonLink>
+            </p>
+          )}
+        </Section>
+      </Page>
+    </Words>
+  )
+}

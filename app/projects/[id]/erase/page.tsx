@@ -1,0 +1,92 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import type { ReactNode } from 'react'
+import { isolated } from '#components/agents/names.ts'
+import { Words } from '#components/frame/words.tsx'
+import { EraseDesk } from '#components/projects/erase-desk.tsx'
+import { conversationPage, projectPage, type Target, targetIn } from '#components/projects/places.ts'
+import { Page } from '#components/ui/page.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { app } from '#lib/app.ts'
+import { ask, opened } from '../../../reader.ts'
+import { orNotFound, projectNamed } from '../named.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('projects.plan'))('name'),
+})
+
+interface Shown {
+  /** Empty for a message, which has none. */
+  name: string
+  back: string
+  preview?: ReactNode
+}
+const longest = 600
+
+/** What is about to be erased, as its reader knows it. */
+async function shownOf(projectId: string, { kind, id, conversation = '' }: Target): Promise<Shown> {
+  if (kind === 'document') {
+    const { data } = await ask(app.projects.readDocument, { params: { projectId, documentId: id } })
+    return { name: data.name, back: projectPage(projectId, 'documents') }
+  }
+  if (kind === 'conversation') {
+    const { data } = await ask(app.projects.readConversation, { params: { projectId, conversationId: id } })
+    return { name: data.title, back: conversationPage(projectId, id) }
+  }
+  const t = await getTranslations('projects')
+  const { data } = await ask(app.projects.readMessage, {
+    params: { projectId, conversationId: conversation, messageId: id },
+  })
+  const text = data.content.length > longest ? `${data.content.slice(0, longest).toWellFormed()}…` : data.content
+  return {
+    name: '',
+    back: conversationPage(projectId, conversation, id),
+    preview: (
+      <figure className="grid gap-2 border-l-2 border-edge pl-4">
+        <blockquote dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+          {text}
+        </blockquote>
+        <figcaption className="text-sm text-quiet">
+          {t.rich('plan.the.by', {
+            name: isolated(data.author.name ?? t('conversation.someone')),
+            time: () => <Time key="time" at={data.created_at} />,
+          })}
+        </figcaption>
+      </figure>
+    ),
+  }
+}
+
+interface Props {
+  params: Promise<{ id: string }>
+  searchParams: Promise<Record<string, string | string[] | undefined>>
+}
+export default async function ErasePage({ params, searchParams }: Props) {
+  await opened('partErasing')
+  const project = await projectNamed((await params).id)
+  const target = targetIn(await searchParams)
+  if (!target) notFound()
+  const { name, back, preview } = await orNotFound(() => shownOf(project.id, target))
+  const t = await getTranslations('projects.plan')
+  return (
+    <Words of={['projects', 'storeProgress']}>
+      <Page
+        width="wide"
+        title={t(`title.${target.kind}`, { name: isolated(name) })}
+        lead={
+          <>
+            <p>{t('lead')}</p>
+            <p>
+              <TextLink href={back}>{t(`back.${target.kind}`)}</TextLink>
+            </p>
+          </>
+        }
+      >
+        {preview}
+        <EraseDesk projectId={project.id} target={target} />
+      </Page>
+    </Words>
+  )
+}

@@ -1,0 +1,26 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import { Words } from '#components/frame/words.tsx'
+import { PartErasure } from '#components/projects/part-erasure.tsx'
+import { app } from '#lib/app.ts'
+import { ask, opened } from '../../../../reader.ts'
+import { orNotFound } from '../../named.ts'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('projects.erasure'))('name'),
+})
+
+export default async function PartErasurePage({ params }: { params: Promise<{ id: string; auditId: string }> }) {
+  await opened('partErasure')
+  const { id, auditId } = await params
+  const initial = await orNotFound(() => ask(app.requests.readErasure, { params: { id: decodeURIComponent(auditId) } }))
+  const projectId = await orNotFound(async () => decodeURIComponent(id))
+  // Another project's erasure has no place under this one's address.
+  if (initial.data.part?.project_id !== projectId) notFound()
+  return (
+    <Words of={['projects', 'storeProgress']}>
+      <PartErasure key={initial.data.run_id} projectId={projectId} initial={initial} />
+    </Words>
+  )
+}

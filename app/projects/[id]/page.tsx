@@ -1,0 +1,97 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { isolated } from '#components/agents/names.ts'
+import { Words } from '#components/frame/words.tsx'
+import { ClosingAlert } from '#components/projects/closing-panel.tsx'
+import { exportFile, isMember, projectPage, tabNamed, tabs } from '#components/projects/places.ts'
+import { Facts } from '#components/ui/facts.tsx'
+import { Page } from '#components/ui/page.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { opened } from '../../reader.ts'
+import { projectNamed } from './named.ts'
+import { Conversations, Documents, Members } from './parts.tsx'
+import { Settings } from './settings.tsx'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('projects.one'))('name'),
+})
+
+interface Props {
+  params: Promise<{ id: string }>
+  searchParams: Promise<Record<string, string | string[] | undefined>>
+}
+export default async function ProjectPage({ params, searchParams }: Props) {
+  const person = await opened('project')
+  const project = await projectNamed((await params).id)
+  const query = await searchParams
+  const t = await getTranslations('projects.one')
+  const back = (
+    <p>
+      <TextLink href="/projects">{t('back')}</TextLink>
+    </p>
+  )
+  if (project.status === 'closed' || project.is_erasing)
+    return (
+      <Words of={['projects']}>
+        <Page
+          title={project.status === 'closed' ? t('titleClosed') : t('titleErasing', { name: isolated(project.name) })}
+          lead={back}
+        >
+          <p>{t(project.status === 'closed' ? 'closedFacts.what' : 'erasingText')}</p>
+          <Facts
+            facts={[
+              [t('facts.id'), <code key="id">{project.id}</code>],
+              ...(project.closed_at === null
+                ? []
+                : ([[t('closedFacts.closed'), <Time key="closed" at={project.closed_at} />]] as const)),
+              [
+                t('closedFacts.certificate'),
+                project.receipt_id === null ? (
+                  t('closedFacts.none')
+                ) : (
+                  <TextLink key="receipt" href={`/receipts/${project.receipt_id}`} prefetch={false}>
+                    {t('closedFacts.open')}
+                  </TextLink>
+                ),
+              ],
+            ]}
+          />
+        </Page>
+      </Words>
+    )
+  const reads = isMember(project)
+  const shown = tabs.filter((tab) => reads || tab === 'settings')
+  const named = tabNamed(typeof query.tab === 'string' ? query.tab : undefined)
+  const tab = named && shown.includes(named) ? named : (shown[0] ?? 'settings')
+  const counts = { conversations: project.conversations, documents: project.documents, members: project.members }
+  return (
+    <Words of={['projects']}>
+      <Page
+        width="wide"
+        title={t('title', {
+          name: isolated(project.name),
+          conversations: project.conversations,
+          documents: project.documents,
+        })}
+        lead={back}
+      >
+        <ClosingAlert project={project} exportHref={reads ? exportFile(project.id) : undefined} />
+        <Tabs
+          label={t('sections')}
+          tabs={shown.map((one) => ({
+            href: projectPage(project.id, one),
+            title: t(`tabs.${one}`),
+            isCurrent: one === tab,
+            ...(one !== 'settings' && { count: counts[one] }),
+          }))}
+        />
+        {tab === 'conversations' && <Conversations project={project} role={person.role} />}
+        {tab === 'documents' && <Documents project={project} role={person.role} kind={query.kind} />}
+        {tab === 'members' && <Members project={project} me={person.account_id} />}
+        {tab === 'settings' && <Settings project={project} />}
+      </Page>
+    </Words>
+  )
+}

@@ -1,0 +1,95 @@
+import { getTranslations } from 'next-intl/server'
+import { BeginForm } from '#components/projects/begin-form.tsx'
+import { ConversationList } from '#components/projects/conversation-list.tsx'
+import { DocumentList } from '#components/projects/document-list.tsx'
+import { MemberForm } from '#components/projects/member-form.tsx'
+import { MemberList } from '#components/projects/member-list.tsx'
+import { type Project, projectPage, rowsAtOnce } from '#components/projects/places.ts'
+import { UploadForm } from '#components/projects/upload-form.tsx'
+import { Section } from '#components/ui/page.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import { app } from '#lib/app.ts'
+import type { Role } from '#lib/domains/accounts/rules.ts'
+import { documentKinds, fileTypes, most } from '#lib/domains/projects/rules.ts'
+import { ask } from '../../reader.ts'
+
+const limit = String(rowsAtOnce)
+
+export async function Conversations({ project, role }: { project: Project; role: Role }) {
+  const projectId = project.id
+  const [t, initial] = await Promise.all([
+    getTranslations('projects.conversations'),
+    ask(app.projects.conversations, { params: { projectId }, query: { limit } }),
+  ])
+  return (
+    <>
+      <ConversationList projectId={projectId} initial={initial} />
+      {role !== 'auditor' && (
+        <Section id="begin" title={t('new')}>
+          <BeginForm projectId={projectId} />
+        </Section>
+      )}
+    </>
+  )
+}
+
+interface DocumentsProps {
+  project: Project
+  role: Role
+  /** As the address has it. */
+  kind: string | string[] | undefined
+}
+export async function Documents({ project, role, kind: asked }: DocumentsProps) {
+  const projectId = project.id
+  const kind = documentKinds.find((one) => one === asked)
+  const [t, initial] = await Promise.all([
+    getTranslations('projects.documents'),
+    ask(app.projects.documents, { params: { projectId }, query: { limit, ...(kind && { kind }) } }),
+  ])
+  const address = projectPage(projectId, 'documents')
+  return (
+    <>
+      <div className="grid gap-4">
+        <Tabs
+          label={t('views.label')}
+          tabs={[undefined, ...documentKinds].map((one) => ({
+            href: one === undefined ? address : `${address}&kind=${one}`,
+            title: t(`views.${one ?? 'all'}`),
+            isCurrent: one === kind,
+          }))}
+        />
+        <DocumentList
+          key={kind ?? 'all'}
+          projectId={projectId}
+          initial={initial}
+          kind={kind}
+          isOwner={project.role === 'owner'}
+        />
+      </div>
+      {role !== 'auditor' && (
+        <Section id="upload" title={t('upload.title')}>
+          <UploadForm projectId={projectId} most={most.document} types={fileTypes} />
+        </Section>
+      )}
+    </>
+  )
+}
+
+export async function Members({ project, me }: { project: Project; me: string }) {
+  const projectId = project.id
+  const [t, initial] = await Promise.all([
+    getTranslations('projects.members'),
+    ask(app.projects.members, { params: { projectId }, query: { limit } }),
+  ])
+  const isOwner = project.role === 'owner'
+  return (
+    <>
+      <MemberList projectId={projectId} initial={initial} isOwner={isOwner} me={me} />
+      {isOwner && (
+        <Section id="add" title={t('add.title')}>
+          <MemberForm projectId={projectId} />
+        </Section>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,68 @@
+import { getTranslations } from 'next-intl/server'
+import { CloseButton, ReopenButton } from '#components/projects/closing-panel.tsx'
+import { KindsForm } from '#components/projects/kinds-form.tsx'
+import { exportFile, isMember, mayClose, type Project } from '#components/projects/places.ts'
+import { RenameForm } from '#components/projects/rename-form.tsx'
+import { PlainButtonLink } from '#components/ui/button.tsx'
+import { Facts } from '#components/ui/facts.tsx'
+import { Section } from '#components/ui/page.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { closingWindow } from '#lib/domains/projects/closing/rules.ts'
+
+/** What it is called and counted as, and how it ends. Owners change it; managers and admins close it without reading what is in it. */
+export async function Settings({ project }: { project: Project }) {
+  const [t, one, create, roles] = await Promise.all([
+    getTranslations('projects.settings'),
+    getTranslations('projects.one'),
+    getTranslations('projects.create'),
+    getTranslations('projects.roles'),
+  ])
+  const isOwner = project.role === 'owner'
+  const reads = isMember(project)
+  const isClosing = project.status === 'closing'
+  return (
+    <>
+      <Section id="about" title={t('about')}>
+        {isOwner && <RenameForm key={project.name} project={project} />}
+        <Facts
+          facts={[
+            [one('facts.id'), <ShortId key="id" id={project.id} what={one('facts.id')} />],
+            [one('facts.group'), <ShortId key="group" id={project.group_id} what={one('facts.group')} />],
+            [one('facts.region'), create(project.region === 'eu' ? 'regions.eu' : 'regions.anywhere')],
+            [one('facts.role'), reads ? roles(project.role) : one('facts.visitor')],
+            [one('facts.created'), <Time key="created" at={project.created_at} />],
+            [one('facts.updated'), <Time key="updated" at={project.updated_at} />],
+          ]}
+        />
+      </Section>
+      {reads && (
+        <>
+          <Section id="kinds" title={t('kinds.title')} lead={t('kinds.lead')}>
+            <KindsForm key={JSON.stringify(project.entity_kinds)} project={project} isOwner={isOwner} />
+          </Section>
+          <Section id="export" title={t('export.title')} lead={t('export.lead')}>
+            <p>
+              <PlainButtonLink tone="plain" href={exportFile(project.id)} download>
+                {t('export.do')}
+              </PlainButtonLink>
+            </p>
+          </Section>
+        </>
+      )}
+      {isClosing ? (
+        <Section id="close" title={t('reopen.title')} lead={t('reopen.lead')}>
+          {mayClose(project) ? <ReopenButton project={project} /> : <p className="text-quiet">{t('close.who')}</p>}
+        </Section>
+      ) : (
+        <Section id="close" title={t('close.title')} lead={t('close.lead')}>
+          {mayClose(project) ? (
+            <CloseButton project={project} days={Math.round(closingWindow / 86_400_000)} />
+          ) : (
+            <p className="text-quiet">{t('close.who')}</p>
+          )}
+        </Section>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { readEnv } from '#lib/env.ts'
+import { judgedPlaces, sitesOf } from '#lib/places.ts'
+import { placeCheck, residencyChecks } from './store-checks.ts'
+
+const env = readEnv({
+  KP_DATA_DIR: '/srv/kp',
+  KP_GRAPH_URL: 'bolt://neo4j:a-secret@graph.example:7687/deals',
+  KP_REGIONS: 'files=de@own,graph=eu-west-2@aws',
+})
+const judged = judgedPlaces(env)
+const checkOf = (name: string, asked: Parameters<typeof placeCheck>[2]) => {
+  const site = sitesOf(env).find((one) => one.name === name)
+  if (!site) throw new Error(name)
+  return placeCheck(
+    site,
+    judged.find((one) => one.name === name),
+    asked,
+  )
+}
+
+describe('a place is one line', () => {
+  it('with address, region and latency, without credentials', () => {
+    expect(checkOf('graph', { state: 'ok', latency: 3.21 })).toEqual({
+      name: 'graph',
+      state: 'ok',
+      found: 'neo4j at bolt://graph.example:7687/deals, in eu-west-2 (aws, GB); answers in 3.2 ms',
+    })
+    expect(checkOf('postgresql', { state: 'ok', latency: 1 }).found).toBe(
+      'postgresql, embedded in /srv/kp, in de (DE); answers in 1.0 ms',
+    )
+    expect(checkOf('cache', undefined).found).toBe('memory, inside the process, in de (DE)')
+  })
+  it('that is down is a fault, with the variable that leads there', () =>
+    expect(checkOf('graph', { state: 'down', latency: 0, detail: 'ECONNREFUSED' })).toMatchObject({
+      state: 'fault',
+      found: expect.stringContaining('does not answer (ECONNREFUSED)'),
+      todo: expect.stringContaining('KP_GRAPH_URL'),
+    }))
+})
+
+describe('KP_RESIDENCY', () => {
+  it('names every place that hinders it, or says that none does', () => {
+    expect(residencyChecks(undefined, judged)).toEqual([])
+    expect(residencyChecks('eu', judged).map(({ state, found }) => [state, found])).toEqual([
+      ['fault', 'graph is in eu-west-2@aws, which lies in GB, outside the European Economic Area'],
+    ])
+    expect(
+      residencyChecks(
+        'eu',
+        judged.filter(({ name }) => name !== 'graph'),
+      ),
+    ).toEqual([expect.objectContaining({ state: 'ok' })])
+  })
+})

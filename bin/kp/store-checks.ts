@@ -1,0 +1,96 @@
+import { explainOutside, outside, type Placed } from '#lib/domains/residency/rules.ts'
+import { connectedStores, knownStores } from '#lib/domains/stores/known.ts'
+import { BadVariable, type Env } from '#lib/env.ts'
+import { systemClock } from '#lib/kernel/clock.ts'
+import { judgedPlaces, ownDatabase, type Site, sitesOf } from '#lib/places.ts'
+import { type PlaceState, storeStates } from '#lib/store-states.ts'
+import { storePorts } from '#lib/stores/known-store.ts'
+import { openDatabase } from '#lib/stores/postgres/database.ts'
+import { isEmptyStore, openStores } from '#lib/stores-opened.ts'
+import { type Check, fault, ok, warning } from './health.ts'
+
+const regionWords = (place: Placed | undefined): string => {
+  if (!place?.region) return 'region not stated'
+  const by = [place.provider === 'own' ? null : place.provider, place.country].filter((word) => word !== null)
+  return `in ${place.region} (${by.join(', ')})`
+}
+const variables: Partial<Record<Site['name'], string>> = {
+  graph: 'KP_GRAPH_URL',
+  cache: 'KP_REDIS_URL',
+  objects: 'KP_OBJECTS_URL',
+  checkpoints: 'KP_CHECKPOINTS_URL',
+}
+
+/** One line for a place: what it is and where, without credentials, how long an answer took, its region. */
+export function placeCheck(site: Site, place: Placed | undefined, asked: PlaceState | undefined): Check {
+  const { address } = site
+  const isUrl = address !== null && /^[a-z0-9+]+:/.test(address)
+  const what = `${site.provider}${isUrl ? ' at ' : ', '}${address ?? 'inside the process'}`
+  const words = `${what}, ${regionWords(place)}`
+  if (!asked) return ok(site.name, words)
+  const why = asked.detail === undefined ? '' : ` (${asked.detail})`
+  if (asked.state === 'ok') return ok(site.name, `${words}; answers in ${asked.latency.toFixed(1)} ms`)
+  const variable = variables[site.name]
+  return fault(
+    site.name,
+    `${words}; does not answer${why}`,
+    variable === undefined
+      ? 'Put right what the line says.'
+      : `Start it, or correct ${variable}. Nothing in it was lost; erasures that concern it wait, and are not called done.`,
+  )
+}
+
+/** Where everything lies, and whether it stays where it was promised to. `databaseUrl`: the application's, where it can be reached. */
+export async function storeChecks(env: Env, databaseUrl: string | undefined): Promise<Check[]> {
+  const sites = sitesOf(env)
+  let judged: Placed[]
+  try {
+    judged = judgedPlaces(env)
+  } catch (error) {
+    if (error instanceof BadVariable) return [fault('regions', error.message, 'Correct the variable.')]
+    throw error
+  }
+  const db = openDatabase(databaseUrl ?? 'postgresql://localhost/knowledgepulse', { max: 2 })
+  const stores = openStores(env, db)
+  try {
+    const isAsked = ({ name, address }: Site) =>
+      name !== 'limits' && (databaseUrl !== undefined || (name !== 'postgresql' && address !== ownDatabase))
+    const askedOf = async () => {
+      const stateOf = storeStates({ db, limiter: { degraded: false, store: 'memory' }, stores, sites })
+      const answers: (PlaceState | undefined)[] = []
+      // One after the other, so that none is measured by what another has to load.
+      for (const site of sites) answers.push(isAsked(site) ? await stateOf(site.name) : undefined)
+      return answers
+    }
+    // The first time connects and loads; the second is what it takes from then on.
+    await askedOf()
+    const answers = await askedOf()
+    const checks = sites.map((site, index) => placeCheck(site, judged[index], answers[index]))
+    if (databaseUrl !== undefined) {
+      const known = knownStores({ db, clock: systemClock, connected: connectedStores(sites), isEmpty: isEmptyStore })
+      for (const port of storePorts)
+        for (const { id, provider, shown } of await known.missing(port)())
+          checks.push(
+            warning(
+              port,
+              `${provider} at ${shown} kept data and is switched off; erasures that concern it wait`,
+              `Connect it again, or state that nothing is left there: POST /api/stores/${id}/retire`,
+            ),
+          )
+    }
+    return [...checks, ...residencyChecks(env.KP_RESIDENCY, judged)]
+  } finally {
+    await stores.close()
+    await db.close()
+  }
+}
+
+/** Whether KP_RESIDENCY can be kept; the names of all places that hinder it. */
+export function residencyChecks(residency: 'eu' | undefined, judged: readonly Placed[]): Check[] {
+  if (residency === undefined) return []
+  const found = outside(judged)
+  if (found.length === 0) return [ok('residency', 'everything lies in the European Economic Area')]
+  return found.map((place) =>
+    fault('residency', explainOutside(place), 'Nothing starts under KP_RESIDENCY=eu until that is put right.'),
+  )
+}

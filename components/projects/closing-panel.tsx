@@ -1,0 +1,116 @@
+'use client'
+
+import { useFormatter, useNow, useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { isolated } from '#components/agents/names.ts'
+import { useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button, PlainButtonLink } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Select } from '#components/ui/field.tsx'
+import { closeAt, type Project, reopenAt, touched } from './places.ts'
+
+const reasons = ['deal_closure', 'user_request', 'gdpr_erasure'] as const
+const shape = { day: 'numeric', month: 'long', year: 'numeric' } as const
+
+/** Ends a project with its window: what goes when, what is offered until then, and how it is called off. */
+export function CloseButton({ project, days }: { project: Project; days: number }) {
+  const t = useTranslations('projects.settings.close')
+  const format = useFormatter()
+  const now = useNow()
+  const [isOpen, setOpen] = useState(false)
+  const [reason, setReason] = useState<(typeof reasons)[number]>('deal_closure')
+  const change = useChange(closeAt, { touches: touched })
+  const date = format.dateTime(new Date(now.getTime() + days * 86_400_000), shape)
+  return (
+    <>
+      <Button tone="danger" onClick={() => setOpen(true)} className="justify-self-start">
+        {t('open')}
+      </Button>
+      <Confirm
+        open={isOpen}
+        onOpenChange={(open) => {
+          setOpen(open)
+          if (!open) change.reset()
+        }}
+        title={t('ask', { name: isolated(project.name) })}
+        consequences={
+          <>
+            <p>{t('goes', { days, date })}</p>
+            <p>{t('then', { conversations: project.conversations, documents: project.documents })}</p>
+            <p>
+              {t('letters')} {t('off')}
+            </p>
+          </>
+        }
+        action={t('do', { days })}
+        change={change}
+        onConfirm={() => change.begin({ params: { projectId: project.id }, body: { reason } }, () => setOpen(false))}
+      >
+        <Select
+          label={t('reason')}
+          hint={t('reasonHint')}
+          value={reason}
+          options={reasons.map((value) => ({ value, title: t(`reasons.${value}`) }))}
+          onChange={({ target }) => setReason(reasons.find((one) => one === target.value) ?? 'deal_closure')}
+        />
+      </Confirm>
+    </>
+  )
+}
+
+/** Calls a closing off. */
+export function ReopenButton({ project, tone = 'plain' }: { project: Project; tone?: 'plain' | 'main' }) {
+  const t = useTranslations('projects.settings.reopen')
+  const [isOpen, setOpen] = useState(false)
+  const change = useChange(reopenAt, { touches: touched })
+  return (
+    <>
+      <Button tone={tone} onClick={() => setOpen(true)} className="justify-self-start">
+        {t('open')}
+      </Button>
+      <Confirm
+        open={isOpen}
+        onOpenChange={(open) => {
+          setOpen(open)
+          if (!open) change.reset()
+        }}
+        tone="main"
+        title={t('ask', { name: isolated(project.name) })}
+        consequences={<p>{t('text')}</p>}
+        action={t('do')}
+        change={change}
+        onConfirm={() => change.begin({ params: { projectId: project.id } }, () => setOpen(false))}
+      />
+    </>
+  )
+}
+
+/** What a project that closes says on each of its pages: when, and the two ways out. */
+export function ClosingAlert({ project, exportHref }: { project: Project; exportHref: string | undefined }) {
+  const t = useTranslations('projects.one.closing')
+  const format = useFormatter()
+  const now = useNow()
+  if (project.status !== 'closing' || project.closes_at === null) return null
+  const at = new Date(project.closes_at)
+  return (
+    <Alert
+      tone="warning"
+      title={t('title', {
+        date: format.dateTime(at, { ...shape, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
+        left: format.relativeTime(at, now),
+      })}
+    >
+      {project.is_held && <p className="font-medium">{t('held')}</p>}
+      <p>{t('text')}</p>
+      <div className="flex flex-wrap gap-2">
+        {exportHref !== undefined && (
+          <PlainButtonLink tone="plain" href={exportHref} download>
+            {t('export')}
+          </PlainButtonLink>
+        )}
+        {project.role !== 'member' && <ReopenButton project={project} />}
+      </div>
+    </Alert>
+  )
+}

@@ -1,0 +1,67 @@
+'use client'
+
+import { useFormatter, useTranslations } from 'next-intl'
+import { usePages } from '#components/frame/asking.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Empty } from '#components/ui/empty.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { type Conversation, type ConversationPage, conversationPage, conversationsAt, rowsAtOnce } from './places.ts'
+
+interface ConversationListProps {
+  projectId: string
+  initial: ConversationPage
+}
+export function ConversationList({ projectId, initial }: ConversationListProps) {
+  const t = useTranslations('projects.conversations')
+  const format = useFormatter()
+  const list = usePages(conversationsAt, { params: { projectId }, query: { limit: rowsAtOnce } }, { initial })
+  const { cursor } = useRowKeys({ count: list.rows.length })
+  if (list.rows.length === 0 && !list.problem)
+    return (
+      <Empty title={t('none')}>
+        <p>{t('noneText')}</p>
+      </Empty>
+    )
+  const columns: Column<Conversation>[] = [
+    {
+      key: 'title',
+      title: t('columns.title'),
+      main: true,
+      cell: ({ id, title }) => (
+        <TextLink href={conversationPage(projectId, id)}>
+          <bdi>{title}</bdi>
+        </TextLink>
+      ),
+    },
+    {
+      key: 'messages',
+      title: t('columns.messages'),
+      numeric: true,
+      cell: ({ messages }) => format.number(messages),
+    },
+    {
+      key: 'threads',
+      title: t('columns.threads'),
+      numeric: true,
+      cell: ({ threads }) => format.number(threads.length),
+    },
+    { key: 'created', title: t('columns.created'), cell: ({ created_at }) => <Time at={created_at} isDay /> },
+    { key: 'updated', title: t('columns.updated'), cell: ({ updated_at }) => <Time at={updated_at} relative /> },
+  ]
+  return (
+    <div className="grid gap-3">
+      <DataTable
+        label={t('list')}
+        rows={list.rows}
+        rowKey={({ id }) => id}
+        open={({ id }) => conversationPage(projectId, id)}
+        cursor={cursor}
+        columns={columns}
+      />
+      <MoreButton pages={list} />
+    </div>
+  )
+}

@@ -1,0 +1,110 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import type { FormEvent } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { useDraft } from '#components/frame/draft.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field, Select } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { createAt, projectPage, touched } from './places.ts'
+
+const empty = { name: '', region: '', group: '' }
+const regions = ['', 'eu'] as const
+
+/** A new project, whose owner the reader becomes. */
+export function CreateForm() {
+  const t = useTranslations('projects.create')
+  const faults = useTranslations('common.faults')
+  const { draft, change, clear } = useDraft('projects.create', empty)
+  const create = useChange(createAt, { touches: touched })
+  const { problem } = create
+  const messageOf = (field: string) => problem?.issues?.find(({ path }) => path.includes(field))?.message
+  const faultOf = (field: string) => {
+    const message = messageOf(field)
+    return message === undefined ? undefined : faults('other', { message })
+  }
+  const isConflict = problem?.code === 'conflict'
+  const isTaken = isConflict && draft.group.trim() !== '' && draft.region !== 'eu'
+  const isOfField = isTaken || ['name', 'group_id'].some((field) => messageOf(field) !== undefined)
+
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const [name, group] = [draft.name.trim(), draft.group.trim()]
+    create.begin(
+      {
+        body: {
+          name,
+          ...(draft.region === 'eu' && { region: 'eu' as const }),
+          ...(group !== '' && { group_id: group }),
+        },
+      },
+      clear,
+    )
+  }
+  const made = create.data?.data
+  return (
+    <form
+      method="post"
+      onSubmit={submit}
+      data-form="create-project"
+      className="grid gap-4 rounded-box border border-line bg-raised p-4"
+    >
+      <p className="text-quiet">{t('lead')}</p>
+      {problem && !isOfField && !isConflict && <ProblemAlert problem={problem} />}
+      {isConflict && !isTaken && (
+        <Alert tone="danger" title={t('refused', { message: problem.detail ?? problem.title })} isLive />
+      )}
+      {made && (
+        <Alert tone="done" title={t('done', { name: made.name })} isLive>
+          <p>
+            <TextLink href={projectPage(made.id)}>{t('open')}</TextLink>
+          </p>
+        </Alert>
+      )}
+      <Field
+        label={t('nameLabel')}
+        hint={t('nameHint')}
+        name="name"
+        dir="auto"
+        autoComplete="off"
+        maxLength={200}
+        value={draft.name}
+        onChange={({ target }) => change({ name: target.value })}
+        error={faultOf('name')}
+        required
+      />
+      <details open={draft.region !== '' || draft.group !== '' || undefined}>
+        <summary className="cursor-pointer text-accent">{t('more')}</summary>
+        <div className="mt-3 grid gap-4 sm:grid-cols-2">
+          <Select
+            label={t('region')}
+            hint={t('regionHint')}
+            name="region"
+            value={draft.region}
+            options={regions.map((value) => ({ value, title: t(value === 'eu' ? 'regions.eu' : 'regions.anywhere') }))}
+            onChange={({ target }) => change({ region: target.value })}
+          />
+          <Field
+            label={t('group')}
+            hint={t('groupHint')}
+            name="group_id"
+            autoComplete="off"
+            autoCapitalize="none"
+            spellCheck={false}
+            className="font-mono"
+            maxLength={200}
+            value={draft.group}
+            onChange={({ target }) => change({ group: target.value })}
+            error={isTaken ? t('taken') : faultOf('group_id')}
+          />
+        </div>
+      </details>
+      <Button type="submit" aria-disabled={create.isPending} className="justify-self-start">
+        {t('submit')}
+      </Button>
+    </form>
+  )
+}

@@ -1,0 +1,88 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { usePages } from '#components/frame/asking.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { type DocumentPage, documentFile, documentsAt, erasePage, type ProjectDocument, rowsAtOnce } from './places.ts'
+import { useSizes } from './sizes.ts'
+import { WriterName } from './writer-name.tsx'
+
+interface DocumentListProps {
+  projectId: string
+  initial: DocumentPage
+  kind: ProjectDocument['kind'] | undefined
+  isOwner: boolean
+}
+export function DocumentList({ projectId, initial, kind, isOwner }: DocumentListProps) {
+  const t = useTranslations('projects.documents')
+  const size = useSizes()
+  const list = usePages(
+    documentsAt,
+    { params: { projectId }, query: { ...(kind && { kind }), limit: rowsAtOnce } },
+    { initial },
+  )
+  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
+  if (list.rows.length === 0 && !list.problem)
+    return (
+      <Empty title={t('none')}>
+        <p>{t('noneText')}</p>
+      </Empty>
+    )
+  const columns: Column<ProjectDocument>[] = [
+    {
+      key: 'name',
+      title: t('columns.name'),
+      main: true,
+      cell: ({ name, media_type }) => (
+        <>
+          <bdi>{name}</bdi>
+          <span className="block font-normal text-quiet">{media_type}</span>
+        </>
+      ),
+    },
+    { key: 'kind', title: t('columns.kind'), cell: (document) => t(`kinds.${document.kind}`) },
+    { key: 'bytes', title: t('columns.bytes'), numeric: true, cell: ({ bytes }) => size(bytes) },
+    { key: 'by', title: t('columns.by'), cell: ({ author }) => <WriterName writer={author} /> },
+    { key: 'created', title: t('columns.created'), cell: ({ created_at }) => <Time at={created_at} isDay /> },
+    {
+      key: 'actions',
+      title: t('columns.actions'),
+      isTitleHidden: true,
+      cell: ({ id, name, is_mine }) => (
+        <span className="flex flex-wrap gap-2">
+          <PlainButtonLink
+            tone="plain"
+            size="small"
+            href={documentFile(projectId, id)}
+            download
+            aria-label={t('downloadNamed', { name })}
+          >
+            {t('download')}
+          </PlainButtonLink>
+          {(is_mine || isOwner) && (
+            <ButtonLink
+              tone="plain"
+              size="small"
+              href={erasePage(projectId, { kind: 'document', id })}
+              prefetch={false}
+              aria-label={t('eraseNamed', { name })}
+            >
+              {t('erase')}
+            </ButtonLink>
+          )}
+        </span>
+      ),
+    },
+  ]
+  return (
+    <div className="grid gap-3">
+      <DataTable label={t('list')} rows={list.rows} rowKey={({ id }) => id} cursor={cursor} columns={columns} />
+      <MoreButton pages={list} />
+    </div>
+  )
+}

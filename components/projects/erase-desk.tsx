@@ -1,0 +1,156 @@
+'use client'
+
+import { useQueryClient } from '@tanstack/react-query'
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Checkbox, Select } from '#components/ui/field.tsx'
+import { Section } from '#components/ui/page.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+import { erasureReasons, type Reason, useErasing } from './erasing.ts'
+import { erasurePage, type Plan, type Target, touched } from './places.ts'
+import { goingIn, plansByStore } from './plan-rules.ts'
+import { usePlanWords } from './plan-words.ts'
+import { StorePlans } from './store-plans.tsx'
+import { VerdictList, VerdictTable } from './verdict-list.tsx'
+
+/** What goes, what stays and why: of a dry run, in words and numbers, then every single thing. */
+function PlanView({ plan }: { plan: Plan }) {
+  const t = useTranslations('projects.plan')
+  const words = usePlanWords()
+  const plans = plansByStore(plan.planned, plan.verdicts)
+  const goes = goingIn(plans)
+  const held = plans.reduce((sum, one) => sum + one.held, 0)
+  const untouched = plan.verdicts.filter(({ verdict }) => verdict === 'untouched')
+  const entities = plans.flatMap((one) => words.entities(one) ?? [])
+  return (
+    <>
+      <div className="grid gap-3">
+        <p className="text-lg">{t('goes', { count: goes, stores: plans.filter((one) => one.goes > 0).length })}</p>
+        {entities.map((said) => (
+          <p key={said} className="text-lg">
+            {said}
+          </p>
+        ))}
+        {held > 0 && <Alert tone="warning" title={t('held', { count: held })} />}
+      </div>
+      <Section id="stores" title={t('byStore')}>
+        <StorePlans plans={plans} />
+      </Section>
+      {untouched.length > 0 && (
+        <Section id="untouched" title={t('untouched.title')} lead={t('untouched.lead', { count: untouched.length })}>
+          <VerdictTable label={t('untouched.title')} verdicts={untouched} />
+        </Section>
+      )}
+      {plan.verdicts.length > 0 && (
+        <Section id="verdicts" title={t('verdicts.title')} lead={t('verdicts.lead', { count: plan.verdicts.length })}>
+          <details>
+            <summary className="cursor-pointer text-accent">{t('verdicts.open')}</summary>
+            <div className="mt-4">
+              <VerdictList verdicts={plan.verdicts} />
+            </div>
+          </details>
+        </Section>
+      )}
+    </>
+  )
+}
+
+/** Plans the erasure of a part, asks once more, and begins it: the plan comes first, whatever it finds. */
+export function EraseDesk({ projectId, target }: { projectId: string; target: Target }) {
+  const t = useTranslations('projects.plan')
+  const common = useTranslations('common')
+  const router = useRouter()
+  const client = useQueryClient()
+  const erasing = useErasing(projectId, target)
+  const [isOpen, setOpen] = useState(false)
+  const [reason, setReason] = useState<Reason>('user_request')
+  const [redacts, setRedacts] = useState(false)
+  const { plan } = erasing
+  const { kind } = target
+  const goes = plan ? goingIn(plansByStore(plan.planned, plan.verdicts)) : 0
+  const begin = () =>
+    erasing.begin(reason, redacts, (auditId) => {
+      // Nobody comes back to a list that still shows it.
+      client.removeQueries({
+        type: 'inactive',
+        predicate: ({ queryKey: [path] }) => typeof path === 'string' && path.startsWith(touched[0] ?? ''),
+      })
+      router.push(erasurePage(projectId, auditId))
+    })
+  if (erasing.planProblem)
+    return (
+      <div className="grid justify-items-start gap-3">
+        <p>{t(erasing.planProblem.code === 'forbidden' ? 'forbidden' : 'failed')}</p>
+        <ProblemAlert problem={erasing.planProblem} />
+        <Button tone="plain" onClick={erasing.lookAgain}>
+          {t('again')}
+        </Button>
+      </div>
+    )
+  if (!plan)
+    return (
+      <div className="grid gap-3">
+        <p role="status" className="text-quiet">
+          {t('looking')}
+        </p>
+        <Skeleton className="h-8" />
+        <Skeleton className="h-40" />
+      </div>
+    )
+  return (
+    <>
+      <PlanView plan={plan} />
+      <Section id="erase" title={t('confirm.title')}>
+        <div className="grid justify-items-start gap-4">
+          <div className="grid gap-2">
+            <p>{t('confirm.never')}</p>
+            <p className="text-quiet">{t('confirm.missing')}</p>
+          </div>
+          <div className="w-full sm:max-w-80">
+            <Select
+              label={t('confirm.reason')}
+              name="reason"
+              value={reason}
+              options={erasureReasons.map((value) => ({ value, title: t(`confirm.reasons.${value}`) }))}
+              onChange={({ target: { value } }) =>
+                setReason(erasureReasons.find((one) => one === value) ?? 'user_request')
+              }
+            />
+          </div>
+          <Checkbox
+            name="redact"
+            checked={redacts}
+            onChange={({ target: { checked } }) => setRedacts(checked)}
+            label={t('confirm.redact')}
+            hint={t('confirm.redactHint')}
+          />
+          <Button tone="danger" onClick={() => setOpen(true)}>
+            {t(`confirm.do.${kind}`)}
+          </Button>
+        </div>
+      </Section>
+      <Confirm
+        open={isOpen}
+        onOpenChange={(open) => {
+          setOpen(open)
+          if (!open) erasing.reset()
+        }}
+        title={t(`confirm.ask.${kind}`)}
+        consequences={
+          <>
+            <p>{t('confirm.final', { count: goes })}</p>
+            {erasing.isPending && <p role="status">{t('confirm.waiting')}</p>}
+          </>
+        }
+        action={erasing.isPending ? common('busy') : t(`confirm.yes.${kind}`)}
+        change={erasing}
+        onConfirm={begin}
+      />
+    </>
+  )
+}

@@ -1,0 +1,139 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { isolated } from '#components/agents/names.ts'
+import { useChange, usePages } from '#components/frame/asking.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { addMemberAt, type Member, type MemberPage, membersAt, removeMemberAt, rowsAtOnce, touched } from './places.ts'
+
+interface MemberListProps {
+  projectId: string
+  initial: MemberPage
+  isOwner: boolean
+  /** The reader's account. */
+  me: string
+}
+/** Who takes part; owners change roles and remove, everybody may leave. The last owner stays one. */
+export function MemberList({ projectId, initial, isOwner, me }: MemberListProps) {
+  const t = useTranslations('projects.members')
+  const roles = useTranslations('projects.roles')
+  const router = useRouter()
+  const list = usePages(membersAt, { params: { projectId }, query: { limit: rowsAtOnce } }, { initial })
+  const removal = useChange(removeMemberAt, { touches: touched })
+  const promotion = useChange(addMemberAt, { touches: touched })
+  const [removing, setRemoving] = useState<Member>()
+  const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
+  const isMe = ({ kind, member_id }: Member) => kind === 'account' && member_id === me
+  const nameOf = ({ name, member_id }: Member) => name ?? member_id
+  const isLastOwner = (problem: { code: string } | undefined) => problem?.code === 'conflict'
+
+  const columns: Column<Member>[] = [
+    {
+      key: 'member',
+      title: t('columns.member'),
+      main: true,
+      cell: (member) => (
+        <>
+          <bdi>{member.name ?? t('unnamed')}</bdi>
+          {isMe(member) && <span className="font-normal text-accent"> · {t('you')}</span>}
+          <code className="block font-mono text-[0.8125rem] font-normal text-quiet">{member.member_id}</code>
+        </>
+      ),
+    },
+    { key: 'kind', title: t('columns.kind'), cell: ({ kind }) => t(`kinds.${kind}`) },
+    { key: 'role', title: t('columns.role'), cell: ({ role }) => roles(role) },
+    { key: 'since', title: t('columns.since'), cell: ({ added_at }) => <Time at={added_at} isDay /> },
+    {
+      key: 'actions',
+      title: t('columns.actions'),
+      isTitleHidden: true,
+      cell: (member) => (
+        <span className="flex flex-wrap gap-2">
+          {isOwner && (
+            <Button
+              tone="plain"
+              size="small"
+              aria-label={t(`makeNamed.${member.role}`, { name: nameOf(member) })}
+              aria-disabled={promotion.isPending}
+              onClick={() =>
+                promotion.begin({
+                  params: { projectId },
+                  body: {
+                    kind: member.kind,
+                    member_id: member.member_id,
+                    role: member.role === 'owner' ? 'member' : 'owner',
+                  },
+                })
+              }
+            >
+              {t(`make.${member.role}`)}
+            </Button>
+          )}
+          {(isOwner || isMe(member)) && (
+            <Button
+              tone="plain"
+              size="small"
+              aria-label={isMe(member) ? t('leave') : t('removeNamed', { name: nameOf(member) })}
+              onClick={() => {
+                removal.reset()
+                setRemoving(member)
+              }}
+            >
+              {t(isMe(member) ? 'leave' : 'remove')}
+            </Button>
+          )}
+        </span>
+      ),
+    },
+  ]
+  const leaves = removing !== undefined && isMe(removing)
+  return (
+    <div className="grid gap-3">
+      {promotion.problem &&
+        (isLastOwner(promotion.problem) ? (
+          <Alert tone="danger" title={t('lastOwner')} isLive />
+        ) : (
+          <ProblemAlert problem={promotion.problem} />
+        ))}
+      <DataTable
+        label={t('list')}
+        rows={list.rows}
+        rowKey={({ kind, member_id }) => `${kind}/${member_id}`}
+        cursor={cursor}
+        columns={columns}
+      />
+      <MoreButton pages={list} />
+      {!isOwner && <p className="text-sm text-quiet">{t('onlyOwners')}</p>}
+      <Confirm
+        open={removing !== undefined}
+        onOpenChange={(open) => !open && setRemoving(undefined)}
+        title={leaves ? t('leaveAsk') : t('removeAsk', { name: removing ? isolated(nameOf(removing)) : '' })}
+        consequences={<p>{t(leaves ? 'leaveText' : 'removeText')}</p>}
+        action={t(leaves ? 'leaveDo' : 'removeDo')}
+        change={{
+          isPending: removal.isPending,
+          problem: isLastOwner(removal.problem) ? undefined : removal.problem,
+        }}
+        onConfirm={() => {
+          if (!removing) return
+          const { kind, member_id: memberId } = removing
+          removal.begin({ params: { projectId, kind, memberId } }, () => {
+            setRemoving(undefined)
+            if (leaves) router.replace('/projects')
+          })
+        }}
+      >
+        {isLastOwner(removal.problem) && <Alert tone="danger" title={t('lastOwner')} isLive />}
+      </Confirm>
+    </div>
+  )
+}

@@ -1,0 +1,104 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useLayoutEffect, useRef } from 'react'
+import { usePages } from '#components/frame/asking.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { MessageView } from './message-view.tsx'
+import { type Message, type MessagePage, messagesAt } from './places.ts'
+
+/** Where the reader stands in a conversation: at its end, at its beginning, or at one message. */
+export type Standing =
+  | { at: 'last'; newest: MessagePage }
+  | { at: 'first'; oldest: MessagePage }
+  | { at: 'message'; message: Message; cursor: string; newest: MessagePage; oldest: MessagePage }
+
+interface MessageListProps {
+  projectId: string
+  conversationId: string
+  standing: Standing
+  isOwner: boolean
+}
+const atOnce = 50
+
+/** Messages in the order in which they were said, from where the reader stands on in both directions. */
+export function MessageList({ projectId, conversationId, standing, isOwner }: MessageListProps) {
+  const t = useTranslations('projects.conversation')
+  const common = useTranslations('common')
+  const params = { projectId, conversationId }
+  const cursor = standing.at === 'message' ? { cursor: standing.cursor } : {}
+  const earlier = usePages(
+    messagesAt,
+    { params, query: { order: 'newest', limit: atOnce, ...cursor } },
+    { initial: 'newest' in standing ? standing.newest : undefined, enabled: standing.at !== 'first' },
+  )
+  const later = usePages(
+    messagesAt,
+    { params, query: { order: 'oldest', limit: atOnce, ...cursor } },
+    { initial: 'oldest' in standing ? standing.oldest : undefined, enabled: standing.at !== 'last' },
+  )
+  const named = standing.at === 'message' ? standing.message : undefined
+  const before = standing.at === 'first' ? [] : earlier.rows.toReversed()
+  const after = standing.at === 'last' ? [] : later.rows
+  const messages = [...before, ...(named ? [named] : []), ...after]
+  const keys = useRowKeys({ count: messages.length, onOpen: null })
+
+  // What comes above pushes the rest down: the message at the top of the view stays where it was.
+  const height = useRef<{ first: string | undefined; height: number }>({ first: undefined, height: 0 })
+  const first = messages[0]?.id
+  useLayoutEffect(() => {
+    const now = document.documentElement.scrollHeight
+    const grown = now - height.current.height
+    if (height.current.first !== undefined && height.current.first !== first && grown > 0) window.scrollBy(0, grown)
+    height.current = { first, height: now }
+  }, [first])
+
+  const problem = earlier.problem ?? later.problem
+  if (messages.length === 0 && !problem)
+    return (
+      <Empty title={t('none')}>
+        <p>{t('noneText')}</p>
+      </Empty>
+    )
+  const isAtStart = standing.at === 'first' || !earlier.hasMore
+  const isAtEnd = standing.at === 'last' || !later.hasMore
+  return (
+    <div className="grid gap-2">
+      <div className="flex flex-wrap items-center gap-3 text-sm text-quiet">
+        {isAtStart ? (
+          <p>{t('atStart')}</p>
+        ) : (
+          <Button tone="plain" size="small" onClick={earlier.more} aria-disabled={earlier.isLoadingMore}>
+            {earlier.isLoadingMore ? common('loadingMore') : t('earlier')}
+          </Button>
+        )}
+      </div>
+      {problem && <ProblemAlert problem={problem} />}
+      <section aria-label={t('messages')} className="divide-y divide-line border-y border-line">
+        {messages.map((message, row) => (
+          <MessageView
+            key={message.id}
+            projectId={projectId}
+            message={message}
+            mayErase={isOwner || message.is_mine}
+            isNamed={message.id === named?.id}
+            row={row}
+            isAtHand={row === keys.cursor}
+          />
+        ))}
+      </section>
+      <div className="flex flex-wrap items-center gap-3 text-sm text-quiet">
+        {isAtEnd ? (
+          <p>{t('atEnd')}</p>
+        ) : (
+          <Button tone="plain" size="small" onClick={later.more} aria-disabled={later.isLoadingMore}>
+            {later.isLoadingMore ? common('loadingMore') : t('later')}
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}

@@ -1,0 +1,46 @@
+import { expect, it } from 'vitest'
+import en from '#messages/en.ts'
+import { paceOf, type Saying, sayingOf } from './part-erasure-rules.ts'
+
+const step = (state: 'waiting' | 'running' | 'done' | 'stuck', results: Record<string, number> = {}) => ({
+  holder: 'graph.episodes',
+  store: 'graph',
+  state,
+  planned: 1,
+  erased: 0,
+  held: [],
+  residue: null,
+  results,
+  attempts: 0,
+  fault: null,
+  started_at: null,
+  finished_at: null,
+  verified_at: null,
+})
+
+it.each([
+  ['erasing', ['done', 'running'], 0, 'erasing'],
+  ['erasing', ['done', 'stuck'], 0, 'stuck'],
+  ['verifying', ['stuck'], 0, 'stuck'],
+  ['held', ['done'], 0, 'held'],
+  ['failed', ['stuck'], 0, 'failed'],
+  ['done', ['done'], 0, 'done'],
+  ['done', ['done'], 2, 'doneLate'],
+] as const)('an erasure that is %s with steps %j and %d found later says %s', (state, states, late, saying) => {
+  const said: Saying = sayingOf({ state, steps: states.map((one) => step(one)), late_found: late })
+  expect(said).toBe(saying)
+  expect(en.projects.erasure.title).toHaveProperty(said)
+})
+
+it.each([
+  ['erasing', 'running', null, 2_000],
+  ['erasing', 'stuck', null, 20_000],
+  ['held', 'done', null, 20_000],
+  ['done', 'done', null, 2_000],
+  ['done', 'done', 'rcpt_1', false],
+] as const)(
+  'one that is %s with a step that is %s and the receipt %j is asked about again after %s ms',
+  (state, own, receipt, pace) => {
+    expect(paceOf({ state, steps: [step(own)], late_found: 0, receipt_id: receipt })).toBe(pace)
+  },
+)

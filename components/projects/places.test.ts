@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest'
+import { erasePage, isMember, mayClose, targetIn, viewNamed, viewQuery } from './places.ts'
+
+const queryOf = (address: string) => Object.fromEntries(new URL(address, 'http://x').searchParams)
+
+describe('the address of a plan', () => {
+  it.each([
+    { kind: 'message', id: 'a/b?c', conversation: 'conv:1' },
+    { kind: 'conversation', id: 'conv 1' },
+    { kind: 'document', id: 'doc_1' },
+  ] as const)('names $kind, whatever its id is', (target) => {
+    expect(targetIn(queryOf(erasePage('prj/1', target)))).toEqual(target)
+    expect(erasePage('prj/1', target)).toMatch(/^\/projects\/prj%2F1\/erase\?/)
+  })
+
+  it.each([[{}], [{ message: 'm' }], [{ conversation: '' }], [{ document: ['a', 'b'] }]])(
+    'that names nothing, as %j, is none',
+    (query) => expect(targetIn(query)).toBeUndefined(),
+  )
+})
+
+it.each([
+  ['owner', true, true],
+  ['member', true, false],
+  ['manager', false, true],
+  ['admin', false, true],
+] as const)('as %s somebody reads what is in a project: %s; closes it: %s', (role, reads, closes) => {
+  expect([isMember({ role }), mayClose({ role })]).toEqual([reads, closes])
+})
+
+it.each([
+  ['closing', { status: 'closing' }],
+  ['all', { all: 'true' }],
+  ['mine', {}],
+  ['', {}],
+])('the view %j asks for %j', (text, query) => expect(viewQuery(viewNamed(text))).toEqual(query))

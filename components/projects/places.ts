@@ -1,0 +1,132 @@
+import type { Endpoint } from '#lib/client/request.ts'
+import type { closeProject, reopenProject } from '#lib/domains/projects/closing-contract.ts'
+import type {
+  addProjectMember,
+  createProject,
+  editProject,
+  listProjectMembers,
+  listProjects,
+  removeProjectMember,
+} from '#lib/domains/projects/contract.ts'
+import type {
+  createConversation,
+  createMessage,
+  listConversations,
+  listMessages,
+  readMessage,
+} from '#lib/domains/projects/conversations-contract.ts'
+import type { listDocuments } from '#lib/domains/projects/documents-contract.ts'
+import type {
+  eraseConversation,
+  eraseDocument,
+  eraseMessage,
+  PartPlan,
+} from '#lib/domains/projects/erasing/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+
+const at = '/api/projects'
+const one = `${at}/{projectId}` as const
+const conversation = `${one}/conversations/{conversationId}` as const
+
+export const projectsAt: Endpoint<typeof listProjects> = { method: 'get', path: at }
+export const createAt: Endpoint<typeof createProject> = { method: 'post', path: at }
+export const editAt: Endpoint<typeof editProject> = { method: 'patch', path: one }
+export const closeAt: Endpoint<typeof closeProject> = { method: 'post', path: `${one}/close` }
+export const reopenAt: Endpoint<typeof reopenProject> = { method: 'post', path: `${one}/reopen` }
+export const membersAt: Endpoint<typeof listProjectMembers> = { method: 'get', path: `${one}/members` }
+export const addMemberAt: Endpoint<typeof addProjectMember> = { method: 'post', path: `${one}/members` }
+export const removeMemberAt: Endpoint<typeof removeProjectMember> = {
+  method: 'delete',
+  path: `${one}/members/{kind}/{memberId}`,
+}
+export const conversationsAt: Endpoint<typeof listConversations> = { method: 'get', path: `${one}/conversations` }
+export const beginAt: Endpoint<typeof createConversation> = { method: 'post', path: `${one}/conversations` }
+export const messagesAt: Endpoint<typeof listMessages> = { method: 'get', path: `${conversation}/messages` }
+export const sayAt: Endpoint<typeof createMessage> = { method: 'post', path: `${conversation}/messages` }
+export const messageAt: Endpoint<typeof readMessage> = { method: 'get', path: `${conversation}/messages/{messageId}` }
+export const documentsAt: Endpoint<typeof listDocuments> = { method: 'get', path: `${one}/documents` }
+export const eraseMessageAt: Endpoint<typeof eraseMessage> = {
+  method: 'delete',
+  path: `${conversation}/messages/{messageId}`,
+}
+export const eraseConversationAt: Endpoint<typeof eraseConversation> = { method: 'delete', path: conversation }
+export const eraseDocumentAt: Endpoint<typeof eraseDocument> = {
+  method: 'delete',
+  path: `${one}/documents/{documentId}`,
+}
+
+/** Everything that tells of projects begins so. */
+export const touched = [at]
+/** Rows that a list asks for at once. */
+export const rowsAtOnce = 50
+
+export type ProjectPage = Output<typeof listProjects>
+export type Project = ProjectPage['data'][number]
+export type ConversationPage = Output<typeof listConversations>
+export type Conversation = ConversationPage['data'][number]
+export type MessagePage = Output<typeof listMessages>
+export type Message = MessagePage['data'][number]
+export type DocumentPage = Output<typeof listDocuments>
+export type ProjectDocument = DocumentPage['data'][number]
+export type MemberPage = Output<typeof listProjectMembers>
+export type Member = MemberPage['data'][number]
+export type Plan = PartPlan
+export type Verdict = Plan['verdicts'][number]
+
+export const tabs = ['conversations', 'documents', 'members', 'settings'] as const
+export type Tab = (typeof tabs)[number]
+export const tabNamed = (text: string | undefined): Tab | undefined => tabs.find((tab) => tab === text)
+
+/** Which projects a list shows; `all`: by an office, of the whole organisation or of everybody. */
+export const views = ['mine', 'closing', 'closed', 'all'] as const
+export type View = (typeof views)[number]
+export const viewNamed = (text: string | undefined): View => views.find((view) => view === text) ?? 'mine'
+/** What the list of a view asks for. */
+export const viewQuery = (view: View): { status?: 'closing' | 'closed'; all?: 'true' } => {
+  if (view === 'all') return { all: 'true' }
+  return view === 'mine' ? {} : { status: view }
+}
+
+const coded = encodeURIComponent
+export const projectPage = (id: string, tab?: Tab): string =>
+  `/projects/${coded(id)}${tab && tab !== 'conversations' ? `?tab=${tab}` : ''}`
+export const conversationPage = (projectId: string, id: string, messageId?: string): string =>
+  `/projects/${coded(projectId)}/conversations/${coded(id)}${messageId === undefined ? '' : `?message=${coded(messageId)}`}`
+export const erasurePage = (projectId: string, auditId: string): string =>
+  `/projects/${coded(projectId)}/erasures/${coded(auditId)}`
+export const documentFile = (projectId: string, id: string): string =>
+  `/api/projects/${coded(projectId)}/documents/${coded(id)}/content`
+export const attachmentFile = (projectId: string, { conversation_id, id }: Message, attachmentId: string): string =>
+  `/api/projects/${coded(projectId)}/conversations/${coded(conversation_id)}/messages/${coded(id)}/attachments/${coded(attachmentId)}`
+export const exportFile = (projectId: string): string => `/api/projects/${coded(projectId)}/export?format=zip`
+
+/** What one plan is about. */
+export interface Target {
+  kind: 'message' | 'conversation' | 'document'
+  id: string
+  /** Of a message. */
+  conversation?: string
+}
+/** Where an erasure is planned, before anything is erased. */
+export function erasePage(projectId: string, { kind, id, conversation: within }: Target): string {
+  const query = new URLSearchParams({ ...(within !== undefined && { conversation: within }), [kind]: id })
+  return `/projects/${coded(projectId)}/erase?${query}`
+}
+/** What an address of {@link erasePage} names; undefined where it names nothing. */
+export function targetIn(query: Record<string, string | string[] | undefined>): Target | undefined {
+  const text = (name: string) => {
+    const value = query[name]
+    return typeof value === 'string' && value !== '' ? value : undefined
+  }
+  const [message, within, document] = [text('message'), text('conversation'), text('document')]
+  if (document !== undefined) return { kind: 'document', id: document }
+  if (within === undefined) return undefined
+  return message === undefined
+    ? { kind: 'conversation', id: within }
+    : { kind: 'message', id: message, conversation: within }
+}
+
+/** By membership: whoever sees it by an office reads nothing of what is in it. */
+export const isMember = ({ role }: Pick<Project, 'role'>): boolean => role === 'owner' || role === 'member'
+/** Who may close and reopen it. */
+export const mayClose = ({ role }: Pick<Project, 'role'>): boolean => role !== 'member'

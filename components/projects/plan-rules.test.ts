@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest'
+import { type EntityKinds, kindOf } from '#lib/domains/projects/graph/entity-kinds.ts'
+import en from '#messages/en.ts'
+import type { Verdict } from './places.ts'
+import {
+  commonLabel,
+  entityGroupOf,
+  filtered,
+  foundKey,
+  goingIn,
+  kindKey,
+  plansByStore,
+  reasonKey,
+} from './plan-rules.ts'
+
+const verdict = (kind: string, outcome: Verdict['verdict'], reason: string, more: Partial<Verdict> = {}): Verdict => ({
+  store: 'graph',
+  kind,
+  id: 'x',
+  name: null,
+  verdict: outcome,
+  reason,
+  evidence: [],
+  found: 'pointer',
+  ...more,
+})
+const entity = (labels: string[], more: { summary?: string; pii?: boolean } = {}, kinds: EntityKinds = {}) =>
+  kindOf(
+    {
+      uuid: 'u',
+      name: 'Sample',
+      labels,
+      summary: more.summary ?? '',
+      attributes: more.pii ? { pii: true } : {},
+      createdAt: new Date(0),
+    },
+    kinds,
+  ).evidence
+
+describe('an entity that goes as personal', () => {
+  it.each([
+    ['a Person', entity(['Person']), 'person'],
+    ['said to be one', entity(['Company'], { pii: true }), 'person'],
+    ['mapped to one', entity(['Investor'], {}, { Investor: 'person' }), 'person'],
+    ['a company with an address in its summary', entity(['Company'], { summary: 'a@example.org' }), 'personal'],
+    ['without a label', entity([]), 'unknown'],
+    ['of a label that nobody knows', entity(['Thing']), 'unknown'],
+  ] as const)('is told as what it is: %s', (_, evidence, group) => {
+    expect(entityGroupOf(verdict('entity', 'deleted', 'pii', { evidence: [...evidence, 'mentions:2'] }))).toBe(group)
+  })
+})
+
+describe('a plan in words', () => {
+  const verdicts = [
+    ...Array.from({ length: 4 }, () => verdict('entity', 'deleted', 'pii', { evidence: ['label:Person'] })),
+    ...Array.from({ length: 12 }, () => verdict('entity', 'deleted', 'unreferenced')),
+    ...Array.from({ length: 14 }, () => verdict('entity', 'kept', 'orphaned', { evidence: ['label:Company'] })),
+    verdict('entity', 'changed', 'orphaned', { evidence: ['mentions:3', 'label:Company'] }),
+    verdict('fact', 'deleted', 'source'),
+    verdict('community', 'changed', 'built_on_source'),
+    verdict('saga', 'changed', 'built_on_source'),
+    verdict('message', 'deleted', 'erased', { store: 'postgresql' }),
+    verdict('message', 'deleted', 'erased', { store: 'checkpoints' }),
+    verdict('constructor', 'kept', 'erased', { store: 'checkpoints' }),
+  ]
+  const plans = plansByStore(
+    [
+      { store: 'cache', holder: 'cache.entries', items: 2, held: 0 },
+      { store: 'graph', holder: 'graph.episodes', items: 1, held: 3 },
+      { store: 'postgresql', holder: 'projects.messages', items: 3, held: 0 },
+      { store: 'postgresql', holder: 'projects.members', items: 0, held: 0 },
+    ],
+    verdicts,
+  )
+
+  it('counts the entities by what people ask about them', () => {
+    expect(plans.find(({ store }) => store === 'graph')).toMatchObject({
+      goes: 17,
+      held: 3,
+      entities: [
+        { group: 'person', count: 4 },
+        { group: 'unreferenced', count: 12 },
+        { group: 'kept', count: 15, label: 'Company' },
+      ],
+      parts: [
+        { kind: 'fact', verdict: 'deleted', count: 1 },
+        { kind: 'summary', verdict: 'changed', count: 2 },
+      ],
+    })
+  })
+  it('has the stores in their order, the empty ones last, and one kind for what is alike', () => {
+    expect(plans.map(({ store }) => store)).toEqual(['graph', 'postgresql', 'checkpoints', 'cache'])
+    expect(plans[1]?.parts).toEqual([{ kind: 'row', verdict: 'deleted', count: 1 }])
+    // 17 things of the graph, whatever is planned there; three rows, as planned; a cache that is only searched has nothing.
+    expect(goingIn(plans)).toBe(17 + 3)
+    expect(plans[1]?.holders).toEqual([{ holder: 'projects.messages', items: 3 }])
+    expect(plans[2]?.parts.map(({ kind }) => kind)).toEqual(['checkpoint', 'other'])
+  })
+  it('names what stays only where all of it is of one kind', () => {
+    expect(commonLabel([])).toBeUndefined()
+    expect(commonLabel([...verdicts.slice(16, 20), verdict('entity', 'kept', 'orphaned')])).toBeUndefined()
+  })
+})
+
+describe('the list of verdicts', () => {
+  const list = [
+    verdict('entity', 'deleted', 'pii', { id: 'a1', name: 'Sample Person', evidence: ['label:Person'] }),
+    verdict('fact', 'kept', 'superseded', { id: 'b2' }),
+  ]
+  it.each([
+    ['all', '', ['a1', 'b2']],
+    ['deleted', '', ['a1']],
+    ['all', ' LABEL:person ', ['a1']],
+    ['kept', 'sample', []],
+    ['all', 'supersed', ['b2']],
+  ] as const)('of %s with %j', (view, typed, ids) =>
+    expect(filtered(list, view, typed).map(({ id }) => id)).toEqual(ids),
+  )
+})
+
+it('has words for every code that it knows, and knows every code that there are words for', () => {
+  const { kinds, reasons, found } = en.projects.plan
+  expect(Object.keys(kinds).map(kindKey)).toEqual(Object.keys(kinds))
+  expect(Object.keys(reasons).map(reasonKey)).toEqual(Object.keys(reasons))
+  expect(Object.keys(found).map(foundKey)).toEqual(Object.keys(found))
+  expect([kindKey('__proto__'), reasonKey('new one'), foundKey('')]).toEqual([undefined, undefined, undefined])
+})

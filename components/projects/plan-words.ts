@@ -1,0 +1,45 @@
+import { useFormatter, useTranslations } from 'next-intl'
+import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { foundKey, kindKey, reasonKey, type StorePlan } from './plan-rules.ts'
+
+/** A plan's codes in words. A store may give a reason that this page has no words for yet: it is shown as it is. */
+export function usePlanWords() {
+  const t = useTranslations('projects.plan')
+  const format = useFormatter()
+  const names = useHoldingNames()
+  const entityParts = ({ entities }: StorePlan): string[] =>
+    entities.map(({ group, count, label }) =>
+      label === undefined ? t(`entity.${group}`, { count }) : t('entity.keptOf', { count, label }),
+    )
+  return {
+    kind: (kind: string) => {
+      const key = kindKey(kind)
+      return key ? t(`kinds.${key}`) : kind
+    },
+    reason: (reason: string) => {
+      const key = reasonKey(reason)
+      return key ? t(`reasons.${key}`) : reason
+    },
+    /** Ways beside one another stand with commas between them. */
+    found: (found: string) =>
+      format.list(
+        found.split(', ').map((way) => {
+          const key = foundKey(way)
+          return key ? t(`found.${key}`) : way
+        }),
+      ),
+    /** "31 graph entities: 4 people go, 12 have no other source and go, …"; undefined where there are none. */
+    entities: (plan: StorePlan): string | undefined => {
+      const count = plan.entities.reduce((sum, one) => sum + one.count, 0)
+      return count === 0 ? undefined : t('entities', { count, parts: format.list(entityParts(plan)) })
+    },
+    /** What becomes of the rest of it: kinds by verdict, or holders where nothing was judged one by one. */
+    rest: ({ parts, holders }: StorePlan): string | undefined => {
+      const said =
+        parts.length > 0
+          ? parts.map(({ kind, verdict, count }) => t(`parts.${kind}.${verdict}`, { count }))
+          : holders.map(({ holder, items }) => t('holder', { name: names.holder(holder), count: items }))
+      return said.length === 0 ? undefined : format.list(said)
+    },
+  }
+}

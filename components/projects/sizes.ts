@@ -1,0 +1,11 @@
+import { useFormatter } from 'next-intl'
+import { sizeOf } from '#components/privacy/export-rules.ts'
+
+/** Writes a number of bytes as people read it. */
+export function useSizes(): (bytes: number) => string {
+  const format = useFormatter()
+  return (bytes) => {
+    const { value, unit } = sizeOf(bytes)
+    return format.number(value, { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 1 })
+  }
+}

@@ -1,0 +1,45 @@
+'use client'
+
+import { useFormatter, useTranslations } from 'next-intl'
+import { useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { isEmpty, type StorePlan } from './plan-rules.ts'
+import { usePlanWords } from './plan-words.ts'
+
+/** A plan store by store, each in a sentence with its numbers. */
+export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
+  const t = useTranslations('projects.plan')
+  const format = useFormatter()
+  const names = useHoldingNames()
+  const words = usePlanWords()
+  const isHeld = plans.some(({ held }) => held > 0)
+  const columns: Column<StorePlan>[] = [
+    { key: 'store', title: t('stores.store'), main: true, cell: ({ store }) => names.store(store) },
+    {
+      key: 'what',
+      title: t('stores.what'),
+      cell: (plan) =>
+        isEmpty(plan) ? (
+          <span className="text-quiet">{t('none')}</span>
+        ) : (
+          <span className="grid gap-0.5">
+            {[words.entities(plan), words.rest(plan)].map(
+              (said) => said !== undefined && <span key={said}>{said}</span>,
+            )}
+          </span>
+        ),
+    },
+    { key: 'items', title: t('stores.items'), numeric: true, cell: ({ goes }) => format.number(goes) },
+    ...(isHeld
+      ? [
+          {
+            key: 'held',
+            title: t('stores.held'),
+            numeric: true,
+            cell: ({ held }: StorePlan) => (held === 0 ? '–' : format.number(held)),
+          },
+        ]
+      : []),
+  ]
+  return <DataTable label={t('byStore')} rows={plans} rowKey={({ store }) => store} columns={columns} />
+}

@@ -1,0 +1,83 @@
+'use client'
+
+import { useLocale, useTranslations } from 'next-intl'
+import { Tag } from '#components/ui/tag.tsx'
+import type { Jurisdiction, Processor, Store } from './places.ts'
+import { placeKey } from './places.ts'
+
+/** A place by its name in words, or its own where there are none. */
+export function usePlaceNames(): (name: string) => string {
+  const t = useTranslations('stores.names')
+  return (name) => {
+    const key = placeKey(name)
+    return key ? t(key) : name
+  }
+}
+
+const tones = { ok: 'accent', degraded: 'amber', down: 'red', unchecked: 'plain', off: 'amber' } as const
+export function StateTag({ state }: { state: Store['state'] }) {
+  const t = useTranslations('stores')
+  return (
+    <Tag tone={tones[state]} title={state === 'unchecked' ? t('uncheckedWhy') : undefined}>
+      {t(`states.${state}`)}
+    </Tag>
+  )
+}
+
+const territoryTones = { eea: 'accent', outside: 'red', unknown: 'amber' } as const
+export function JurisdictionTag({ jurisdiction }: { jurisdiction: Jurisdiction }) {
+  const t = useTranslations('stores.jurisdictions')
+  return <Tag tone={territoryTones[jurisdiction]}>{t(jurisdiction)}</Tag>
+}
+
+/** A country by its name in the reader's language. */
+export function useCountries(): (code: string) => string {
+  const locale = useLocale()
+  const names = new Intl.DisplayNames([locale], { type: 'region', fallback: 'code' })
+  return (code) => (/^[A-Z]{2}$/.test(code) ? (names.of(code) ?? code) : code)
+}
+
+/** The region, whose it is, and how that is known. */
+export function RegionCell({ place }: { place: Store | Processor }) {
+  const t = useTranslations('stores')
+  const country = useCountries()
+  if (place.region === null) return <span className="text-quiet">{t('noRegion')}</span>
+  return (
+    <span className="grid">
+      <span>
+        <code className="font-mono text-[0.8125rem]">{place.region}</code>
+        {place.host !== null && <span className="text-quiet"> · {place.host}</span>}
+        {place.country !== null && <span className="text-quiet"> · {country(place.country)}</span>}
+      </span>
+      {place.region_source !== null && <span className="text-quiet">{t(`sources.${place.region_source}`)}</span>}
+    </span>
+  )
+}
+
+/** As the API names tables of our own database. */
+const ownDatabase = 'this database'
+/** What a place is called and what serves it, with its address. */
+export function PlaceCell({ place }: { place: Store | Processor }) {
+  const t = useTranslations('stores')
+  const nameOf = usePlaceNames()
+  return (
+    <span className="grid gap-0.5">
+      {nameOf(place.name)}
+      <span className="font-normal text-quiet">
+        {place.provider}
+        {' · '}
+        {place.address === null ? (
+          t('inProcess')
+        ) : place.address === ownDatabase ? (
+          t('ownDatabase')
+        ) : (
+          <code className="font-mono text-[0.8125rem]">{place.address}</code>
+        )}
+      </span>
+    </span>
+  )
+}
+
+/** Things beside one another: each may be several words with commas of its own. */
+export const listed = (things: readonly string[], none: string): string =>
+  things.length === 0 ? none : things.join(' · ')

@@ -1,0 +1,93 @@
+import { describe, expect, it } from 'vitest'
+import { heldThings, travellingThings } from '#lib/domains/stores/contract.ts'
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
+import { countsOf, type Processor, placeNames, type Store, territoriesOf } from './places.ts'
+
+const place = (name: string, region: string | null, jurisdiction: Store['jurisdiction']) => ({
+  name,
+  provider: 'x',
+  region,
+  region_source: null,
+  host: null,
+  country: region === 'eu-central-1' ? 'DE' : null,
+  jurisdiction,
+  address: null,
+})
+const store = (
+  name: string,
+  region: string | null,
+  jurisdiction: Store['jurisdiction'],
+  state: Store['state'] = 'ok',
+): Store => ({
+  ...place(name, region, jurisdiction),
+  port: null,
+  state,
+  latency_ms: 1,
+  detail: null,
+  holds: [],
+  is_connected: state !== 'off',
+  known_store_id: null,
+  first_seen: null,
+  last_seen: null,
+})
+const processor = (name: string, region: string | null, jurisdiction: Store['jurisdiction']): Processor => ({
+  ...place(name, region, jurisdiction),
+  travels: [],
+})
+const stores = [
+  store('postgresql', 'eu-central-1', 'eea'),
+  store('graph', null, 'unknown', 'down'),
+  store('objects', 'us-east-1', 'outside'),
+  store('cache', null, 'unknown', 'off'),
+]
+const processors = [processor('mail', 'eu-central-1', 'eea'), processor('llm', null, 'unknown')]
+
+describe('where data lies and travels', () => {
+  it('is counted for the first line', () => {
+    expect(countsOf({ stores, processors })).toEqual({
+      stores: 4,
+      processors: 2,
+      outside: 1,
+      unknown: 3,
+      told: 'outside',
+      down: 1,
+      off: 1,
+    })
+  })
+  it.each([
+    ['none', ['unknown', 'unknown']],
+    ['unknown', ['eea', 'unknown']],
+    ['eea', ['eea', 'eea']],
+    ['outside', ['outside', 'unknown']],
+  ] as const)('says %s first where places are %j', (told, places) => {
+    const counted = countsOf({ stores: places.map((one) => store('graph', null, one)), processors: [] })
+    expect(counted.told).toBe(told)
+  })
+  it('is told by jurisdiction and region', () => {
+    const found = territoriesOf({ stores, processors }).map(({ jurisdiction, regions }) => [
+      jurisdiction,
+      regions.map(({ region, country, lies, travels }) => [
+        region,
+        country,
+        lies.map(({ name }) => name),
+        travels.map(({ name }) => name),
+      ]),
+    ])
+    expect(found).toEqual([
+      ['eea', [['eu-central-1', 'DE', ['postgresql'], ['mail']]]],
+      ['outside', [['us-east-1', null, ['objects'], []]]],
+      ['unknown', [[null, null, ['graph', 'cache'], ['llm']]]],
+    ])
+    expect(territoriesOf({ stores: [], processors: [] })).toEqual([])
+  })
+})
+
+it.each([
+  ['English', en],
+  ['Chinese', zh],
+])('has words in %s for everything that lies and travels, and none left over', (_, { stores: words }) => {
+  expect(Object.keys(words.holds)).toEqual([...heldThings])
+  expect(Object.keys(words.travels)).toEqual([...travellingThings])
+  expect(Object.keys(words.names)).toEqual([...placeNames])
+})

@@ -1,0 +1,91 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { JurisdictionTag, listed, PlaceCell, RegionCell, StateTag } from './place-words.tsx'
+import type { Processor, Store } from './places.ts'
+
+/** The stores that are connected: how each is, where it is, and what lies there. */
+export function StoreTable({ stores }: { stores: readonly Store[] }) {
+  const t = useTranslations('stores')
+  const { cursor } = useRowKeys({ count: stores.length, onOpen: null })
+  const columns: Column<Store>[] = [
+    { key: 'store', title: t('list.columns.store'), main: true, cell: (store) => <PlaceCell place={store} /> },
+    {
+      key: 'state',
+      title: t('list.columns.state'),
+      cell: ({ state, detail }) => (
+        <span className="grid justify-items-start gap-0.5">
+          <StateTag state={state} />
+          {detail !== null && <span className="text-quiet">{detail}</span>}
+        </span>
+      ),
+    },
+    {
+      key: 'latency',
+      title: t('list.columns.latency'),
+      numeric: true,
+      cell: ({ latency_ms }) =>
+        latency_ms === null ? (
+          '–'
+        ) : (
+          <span className="whitespace-nowrap">{t('milliseconds', { count: latency_ms })}</span>
+        ),
+    },
+    { key: 'region', title: t('list.columns.region'), cell: (store) => <RegionCell place={store} /> },
+    {
+      key: 'jurisdiction',
+      title: t('list.columns.jurisdiction'),
+      cell: ({ jurisdiction }) => <JurisdictionTag jurisdiction={jurisdiction} />,
+    },
+    {
+      key: 'holds',
+      title: t('list.columns.holds'),
+      cell: ({ holds }) =>
+        listed(
+          holds.map((thing) => t(`holds.${thing}`)),
+          t('nothing'),
+        ),
+    },
+  ]
+  return (
+    <DataTable
+      label={t('list.label')}
+      rows={stores}
+      rowKey={({ name, known_store_id: id }) => id ?? name}
+      cursor={cursor}
+      columns={columns}
+    />
+  )
+}
+
+/** Who else gets some of it, and what. */
+export function ProcessorTable({ processors }: { processors: readonly Processor[] }) {
+  const t = useTranslations('stores')
+  if (processors.length === 0) return <p className="text-quiet">{t('travel.none')}</p>
+  const columns: Column<Processor>[] = [
+    {
+      key: 'processor',
+      title: t('travel.columns.processor'),
+      main: true,
+      cell: (processor) => <PlaceCell place={processor} />,
+    },
+    { key: 'region', title: t('travel.columns.region'), cell: (processor) => <RegionCell place={processor} /> },
+    {
+      key: 'jurisdiction',
+      title: t('travel.columns.jurisdiction'),
+      cell: ({ jurisdiction }) => <JurisdictionTag jurisdiction={jurisdiction} />,
+    },
+    {
+      key: 'travels',
+      title: t('travel.columns.travels'),
+      cell: ({ travels }) =>
+        listed(
+          travels.map((thing) => t(`travels.${thing}`)),
+          t('nothing'),
+        ),
+    },
+  ]
+  return <DataTable label={t('travel.label')} rows={processors} rowKey={({ name }) => name} columns={columns} />
+}

@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs'
+import { AxeBuilder } from '@axe-core/playwright'
+import { expect, type Page, test } from '@playwright/test'
+import { z } from 'zod'
+import { control, sessionOf } from './control.ts'
+import { alive, complaintsOf } from './journey.ts'
+import { asking, people } from './places.ts'
+
+const Made = z.object({ data: z.object({ id: z.string() }) })
+
+/** Nothing is wider than a phone, and nothing is hard to read, in either theme. */
+async function looksRight(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 360, height: 800 })
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360)
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    await expect(page.locator('html')).toHaveClass(colorScheme)
+    const { violations } = await new AxeBuilder({ page }).analyze()
+    expect(violations.map(({ id }) => id)).toEqual([])
+  }
+  await page.setViewportSize({ width: 1280, height: 900 })
+}
+
+test('a project is made and filled; one message of it is planned, erased and proved; closing is called off', async ({
+  browser,
+}) => {
+  test.setTimeout(180_000)
+  const session = await sessionOf(people.person)
+  const context = await browser.newContext({ storageState: session, viewport: { width: 1280, height: 900 } })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  const api = await asking(session)
+  const sentence = 'Xanadu Beispielfrau hides a quokka in the vault.'
+
+  const project = await test.step('created, by keyboard alone', async () => {
+    await page.goto('/overview')
+    await alive(page)
+    await page.keyboard.press('g')
+    await page.keyboard.press('j')
+    await expect(page).toHaveURL('/projects')
+    const form = page.locator('[data-form="create-project"]')
+    await form.getByLabel('Name').focus()
+    await page.keyboard.type('The quokka deal')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'To the project' }).focus()
+    await page.keyboard.press('Enter')
+    await expect(page.getByRole('heading', { level: 1 })).toContainText('The quokka deal')
+    await expect(page.getByText('No conversation yet')).toBeVisible()
+    return z.string().parse(new URL(page.url()).pathname.split('/')[2])
+  })
+
+  await test.step('a document is uploaded, and comes back as it was', async () => {
+    await page.getByRole('link', { name: /^Documents/ }).click()
+    await expect(page).toHaveURL(`/projects/${project}?tab=documents`)
+    const text = 'The vault is in the cellar.\n'
+    await page
+      .getByLabel('File')
+      .setInputFiles({ name: 'vault.md', mimeType: 'text/markdown', buffer: Buffer.from(text) })
+    await page.getByRole('button', { name: 'Upload' }).click()
+    await expect(page.getByText('vault.md is stored.')).toBeVisible()
+    const row = page.getByRole('row', { name: /vault\.md/ })
+    const download = page.waitForEvent('download')
+    await row.getByRole('link', { name: 'Download vault.md' }).click()
+    expect(readFileSync(await (await download).path(), 'utf8')).toBe(text)
+    await looksRight(page)
+  })
+
+  const { conversation, message } = await test.step('an application writes a conversation', async () => {
+    const make = async (path: string, data: object) => {
+      const answer = await api.post(`/api/projects/${project}${path}`, { data })
+      expect(answer.status()).toBe(201)
+      return Made.parse(await answer.json()).data.id
+    }
+    const id = await make('/conversations', { title: 'About the vault' })
+    for (let n = 0; n < 60; n++)
+      await make(`/conversations/${id}/messages`, { role: 'assistant', content: `Message ${n}` })
+    return {
+      conversation: id,
+      message: await make(`/conversations/${id}/messages`, { role: 'user', content: sentence }),
+    }
+  })
+
+  await test.step('it is read from its end, and from its beginning', async () => {
+    await page.goto(`/projects/${project}`)
+    await page.getByRole('link', { name: 'About the vault' }).click()
+    await expect(page.getByText(sentence)).toBeVisible()
+    await expect(page.getByText('Message 0', { exact: true })).toHaveCount(0)
+    await page.getByRole('button', { name: 'Show earlier ones' }).click()
+    await expect(page.getByText('Message 0', { exact: true })).toBeVisible()
+    await expect(page.getByText('This is where it begins.')).toBeVisible()
+    await page.getByRole('link', { name: 'To the first' }).click()
+    await expect(page.getByText('Message 0', { exact: true })).toBeVisible()
+    await expect(page.getByText(sentence)).toHaveCount(0)
+    await page.getByRole('link', { name: 'To the last' }).click()
+    await looksRight(page)
+  })
+
+  await test.step('one message is planned: nothing is changed by it', async () => {
+    const article = page.getByRole('article').filter({ hasText: sentence })
+    await article.getByRole('link', { name: /^Erase/ }).click()
+    await expect(page).toHaveURL(/\/erase\?/)
+    await expect(page.getByText(sentence)).toBeVisible()
+    await expect(page.getByRole('heading', { name: 'Store by store' })).toBeVisible()
+    await expect(page.getByText(/will be erased, in \d+ stores?\./)).toBeVisible()
+    await looksRight(page)
+    const still = await api.get(`/api/projects/${project}/conversations/${conversation}/messages/${message}`)
+    expect(still.status()).toBe(200)
+  })
+
+  await test.step('it is erased, and the page of its erasure survives a reload', async () => {
+    await page.getByRole('button', { name: 'Erase the message …' }).click()
+    const dialog = page.getByRole('dialog')
+    await expect(dialog).toContainText('This cannot be undone.')
+    await dialog.getByRole('button', { name: 'Erase the message' }).click()
+    await expect(page).toHaveURL(/\/erasures\//, { timeout: 30_000 })
+    await control.work()
+    const done = page.getByText('It is erased in every store, and nothing was left when it was searched again.')
+    await expect(done).toBeVisible({ timeout: 30_000 })
+    await page.reload()
+    await expect(done).toBeVisible()
+    await looksRight(page)
+    const gone = await api.get(`/api/projects/${project}/conversations/${conversation}/messages/${message}`)
+    expect([404, 410]).toContain(gone.status())
+  })
+
+  await test.step('the receipt proves it, and the conversation is without it', async () => {
+    await page.getByRole('link', { name: 'Read and verify the receipt' }).click()
+    await expect(page).toHaveURL(/\/receipts\/rcpt_/)
+    await expect(page.getByText(sentence)).toHaveCount(0)
+    await page.goto(`/projects/${project}/conversations/${conversation}`)
+    await expect(page.getByText('Message 59', { exact: true })).toBeVisible()
+    await expect(page.getByText(sentence)).toHaveCount(0)
+    await page.goto(`/projects/${project}/conversations/${conversation}?message=${message}`)
+    await expect(page.getByText('This message was erased')).toBeVisible()
+  })
+
+  await test.step('it is closed with its window, and opened again', async () => {
+    await page.goto(`/projects/${project}?tab=settings`)
+    await alive(page)
+    await page.getByRole('button', { name: 'Close it …' }).click()
+    const dialog = page.getByRole('dialog')
+    await expect(dialog).toContainText('30 days')
+    await dialog.getByRole('button', { name: 'Close it in 30 days' }).click()
+    await expect(page.getByText(/^The data of this project goes on /)).toBeVisible()
+    await page.goto('/overview')
+    await page.getByRole('link', { name: 'The quokka deal' }).click()
+    await page.getByRole('button', { name: 'Reopen it …' }).first().click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Reopen it' }).click()
+    await expect(page.getByText(/^The data of this project goes on /)).toHaveCount(0)
+  })
+  expect(complaints).toEqual([])
+  await api.dispose()
+  await context.close()
+})

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { readEnv } from './env.ts'
+import { judgedPlaces, sitesOf } from './places.ts'
+
+const read = (file: string) => readFileSync(join(import.meta.dirname, '..', file), 'utf8')
+const Service = z.object({
+  image: z.string(),
+  environment: z.record(z.string(), z.string()).default({}),
+  command: z.array(z.string()).optional(),
+  ports: z.array(z.string()).default([]),
+  volumes: z.array(z.string()).default([]),
+  healthcheck: z.object({ test: z.array(z.string()).min(2) }).optional(),
+  depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
+})
+const compose = z
+  .object({ services: z.record(z.string(), Service), volumes: z.record(z.string(), z.null()) })
+  .parse(parse(read('docker-compose.yml')))
+const services = Object.entries(compose.services)
+
+describe('docker-compose.yml', () => {
+  it.each(services)('%s is of one version, and listens on this machine alone', (_name, { image, ports }) => {
+    expect(image).toMatch(/:(\d+\.\d+|RELEASE\.\d{4}-)/)
+    for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:\d+:\d+$/)
+  })
+  it.each(services.filter(([, { ports }]) => ports.length > 0))(
+    '%s keeps its data and says when it is ready',
+    (_name, { volumes, healthcheck }) => {
+      expect(healthcheck).toBeDefined()
+      expect(volumes).toHaveLength(1)
+      for (const volume of volumes) expect(Object.keys(compose.volumes)).toContain(volume.split(':')[0])
+    },
+  )
+  it('what waits for another waits for one that says when it is ready', () => {
+    for (const [, { depends_on }] of services)
+      for (const [name, { condition }] of Object.entries(depends_on)) {
+        expect(condition).toBe('service_healthy')
+        expect(compose.services[name]?.healthcheck).toBeDefined()
+      }
+  })
+})
+
+describe('“Connect your stores”', () => {
+  const given = Object.fromEntries(
+    [...read('README.md').matchAll(/`export ((?:KP|DATABASE)_[A-Z_]+)='?([^`']+)'?`/g)].map(
+      ([, name = '', text = '']) => [name, text],
+    ),
+  )
+  const env = readEnv(given)
+  it('names every store, and each is taken', () => {
+    expect(Object.keys(given).sort()).toEqual([
+      'DATABASE_URL',
+      'KP_CHECKPOINTS_URL',
+      'KP_GRAPH_URL',
+      'KP_OBJECTS_URL',
+      'KP_REDIS_URL',
+      'KP_REGIONS',
+    ])
+    expect(env).toMatchObject(given)
+    for (const { provider } of sitesOf(env)) expect(provider).not.toBe('memory')
+    expect(judgedPlaces(env).filter(({ jurisdiction }) => jurisdiction !== 'eea')).toEqual([])
+  })
+  it.each(['DATABASE_URL', 'KP_CHECKPOINTS_URL', 'KP_GRAPH_URL', 'KP_OBJECTS_URL', 'KP_REDIS_URL'])(
+    '%s leads to a port that docker compose opens, with the password that it sets',
+    (name) => {
+      const { port, password } = new URL(given[name] ?? '')
+      const service = services.find(([, { ports }]) => ports.includes(`127.0.0.1:${port}:${port}`))?.[1]
+      expect(JSON.stringify([service?.environment, service?.command])).toContain(`:-${password}}`)
+    },
+  )
+})

@@ -1,0 +1,14 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Mention } from '#lib/kernel/holder.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+
+const keep = `INSERT INTO remaining_mentions (run_id, store, kind, id, field, is_redacted)
+  SELECT $1, m.store, m.kind, m.id, m.field, bool_or(m."isRedacted")
+  FROM jsonb_to_recordset($2::jsonb) AS m(store text, kind text, id text, field text, "isRedacted" boolean)
+  GROUP BY m.store, m.kind, m.id, m.field
+  ON CONFLICT (run_id, store, kind, id, field) DO UPDATE SET is_redacted = excluded.is_redacted`
+
+/** Keeps where names of the erased stand in what others wrote: the place alone. One that was redacted since is noted so. */
+export async function noteMentions(tx: Transaction, runId: string, mentions: readonly Mention[]): Promise<void> {
+  if (mentions.length > 0) await queryWithin(tx, 'keep-mentions', keep, [runId, JSON.stringify(mentions)])
+}

@@ -1,0 +1,145 @@
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type DataHolder, erasedOf } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { recordDeletion } from './deletion-log.ts'
+import { noteMentions } from './mentions.ts'
+import { aimAt } from './plans.ts'
+import { kindOf, namedInLog, nameOf } from './run-names.ts'
+import { nobody, type RunScope, recheckAfter, recheckAgainAfter } from './run-rules.ts'
+import { lockedRun, type RunRow, scopeOf } from './runs.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
+
+export interface RecheckParts extends SubjectErasurePorts {
+  db: Database
+  holders: readonly DataHolder[]
+  now(): Date
+}
+export const recheckJob = 'erasure.recheck-run'
+
+/** Runs whose second search is due; those that wait already are not doubled. */
+export async function enqueueRechecks(db: Database, now: Date): Promise<void> {
+  const due = await db.prisma.erasureRun.findMany({
+    where: { state: 'done', recheckAt: { lte: now } },
+    select: { id: true },
+    orderBy: { recheckAt: 'asc' },
+  })
+  for (const { id } of due)
+    await db.transaction((tx) => enqueue(tx, recheckJob, { runId: id }, { key: `${recheckJob}:${id}` }))
+}
+
+/**
+ * The second search. Others write to some stores past every fence: a late episode, a late `put` of an erased thread. What went from there is
+ * looked for once more by its ids alone, for whom it was about is forgotten; what is found is erased, counted and logged, and a day later it is
+ * searched again, until a search finds nothing. Only then do the ids go.
+ */
+export function runRecheck(parts: RecheckParts) {
+  const { db, holders, holds, now, interrupt } = parts
+  const nobodys: RunScope = { subject: nobody }
+
+  const pagesOf = (runId: string, holder: string) =>
+    db.prisma.erasurePage.findMany({
+      where: { runId, holder, erasedAt: { not: null } },
+      select: { page: true, items: true },
+      orderBy: { page: 'asc' },
+    })
+
+  /** The run, locked, while its second search is due. What a hold covers by now stays until the hold ends. */
+  async function due(tx: Transaction, runId: string): Promise<RunRow | undefined> {
+    const run = await lockedRun(tx, runId)
+    if (run?.state !== 'done' || run.recheckAt === null || run.recheckAt > now()) return undefined
+    const scope = scopeOf(run)
+    if ('part' in scope && (await aimAt(tx, scope, holds, now())).free === null) {
+      await tx.erasureRun.update({ where: { id: runId }, data: { recheckAt: later(recheckAgainAfter) } })
+      return undefined
+    }
+    return run
+  }
+  const later = (after: number): Date => new Date(now().getTime() + after)
+
+  /** One page once more; what went is counted and logged with it. */
+  const erasePage = (runId: string, holder: DataHolder, page: { page: number; items: string[] }): Promise<void> =>
+    db.transaction(async (tx) => {
+      const run = await due(tx, runId)
+      if (!run) return
+      // Another one for every search, and the same until this commits: what a store remembers of it is neither passed over nor counted twice.
+      const key = `${runId}:${holder.name}:${page.page}:late:${run.recheckAt?.getTime()}:${run.lateFound}`
+      const manner = { key, redacts: run.redacts, now: now() }
+      const { count, results, mentions } = erasedOf(await holder.erase(nobodys, page.items, tx, manner))
+      await noteMentions(tx, runId, mentions)
+      if (count === 0) return
+      await tx.erasureRun.update({ where: { id: runId }, data: { lateFound: { increment: count } } })
+      await record(tx, run, holder.name, count, results)
+      interrupt(`recheck.${holder.name}.inside`)
+    })
+
+  /** Whom it was about is forgotten by now, where it was a person or agent: the receipt says it. */
+  async function record(tx: Transaction, run: RunRow, holder: string, late: number, results: Record<string, number>) {
+    const actorId = 'system:erasure.recheck'
+    const scope = scopeOf(run)
+    const isPart = 'part' in scope
+    const at = now()
+    await recordDeletion(tx, {
+      requestedBy: actorId,
+      reason: run.reason,
+      scope: isPart ? namedInLog(scope) : { receipt: run.receiptId },
+      results: { [holder]: late, ...results },
+      now: at,
+    })
+    await parts.audit(tx, {
+      action: 'delete',
+      actorId,
+      resourceType: isPart ? kindOf(scope) : 'receipt',
+      resourceId: isPart ? nameOf(scope) : run.receiptId,
+      at,
+      ip: '',
+      details: { receipt: run.receiptId, holder, late },
+    })
+  }
+
+  /** Searches one store; how much was there before and is there now. */
+  async function search(runId: string, holder: DataHolder): Promise<{ found: number; left: number }> {
+    try {
+      const where = { runId, holder: holder.name }
+      const pages = await pagesOf(runId, holder.name)
+      const items = pages.flatMap((page) => page.items)
+      // What was found stands there before it goes: after a crash the same pages are counted.
+      const before = (await db.prisma.erasureStep.findFirst({ where, select: { residue: true } }))?.residue ?? 0
+      const found = items.length === 0 ? 0 : before + (await holder.residue(nobodys, items, now()))
+      if (found > 0) await db.prisma.erasureStep.updateMany({ where, data: { residue: found } })
+      if (found > 0) for (const page of pages) await erasePage(runId, holder, page)
+      const left = found === 0 ? 0 : await holder.residue(nobodys, items, now())
+      await db.prisma.erasureStep.updateMany({ where, data: { residue: left, fault: null } })
+      return { found, left }
+    } catch (error) {
+      // It stays due, and the step says why until the store answers.
+      const fault = Problem.is(error) ? error.code : 'internal'
+      await db.prisma.erasureStep.updateMany({ where: { runId, holder: holder.name }, data: { fault } })
+      throw error
+    }
+  }
+
+  /** Safe to repeat. Throws what a store threw that does not answer: the search stays due, and is tried again. */
+  return async function recheck(runId: string): Promise<void> {
+    if (!(await db.transaction((tx) => due(tx, runId)))) return
+    interrupt('recheck.before')
+    let found = 0
+    let left = 0
+    for (const holder of holders.filter(({ isShared }) => isShared)) {
+      const one = await search(runId, holder)
+      found += one.found
+      left += one.left
+    }
+    interrupt('recheck.searched')
+    // What the stores remember of the pages goes before the ids by which it would be found.
+    if (found === 0) for (const holder of holders) await holder.forget?.(runId)
+    await db.transaction(async (tx) => {
+      if (!(await due(tx, runId))) return
+      const recheckAt = left > 0 ? later(recheckAgainAfter) : found > 0 ? later(recheckAfter) : null
+      await tx.erasureRun.update({ where: { id: runId }, data: { recheckAt, recheckedAt: now() } })
+      if (recheckAt === null) await tx.erasurePage.deleteMany({ where: { runId } })
+    })
+    interrupt('recheck.after')
+  }
+}

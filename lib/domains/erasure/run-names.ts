@@ -1,0 +1,48 @@
+import type { PartKind } from '#lib/kernel/holder.ts'
+import type { Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
+import type { RunScope } from './run-rules.ts'
+
+/** What a run's subject or part is called on receipt and log. */
+export const nameOf = (scope: RunScope): string =>
+  'part' in scope ? scope.part.id : (scope.subject.account ?? scope.subject.agents[0] ?? 'nobody')
+const subjectKindOf = ({ account }: { account: string | null }): SubjectKind => (account === null ? 'agent' : 'account')
+/** Of which kind that name is. */
+export const kindOf = (scope: RunScope): SubjectKind | PartKind =>
+  'part' in scope ? scope.part.kind : subjectKindOf(scope.subject)
+
+/** What a receipt says of whom or what it is about. */
+export const namedOnReceipt = (
+  scope: RunScope,
+): Pick<Receipt, 'deleted_id'> & Partial<Pick<Receipt, 'subject_kind' | 'part_kind'>> => ({
+  deleted_id: nameOf(scope),
+  ...('part' in scope ? { part_kind: scope.part.kind } : { subject_kind: subjectKindOf(scope.subject) }),
+})
+
+/** What the deletion log says of whom or what it is about: ids alone. */
+export function namedInLog(scope: RunScope): Record<string, string> {
+  if ('subject' in scope) return { subject: nameOf(scope), kind: kindOf(scope) }
+  const { kind, id, project, conversation } = scope.part
+  return {
+    projectId: project,
+    ...(conversation !== null && { conversationId: conversation }),
+    ...(kind === 'message' && { messageId: id }),
+    ...(kind === 'document' && { documentId: id }),
+  }
+}
+
+/** Counts that the deletion log has by the name of what was deleted, beside those by holder. */
+const countedAs: Readonly<Record<string, string>> = {
+  'projects.conversations': 'conversationsDeleted',
+  'projects.messages': 'messagesDeleted',
+  'projects.documents': 'documentsDeleted',
+}
+/** What the deletion log says of how much went: by holder, and by name where it has one. */
+export const countsInLog = (byHolder: Readonly<Record<string, number>>): Record<string, number> => ({
+  ...byHolder,
+  ...Object.fromEntries(
+    Object.entries(countedAs).flatMap(([holder, name]) => {
+      const count = byHolder[holder]
+      return count === undefined ? [] : [[name, count]]
+    }),
+  ),
+})

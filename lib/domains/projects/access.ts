@@ -1,0 +1,142 @@
+import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import type { MemberKind, MemberRole, ProjectStatus } from './rules.ts'
+
+/** One statement, inside a transaction or outside any. */
+export type Ask = <R extends object>(name: string, text: string, values: readonly unknown[]) => Promise<R[]>
+export const asking = (db: Database): Ask => db.query
+export const askingWithin =
+  (tx: Transaction): Ask =>
+  (name, text, values) =>
+    queryWithin(tx, name, text, values)
+
+/**
+ * A reader's rights to projects. A person takes part themself and by the agents that they own; an agent by itself alone. Whoever takes
+ * part belongs to the project's organisation.
+ */
+export interface Reader {
+  account: string | null
+  agents: readonly string[]
+  organisation: string | null
+  isAdmin: boolean
+}
+export const readerOf = ({ actor }: Pick<Context, 'actor'>): Reader => ({
+  account: actor.accountId ?? null,
+  agents: actor.agents,
+  organisation: actor.organisationId ?? null,
+  isAdmin: actor.isAdmin,
+})
+/** The values `$1` to `$4` of {@link roleOf} and {@link officeOf}. */
+export const readerValues = ({ account, agents, organisation, isAdmin }: Reader): unknown[] => [
+  account,
+  agents,
+  organisation,
+  isAdmin,
+]
+
+/** SQL: the reader's role in the project `p`; null for who takes no part. Content is for who has one, an admin too. Names all four values. */
+export const roleOf = `(SELECT min(m.role) FROM project_members m WHERE m.project_id = p.id AND p.organisation_id = $3
+    AND $4::boolean IS NOT NULL AND ((m.kind = 'account' AND m.member_id = $1) OR (m.kind = 'agent' AND m.member_id = ANY($2::text[]))))`
+/** SQL: the office by which the reader closes the project `p` and sees that there is one: `admin`, `manager`, or null. */
+export const officeOf = `(CASE WHEN $4::boolean THEN 'admin' WHEN EXISTS (SELECT FROM account_names n WHERE n.id = $1 AND n.role = 'manager'
+    AND n.organisation_id = p.organisation_id) THEN 'manager' END)`
+/** SQL: the projects that the reader takes part in, found from the side of the members. */
+export const ownProjects = `(SELECT m.project_id FROM project_members m WHERE (m.kind = 'account' AND m.member_id = $1)
+    OR (m.kind = 'agent' AND m.member_id = ANY($2::text[])))`
+
+export interface SeenProject {
+  id: string
+  organisationId: string
+  status: ProjectStatus
+  groupId: string
+  region: string | null
+  createdAt: Date
+  closingAt: Date | null
+  closesAt: Date | null
+  erasingSince: Date | null
+  role: MemberRole | null
+  office: 'manager' | 'admin' | null
+}
+const seenColumns = `p.id, p.organisation_id AS "organisationId", p.status, p.group_id AS "groupId", p.region, p.created_at AS "createdAt",
+  p.closing_at AS "closingAt", p.closes_at AS "closesAt", p.erasing_since AS "erasingSince"`
+const selectSeen = `SELECT ${seenColumns}, ${roleOf} AS role, ${officeOf} AS office FROM projects p WHERE p.id = $5`
+/** Whoever changes a project waits for who does already; `for update` waits for who writes into it, too. */
+const locks = { none: '', change: ' FOR NO KEY UPDATE OF p', erase: ' FOR UPDATE OF p' } as const
+
+export const noProject = (): Problem => new Problem('not_found', 'There is no such project, or you take no part in it.')
+const isErasing = (): Problem =>
+  new Problem('fenced', 'The project is being erased: nothing more is written into it. Nothing of this was kept.')
+
+/** The project as the reader sees it, by membership or by office. Throws `not_found`. */
+export async function seenProject(
+  ask: Ask,
+  reader: Reader,
+  projectId: string,
+  lock: keyof typeof locks = 'none',
+): Promise<SeenProject> {
+  const [found] = await ask<SeenProject>(`project-seen-${lock}`, `${selectSeen}${locks[lock]}`, [
+    ...readerValues(reader),
+    projectId,
+  ])
+  if (!found || (found.role === null && found.office === null)) throw noProject()
+  return found
+}
+
+/** A project whose content the reader may read. Throws `not_found`, also while it is being erased. */
+export async function readableProject(ask: Ask, reader: Reader, projectId: string): Promise<SeenProject> {
+  const found = await seenProject(ask, reader, projectId)
+  if (found.role === null || found.erasingSince !== null || found.status === 'closed') throw noProject()
+  return found
+}
+
+/**
+ * A project into which the reader may write. Throws `not_found`, and `fenced` while it is being erased. Whether something in it is, the
+ * database's own fence says.
+ */
+export async function writableProject(
+  ask: Ask,
+  reader: Reader,
+  projectId: string,
+  lock: keyof typeof locks = 'none',
+): Promise<SeenProject> {
+  const found = await seenProject(ask, reader, projectId, lock)
+  if (found.role === null || found.status === 'closed') throw noProject()
+  if (found.erasingSince !== null) throw isErasing()
+  return found
+}
+
+/** Throws `forbidden` for who is no owner of it. */
+export function requireOwner({ role }: SeenProject): void {
+  if (role !== 'owner') throw new Problem('forbidden', 'The owners of the project do this.')
+}
+/** Owners, managers of its organisation, admins. */
+export const mayClose = ({ role, office }: SeenProject): boolean => role === 'owner' || office !== null
+
+export interface Authored {
+  authorKind: string
+  authorId: string
+}
+/** Whether the actor wrote it, or an agent of theirs. */
+export const isMine = (actor: Pick<Actor, 'accountId' | 'agents'>, { authorKind, authorId }: Authored): boolean =>
+  authorKind === 'account' ? authorId === actor.accountId : actor.agents.includes(authorId)
+/** Who may erase a message or document: who wrote it, and the owners of the project. */
+export const mayErase = (project: SeenProject, actor: Actor, authored: Authored): boolean =>
+  project.role === 'owner' || isMine(actor, authored)
+
+/** The one who acts, as rows name a writer. Throws `forbidden` for who is neither a person nor an agent. */
+export function writerOf({ kind, accountId, id }: Actor): { kind: MemberKind; id: string } {
+  if (kind === 'person' && accountId !== undefined) return { kind: 'account', id: accountId }
+  if (kind === 'agent') return { kind: 'agent', id }
+  throw new Problem('forbidden', 'People and agents take part in projects.')
+}
+
+/** SQL: a writer as the API shows one, from a column of their kind and one of their id; the name as it is now. */
+export const writerSql = (kind: string, id: string): string => `json_build_object('kind', ${kind}, 'id', ${id}, 'name',
+    CASE ${kind} WHEN 'account' THEN (SELECT w.name FROM account_names w WHERE w.id = ${id}) ELSE (SELECT coalesce(w.name, w.id) FROM agent_names w WHERE w.id = ${id}) END)`
+/** The same from a column with a name as the audit log has it: an agent's id, or `user:<account>`. */
+export const doerSql = (doer: string): string =>
+  writerSql(
+    `(CASE WHEN starts_with(${doer}, 'user:') THEN 'account' ELSE 'agent' END)`,
+    `(CASE WHEN starts_with(${doer}, 'user:') THEN substr(${doer}, 6) ELSE ${doer} END)`,
+  )

@@ -1,0 +1,130 @@
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { batched, stream } from '#lib/kernel/use-case.ts'
+import { type Ask, asking, askingWithin, readableProject, readerOf, writableProject } from './access.ts'
+import { type AttachmentView, attachFile, downloadAttachment } from './conversations-contract.ts'
+import { attachmentSql, type MessagePlace, noMessage, ownMessage } from './message-rows.ts'
+import { objectPointer, store } from './pointers.ts'
+import type { ProjectPorts } from './ports.ts'
+import { asDownload, most } from './rules.ts'
+import { keptWithRow, storeUpload } from './uploads.ts'
+
+/** Of one message. */
+const mostAttachments = 100
+
+const selectFile = `SELECT a.object_key, a.name, a.media_type, a.bytes FROM attachments a JOIN messages m ON m.id = a.message_id
+  JOIN conversations c ON c.id = m.conversation_id
+  WHERE a.id = $1 AND m.id = $2 AND m.conversation_id = $3 AND m.project_id = $4 AND m.erasing_since IS NULL AND c.erasing_since IS NULL`
+
+interface FileRow {
+  object_key: string
+  name: string
+  media_type: string
+  bytes: number
+}
+/** A stored file as a download that no browser runs. Throws `not_found` where its bytes are gone. */
+export async function fileReply({ objects }: Pick<ProjectPorts, 'objects'>, row: FileRow) {
+  const body = await objects.get(row.object_key)
+  if (!body) throw new Problem('not_found', 'Its bytes are no longer there.')
+  return {
+    body,
+    headers: {
+      'Content-Type': row.media_type,
+      'Content-Length': String(row.bytes),
+      'Content-Disposition': asDownload(row.name),
+      'Content-Security-Policy': "sandbox; default-src 'none'",
+    },
+  }
+}
+
+/** Files of messages. Their bytes are stored while they arrive, outside any transaction; the row follows, or the bytes go again. */
+export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) => {
+  const { db } = ports
+  const requireRoom = async (ask: Ask, { messageId }: MessagePlace) => {
+    const [counted] = await ask<{ n: number }>(
+      'attachments-of-message',
+      'SELECT count(*)::int AS n FROM attachments WHERE message_id = $1',
+      [messageId],
+    )
+    if ((counted?.n ?? 0) >= mostAttachments)
+      throw new Problem('wrong_state', `A message has ${mostAttachments} files at most. Nothing was kept.`)
+  }
+  return {
+    attachFile: batched(
+      attachFile,
+      async (ctx, { params, query: { name }, upload }) => {
+        // Before a byte is read, and again with the row.
+        const check = async (ask: Ask) => {
+          await writableProject(ask, readerOf(ctx), params.projectId)
+          await ownMessage(ask, ctx.actor, params)
+          await requireRoom(ask, params)
+        }
+        await ctx.gate.transaction((tx) => check(askingWithin(tx)))
+        const id = newId('att')
+        const key = `projects/${params.projectId}/messages/${params.messageId}/${id}`
+        const stored = await storeUpload(ports, key, upload, most.attachment)
+        const view = await keptWithRow(ports, key, () =>
+          ctx.gate.transaction(async (tx) => {
+            const { now } = ctx
+            const ask = askingWithin(tx)
+            await check(ask)
+            await tx.attachment.create({
+              data: {
+                id,
+                messageId: params.messageId,
+                name,
+                mediaType: stored.mediaType,
+                bytes: stored.bytes,
+                sha256: stored.sha256,
+                objectKey: key,
+                createdAt: now,
+              },
+            })
+            const toldBy = ctx.actor.id
+            await store(tx, [objectPointer(params.messageId, 'message', key)], {
+              projectId: params.projectId,
+              toldBy,
+              now,
+            })
+            await ctx.gate.auditWithin(tx, {
+              action: 'create',
+              actorId: toldBy,
+              resourceType: 'attachment',
+              resourceId: id,
+              at: now,
+              ip: ctx.ip,
+              details: { operation: attachFile.id, message: params.messageId, bytes: stored.bytes },
+            })
+            const [row] = await ask<{ view: AttachmentView }>(
+              'attachment-view',
+              `SELECT ${attachmentSql} AS view FROM attachments a WHERE a.id = $1`,
+              [id],
+            )
+            if (!row) throw noMessage()
+            return row.view
+          }),
+        )
+        return { body: { data: view }, resourceId: id, details: { bytes: stored.bytes } }
+      },
+      // A repetition is not told its name, which may have been erased since.
+      ({ data: { name: _, sha256: __, ...data } }) => ({ data }),
+    ),
+
+    downloadAttachment: stream(downloadAttachment, async (ctx, { params }) => {
+      const ask = asking(db)
+      await readableProject(ask, readerOf(ctx), params.projectId)
+      const [row] = await ask<FileRow>('attachment-file', selectFile, [
+        params.attachmentId,
+        params.messageId,
+        params.conversationId,
+        params.projectId,
+      ])
+      if (!row) throw new Problem('not_found', 'This message has no such file. It may be erased.')
+      return {
+        ...(await fileReply(ports, row)),
+        resourceId: params.attachmentId,
+        details: { message: params.messageId },
+      }
+    }),
+  }
+}

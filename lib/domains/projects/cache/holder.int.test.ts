@@ -1,0 +1,169 @@
+import { createClient } from '@redis/client'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { DataHolder, Part, Scope } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { madeConversation, madeMessage, madeProject, reported } from '#lib/testing/projects.ts'
+import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
+
+const nobody = { subject: { account: null, agents: [] } }
+const ttl = 600
+
+describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', () => {
+  let redis: TestRedis
+  let test: TestApp
+  let client: ReturnType<typeof connected>
+  const connected = () => createClient({ url: redis.url })
+  beforeAll(async () => {
+    const started = await startRedis()
+    if (!started) throw new Error('redis-server went away')
+    redis = started
+    test = await testApp({ KP_REDIS_URL: redis.url })
+    client = connected()
+    client.on('error', () => {}) // it goes with its server
+    await client.connect()
+  })
+  afterAll(async () => {
+    client?.destroy()
+    await test?.close()
+    await redis?.stop()
+  })
+
+  function holder(): DataHolder {
+    const found = test.app.holders.find(({ name }) => name === 'cache.entries')
+    if (!found) throw new Error('there is no holder of the cache')
+    return found
+  }
+  const planOf = (scope: Scope) => test.db.transaction((tx) => holder().plan(scope, tx, test.clock.now()))
+  const erased = (scope: Scope, items: readonly string[]) =>
+    test.db.transaction((tx) =>
+      holder().erase(scope, items, tx, { key: newId('k'), redacts: false, now: test.clock.now() }),
+    )
+  const left = (scope: Scope, items: readonly string[]) => holder().residue(scope, items, test.clock.now())
+  const keys = async () => (await client.keys('*')).filter((key) => !key.startsWith('kp:limit')).sort()
+
+  async function talk(id?: string) {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    const content = `They said: "${newId('word')}", in ${newId('word')}.`
+    const message = await madeMessage(test, conversation, project.owner, { content, ...(id !== undefined && { id }) })
+    const other = await madeMessage(test, conversation, project.owner, { content: 'Something else entirely.' })
+    const part: Part = { kind: 'message', id: message.id, project: project.id, conversation: conversation.id }
+    return { project, conversation, message, other, content, part, scope: { part } }
+  }
+
+  it('goes by pointer, by name, by index, by value and by text; what is of others stays', async () => {
+    await client.flushDb()
+    const { cache } = test.app.stored
+    const { project, conversation, message, other, content, scope } = await talk()
+    await client.set('app:told', 'x')
+    await reported(test, project, project.owner, [{ source_id: message.id, store: 'cache', ref: 'app:told' }])
+    await client.set(`app:answer:${message.id}:2`, 'x')
+    await client.hSet('app:hash', 'of', `["${message.id}"]`)
+    await client.rPush('app:list', JSON.stringify({ prompt: content }))
+    await cache.set('opaque', 'x', { ttl, about: [message.id] })
+    await client.set(`app:history:${conversation.id}`, 'shared with others')
+    await cache.set('counts', '2', { ttl, about: [project.id] })
+    const stays = [`app:answer:${other.id}`, 'app:innocent', `app:project:${project.id}`]
+    for (const key of stays) await client.set(key, 'x')
+    const verdicts = await test.db.transaction(
+      async (tx) => (await holder().explain?.(scope, tx, test.clock.now())) ?? [],
+    )
+    const gone = ['app:told', `app:answer:${message.id}:2`, 'app:hash', 'app:list', 'kp:cache:opaque']
+    const near = [`app:history:${conversation.id}`, 'kp:cache:counts']
+    expect(
+      verdicts
+        .filter(({ verdict }) => verdict === 'deleted')
+        .map(({ id }) => id)
+        .filter((id) => !id.startsWith('kp:about:')),
+    ).toEqual([...gone, ...near].sort())
+    const { items } = await planOf(scope)
+    expect(await left(scope, items)).toBeGreaterThan(0)
+    const done = await erased(scope, items)
+    expect(done).toMatchObject({ results: { keys: expect.any(Number) }, mentions: [] })
+    expect(await left(scope, items)).toBe(0)
+    expect(await keys()).toEqual(stays.sort())
+  })
+
+  it('what a conversation that stays has anew is nobody’s residue; a late entry of the message is, and goes', async () => {
+    await client.flushDb()
+    const { conversation, message, scope } = await talk()
+    const { items } = await planOf(scope)
+    await erased(scope, items)
+    await client.set(`app:history:${conversation.id}`, 'without it')
+    expect(await left(nobody, items)).toBe(0)
+    await client.set('app:late', `["${message.id}"]`)
+    await test.app.stored.cache.set('late', 'x', { ttl, about: [message.id] })
+    expect(await left(nobody, items)).toBeGreaterThan(1)
+    expect(await erased(nobody, items)).toMatchObject({ count: expect.any(Number) })
+    expect(await left(nobody, items)).toBe(0)
+    expect(await keys()).toEqual([`app:history:${conversation.id}`])
+  })
+
+  it.each(['user', 'assistant', 'a', 'kp:cache:'])(
+    'the id %j takes nothing by its letters, and all by index and pointer',
+    async (id) => {
+      await client.flushDb()
+      const { project, scope } = await talk(id)
+      const told = `app:${newId('told')}`
+      const stays = [`app:${id}:1`, 'app:role', 'kp:cache:other']
+      await client.set(`app:${id}:1`, 'x')
+      await client.set('app:role', JSON.stringify({ role: id }))
+      await test.app.stored.cache.set('other', `of a ${id}`, { ttl, about: [newId('msg')] })
+      await test.app.stored.cache.set('own', 'x', { ttl, about: [id] })
+      await client.set(told, 'x')
+      await reported(test, project, project.owner, [{ source_id: id, store: 'cache', ref: told }])
+      const { items } = await planOf(scope)
+      await erased(scope, items)
+      expect(await left(scope, items)).toBe(0)
+      expect((await keys()).filter((key) => !key.startsWith('kp:about:'))).toEqual(stays.sort())
+    },
+  )
+
+  it('an id is not taken for a longer one', async () => {
+    await client.flushDb()
+    const { scope } = await talk('message-1')
+    await client.set('app:message-10', 'of message-100')
+    await client.set('app:message-1', 'x')
+    const { items } = await planOf(scope)
+    await erased(scope, items)
+    expect(await keys()).toEqual(['app:message-10'])
+  })
+
+  it('a person takes what was set about them and their messages', async () => {
+    await client.flushDb()
+    const { project, message } = await talk()
+    const { accountId } = project.owner
+    await test.app.stored.cache.set('mine', 'x', { ttl, about: [accountId] })
+    await test.app.stored.cache.set('said', 'x', { ttl, about: [message.id] })
+    await test.app.stored.cache.set('theirs', 'x', { ttl, about: ['usr_0123456789abcdefghijkl'] })
+    const scope = { subject: { account: accountId, agents: [] } }
+    const { items } = await planOf(scope)
+    expect(items).toContain(`who:${accountId}`)
+    await erased(scope, items)
+    expect(await left(scope, items)).toBe(0)
+    expect(await keys()).toEqual(['kp:about:usr_0123456789abcdefghijkl', 'kp:cache:theirs'])
+  })
+
+  it('a message is erased through the API, and nothing of it is left', async () => {
+    await client.flushDb()
+    const { message, project } = await talk()
+    await client.set(`app:${message.id}`, 'x')
+    const { cookie } = project.owner
+    const answer = await test.fetch('DELETE', message.path, { cookie, body: {} })
+    const erasure = async () => (await test.fetch('GET', `/api/erasures/${answer.json.auditId}`, { cookie })).json.data
+    // On a busy machine it goes on after the answer.
+    await vi.waitUntil(async () => (await erasure()).success, { timeout: 60_000, interval: 200 })
+    expect(await erasure()).toMatchObject({ deleted_from: { redis: true } })
+    expect(await keys()).toEqual([])
+  }, 120_000)
+
+  it('a Redis that is down stops the step, and a plan is made all the same', async () => {
+    const { scope } = await talk()
+    await redis.stop()
+    const { items } = await planOf(scope)
+    expect(items.length).toBeGreaterThan(0)
+    await expect(erased(scope, items)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(left(scope, items)).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})

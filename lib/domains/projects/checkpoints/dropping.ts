@@ -1,0 +1,40 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation } from '#lib/kernel/use-case.ts'
+import { dropThread } from './contract.ts'
+import { checkpointsHolderName } from './holder.ts'
+import { itemsOfThread, wholeThread } from './items.ts'
+
+export interface DroppingPorts {
+  erasures: Pick<SubjectErasures, 'byAudit' | 'lock' | 'retry' | 'run'>
+  /** Of what a holder has still to erase in a run: items that begin so become another. Gives how many. */
+  replaceItems(tx: Transaction, which: { runId: string; holder: string; prefix: string; item: string }): Promise<number>
+}
+
+/** An admin's choice where a thread cannot be rewritten: the plan changes, and the step itself does it, as it does everything. */
+export function threadDropping({ erasures, replaceItems }: DroppingPorts) {
+  return {
+    drop: mutation(dropThread, async ({ tx, now }, { params: { id: auditId, threadId } }) => {
+      const known = await erasures.byAudit(auditId, tx)
+      if (!known) throw new Problem('not_found', 'There is no such erasure.')
+      await erasures.lock(tx, known.id)
+      const run = await erasures.run(known.id, tx)
+      const step = run?.steps.find(({ holder }) => holder === checkpointsHolderName)
+      if (step?.state !== 'stuck')
+        throw new Problem(
+          'wrong_state',
+          'This erasure does not stand still at its checkpoints, so no thread is deleted.',
+        )
+      const which = { runId: known.id, holder: checkpointsHolderName }
+      const items = await replaceItems(tx, { ...which, prefix: itemsOfThread(threadId), item: wholeThread(threadId) })
+      if (items === 0) throw new Problem('not_found', 'This erasure has nothing left to do in such a thread.')
+      await erasures.retry(tx, known.id, checkpointsHolderName, now)
+      return {
+        body: { data: { audit_id: auditId, thread_id: threadId, items } },
+        resourceId: auditId,
+        details: { thread: threadId, items },
+      }
+    }),
+  }
+}

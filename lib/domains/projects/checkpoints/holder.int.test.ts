@@ -1,0 +1,244 @@
+import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import {
+  type Assistant,
+  approve,
+  assistant,
+  historyOf,
+  messagesOf,
+  say,
+} from '#lib/stores/checkpoints/suite/written-thread.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { type Person, signedIn } from '#lib/testing/people.ts'
+import {
+  type MadeConversation,
+  type MadeMessage,
+  type MadeProject,
+  madeConversation,
+  madeMessage,
+  madeProject,
+  reported,
+} from '#lib/testing/projects.ts'
+
+const sentence = 'Erika Musterfrau told us that her son Max is ill since Easter.'
+const hour = 3_600_000
+
+/** Our own database, or another one that is connected. */
+describe.each([
+  ['our own database', false],
+  ['another database', true],
+])('checkpoints in %s', (_, isConnected) => {
+  let test: TestApp
+  let admin: Person
+  let other: TestDatabase | undefined
+  let saver: PostgresSaver
+  let memory: PostgresStore
+  let app: Assistant
+  let place: { url: string; schema: string }
+  beforeAll(async () => {
+    const database = await testDatabase()
+    other = isConnected ? await testDatabase() : undefined
+    const url = other?.ownerUrl ?? database.ownerUrl
+    const schema = isConnected ? 'public' : 'langgraph'
+    place = { url, schema }
+    saver = PostgresSaver.fromConnString(url, { schema })
+    memory = PostgresStore.fromConnString(url, { schema })
+    await saver.setup()
+    await memory.setup()
+    test = await testApp(isConnected ? { KP_CHECKPOINTS_URL: url } : {}, database)
+    admin = await signedIn(test, 'admin')
+    app = assistant(saver)
+  })
+  afterAll(async () => {
+    await saver?.end()
+    await memory?.stop()
+    await test?.close()
+    await other?.drop()
+  })
+
+  interface Talk {
+    project: MadeProject
+    conversation: MadeConversation
+    first: MadeMessage
+    second: MadeMessage
+  }
+  /** A conversation of two messages, and the thread in which an application went on with it. */
+  async function talk(): Promise<Talk> {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    const first = await madeMessage(test, conversation, project.owner, { content: sentence })
+    const second = await madeMessage(test, conversation, project.owner, {
+      content: 'And now to something else entirely.',
+    })
+    await say(app, conversation.id, first.id, sentence)
+    await approve(app, conversation.id)
+    await say(app, conversation.id, second.id, 'And now to something else entirely.')
+    return { project, conversation, first, second }
+  }
+  const erase = (path: string, by: Person, query = '') =>
+    test.fetch('DELETE', `${path}${query}`, { cookie: by.cookie, body: {} })
+  const look = async (auditId: string) =>
+    (await test.fetch('GET', `/api/erasures/${auditId}`, { cookie: admin.cookie })).json?.data
+  const step = async (auditId: string) =>
+    (await look(auditId)).steps.find(({ holder }: { holder: string }) => holder === 'checkpoints.messages')
+  const rows = async <R extends Record<string, unknown>>(sql: string, values: unknown[]): Promise<R[]> =>
+    withConnection(place.url, async (client) => (await client.query<R>(sql, values)).rows)
+  /** Every row of a thread, bytes as text. */
+  const textOf = async (thread: string): Promise<string> => {
+    const texts: string[] = []
+    for (const table of ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes'])
+      for (const row of await rows(`SELECT * FROM "${place.schema}".${table} WHERE thread_id = $1`, [thread]))
+        texts.push(
+          Object.values(row)
+            .map((value) => (Buffer.isBuffer(value) ? value.toString() : JSON.stringify(value)))
+            .join('\n'),
+        )
+    return texts.join('\n')
+  }
+  const write = (thread: string, type: string, blob: Buffer) =>
+    rows(
+      `INSERT INTO "${place.schema}".checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, 'foreign', '1', $2, $3)`,
+      [thread, type, blob],
+    )
+
+  it('one message: gone from the thread’s whole history, which reads and goes on; the plan named what went', async () => {
+    const { project, conversation, first, second } = await talk()
+    await memory.put(['people', 'erika'], first.id, { text: sentence, from: first.id })
+    expect(await textOf(conversation.id)).toContain('Musterfrau')
+    const plan = await erase(first.path, project.owner, '?dry_run=true')
+    expect(plan.json.data.verdicts).toContainEqual(
+      expect.objectContaining({
+        store: 'checkpoints',
+        kind: 'thread',
+        id: conversation.id,
+        verdict: 'changed',
+        reason: 'source',
+      }),
+    )
+    expect(await textOf(conversation.id)).toContain('Musterfrau')
+
+    const told = await erase(first.path, project.owner)
+    await drain(test)
+    const data = await look(told.json.auditId)
+    expect(data.success).toBe(true)
+    expect(data.deleted_from.checkpoints).toEqual({ threads: 1, messages: expect.any(Number) })
+    expect(await textOf(conversation.id)).not.toContain('Musterfrau')
+    expect(await memory.get(['people', 'erika'], first.id)).toBeNull()
+    expect(await messagesOf(app, conversation.id)).toContain(second.id)
+    expect((await historyOf(app, conversation.id)).length).toBeGreaterThan(6)
+    await approve(app, conversation.id)
+    const third = newId('msg')
+    await say(app, conversation.id, third, 'One thing more, if I may ask.')
+    expect(await messagesOf(app, conversation.id)).toContain(third)
+  })
+
+  it('an application with threads and ids of its own: found by pointer, by text, and by the id in threads that nobody named', async () => {
+    const project = await madeProject(test)
+    const [pointed, named, unnamed] = [newId('thread'), `own/${newId('thread')}`, newId('thread')]
+    const conversation = await madeConversation(test, project, { threads: [named] })
+    const first = await madeMessage(test, conversation, project.owner, { content: sentence })
+    const lcId = `run-${newId('lc')}`
+    await say(app, pointed, lcId, 'It was put into other words by then.')
+    await say(app, named, newId('lc'), sentence)
+    await say(app, unnamed, first.id, sentence)
+    await reported(test, project, project.owner, [
+      { source_id: first.id, store: 'checkpoints', ref: lcId, place: pointed },
+    ])
+    const plan = await erase(first.path, project.owner, '?dry_run=true')
+    const found = new Map<string, string>(
+      plan.json.data.verdicts.map((one: { id: string; found: string }) => [one.id, one.found]),
+    )
+    expect([found.get(pointed), found.get(named), found.get(unnamed)]).toEqual(['pointer', 'text', 'thread'])
+    const told = await erase(first.path, project.owner)
+    await drain(test)
+    expect((await look(told.json.auditId)).success).toBe(true)
+    expect(await messagesOf(app, pointed)).not.toContain(lcId)
+    for (const thread of [named, unnamed]) expect(await textOf(thread)).not.toContain('Musterfrau')
+  })
+
+  it.each(['its list', 'a pointer'])(
+    'a conversation takes its threads with it, but of one that another conversation has by %s, too, its own messages alone',
+    async (how) => {
+      const { project, conversation, first, second } = await talk()
+      const shared = newId('thread')
+      const theirs = await madeConversation(test, project)
+      const ours = await madeConversation(test, project, { threads: [shared] })
+      const own = await madeMessage(test, ours, project.owner, { content: sentence })
+      const foreign = await madeMessage(test, theirs, project.owner, { content: 'What the other conversation said.' })
+      if (how === 'a pointer')
+        await reported(test, project, project.owner, [
+          { source_id: foreign.id, store: 'checkpoints', ref: foreign.id, place: shared },
+        ])
+      else
+        await test.db.prisma.conversation.update({ where: { id: theirs.id }, data: { threads: [theirs.id, shared] } })
+      await say(app, shared, own.id, sentence)
+      await approve(app, shared)
+      await say(app, shared, foreign.id, 'What the other conversation said.')
+      for (const path of [conversation.path, ours.path]) {
+        const told = await erase(path, project.owner)
+        await drain(test)
+        expect((await look(told.json.auditId)).success).toBe(true)
+      }
+      expect(await textOf(conversation.id)).toBe('')
+      expect(await textOf(shared)).not.toContain('Musterfrau')
+      expect(await messagesOf(app, shared)).toContain(foreign.id)
+      for (const { id } of [first, second]) expect(await test.db.prisma.message.count({ where: { id } })).toBe(0)
+    },
+  )
+
+  it('a late writer puts the message back: the second search finds it, and erases it again', async () => {
+    const { project, conversation, first, second } = await talk()
+    const told = await erase(first.path, project.owner)
+    await drain(test)
+    expect((await look(told.json.auditId)).success).toBe(true)
+    await approve(app, conversation.id)
+    await say(app, conversation.id, first.id, sentence)
+    expect(await textOf(conversation.id)).toContain(first.id)
+    const later = async () => {
+      test.clock.advance(25 * hour)
+      await test.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(test.app.gate, {})
+      await drain(test, { mayFail: true })
+    }
+    await later()
+    expect((await look(told.json.auditId)).late_found).toBeGreaterThan(0)
+    expect(await messagesOf(app, conversation.id)).not.toContain(first.id)
+    expect(await messagesOf(app, conversation.id)).toContain(second.id)
+    await later()
+    expect((await look(told.json.auditId)).recheck_at).toBeNull()
+  })
+
+  it('a thread that cannot be rewritten stops the step and nothing else is lost; an admin lets it go whole', async () => {
+    const { project, conversation, first } = await talk()
+    await write(conversation.id, 'json', Buffer.from('{"messages": [{"type": "human", "content": "Erika Musterfr'))
+    const before = await textOf(conversation.id)
+    const told = await erase(first.path, project.owner)
+    expect([told.status, told.json.success]).toEqual([202, false])
+    const path = `/api/erasures/${told.json.auditId}/threads/${encodeURIComponent(conversation.id)}/drop`
+    const early = await test.fetch('POST', path, { cookie: admin.cookie, body: {} })
+    expect(early.json.code).toBe('wrong_state')
+    await drain(test, { mayFail: true })
+    expect(await step(told.json.auditId)).toMatchObject({ state: 'stuck', fault: 'conflict' })
+    expect(await textOf(conversation.id)).toBe(before)
+    for (const by of [project.owner, await signedIn(test, 'auditor')])
+      expect((await test.fetch('POST', path, { cookie: by.cookie, body: {} })).status).toBe(403)
+    const foreign = await test.fetch('POST', path.replace(conversation.id, 'another-thread'), {
+      cookie: admin.cookie,
+      body: {},
+    })
+    expect(foreign.status).toBe(404)
+    const dropped = await test.fetch('POST', path, { cookie: admin.cookie, body: {} })
+    expect([dropped.status, dropped.json?.data?.thread_id]).toEqual([200, conversation.id])
+    await drain(test)
+    expect((await look(told.json.auditId)).success).toBe(true)
+    expect(await textOf(conversation.id)).toBe('')
+    const entries = await test.db.prisma.auditEntry.count({
+      where: { resourceId: told.json.auditId, resourceType: 'erasure' },
+    })
+    expect(entries).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,24 @@
+import { expect, it } from 'vitest'
+import { itemsOfThread, messageItem, parseItem, wholeThread } from './items.ts'
+
+it.each([
+  ['conv_1', 'msg_1', null],
+  ['conv_1', 'run-9', 'msg_1'],
+  ['a/b*c', '*', 'x/y'],
+  ["o'neill %2F é", 'm', null],
+  [null, 'msg_1', null],
+])('an item of %s, %s, %s says what it was made of', (thread, message, source) => {
+  const item = messageItem(thread, message, source)
+  expect(parseItem(item)).toEqual({ thread, message, source: source ?? message })
+  if (thread !== null) expect(item.startsWith(itemsOfThread(thread))).toBe(true)
+})
+
+it('a thread that goes whole is no message called star, and no beginning of another thread', () => {
+  expect(parseItem(wholeThread('t'))).toEqual({ thread: 't', message: null, source: null })
+  expect(messageItem('t', '*', null)).not.toBe(wholeThread('t'))
+  expect(wholeThread('t1').startsWith(itemsOfThread('t'))).toBe(false)
+})
+
+it('the usual ids stand in it as they are', () => {
+  expect(messageItem('conv_1', 'msg_1', 'msg_1')).toBe('conv_1/msg_1')
+})

@@ -1,0 +1,28 @@
+/**
+ * What a run's pages say of checkpoints, enough to search again when everything else is forgotten: `<thread>/<message>`, with a third part
+ * where what it came from has another id; `<thread>/*` for a thread that goes whole; `/<message>` for the long-term store. Each part is
+ * encoded as in a URL, so that a thread's own slashes and stars mean nothing.
+ */
+export interface CheckpointItem {
+  /** Null: the long-term store. */
+  thread: string | null
+  /** Null: all of the thread. */
+  message: string | null
+  /** The message or document that it came of. */
+  source: string | null
+}
+const encoded = (text: string): string => encodeURIComponent(text).replaceAll('*', '%2A')
+
+export const wholeThread = (thread: string): string => `${encoded(thread)}/*`
+/** What the items of a thread begin with. */
+export const itemsOfThread = (thread: string): string => `${encoded(thread)}/`
+export const messageItem = (thread: string | null, message: string, source: string | null): string =>
+  [thread ?? '', message, ...(source === null || source === message ? [] : [source])].map(encoded).join('/')
+
+export function parseItem(item: string): CheckpointItem {
+  const [thread = '', message = '', source] = item.split('/')
+  const given = thread === '' ? null : decodeURIComponent(thread)
+  if (message === '*') return { thread: given, message: null, source: null }
+  const id = decodeURIComponent(message)
+  return { thread: given, message: id, source: source === undefined ? id : decodeURIComponent(source) }
+}

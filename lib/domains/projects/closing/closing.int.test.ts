@@ -1,0 +1,185 @@
+import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { signedIn } from '#lib/testing/people.ts'
+import {
+  dataOf,
+  type MadeProject,
+  madeAttachment,
+  madeConversation,
+  madeDocument,
+  madeMember,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
+
+const hour = 3_600_000
+const day = 24 * hour
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test.close())
+
+const hourly = async () => {
+  for (const job of test.app.jobs.filter(({ name }) => name === 'projects.close')) await job.execute(test.app.gate, {})
+  await drain(test)
+}
+/** Subjects of the letters about projects, oldest first, to whoever is named. */
+const letters = async (accountId: string): Promise<string[]> => {
+  const { email } = await test.app.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } })
+  const { letters: all } = await test.app.mail.folder.list({ after: undefined, limit: 100 })
+  return all
+    .filter(({ to, subject }) => to.includes(email) && /project/.test(subject))
+    .map(({ subject }) => subject)
+    .reverse()
+}
+const act = (
+  project: MadeProject,
+  verb: 'close' | 'reopen',
+  asker: { cookie: string } | { token: string } = project.owner,
+) => test.fetch('POST', `${project.path}/${verb}`, { ...asker, body: verb === 'close' ? {} : undefined })
+const filled = async () => {
+  const project = await madeProject(test, { name: 'A name that goes' })
+  const conversation = await madeConversation(test, project)
+  const message = await madeMessage(test, conversation, project.owner, { content: 'Words that go.' })
+  await madeAttachment(test, message, project.owner)
+  await madeDocument(test, project, project.agent)
+  return { project, conversation, message }
+}
+const counts = async (projectId: string) => {
+  const { prisma } = test.app.db
+  return {
+    members: await prisma.projectMember.count({ where: { projectId } }),
+    conversations: await prisma.conversation.count({ where: { projectId } }),
+    messages: await prisma.message.count({ where: { projectId } }),
+    documents: await prisma.document.count({ where: { projectId } }),
+    provenance: await prisma.provenance.count({ where: { projectId } }),
+  }
+}
+const none = { members: 0, conversations: 0, messages: 0, documents: 0, provenance: 0 }
+
+describe('closing a project', () => {
+  it('tells its members at once, 7 days and 1 day before, erases everything after 30 days, and leaves a certificate', async () => {
+    const { project, conversation, message } = await filled()
+    const member = await madeMember(test, project)
+    const closed = await act(project, 'close')
+    expect([closed.status, closed.json.data]).toMatchObject([
+      200,
+      { status: 'closing', closes_at: new Date(test.clock.now().getTime() + 30 * day).toISOString() },
+    ])
+    const told = async () => {
+      const mails = await letters(member.accountId)
+      expect(await letters(project.owner.accountId)).toEqual(mails)
+      return mails.length
+    }
+    await hourly()
+    expect(await told()).toBe(1)
+    for (const [days, sent] of [
+      [22, 1],
+      [1, 2],
+      [5, 2],
+      [1, 3],
+    ] as const) {
+      test.clock.advance(days * day)
+      await hourly()
+      await hourly()
+      expect(await told()).toBe(sent)
+    }
+    // Until then it is as it was.
+    expect((await test.fetch('GET', message.path, member)).status).toBe(200)
+    await madeMessage(test, conversation, member)
+    expect((await test.fetch('GET', `${project.path}/export`, member)).status).toBe(200)
+    test.clock.advance(day - hour)
+    await hourly()
+    expect(await dataOf(test, 'GET', project.path, member)).toMatchObject({ status: 'closing', is_erasing: false })
+    test.clock.advance(hour)
+    await hourly()
+    expect(await told()).toBe(4)
+    expect(await counts(project.id)).toEqual(none)
+    expect(await test.app.stored.objects.list(`projects/${project.id}/`, '', 10)).toEqual([])
+    const row = await test.app.db.prisma.project.findUniqueOrThrow({ where: { id: project.id } })
+    expect(row).toMatchObject({ name: '', status: 'closed', createdBy: 'erased', closingBy: null, entityKinds: {} })
+    const manager = await signedIn(test, 'manager', project.owner.organisationId)
+    const seen = await dataOf(test, 'GET', project.path, manager)
+    expect(seen).toMatchObject({
+      status: 'closed',
+      name: '',
+      is_erasing: false,
+      closed_at: test.clock.now().toISOString(),
+    })
+    const receipt = await test.fetch('GET', `/v1/receipts/${seen.receipt_id}`)
+    expect(receipt.json).toMatchObject({ deleted_id: project.id })
+    for (const path of [project.path, conversation.path, message.path])
+      expect((await test.fetch('GET', path, member)).status).toBe(404)
+    expect((await act(project, 'reopen', manager)).status).toBe(409)
+    const again = { id: message.id, role: 'user', content: 'Back.' }
+    const elsewhere = await madeConversation(test, await madeProject(test, { owner: project.owner }))
+    expect((await test.fetch('POST', `${elsewhere.path}/messages`, { ...project.owner, body: again })).status).toBe(410)
+  }, 120_000)
+
+  it('is taken back by reopening, and begins anew', async () => {
+    const { project } = await filled()
+    expect((await act(project, 'reopen')).status).toBe(409)
+    await act(project, 'close')
+    expect((await act(project, 'close')).status).toBe(409)
+    test.clock.advance(29 * day)
+    await hourly()
+    expect((await act(project, 'reopen')).json.data).toMatchObject({ status: 'active', closes_at: null })
+    test.clock.advance(2 * day)
+    await hourly()
+    expect(await counts(project.id)).toMatchObject({ messages: 1, documents: 1 })
+    const mails = await letters(project.owner.accountId)
+    expect(mails.at(-1)).toContain('reopened')
+    const deleted = await test.fetch('DELETE', project.path, project.owner)
+    expect([deleted.status, deleted.json.data.status]).toEqual([200, 'closing'])
+    test.clock.advance(8 * day)
+    await hourly()
+    expect(await letters(project.owner.accountId)).toHaveLength(mails.length + 1)
+  })
+
+  it('is for owners, managers of the organisation, and admins', async () => {
+    const { project } = await filled()
+    const member = await madeMember(test, project)
+    const within = project.owner.organisationId
+    expect((await act(project, 'close', member)).status).toBe(403)
+    expect((await act(project, 'close', { token: project.agent.token })).status).toBe(403)
+    for (const stranger of [
+      await signedIn(test),
+      await signedIn(test, 'manager'),
+      await signedIn(test, 'person', within),
+    ])
+      expect((await act(project, 'close', stranger)).status).toBe(404)
+    expect((await act(project, 'close', await signedIn(test, 'auditor'))).status).toBe(403)
+    expect((await act(project, 'close', await signedIn(test, 'manager', within))).status).toBe(200)
+    expect((await act(project, 'reopen', await signedIn(test, 'admin'))).status).toBe(200)
+  })
+
+  it('waits for a hold, and goes on when it ends', async () => {
+    const { project } = await filled()
+    const admin = await signedIn(test, 'admin')
+    const hold = await dataOf(test, 'POST', '/v1/holds', admin, {
+      body: { kind: 'project', target_id: project.id, reason: 'A dispute' },
+    })
+    await act(project, 'close')
+    test.clock.advance(31 * day)
+    await hourly()
+    expect(await dataOf(test, 'GET', project.path, project.owner)).toMatchObject({ status: 'closing', is_held: true })
+    expect(await counts(project.id)).toMatchObject({ messages: 1, documents: 1 })
+    await dataOf(test, 'POST', `/v1/holds/${hold.id}/release`, admin, { body: { reason: 'It is settled' } })
+    await hourly()
+    expect(await counts(project.id)).toEqual(none)
+  }, 120_000)
+
+  it('sends one letter where days went by without any', async () => {
+    const { project } = await filled()
+    await act(project, 'close')
+    await hourly()
+    test.clock.advance(29 * day + hour)
+    await hourly()
+    const told = await letters(project.owner.accountId)
+    expect(told).toHaveLength(2)
+    expect(told[1]).toContain('Tomorrow')
+  })
+})

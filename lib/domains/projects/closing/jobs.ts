@@ -1,0 +1,131 @@
+import { z } from 'zod'
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { MailPort } from '#lib/stores/mail/mail.ts'
+import type { ProjectPorts } from '../ports.ts'
+import { sweepUploads } from '../uploads.ts'
+import { closingLetter, type ToldClosing } from './letters.ts'
+import { closingLetters, isOver, letterDue } from './rules.ts'
+
+export const letterJob = 'projects.letter'
+const toldOf = z.enum([...closingLetters, 'reopened'])
+
+/** To every member who is a person, once the transaction commits; ids alone. */
+export async function enqueueLetters(tx: Transaction, projectId: string, told: ToldClosing): Promise<void> {
+  const people = await tx.projectMember.findMany({
+    where: { projectId, kind: 'account' },
+    select: { memberId: true },
+    orderBy: { memberId: 'asc' },
+  })
+  for (const { memberId } of people)
+    await enqueue(tx, letterJob, { projectId, accountId: memberId, letter: told }, { maxAttempts: 12 })
+}
+
+interface ClosingRow {
+  id: string
+  closesAt: Date
+  lettersSent: number
+  isHeld: boolean
+}
+/** Those that close, some at once, each locked against who reopens it; one that is being changed is passed over until the next hour. */
+const lockNext = (tx: Transaction, after: string, now: Date) => tx.$queryRaw<ClosingRow[]>`
+  SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", EXISTS (SELECT FROM holds_in_force h
+      WHERE h.kind = 'project' AND h.target_id = p.id AND (h.expires_at IS NULL OR h.expires_at > ${now})) AS "isHeld"
+  FROM projects p WHERE status = 'closing' AND erasing_since IS NULL AND closes_at IS NOT NULL AND id > ${after}
+  ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
+
+/** One project's next step: a letter, or, when its window is over and no hold covers it, the run that erases it. */
+async function step(
+  ctx: Context,
+  tx: Transaction,
+  { erasures }: Pick<ProjectPorts, 'erasures'>,
+  { id, closesAt, lettersSent, isHeld }: ClosingRow,
+): Promise<void> {
+  const { now, actor } = ctx
+  if (!isOver(closesAt, now)) {
+    const due = letterDue(closesAt, lettersSent, now)
+    if (!due) return
+    await tx.project.update({ where: { id }, data: { lettersSent: due.sent } })
+    await enqueueLetters(tx, id, due.letter)
+    return
+  }
+  if (isHeld) return
+  // The members are told while they are known; from here on nothing of it is read or written.
+  await enqueueLetters(tx, id, 'gone')
+  const { receiptId, auditId } = await erasures.begin(tx, {
+    requestId: null,
+    subject: { account: null, agents: [] },
+    part: { kind: 'project', id, project: id, conversation: null },
+    requestedBy: actor.id,
+    reason: 'deal_closure',
+    now,
+  })
+  await tx.project.update({
+    where: { id },
+    data: { erasingSince: now, lettersSent: closingLetters.length, receiptId, updatedAt: now },
+  })
+  await ctx.gate.auditWithin(tx, {
+    action: 'delete',
+    actorId: actor.id,
+    resourceType: 'project',
+    resourceId: id,
+    at: now,
+    ip: '',
+    details: { reason: 'deal_closure', auditId },
+  })
+}
+
+/** Hourly: letters and erasures of projects that close. Daily: what uploads left that a crash ended. */
+export const projectJobs = (ports: ProjectPorts, mail: MailPort) => [
+  job({
+    name: 'projects.close',
+    payload: z.unknown(),
+    cron: '23 * * * *',
+    async run(ctx) {
+      for (let after = ''; ; ) {
+        // One project, one transaction: what fails for one is no other's fault.
+        const done = await ctx.gate.transaction(async (tx) => {
+          const [row] = await lockNext(tx, after, ctx.now)
+          if (row) await step(ctx, tx, ports, row)
+          return row?.id
+        })
+        if (done === undefined) return
+        after = done
+      }
+    },
+  }),
+  job({
+    name: letterJob,
+    payload: z.strictObject({ projectId: z.string(), accountId: z.string(), letter: toldOf }),
+    async run(ctx, { projectId, accountId, letter: told }) {
+      const ready = await ctx.gate.transaction(async (tx) => {
+        const project = await tx.project.findUnique({
+          where: { id: projectId },
+          select: { status: true, closesAt: true, receiptId: true },
+        })
+        const contact = await ports.contactOf(tx, accountId)
+        return project && contact ? { project, contact } : undefined
+      })
+      if (!ready) return
+      const { project, contact } = ready
+      // It was reopened, or is over, before the letter went: what it would say is no longer so.
+      const isStale = (told === 'reopened') !== (project.status === 'active')
+      if (isStale || (told !== 'reopened' && told !== 'gone' && project.status !== 'closing')) return
+      const content = closingLetter(contact.locale, told, {
+        closesAt: project.closesAt ?? ctx.now,
+        page: `${ports.origin}/projects/${projectId}`,
+        receipt: project.receiptId === null ? null : `${ports.origin}/receipts/${project.receiptId}`,
+      })
+      await mail.send({ to: contact.email, about: accountId, ...content })
+    },
+  }),
+  job({
+    name: 'projects.sweep-uploads',
+    payload: z.unknown(),
+    cron: '41 4 * * *',
+    run: async (ctx) => {
+      await sweepUploads(ports, ctx.now)
+    },
+  }),
+]

@@ -1,0 +1,79 @@
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import type { Input, Output } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, type Reply } from '#lib/kernel/use-case.ts'
+import { askingWithin, mayClose, readerOf, type SeenProject, seenProject } from '../access.ts'
+import { closeProject, deleteProject, reopenProject } from '../closing-contract.ts'
+import { projectAsSeen } from '../project-rows.ts'
+import { enqueueLetters } from './jobs.ts'
+import { closesAtOf } from './rules.ts'
+
+const change = async (
+  tx: Transaction,
+  reader: ReturnType<typeof readerOf>,
+  projectId: string,
+): Promise<SeenProject> => {
+  const project = await seenProject(askingWithin(tx), reader, projectId, 'change')
+  if (!mayClose(project))
+    throw new Problem(
+      'forbidden',
+      'The owners of a project, managers of its organisation and admins close and reopen it.',
+    )
+  if (project.status === 'closed') throw new Problem('wrong_state', 'The project is closed: its data is erased.')
+  if (project.erasingSince !== null)
+    throw new Problem('fenced', 'Its 30 days are over and its data is being erased: that is not called off any more.')
+  return project
+}
+
+/** The window begins; the project stays as it is until it ends. */
+async function closing(
+  ctx: MutationContext,
+  { params: { projectId }, body }: Pick<Input<typeof closeProject>, 'params' | 'body'>,
+): Promise<Reply<Output<typeof closeProject>>> {
+  const { tx, actor, now } = ctx
+  const reader = readerOf(ctx)
+  const project = await change(tx, reader, projectId)
+  if (project.status === 'closing')
+    throw new Problem('wrong_state', 'The project is being closed already. Nothing was changed.')
+  await tx.project.update({
+    where: { id: projectId },
+    data: {
+      status: 'closing',
+      closingAt: now,
+      closesAt: closesAtOf(now),
+      closingBy: actor.id,
+      lettersSent: 1,
+      updatedAt: now,
+    },
+  })
+  await enqueueLetters(tx, projectId, 'begun')
+  return {
+    body: { data: await projectAsSeen(askingWithin(tx), reader, projectId, now) },
+    resourceId: projectId,
+    details: { from: 'active', to: 'closing', reason: body?.reason ?? 'deal_closure' },
+  }
+}
+
+/** Closing with its window, and taking it back. */
+export const projectClosing = () => ({
+  close: mutation(closeProject, closing),
+  /** By its name in HTTP: never at once. */
+  delete: mutation(deleteProject, closing),
+
+  reopen: mutation(reopenProject, async (ctx, { params: { projectId } }) => {
+    const { tx, now } = ctx
+    const reader = readerOf(ctx)
+    const project = await change(tx, reader, projectId)
+    if (project.status === 'active') throw new Problem('wrong_state', 'The project is open. Nothing was changed.')
+    await tx.project.update({
+      where: { id: projectId },
+      data: { status: 'active', closingAt: null, closesAt: null, closingBy: null, lettersSent: 0, updatedAt: now },
+    })
+    await enqueueLetters(tx, projectId, 'reopened')
+    return {
+      body: { data: await projectAsSeen(askingWithin(tx), reader, projectId, now) },
+      resourceId: projectId,
+      details: { from: 'closing', to: 'active' },
+    }
+  }),
+})

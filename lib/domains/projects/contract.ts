@@ -1,0 +1,205 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { idForm, Line, memberKinds, memberRoles, most, projectStatuses, seenRoles } from './rules.ts'
+
+export const when = z.iso.datetime()
+export const whenever = when.nullable()
+export const count = z.number().int()
+/** Where an id is asked for that cannot be one, there is nothing: the same 404 as for one that is another's. */
+export const Id = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((id) => !id.includes('\0') && id.isWellFormed(), 'is not an id')
+/** The client's own id, of what it makes. */
+export const OwnId = z.string().regex(idForm, 'takes letters, digits, _ . : and -, 200 at most')
+
+/** Who wrote or did something; the name as it is now, null where nobody is called so any more. */
+export const Writer = z.strictObject({ kind: z.enum(memberKinds), id: z.string(), name: z.string().nullable() })
+export type Writer = z.output<typeof Writer>
+
+export const EntityKinds = z
+  .record(z.string().min(1).max(100), z.enum(['person', 'business']))
+  .refine((kinds) => Object.keys(kinds).length <= most.entityKinds, `has ${most.entityKinds} labels at most`)
+
+export const ProjectView = z
+  .strictObject({
+    id: z.string(),
+    name: z.string().meta({ description: 'Empty once the project is closed' }),
+    status: z.enum(projectStatuses),
+    role: z.enum(seenRoles).meta({
+      description:
+        'As what you see it. owner, member: of the project, yourself or by an agent of yours. manager, admin: by your office, which closes and reopens projects and sees none of their content',
+    }),
+    group_id: z.string().meta({ description: 'Under which a connected graph keeps what came from it' }),
+    region: z.string().nullable(),
+    entity_kinds: EntityKinds,
+    members: count,
+    conversations: count,
+    documents: count,
+    created_at: when,
+    updated_at: when,
+    closing_at: whenever,
+    closes_at: whenever.meta({ description: 'When its data goes' }),
+    is_held: z.boolean().meta({ description: 'A legal hold covers it: nothing of it is erased until the hold ends' }),
+    is_erasing: z.boolean().meta({ description: 'Its data is being erased: none of it is read any more' }),
+    closed_at: whenever,
+    receipt_id: z.string().nullable().meta({ description: 'Of a closed one: its certificate' }),
+  })
+  .meta({ id: 'Project' })
+export type ProjectView = z.output<typeof ProjectView>
+
+export const MemberView = z
+  .strictObject({
+    kind: z.enum(memberKinds),
+    member_id: z.string(),
+    name: z.string().nullable(),
+    role: z.enum(memberRoles),
+    added_at: when,
+  })
+  .meta({ id: 'ProjectMember' })
+export type MemberView = z.output<typeof MemberView>
+
+export const project = { resourceType: 'project' } as const
+const params = z.strictObject({ projectId: Id })
+const reading = {
+  method: 'get',
+  permission: 'projects:read',
+  audit: { action: 'read', ...project },
+  limit: 'read',
+  status: 200,
+} as const
+const writing = { permission: 'projects:write', limit: 'write' } as const
+
+export const listProjects = operation({
+  ...reading,
+  id: 'listProjects',
+  path: '/api/projects',
+  summary: 'Projects, newest first',
+  description:
+    'Those you are a member of, yourself or by an agent of yours. Managers ask for all of their organisation, admins for all there are, with `all=true`: what there is of them, and none of their content.',
+  query: z.strictObject({
+    status: z.enum(projectStatuses).optional(),
+    all: z
+      .enum(['true', 'false'])
+      .default('false')
+      .transform((text) => text === 'true'),
+    cursor: Cursor.optional(),
+    limit: PageLimit,
+  }),
+  output: page(ProjectView),
+})
+
+export const createProject = operation({
+  ...writing,
+  id: 'createProject',
+  method: 'post',
+  path: '/api/projects',
+  summary: 'Begin a project',
+  description:
+    'You become its owner. `group_id`: under which a connected graph keeps what comes from it; the project’s id unless told, and no two projects share one.',
+  audit: { action: 'create', ...project },
+  status: 201,
+  body: z.strictObject({
+    name: Line,
+    region: z.enum(['eu']).nullable().optional().meta({
+      description:
+        'eu: its data may lie there alone, and is refused where a store lies elsewhere. Wherever the installation keeps it, unless told',
+    }),
+    group_id: OwnId.optional(),
+    entity_kinds: EntityKinds.optional().meta({
+      description: 'Labels of its graph, each person or business; a label that nobody knows counts as a person',
+    }),
+  }),
+  output: z.strictObject({ data: ProjectView }),
+  secrets: ['name'],
+  refusals: ['conflict'],
+})
+
+export const readProject = operation({
+  ...reading,
+  id: 'readProject',
+  path: '/api/projects/{projectId}',
+  summary: 'A project',
+  params,
+  output: z.strictObject({ data: ProjectView }),
+  refusals: ['not_found'],
+})
+
+export const editProject = operation({
+  ...writing,
+  id: 'editProject',
+  method: 'patch',
+  path: '/api/projects/{projectId}',
+  summary: 'Change a project’s name, region, or which labels of its graph are people',
+  description: 'For its owners.',
+  audit: { action: 'update', ...project },
+  status: 200,
+  params,
+  body: z
+    .strictObject({
+      name: Line.optional(),
+      region: createProject.body.shape.region,
+      entity_kinds: EntityKinds.optional(),
+    })
+    .refine((body) => Object.values(body).some((value) => value !== undefined), 'names one change at least'),
+  output: z.strictObject({ data: ProjectView }),
+  refusals: ['not_found', 'forbidden', 'fenced', 'conflict'],
+})
+
+const member = { resourceType: 'project_member' } as const
+
+export const listProjectMembers = operation({
+  ...reading,
+  id: 'listProjectMembers',
+  path: '/api/projects/{projectId}/members',
+  summary: 'Who takes part in a project, newest first',
+  audit: { action: 'read', ...member },
+  params,
+  query: z.strictObject({ cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(MemberView),
+  refusals: ['not_found'],
+})
+
+export const addProjectMember = operation({
+  ...writing,
+  id: 'addProjectMember',
+  method: 'post',
+  path: '/api/projects/{projectId}/members',
+  summary: 'Let somebody take part, or change their role',
+  description:
+    'For owners. People and agents of the project’s organisation; a person also by their e-mail address. Whoever takes part already has the role that is named from then on; the last owner stays one.',
+  audit: { action: 'create', ...member },
+  status: 201,
+  params,
+  body: z
+    .strictObject({
+      kind: z.enum(memberKinds),
+      member_id: Id.optional(),
+      email: z.email('takes an e-mail address').max(320).optional(),
+      role: z.enum(memberRoles).default('member'),
+    })
+    .refine(
+      ({ member_id, email }) => (member_id === undefined) !== (email === undefined),
+      'takes member_id or email, one of them',
+    )
+    .refine(({ kind, email }) => kind === 'account' || email === undefined, 'takes email for a person alone'),
+  output: z.strictObject({ data: MemberView }),
+  secrets: ['name'],
+  refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'conflict'],
+})
+
+export const removeProjectMember = operation({
+  ...writing,
+  id: 'removeProjectMember',
+  method: 'delete',
+  path: '/api/projects/{projectId}/members/{kind}/{memberId}',
+  summary: 'Let somebody take part no more',
+  description: 'For owners, and for oneself. What they wrote stays; the last owner stays, too.',
+  audit: { action: 'delete', ...member },
+  status: 204,
+  params: z.strictObject({ projectId: Id, kind: z.enum(memberKinds), memberId: Id }),
+  output: z.undefined(),
+  refusals: ['not_found', 'forbidden', 'conflict'],
+})

@@ -1,0 +1,172 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { type Ask, asking, askingWithin, doerSql, readableProject, readerOf, writableProject } from './access.ts'
+import type { Writer } from './contract.ts'
+import {
+  type ConversationView,
+  createConversation,
+  editConversation,
+  listConversations,
+  readConversation,
+} from './conversations-contract.ts'
+import type { ProjectPorts } from './ports.ts'
+import { most } from './rules.ts'
+
+interface ConversationRow {
+  id: string
+  project_id: string
+  title: string
+  threads: string[]
+  created_by: Writer
+  messages: number
+  created_at: Date
+  updated_at: Date
+}
+const columns = `c.id, c.project_id, c.title, c.threads, ${doerSql('c.created_by')} AS created_by, c.created_at, c.updated_at,
+  (SELECT count(*)::int FROM messages m WHERE m.conversation_id = c.id AND m.erasing_since IS NULL) AS messages`
+const viewOf = (row: ConversationRow): ConversationView => ({
+  ...row,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+export const noConversation = (): Problem =>
+  new Problem('not_found', 'There is no such conversation in this project. It may be erased.')
+
+const one = `SELECT ${columns} FROM conversations c WHERE c.id = $1 AND c.project_id = $2 AND c.erasing_since IS NULL`
+async function conversationIn(ask: Ask, projectId: string, id: string): Promise<ConversationView> {
+  const [row] = await ask<ConversationRow>('conversation', one, [id, projectId])
+  if (!row) throw noConversation()
+  return viewOf(row)
+}
+
+/** Throws `not_found` unless there is such a conversation to be read. */
+export async function requireConversation(ask: Ask, projectId: string, id: string): Promise<void> {
+  const found = await ask(
+    'is-conversation',
+    'SELECT 1 AS found FROM conversations WHERE id = $1 AND project_id = $2 AND erasing_since IS NULL',
+    [id, projectId],
+  )
+  if (found.length === 0) throw noConversation()
+}
+
+/**
+ * Takes threads for one conversation. Whoever erases a conversation erases its threads: so none is another's, whoever asks for it. Throws
+ * `conflict`. Two who want the same one wait for each other.
+ */
+async function takeThreads(tx: Transaction, conversationId: string, threads: readonly string[]): Promise<void> {
+  const ask = askingWithin(tx)
+  await ask(
+    'lock-threads',
+    `SELECT pg_advisory_xact_lock(h) FROM (SELECT DISTINCT hashtextextended('thread:' || t, 0) AS h FROM unnest($1::text[]) AS t ORDER BY h) AS l`,
+    [threads],
+  )
+  const taken = await ask(
+    'threads-taken',
+    'SELECT 1 AS taken FROM conversations WHERE threads && $1::text[] AND id <> $2 LIMIT 1',
+    [threads, conversationId],
+  )
+  if (taken.length > 0)
+    throw new Problem('conflict', 'Another conversation has one of these threads. Nothing of this was kept.')
+}
+
+/** Throws `erased` for an id that is never taken again. */
+export async function refuseErased(
+  { erasedAmong }: Pick<ProjectPorts, 'erasedAmong'>,
+  tx: Transaction,
+  id: string,
+): Promise<void> {
+  if ((await erasedAmong(tx, [id])).length > 0)
+    throw new Problem('erased', 'Something with this id was erased, and the id is never used again. Choose another.')
+}
+export const idInUse = (): Problem =>
+  new Problem('id_in_use', 'Something has this id already. Choose another, or none.')
+
+export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong'>) => {
+  const { db } = ports
+  return {
+    conversations: read(listConversations, async (ctx, { params: { projectId }, query: { cursor, limit } }) => {
+      const ask = asking(db)
+      await readableProject(ask, readerOf(ctx), projectId)
+      const place = placeOf(cursor)
+      const rows = await ask<ConversationRow>(
+        'conversations-page',
+        `SELECT ${columns} FROM conversations c WHERE c.project_id = $1 AND c.erasing_since IS NULL
+           AND (c.created_at, c.id) < ($2::timestamptz, $3) ORDER BY c.created_at DESC, c.id DESC LIMIT $4`,
+        [projectId, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+      )
+      const total = await db.prisma.conversation.count({ where: { projectId, erasingSince: null } })
+      const data = rows.slice(0, limit)
+      const last = rows.length > limit ? data.at(-1) : undefined
+      return {
+        resourceId: projectId,
+        details: { count: data.length },
+        body: {
+          data: data.map(viewOf),
+          total,
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+        },
+      }
+    }),
+
+    createConversation: mutation(createConversation, async (ctx, { params: { projectId }, body }) => {
+      const { tx, actor, now } = ctx
+      const ask = askingWithin(tx)
+      await writableProject(ask, readerOf(ctx), projectId)
+      const id = body.id ?? newId('conv')
+      if (body.id !== undefined) await refuseErased(ports, tx, id)
+      const threads = [...new Set([id, ...(body.threads ?? [])])]
+      await takeThreads(tx, id, threads)
+      const made = await tx.$queryRaw<{ id: string }[]>`
+        INSERT INTO conversations (id, project_id, title, threads, created_by, created_at, updated_at)
+        VALUES (${id}, ${projectId}, ${body.title}, ${threads}, ${actor.id}, ${now}, ${now})
+        ON CONFLICT (id) DO NOTHING RETURNING id`
+      if (made.length === 0) throw idInUse()
+      return {
+        body: { data: await conversationIn(ask, projectId, id) },
+        resourceId: id,
+        details: { project: projectId },
+      }
+    }),
+
+    readConversation: read(readConversation, async (ctx, { params: { projectId, conversationId } }) => {
+      const ask = asking(db)
+      await readableProject(ask, readerOf(ctx), projectId)
+      return {
+        body: { data: await conversationIn(ask, projectId, conversationId) },
+        resourceId: conversationId,
+        details: { project: projectId },
+      }
+    }),
+
+    editConversation: mutation(editConversation, async (ctx, { params: { projectId, conversationId }, body }) => {
+      const { tx, now } = ctx
+      const ask = askingWithin(tx)
+      await writableProject(ask, readerOf(ctx), projectId)
+      const [before] = await ask<{ threads: string[]; erasing_since: Date | null }>(
+        'lock-conversation',
+        'SELECT threads, erasing_since FROM conversations WHERE id = $1 AND project_id = $2 FOR NO KEY UPDATE',
+        [conversationId, projectId],
+      )
+      if (!before) throw noConversation()
+      if (before.erasing_since !== null)
+        throw new Problem('fenced', 'The conversation is being erased: nothing about it is changed any more.')
+      const threads = [...new Set([...before.threads, ...(body.threads ?? [])])]
+      if (threads.length > most.threads) throw invalid(['threads'], `are more than ${most.threads} in all`)
+      await takeThreads(tx, conversationId, threads)
+      await tx.conversation.update({
+        where: { id: conversationId },
+        data: { threads, updatedAt: now, ...(body.title !== undefined && { title: body.title }) },
+      })
+      return {
+        body: { data: await conversationIn(ask, projectId, conversationId) },
+        resourceId: conversationId,
+        details: { project: projectId, fields: Object.keys(body) },
+      }
+    }),
+  }
+}

@@ -1,0 +1,190 @@
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { batched, read, stream } from '#lib/kernel/use-case.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import {
+  type Ask,
+  asking,
+  askingWithin,
+  isMine,
+  readableProject,
+  readerOf,
+  writableProject,
+  writerOf,
+  writerSql,
+} from './access.ts'
+import { fileReply } from './attachments.ts'
+import type { Writer } from './contract.ts'
+import { idInUse, refuseErased } from './conversations.ts'
+import { addDocument, type DocumentView, downloadDocument, listDocuments, readDocument } from './documents-contract.ts'
+import { objectPointer, store } from './pointers.ts'
+import type { ProjectPorts } from './ports.ts'
+import { chunksOf, type DocumentKind, isText, most } from './rules.ts'
+import { keptWithRow, storeUpload } from './uploads.ts'
+
+interface DocumentRow {
+  id: string
+  project_id: string
+  kind: DocumentKind
+  name: string
+  media_type: string
+  bytes: number
+  sha256: string
+  author: Writer
+  made_from: string | null
+  chunks: number
+  created_at: Date
+  updated_at: Date
+}
+const columns = `d.id, d.project_id, d.kind, d.name, d.media_type, d.bytes, encode(d.sha256, 'hex') AS sha256,
+  ${writerSql('d.author_kind', 'd.author_id')} AS author, d.made_from, d.created_at, d.updated_at,
+  (SELECT count(*)::int FROM document_chunks k WHERE k.document_id = d.id) AS chunks`
+const viewOf = ({ actor }: Context, row: DocumentRow): DocumentView => ({
+  ...row,
+  is_mine: isMine(actor, { authorKind: row.author.kind, authorId: row.author.id }),
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+const noDocument = (): Problem =>
+  new Problem('not_found', 'There is no such document in this project. It may be erased.')
+
+async function documentIn(ask: Ask, projectId: string, id: string): Promise<DocumentRow> {
+  const [row] = await ask<DocumentRow>(
+    'document',
+    `SELECT ${columns} FROM documents d WHERE d.id = $1 AND d.project_id = $2 AND d.erasing_since IS NULL`,
+    [id, projectId],
+  )
+  if (!row) throw noDocument()
+  return row
+}
+
+/** Pieces of one statement. */
+const chunksAtOnce = 200
+/** Reads the text back from where it was stored, so that no more than some pieces of it are held. */
+async function storeChunks({ objects }: Pick<ProjectPorts, 'objects'>, tx: Transaction, id: string, key: string) {
+  const bytes = await objects.get(key)
+  if (!bytes) throw new Problem('unavailable', 'The object store lost the file. Nothing was kept; send it again.')
+  let position = 0
+  let waiting: string[] = []
+  const flush = async () => {
+    if (waiting.length === 0) return
+    await queryWithin(
+      tx,
+      'store-chunks',
+      `INSERT INTO document_chunks (document_id, position, content)
+       SELECT $1, $2::int + t.n::int - 1, t.content FROM unnest($3::text[]) WITH ORDINALITY AS t(content, n)`,
+      [id, position, waiting],
+    )
+    position += waiting.length
+    waiting = []
+  }
+  for await (const chunk of chunksOf(bytes)) {
+    waiting.push(chunk)
+    if (waiting.length === chunksAtOnce) await flush()
+  }
+  await flush()
+}
+
+/** Documents and artifacts: their bytes are objects, their text also lies in pieces beside them. */
+export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'erasedAmong'>) => {
+  const { db } = ports
+  return {
+    documents: read(listDocuments, async (ctx, { params: { projectId }, query: { kind, cursor, limit } }) => {
+      const ask = asking(db)
+      await readableProject(ask, readerOf(ctx), projectId)
+      const place = placeOf(cursor)
+      const rows = await ask<DocumentRow>(
+        'documents-page',
+        `SELECT ${columns} FROM documents d WHERE d.project_id = $1 AND ($2::text IS NULL OR d.kind = $2) AND d.erasing_since IS NULL
+           AND (d.created_at, d.id) < ($3::timestamptz, $4) ORDER BY d.created_at DESC, d.id DESC LIMIT $5`,
+        [projectId, kind ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+      )
+      const total = await db.prisma.document.count({
+        where: { projectId, erasingSince: null, ...(kind !== undefined && { kind }) },
+      })
+      const data = rows.slice(0, limit)
+      const last = rows.length > limit ? data.at(-1) : undefined
+      return {
+        resourceId: projectId,
+        details: { count: data.length },
+        body: {
+          data: data.map((row) => viewOf(ctx, row)),
+          total,
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+        },
+      }
+    }),
+
+    addDocument: batched(
+      addDocument,
+      async (ctx, { params: { projectId }, query, upload }) => {
+        const { actor, now } = ctx
+        const writer = writerOf(actor)
+        const id = query.id ?? newId('doc')
+        // One upload, one key: of two at once under one id, neither writes over the other's bytes.
+        const key = `projects/${projectId}/documents/${id}/${newId('file')}`
+        const check = async (tx: Transaction) => {
+          await writableProject(askingWithin(tx), readerOf(ctx), projectId)
+          if (query.id !== undefined) await refuseErased(ports, tx, id)
+          if ((await tx.document.count({ where: { id } })) > 0) throw idInUse()
+          if (
+            query.made_from !== undefined &&
+            (await tx.message.count({ where: { id: query.made_from, projectId } })) === 0
+          )
+            throw invalid(['query', 'made_from'], 'names no message of this project')
+        }
+        await ctx.gate.transaction(check)
+        const stored = await storeUpload(ports, key, upload, most.document)
+        const row = await keptWithRow(ports, key, () =>
+          ctx.gate.transaction(async (tx) => {
+            await check(tx)
+            const made = await tx.$queryRaw<{ id: string }[]>`
+            INSERT INTO documents (id, project_id, kind, name, media_type, bytes, sha256, object_key, made_from, author_kind, author_id, created_at, updated_at)
+            VALUES (${id}, ${projectId}, ${query.kind}, ${query.name}, ${stored.mediaType}, ${stored.bytes}, ${stored.sha256}, ${key}, ${query.made_from ?? null},
+              ${writer.kind}, ${writer.id}, ${now}, ${now})
+            ON CONFLICT DO NOTHING RETURNING id`
+            if (made.length === 0) throw idInUse()
+            if (isText(stored.mediaType)) await storeChunks(ports, tx, id, key)
+            await store(tx, [objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
+            await ctx.gate.auditWithin(tx, {
+              action: 'create',
+              actorId: actor.id,
+              resourceType: 'document',
+              resourceId: id,
+              at: now,
+              ip: ctx.ip,
+              details: { operation: addDocument.id, project: projectId, bytes: stored.bytes },
+            })
+            return documentIn(askingWithin(tx), projectId, id)
+          }),
+        )
+        return { body: { data: viewOf(ctx, row) }, resourceId: id, details: { bytes: stored.bytes } }
+      },
+      // A repetition is not told its name, which may have been erased since.
+      ({ data: { name: _, sha256: __, author: ___, ...data } }) => ({ data }),
+    ),
+
+    readDocument: read(readDocument, async (ctx, { params: { projectId, documentId } }) => {
+      const ask = asking(db)
+      await readableProject(ask, readerOf(ctx), projectId)
+      const row = await documentIn(ask, projectId, documentId)
+      return { body: { data: viewOf(ctx, row) }, resourceId: documentId, details: { project: projectId } }
+    }),
+
+    downloadDocument: stream(downloadDocument, async (ctx, { params: { projectId, documentId } }) => {
+      const ask = asking(db)
+      await readableProject(ask, readerOf(ctx), projectId)
+      const [row] = await ask<{ object_key: string; name: string; media_type: string; bytes: number }>(
+        'document-file',
+        'SELECT object_key, name, media_type, bytes FROM documents WHERE id = $1 AND project_id = $2 AND erasing_since IS NULL',
+        [documentId, projectId],
+      )
+      if (!row) throw noDocument()
+      return { ...(await fileReply(ports, row)), resourceId: documentId, details: { project: projectId } }
+    }),
+  }
+}

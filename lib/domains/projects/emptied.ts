@@ -1,0 +1,65 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Scope } from '#lib/kernel/holder.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { doersOf, holdMembers, partOf, subjectOf, writersOf } from './held.ts'
+
+/** `w`: the writers `$1`, `$2`. */
+const isTheirs = (alias: string): string =>
+  `EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = ${alias}.author_kind AND w.id = ${alias}.author_id)`
+/** The hold on a conversation: on its project, or on whoever wrote something in it. */
+const conversationHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = c.project_id),
+    (SELECT min(h.hold) FROM held_writers h JOIN messages m ON m.author_kind = h.kind AND m.author_id = h.id WHERE m.conversation_id = c.id))`
+
+/**
+ * SQL: of the names `$3` and the writers `$1`, `$2`: a conversation `c` that they began or wrote in, and nobody else said anything in. With
+ * it goes all that it was.
+ */
+export const emptiedConversation = `NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = c.id AND NOT ${isTheirs('m')})`
+const begunOrWritten = `SELECT id FROM conversations WHERE created_by = ANY($3::text[])
+  UNION SELECT m.conversation_id FROM unnest($1::text[], $2::text[]) AS w(kind, id) JOIN messages m ON m.author_kind = w.kind AND m.author_id = w.id`
+export const emptiedConversations = `SELECT c.id, c.project_id AS project, c.threads FROM (${begunOrWritten}) AS f JOIN conversations c ON c.id = f.id
+  WHERE ${emptiedConversation}`
+
+/**
+ * SQL: a project `p` in which nobody takes part but the subject, and in which nobody else said, brought or began anything. With whoever
+ * wrote in it goes all that it was.
+ */
+export const emptiedProject = `NOT EXISTS (SELECT FROM project_members m WHERE m.project_id = p.id AND NOT EXISTS (
+      SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = m.kind AND w.id = m.member_id))
+  AND NOT EXISTS (SELECT FROM messages m WHERE m.project_id = p.id AND NOT ${isTheirs('m')})
+  AND NOT EXISTS (SELECT FROM documents d WHERE d.project_id = p.id AND NOT ${isTheirs('d')})
+  AND NOT EXISTS (SELECT FROM conversations c WHERE c.project_id = p.id AND c.created_by <> ALL($3::text[]))`
+export const emptiedProjects = `SELECT p.id FROM (
+    SELECT m.project_id AS id FROM unnest($1::text[], $2::text[]) AS w(kind, id) JOIN project_members m ON m.kind = w.kind AND m.member_id = w.id
+    UNION SELECT id FROM projects WHERE created_by = ANY($3::text[])) AS f JOIN projects p ON p.id = f.id
+  WHERE p.status <> 'closed' AND ${emptiedProject}`
+
+interface WholeConversation {
+  id: string
+  project: string
+  threads: string[]
+  hold: string | null
+}
+/** Conversations that go whole with a scope, each with the hold that keeps it. */
+export async function wholeConversations(scope: Scope, tx: Transaction, now: Date): Promise<WholeConversation[]> {
+  const subject = subjectOf(scope)
+  const part = partOf(scope)
+  if (subject) {
+    const { kinds, ids } = writersOf(subject)
+    return queryWithin(
+      tx,
+      'whole-conversations-subject',
+      `WITH ${holdMembers('$4')} SELECT c.*, ${conversationHold.replaceAll('c.project_id', 'c.project')} AS hold FROM (${emptiedConversations}) AS c`,
+      [kinds, ids, doersOf(subject), now],
+    )
+  }
+  if (part?.kind !== 'conversation' && part?.kind !== 'project') return []
+  const column = part.kind === 'conversation' ? 'id' : 'project_id'
+  return queryWithin(
+    tx,
+    `whole-conversations-${part.kind}`,
+    `WITH ${holdMembers('$3')} SELECT c.id, c.project_id AS project, c.threads, ${conversationHold} AS hold
+     FROM conversations c WHERE c.${column} = $1 AND c.project_id = $2`,
+    [part.id, part.project, now],
+  )
+}

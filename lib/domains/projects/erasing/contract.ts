@@ -1,0 +1,110 @@
+import { z } from 'zod'
+import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
+import { operation } from '#lib/kernel/operation.ts'
+import { count, Id } from '../contract.ts'
+import { erasureReasons } from '../rules.ts'
+
+const flag = z
+  .enum(['true', 'false'])
+  .default('false')
+  .transform((text) => text === 'true')
+
+/** What became of the erasure of a part, in the words of the API. */
+export const PartErasure = z
+  .strictObject({
+    success: z.boolean().meta({
+      description: 'True only when every store is done and was searched again. Else `Location` says where to look',
+    }),
+    deletedFrom: DeletedFrom,
+    auditId: z.string().meta({ description: 'Of its entry in the deletion log: GET /api/erasures/{auditId}' }),
+    held: z.number().int().positive().optional().meta({
+      description: 'Records that a legal hold keeps for now. They are erased when it ends',
+    }),
+  })
+  .meta({ id: 'PartErasure' })
+export type PartErasure = z.output<typeof PartErasure>
+
+/** What an erasure would do to every single thing. Content: shown to who may erase it, and kept nowhere. */
+export const PartPlan = z
+  .strictObject({
+    planned: z.array(
+      z.strictObject({
+        holder: z.string(),
+        store: z.string(),
+        what: z.string(),
+        items: count,
+        held: count.meta({ description: 'Kept by a legal hold' }),
+      }),
+    ),
+    verdicts: z.array(
+      z.strictObject({
+        store: z.string(),
+        kind: z.string(),
+        id: z.string(),
+        name: z.string().nullable(),
+        verdict: z.enum(['deleted', 'kept', 'changed', 'untouched']),
+        reason: z.string(),
+        evidence: z.array(z.string()),
+        found: z.string().meta({ description: 'How it was found: pointer, thread, group, text, row' }),
+      }),
+    ),
+    counts: z.strictObject({ deleted: count, kept: count, changed: count, untouched: count }),
+  })
+  .meta({ id: 'PartPlan' })
+export type PartPlan = z.output<typeof PartPlan>
+
+const Reason = z.enum(erasureReasons).default('user_request')
+const query = z.strictObject({
+  dry_run: flag.meta({ description: 'Says what would become of every single thing, and changes nothing' }),
+  redact: flag.meta({ description: 'Names of whom it erases are taken out of what others wrote, too' }),
+})
+const erasing = {
+  method: 'delete',
+  permission: 'projects:write',
+  limit: 'write',
+  status: 200,
+  query,
+  output: z.union([PartErasure, z.strictObject({ data: PartPlan })]),
+  // The plan of a dry run is content.
+  secrets: ['planned', 'verdicts', 'counts'],
+  refusals: ['not_found', 'forbidden', 'erased', 'fenced'],
+} as const
+const description =
+  'From every store: rows, checkpoints, graph, cache, objects. Nobody reads it from the first moment. 200 when everything is done and verified; what is not within 10 s goes on and answers 202 with `success: false`.'
+
+export const eraseMessage = operation({
+  ...erasing,
+  id: 'eraseMessage',
+  path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
+  summary: 'Erase a message, and all that came of it',
+  description: `For who wrote it, and the project’s owners. ${description}`,
+  audit: { action: 'delete', resourceType: 'message' },
+  params: z.strictObject({ projectId: Id, conversationId: Id, messageId: Id }),
+  body: z
+    .strictObject({
+      messageId: Id.optional().meta({ description: 'As in the path, or not at all' }),
+      reason: Reason,
+    })
+    .optional(),
+})
+const body = z.strictObject({ reason: Reason }).optional()
+export const eraseConversation = operation({
+  ...erasing,
+  id: 'eraseConversation',
+  path: '/api/projects/{projectId}/conversations/{conversationId}',
+  summary: 'Erase a conversation with its messages, and all that came of it',
+  description: `For who began it, and the project’s owners. ${description}`,
+  audit: { action: 'delete', resourceType: 'conversation' },
+  params: z.strictObject({ projectId: Id, conversationId: Id }),
+  body,
+})
+export const eraseDocument = operation({
+  ...erasing,
+  id: 'eraseDocument',
+  path: '/api/projects/{projectId}/documents/{documentId}',
+  summary: 'Erase a document, and all that came of it',
+  description: `For who brought it, and the project’s owners. ${description}`,
+  audit: { action: 'delete', resourceType: 'document' },
+  params: z.strictObject({ projectId: Id, documentId: Id }),
+  body,
+})

@@ -1,0 +1,399 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { sideHolder, sideStore } from '#lib/testing/side-store.ts'
+import { entryOf, say as sayIn, type Talk, talk as talkIn } from '#lib/testing/talks.ts'
+
+let test: TestApp
+const side = sideStore()
+let crashAt: string | undefined
+class Crash extends Error {}
+const interrupt = (point: string) => {
+  if (point !== crashAt) return
+  crashAt = undefined
+  throw new Crash(point)
+}
+beforeAll(async () => {
+  test = await testApp({}, undefined, {
+    interrupt,
+    moreHolders: (db) => [sideHolder(side)(db)],
+  })
+})
+afterAll(() => test?.close())
+beforeEach(() => {
+  side.before = undefined
+  crashAt = undefined
+})
+const isDown = (what: 'erase' | 'residue') => (asked: string) => {
+  if (asked === what) throw new Problem('unavailable', 'the store does not answer')
+}
+
+const talk = (more: Parameters<typeof talkIn>[1] = {}) => talkIn({ test, side }, more)
+const say = (made: Talk, entries: number, author?: Person) => sayIn({ test, side }, made, entries, author)
+const late = (made: Talk, message: string, author?: Person, id?: string) => entryOf(side, made, message, author, id)
+const entriesOf = (message: string): number =>
+  [...side.entries.values()].filter((entry) => entry.message === message).length
+const first = ({ messages: [id] }: Talk): string => id ?? 'none'
+const at = ({ project, conversation }: Talk, message: string): string =>
+  `/api/projects/${project}/conversations/${conversation}/messages/${message}`
+const erase = (
+  made: Talk,
+  message = first(made),
+  { by = made.owner, body, query = '' }: { by?: Person; body?: unknown; query?: string } = {},
+) => test.fetch('DELETE', at(made, message) + query, { cookie: by.cookie, ...(body !== undefined && { body }) })
+const isStored = async (id: string): Promise<boolean> => (await test.db.prisma.message.count({ where: { id } })) > 0
+const looked = (auditId: string, by: Person) => test.fetch('GET', `/api/erasures/${auditId}`, { cookie: by.cookie })
+const runOf = async ({ json }: Told) => {
+  const run = await test.app.subjectErasures.byAudit(json.auditId)
+  if (!run) throw new Error('no run')
+  return run
+}
+const logged = (auditId: string) => test.db.prisma.deletionAuditEntry.findUnique({ where: { auditId } })
+
+describe('a message', () => {
+  it('goes with what came of it: 200, a receipt, its entry in the deletion log under the id that was given', async () => {
+    const made = await talk()
+    const [message = '', other = ''] = made.messages
+    const told = await erase(made, message, { body: { messageId: message, reason: 'gdpr_erasure' } })
+    expect([told.status, told.text]).toEqual([200, expect.stringContaining('"success":true')])
+    expect(Object.keys(told.json).sort()).toEqual(['auditId', 'deletedFrom', 'success'])
+    expect(told.json.deletedFrom).toMatchObject({
+      postgresql: true,
+      checkpoints: { threads: 0, messages: 0 },
+      objects: 0,
+    })
+    expect([await isStored(message), entriesOf(message)]).toEqual([false, 0])
+    expect([await isStored(other), entriesOf(other)]).toEqual([true, 3])
+    const entry = await logged(told.json.auditId)
+    expect(entry).toMatchObject({
+      reason: 'gdpr_erasure',
+      requestedBy: `user:${made.owner.accountId}`,
+      scope: { projectId: made.project, conversationId: made.conversation, messageId: message },
+    })
+    expect(entry?.results).toMatchObject({ 'side.entries': 3, entriesDeleted: 3, messagesDeleted: 1 })
+    const run = await runOf(told)
+    const receipt = (await test.fetch('GET', `/v1/receipts/${run.receiptId}`)).json
+    expect(receipt).toMatchObject({ deleted_id: message, part_kind: 'message', reason: 'gdpr_erasure' })
+    expect(receipt.subject_kind).toBeUndefined()
+    expect((await test.fetch('GET', `/v1/receipts/${run.receiptId}/pdf`)).status).toBe(200)
+    const { json } = await looked(told.json.auditId, made.owner)
+    expect(json.data).toMatchObject({
+      ...{ audit_id: told.json.auditId, success: true, state: 'done', late_found: 0 },
+      ...{ part: { kind: 'message', id: message }, deleted_from: told.json.deletedFrom },
+    })
+    expect(json.data.remaining_mentions).toHaveLength(3)
+    expect(JSON.stringify([receipt, entry, json])).not.toContain('a sentence of theirs')
+  })
+
+  it('is erased once, however many ask at once, and its receipt is told to who asks later', async () => {
+    const made = await talk()
+    const answers = await Promise.all([1, 2, 3, 4].map(() => erase(made)))
+    expect(
+      [...new Set(answers.map(({ status }) => status))].filter((status) => ![200, 202, 410].includes(status)),
+    ).toEqual([])
+    expect(new Set(answers.flatMap(({ json }) => json.auditId ?? [])).size).toBe(1)
+    expect(await test.db.prisma.erasureRun.count({ where: { partId: first(made) } })).toBe(1)
+    await drain(test)
+    const again = await erase(made)
+    const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { partId: first(made) } })
+    expect([again.status, again.json.receipt_id]).toEqual([410, run.receiptId])
+    expect(await test.db.prisma.erasure.count({ where: { deletedId: first(made) } })).toBe(1)
+  })
+
+  it('of another project, another conversation, another organisation, or nobody’s is not found, and stays', async () => {
+    const made = await talk()
+    const other = await talk({ owner: made.owner })
+    const stranger = await signedIn(test)
+    const admin = await signedIn(test, 'admin')
+    const colleague = await signedIn(test, 'person', made.owner.organisationId)
+    const asked = [
+      erase({ ...made, project: other.project }, first(made)),
+      erase({ ...made, conversation: other.conversation }, first(made)),
+      erase(other, first(made)),
+      erase(made, 'msg_nobody'),
+      erase(made, first(made), { by: stranger }),
+      erase(made, first(made), { by: admin }),
+      erase(made, first(made), { by: colleague }),
+    ]
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual(asked.map(() => 404))
+    expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([true, 3])
+    expect(await test.db.prisma.erasureRun.count({ where: { partId: first(made) } })).toBe(0)
+    expect((await test.fetch('DELETE', at(made, first(made)))).status).toBe(401)
+  })
+
+  it('of others is erased by an owner; a member erases their own alone', async () => {
+    const made = await talk()
+    const member = await signedIn(test, 'person', made.owner.organisationId)
+    await test.db.prisma.projectMember.create({
+      data: {
+        ...{ projectId: made.project, kind: 'account', memberId: member.accountId, role: 'member' },
+        ...{ addedBy: `user:${made.owner.accountId}`, addedAt: test.clock.now() },
+      },
+    })
+    const [theirs, alsoTheirs] = [await say(made, 1, member), await say(made, 1, member)]
+    expect((await erase(made, first(made), { by: member })).status).toBe(403)
+    const own = await erase(made, theirs, { by: member })
+    expect(own.status).toBe(200)
+    const byOwner = await erase(made, alsoTheirs)
+    expect([byOwner.status, (await looked(byOwner.json.auditId, made.owner)).status]).toEqual([200, 200])
+    expect((await looked(own.json.auditId, made.owner)).status).toBe(200)
+    expect((await looked(byOwner.json.auditId, member)).status).toBe(404)
+    expect((await looked(byOwner.json.auditId, await signedIn(test, 'auditor'))).status).toBe(200)
+    expect((await looked(byOwner.json.auditId, await signedIn(test))).status).toBe(404)
+  })
+
+  it('named otherwise in the body, or for a reason outside the list, is refused with 422', async () => {
+    const made = await talk()
+    const bodies = [{ messageId: 'msg_other' }, { reason: 'because' }, { reason: 'admin_request' }, { more: 1 }]
+    for (const body of bodies) {
+      const told = await erase(made, first(made), { body })
+      expect([told.status, told.json.code]).toEqual([422, 'invalid'])
+    }
+    expect((await erase(made, first(made), { query: '?dry_run=perhaps' })).status).toBe(422)
+    expect(await isStored(first(made))).toBe(true)
+  })
+
+  it('is in no prepared export any more: one of its author’s is withdrawn, another person’s stays', async () => {
+    const made = await talk()
+    const member = await signedIn(test)
+    const prepared = async (accountId: string) => {
+      const at = test.clock.now()
+      const row = {
+        accountId,
+        basis: 'all',
+        state: 'ready' as const,
+        attempt: newId('try'),
+        createdAt: at,
+        readyAt: at,
+      }
+      const { id } = await test.db.prisma.preparedExport.create({ data: { id: newId('exp'), ...row } })
+      return id
+    }
+    const [own, other] = [await prepared(made.owner.accountId), await prepared(member.accountId)]
+    const told = await erase(made)
+    expect(told.status).toBe(200)
+    const stateOf = async (id: string) => (await test.db.prisma.preparedExport.findUnique({ where: { id } }))?.state
+    expect([await stateOf(own), await stateOf(other)]).toEqual(['expired', 'ready'])
+  })
+
+  it('is only looked at by a dry run: nothing is marked, written, or erased', async () => {
+    const made = await talk()
+    const before = await test.db.prisma.erasureRun.count()
+    const told = await erase(made, first(made), { query: '?dry_run=true' })
+    expect(told.status).toBe(200)
+    expect(told.json.data.counts).toMatchObject({ deleted: expect.any(Number) })
+    expect(told.json.data.planned).toContainEqual(
+      expect.objectContaining({ holder: 'side.entries', items: 3, held: 0 }),
+    )
+    expect(told.json.data.verdicts).toContainEqual(
+      expect.objectContaining({ store: 'side', verdict: 'deleted', found: 'pointer' }),
+    )
+    expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([true, 3])
+    expect(await test.db.prisma.erasureRun.count()).toBe(before)
+    expect((await test.db.prisma.message.findUniqueOrThrow({ where: { id: first(made) } })).erasingSince).toBeNull()
+  })
+})
+
+describe('a store that does not answer', () => {
+  it('answers 202 and no success; the step is stuck, is retried, and the erasure ends', async () => {
+    const made = await talk()
+    side.before = isDown('erase')
+    const told = await erase(made)
+    expect([told.status, told.json.success]).toEqual([202, false])
+    expect(told.headers.get('location')).toBe(`/api/erasures/${told.json.auditId}`)
+    expect((await test.db.prisma.message.findUniqueOrThrow({ where: { id: first(made) } })).erasingSince).not.toBeNull()
+    await drain(test, { mayFail: true })
+    const stuck = await looked(told.json.auditId, made.owner)
+    expect([stuck.json.data.state, stuck.json.data.success]).toEqual(['erasing', false])
+    expect(stuck.json.data.steps).toContainEqual(
+      expect.objectContaining({ holder: 'side.entries', state: 'stuck', fault: 'unavailable' }),
+    )
+    expect(await isStored(first(made))).toBe(true)
+    expect([(await erase(made)).json.auditId, (await erase(made)).status]).toEqual([told.json.auditId, 202])
+    side.before = undefined
+    const run = await runOf(told)
+    await test.db.transaction((tx) => test.app.subjectErasures.retry(tx, run.id, undefined, test.clock.now()))
+    await drain(test)
+    const done = await looked(told.json.auditId, made.owner)
+    expect([done.json.data.success, await isStored(first(made)), entriesOf(first(made))]).toEqual([true, false, 0])
+  })
+
+  it('while it is searched: nothing is signed before it answers', async () => {
+    const made = await talk()
+    side.before = isDown('residue')
+    const told = await erase(made)
+    expect([told.status, told.json.success]).toEqual([202, false])
+    const { receiptId } = await runOf(told)
+    expect(await test.db.prisma.erasure.count({ where: { receiptId } })).toBe(0)
+    side.before = undefined
+    await drain(test)
+    expect((await looked(told.json.auditId, made.owner)).json.data.success).toBe(true)
+  })
+})
+
+describe('a crash', () => {
+  for (const point of [
+    'start.before',
+    'start.fenced',
+    'start.planned',
+    'start.intent',
+    'start.after',
+    'step.side.entries.before',
+    'step.side.entries.inside',
+    'step.side.entries.after',
+    'verify.committed',
+    'verify.signed',
+    'verify.after',
+  ])
+    it(`at ${point} changes nothing about the outcome`, async () => {
+      const made = await talk()
+      crashAt = point
+      const told = await erase(made)
+      expect(crashAt).toBeUndefined()
+      await drain(test)
+      const run = await runOf(told)
+      expect([run.state, await isStored(first(made)), entriesOf(first(made))]).toEqual(['done', false, 0])
+      // A page that a crash cut off is counted once.
+      expect(run.steps.find(({ holder }) => holder === 'side.entries')).toMatchObject({
+        ...{ planned: 3, erased: 3, results: { entriesDeleted: 3 } },
+      })
+      expect((await logged(told.json.auditId))?.results).toMatchObject({ entriesDeleted: 3 })
+      expect(
+        await test.db.prisma.deletionAuditEntry.count({
+          where: { scope: { path: ['messageId'], equals: first(made) } },
+        }),
+      ).toBe(1)
+    })
+})
+
+describe('a legal hold on the project', () => {
+  it('keeps it: no success, the message is read again, and goes when the hold ends', async () => {
+    const made = await talk()
+    const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
+    const set = await test.fetch('POST', '/v1/holds', {
+      token: admin.token,
+      body: { kind: 'project', target_id: made.project, reason: 'a court asked for it' },
+    })
+    expect(set.status).toBe(201)
+    const told = await erase(made)
+    expect([told.status, told.json.success]).toEqual([202, false])
+    expect(told.json.held).toBeGreaterThan(0)
+    expect((await runOf(told)).state).toBe('held')
+    expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([true, 3])
+    expect((await test.db.prisma.message.findUniqueOrThrow({ where: { id: first(made) } })).erasingSince).toBeNull()
+    await test.fetch('POST', `/v1/holds/${set.json.data.id}/release`, { token: admin.token })
+    await drain(test)
+    expect((await runOf(told)).state).toBe('done')
+    expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([false, 0])
+  })
+
+  it('is refused for a project that there is not', async () => {
+    const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
+    const body = { kind: 'project', target_id: 'prj_nobody', reason: 'a court asked for it' }
+    expect((await test.fetch('POST', '/v1/holds', { token: admin.token, body })).status).toBe(404)
+  })
+})
+
+const hour = 3_600_000
+describe('the second search, a day later', () => {
+  const later = async (hours: number) => {
+    test.clock.advance(hours * hour)
+    await test.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(test.app.gate, {})
+    await drain(test, { mayFail: true })
+  }
+  it('finds what was written late, erases it, logs it, and searches again until nothing is found', async () => {
+    const made = await talk()
+    const message = first(made)
+    const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === message)
+    const told = await erase(made)
+    expect((await runOf(told)).recheckAt).toEqual(new Date(test.clock.now().getTime() + 24 * hour))
+    const pages = async () =>
+      test.db.prisma.erasurePage.groupBy({ by: ['holder'], where: { runId: (await runOf(told)).id } })
+    const others = new Set(test.app.holders.filter(({ isShared }) => !isShared).map(({ name }) => name))
+    expect((await pages()).map(({ holder }) => holder)).toContain('side.entries')
+    expect((await pages()).filter(({ holder }) => others.has(holder))).toEqual([])
+    late(made, message, made.owner, entry)
+    await later(1)
+    expect(entriesOf(message)).toBe(1)
+    await later(24)
+    expect([entriesOf(message), (await runOf(told)).lateFound]).toEqual([0, 1])
+    expect((await runOf(told)).recheckAt?.getTime()).toBeGreaterThan(test.clock.now().getTime())
+    const [log] = await test.db.prisma.deletionAuditEntry.findMany({
+      where: { requestedBy: 'system:erasure.recheck', scope: { path: ['messageId'], equals: message } },
+    })
+    expect(log?.results).toMatchObject({ 'side.entries': 1, entriesDeleted: 1 })
+    expect((await pages()).map(({ holder }) => holder)).toContain('side.entries')
+    await later(25)
+    const run = await runOf(told)
+    expect([run.recheckAt, run.lateFound, await pages()]).toEqual([null, 1, []])
+    expect(run.recheckedAt).toEqual(test.clock.now())
+    expect(side.forgot).toContain(run.id)
+    expect([...side.remembered.keys()].filter((key) => key.startsWith(run.id))).toEqual([])
+  })
+
+  it('waits for a store that is down, says so, and ends when it is back', async () => {
+    const made = await talk()
+    const message = first(made)
+    const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === message)
+    const told = await erase(made)
+    late(made, message, made.owner, entry)
+    side.before = isDown('residue')
+    await later(25)
+    const { json } = await looked(told.json.auditId, made.owner)
+    expect(json.data.steps).toContainEqual(expect.objectContaining({ holder: 'side.entries', fault: 'unavailable' }))
+    expect([json.data.recheck_at === null, entriesOf(message)]).toEqual([false, 1])
+    side.before = undefined
+    crashAt = 'recheck.side.entries.inside'
+    await later(1)
+    expect([entriesOf(message), (await runOf(told)).lateFound]).toEqual([0, 1])
+    expect((await looked(told.json.auditId, made.owner)).json.data.steps).toContainEqual(
+      expect.objectContaining({ holder: 'side.entries', fault: null }),
+    )
+  })
+})
+
+describe('a conversation and a person', () => {
+  it('a conversation goes with its messages', async () => {
+    const made = await talk({ messages: 3 })
+    const told = await test.fetch('DELETE', `/api/projects/${made.project}/conversations/${made.conversation}`, {
+      cookie: made.owner.cookie,
+    })
+    expect([told.status, told.json.success]).toEqual([200, true])
+    expect(await test.db.prisma.message.count({ where: { conversationId: made.conversation } })).toBe(0)
+    expect(await test.db.prisma.conversation.count({ where: { id: made.conversation } })).toBe(0)
+    expect(made.messages.map(entriesOf)).toEqual([0, 0, 0])
+    expect((await logged(told.json.auditId))?.results).toMatchObject({
+      messagesDeleted: 3,
+      conversationsDeleted: 1,
+      entriesDeleted: 9,
+    })
+  })
+
+  it('a person goes with what they said in every project, and late entries are found without knowing whose they were', async () => {
+    const made = await talk({ messages: 1 })
+    const member = await signedIn(test)
+    const theirs = await say(made, 2, member)
+    const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === theirs)
+    const { runId, receiptId } = await test.db.transaction((tx) =>
+      test.app.subjectErasures.begin(tx, {
+        ...{ requestId: null, subject: { account: member.accountId, agents: [] }, reason: 'user_request' },
+        ...{ requestedBy: `user:${member.accountId}`, now: test.clock.now() },
+      }),
+    )
+    await drain(test)
+    const run = await test.app.subjectErasures.run(runId)
+    expect([run?.state, run?.accountId, entriesOf(theirs), entriesOf(first(made))]).toEqual(['done', null, 0, 3])
+    late(made, theirs, member, entry)
+    test.clock.advance(25 * hour)
+    await test.app.subjectErasures.recheck(runId)
+    expect([entriesOf(theirs), entriesOf(first(made))]).toEqual([0, 3])
+    const log = await test.db.prisma.deletionAuditEntry.findMany({
+      where: { scope: { path: ['receipt'], equals: receiptId } },
+    })
+    expect(log.map(({ results }) => results)).toEqual([expect.objectContaining({ entriesDeleted: 1 })])
+    expect(JSON.stringify(log)).not.toContain(member.accountId)
+  })
+})

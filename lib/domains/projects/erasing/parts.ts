@@ -1,0 +1,124 @@
+import { z } from 'zod'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { type Part, type PartKind, partKinds } from '#lib/kernel/holder.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { readerOf, readerValues, roleOf } from '../access.ts'
+
+interface PartRow {
+  kind: string
+  id: string
+  projectId: string
+  conversationId: string | null
+}
+const Kind = z.enum(partKinds)
+const partOf = ({ kind, id, projectId, conversationId }: PartRow): Part => ({
+  kind: Kind.parse(kind),
+  id,
+  project: projectId,
+  conversation: conversationId,
+})
+
+/** SQL: the documents that were made from a message, or from those of a conversation, and go with it; $1 is its id. */
+const madeFrom: Partial<Record<PartKind, string>> = {
+  message: 'made_from = $1',
+  conversation: 'made_from IN (SELECT id FROM messages WHERE conversation_id = $1)',
+}
+
+/** Takes the rows from the top down, as everybody does, so that nobody waits crosswise; what is marked is taken against whoever writes into it. */
+export async function lockPart(tx: Transaction, { kind, id, project, conversation }: Part): Promise<void> {
+  if (kind === 'project') await tx.$queryRaw`SELECT 1 FROM projects WHERE id = ${id} FOR UPDATE`
+  else await tx.$queryRaw`SELECT 1 FROM projects WHERE id = ${project} FOR SHARE`
+  if (kind === 'conversation')
+    await tx.$queryRaw`SELECT 1 FROM conversations WHERE id = ${id} AND project_id = ${project} FOR UPDATE`
+  else if (conversation !== null)
+    await tx.$queryRaw`SELECT 1 FROM conversations WHERE id = ${conversation} AND project_id = ${project} FOR SHARE`
+  if (kind === 'message')
+    await tx.$queryRaw`SELECT 1 FROM messages WHERE id = ${id} AND project_id = ${project} FOR UPDATE`
+  const made = madeFrom[kind]
+  if (made)
+    await queryWithin(tx, `lock-made-${kind}`, `SELECT 1 FROM documents WHERE ${made} ORDER BY id FOR UPDATE`, [id])
+  if (kind === 'document')
+    await tx.$queryRaw`SELECT 1 FROM documents WHERE id = ${id} AND project_id = ${project} FOR UPDATE`
+}
+
+/** With null the mark goes; what was made from it has the same mark. */
+export async function markPart(tx: Transaction, { kind, id }: Part, erasingSince: Date | null): Promise<void> {
+  const made = madeFrom[kind]
+  if (made)
+    await queryWithin(
+      tx,
+      `mark-made-${kind}`,
+      `UPDATE documents SET erasing_since = $2::timestamptz WHERE ${made}
+         AND erasing_since IS NOT DISTINCT FROM CASE WHEN $2::timestamptz IS NULL THEN (SELECT erasing_since FROM ${kind}s WHERE id = $1) END`,
+      [id, erasingSince],
+    )
+  const where = { id, ...(erasingSince !== null && { erasingSince: null }) }
+  const data = { erasingSince }
+  if (kind === 'project') await tx.project.updateMany({ where, data })
+  if (kind === 'conversation') await tx.conversation.updateMany({ where, data })
+  if (kind === 'message') await tx.message.updateMany({ where, data })
+  if (kind === 'document') await tx.document.updateMany({ where, data })
+}
+
+/** SQL: what lies in a part, itself included, of the view `project_parts`; $1 is its id. A statement for each kind, so that each has its index. */
+const inside: Record<PartKind, string> = {
+  project: 'project_id = $1',
+  conversation: 'conversation_id = $1',
+  message: "kind = 'message' AND id = $1",
+  document: "kind = 'document' AND id = $1",
+}
+
+/** What the erasure of a part asks of projects. */
+export const projectParts = {
+  async seize(tx: Transaction, part: Part, now: Date): Promise<void> {
+    await lockPart(tx, part)
+    await markPart(tx, part, now)
+  },
+
+  /** A project whose days are over keeps its mark: it is not reopened under a run that goes on when the hold ends. */
+  async release(tx: Transaction, part: Part): Promise<void> {
+    if (part.kind === 'project') return
+    await lockPart(tx, part)
+    await markPart(tx, part, null)
+  },
+
+  async newest(tx: Transaction, { kind, id }: Part): Promise<Date | null> {
+    const [row] = await queryWithin<{ at: Date | null }>(
+      tx,
+      `part-newest-${kind}`,
+      `SELECT max(created_at) AS at FROM project_parts WHERE ${inside[kind]}`,
+      [id],
+    )
+    return row?.at ?? null
+  },
+
+  async restored(tx: Transaction, { kind, id }: Part, at: Date): Promise<Part[]> {
+    const rows = await queryWithin<PartRow & { isSince: boolean }>(
+      tx,
+      `part-restored-${kind}`,
+      `SELECT kind, id, project_id AS "projectId", conversation_id AS "conversationId", created_at > $2 AS "isSince"
+       FROM project_parts WHERE ${inside[kind]} ORDER BY kind, id`,
+      [id, at],
+    )
+    const whole = rows.find((row) => row.kind === kind && row.id === id)
+    if (!whole || whole.isSince) return []
+    if (!rows.some(({ isSince }) => isSince)) return [partOf(whole)]
+    return rows.filter((row) => !row.isSince && (row.kind === 'message' || row.kind === 'document')).map(partOf)
+  },
+}
+
+/** Whether there is such a project, and something in it that a hold could keep. */
+export const isProject = async (tx: Transaction, id: string): Promise<boolean> =>
+  (await tx.project.count({ where: { id, status: { not: 'closed' } } })) > 0
+
+/** Whether the reader owns the project of a part. */
+export const ownsPart =
+  (db: Database) =>
+  async (ctx: Pick<Context, 'actor'>, { project }: Part): Promise<boolean> => {
+    const [found] = await db.query<{ role: string | null }>(
+      'part-owned',
+      `SELECT ${roleOf} AS role FROM projects p WHERE p.id = $5`,
+      [...readerValues(readerOf(ctx)), project],
+    )
+    return found?.role === 'owner'
+  }

@@ -1,0 +1,96 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { operator } from '#lib/operator.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { backupOf } from '#lib/testing/backup.ts'
+import { issuedAgent } from '#lib/testing/people.ts'
+import { type SideStore, sideHolder, sideStore } from '#lib/testing/side-store.ts'
+import { say, type Talk, talk } from '#lib/testing/talks.ts'
+
+/** The ledger is kept apart, as an operator should. */
+let ledger: string
+let before: TestApp
+let side: SideStore
+let restored: TestApp | undefined
+const started = (given?: Parameters<typeof testApp>[1]) =>
+  testApp({ KP_LEDGER_URL: ledger }, given, { moreHolders: (db) => [sideHolder(side)(db)] })
+beforeEach(async () => {
+  ledger = mkdtempSync(join(tmpdir(), 'kp-ledger-'))
+  side = sideStore()
+  before = await started()
+  restored = undefined
+})
+afterEach(async () => {
+  await restored?.close()
+  await before?.close()
+  rmSync(ledger, { recursive: true, force: true })
+})
+const backup = async (): Promise<() => Promise<TestApp>> => {
+  const kept = await backupOf({ ownerUrl: before.ownerUrl, env: before.app.env })
+  const entries = [...side.entries]
+  return async () => {
+    side.entries = new Map(entries)
+    restored = await started(kept)
+    return restored
+  }
+}
+const erase = async ({ project, conversation, owner }: Talk, message?: string) => {
+  const path = `/api/projects/${project}/conversations/${conversation}${message === undefined ? '' : `/messages/${message}`}`
+  const told = await before.fetch('DELETE', path, { cookie: owner.cookie })
+  expect([told.status, told.json.success]).toEqual([200, true])
+  const run = await before.app.subjectErasures.byAudit(told.json.auditId)
+  return run?.receiptId ?? 'none'
+}
+const isThere = async ({ db }: TestApp, ids: readonly string[]): Promise<string[]> => {
+  const found = await db.prisma.message.findMany({ where: { id: { in: [...ids] } }, select: { id: true } })
+  return ids.filter((id) => found.some((row) => row.id === id))
+}
+
+describe('a backup from before the erasure of a part', () => {
+  it('brings the message back, and the replay erases it again, with what came of it; its receipt and its id are kept', async () => {
+    const made = await talk({ test: before, side })
+    const [message = '', other = ''] = made.messages
+    const fromBackup = await backup()
+    const receiptId = await erase(made, message)
+    const app = await fromBackup()
+    expect(await isThere(app, made.messages)).toEqual([message, other])
+    const report = await operator(app.app).replayErasures()
+    expect(report).toMatchObject({ committed: 1, parts: 1, subjects: 0, reinstated: 1, refused: [], unfinished: [] })
+    expect(await isThere(app, made.messages)).toEqual([other])
+    expect([...side.entries.values()].map((entry) => entry.message)).toEqual([other, other, other])
+    expect((await app.fetch('GET', `/v1/receipts/${receiptId}`)).json).toMatchObject({
+      ...{ receipt_id: receiptId, deleted_id: message, part_kind: 'message' },
+    })
+    expect(await app.db.prisma.erasedId.count({ where: { id: message } })).toBe(1)
+    expect(await operator(app.app).replayErasures()).toMatchObject({ parts: 0, reinstated: 0 })
+  })
+
+  it('leaves what was said since in a conversation that came back', async () => {
+    const made = await talk({ test: before, side })
+    const old = [...made.messages]
+    const fromBackup = await backup()
+    await erase(made)
+    const app = await fromBackup()
+    app.clock.advance(60_000)
+    const since = await say({ test: app, side }, made, 1)
+    const report = await operator(app.app).replayErasures()
+    expect(report).toMatchObject({ committed: 1, parts: old.length, unfinished: [] })
+    expect(await isThere(app, [...old, since])).toEqual([since])
+    expect([...side.entries.values()].map((entry) => entry.message)).toEqual([since])
+    expect(await app.db.prisma.conversation.count({ where: { id: made.conversation, erasingSince: null } })).toBe(1)
+  })
+
+  it('whose project is held now keeps it, and says so', async () => {
+    const made = await talk({ test: before, side })
+    const fromBackup = await backup()
+    await erase(made, made.messages[0])
+    const app = await fromBackup()
+    const admin = await issuedAgent(app, ['admin', 'read', 'write'], { tier: 'enterprise' })
+    const body = { kind: 'project', target_id: made.project, reason: 'a court asked for it' }
+    expect((await app.fetch('POST', '/v1/holds', { token: admin.token, body })).status).toBe(201)
+    await operator(app.app).replayErasures()
+    expect(await isThere(app, made.messages)).toEqual(made.messages)
+  })
+})

@@ -1,0 +1,204 @@
+import type { MutationContext } from '#lib/kernel/context.ts'
+import { deletedFrom, isErased } from '#lib/kernel/deleted-from.ts'
+import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { Part } from '#lib/kernel/holder.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { mutation, type Reply } from '#lib/kernel/use-case.ts'
+import { askingWithin, mayErase, readerOf, writableProject } from '../access.ts'
+import { eraseConversation, eraseDocument, eraseMessage, type PartErasure, type PartPlan } from './contract.ts'
+import { lockPart, markPart } from './parts.ts'
+
+export interface PartErasurePorts {
+  erasures: Pick<SubjectErasures, 'begin' | 'explain' | 'ofPart' | 'run'>
+  /** Brings a run as far as it comes without waiting. */
+  complete(runId: string): Promise<unknown>
+  /** Milliseconds of system time that the request itself waits for the stores; 10,000 unless told. */
+  patience?: number
+}
+type Answer = PartErasure | { data: PartPlan }
+interface Wanted {
+  part: Part
+  reason: string
+  query: { dry_run: boolean; redact: boolean }
+}
+/** The row of a part, locked. */
+interface PartRow {
+  authorKind: string
+  authorId: string
+  erasingSince: Date | null
+}
+
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
+const nothing = (kind: Part['kind']): Problem =>
+  new Problem('not_found', `There is no such ${kind} here, or you take no part in it. Nothing was erased.`)
+
+/** What a run came to, as the endpoint says it: 200 once it is done and verified, else 202. */
+function answerOf(
+  run: RunView,
+  auditId: string,
+): { body: PartErasure; status: number; headers: Record<string, string> } {
+  const success = isErased(run)
+  const held = sum(run.steps.flatMap((step) => step.held.map(({ count }) => count)))
+  return {
+    body: { success, deletedFrom: deletedFrom(run), auditId, ...(held > 0 && { held }) },
+    status: success ? 200 : 202,
+    headers: { Location: `/api/erasures/${auditId}`, ...(!success && { 'Retry-After': '10' }) },
+  }
+}
+
+/** Resolves when the work is over, came to a fault, or took too long; the work goes on meanwhile, and the queue after it. */
+async function inTime(work: Promise<unknown>, patience: number, runId: string): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((done) => {
+    timer = setTimeout(done, patience)
+  })
+  const over = work.catch((error: unknown) => logFault(error, { operationId: 'erasePart', runId }))
+  await Promise.race([over, late]).finally(() => clearTimeout(timer))
+}
+
+/** The erasure of a message, a conversation, a document: marked and begun in one transaction, carried out after it by the engine. */
+export function partErasures({ erasures, complete, patience = 10_000 }: PartErasurePorts) {
+  /** Of those who ask for the same part at once, one carries it out. */
+  const working = new Map<string, Promise<unknown>>()
+  function carriedOut(runId: string): Promise<unknown> {
+    const work = working.get(runId) ?? complete(runId).finally(() => working.delete(runId))
+    working.set(runId, work)
+    return work
+  }
+
+  /** In the transaction's answer nothing is done yet: it is what a repetition under the same idempotency key is told. */
+  const finishing = (runId: string, auditId: string) => async () => {
+    await inTime(carriedOut(runId), patience, runId)
+    const run = await erasures.run(runId)
+    if (!run) throw new Error(`the run ${runId} is gone`)
+    return answerOf(run, auditId)
+  }
+
+  /** Who it was erased by already, told to who takes part in its project. */
+  async function gone({ tx }: MutationContext, { kind, id, project }: Part): Promise<Problem> {
+    const [erased] = await tx.$queryRaw<{ receiptId: string }[]>`
+      SELECT r.receipt_id AS "receiptId" FROM erased_ids e JOIN erasure_runs r ON r.receipt_id = e.receipt_id
+      WHERE e.id = ${id} AND r.project_id = ${project}`
+    if (!erased) return nothing(kind)
+    return new Problem('erased', {
+      detail: 'It was erased; the receipt says how.',
+      extensions: { receipt_id: erased.receiptId },
+      headers: { Link: `</v1/receipts/${erased.receiptId}>; rel="related"` },
+    })
+  }
+
+  /** The row, locked against whoever writes into it, if it lies where it is said to lie and nothing above it is being erased. */
+  async function rowOf({ tx }: MutationContext, { kind, id, project, conversation }: Part): Promise<PartRow | null> {
+    if (kind === 'message') {
+      const where = { id, projectId: project, conversation: { id: conversation ?? '', erasingSince: null } }
+      return tx.message.findFirst({ where, select: { authorKind: true, authorId: true, erasingSince: true } })
+    }
+    if (kind === 'document') {
+      const where = { id, projectId: project }
+      return tx.document.findFirst({ where, select: { authorKind: true, authorId: true, erasingSince: true } })
+    }
+    const row = await tx.conversation.findFirst({ where: { id, projectId: project } })
+    if (!row) return null
+    const isPerson = row.createdBy.startsWith('user:')
+    return {
+      authorKind: isPerson ? 'account' : 'agent',
+      authorId: isPerson ? row.createdBy.slice('user:'.length) : row.createdBy,
+      erasingSince: row.erasingSince,
+    }
+  }
+
+  /** Throws `not_found`, `erased`, `forbidden`. */
+  async function found(ctx: MutationContext, part: Part): Promise<PartRow> {
+    const ask = askingWithin(ctx.tx)
+    await writableProject(ask, readerOf(ctx), part.project)
+    await lockPart(ctx.tx, part)
+    // Once more, for whoever marks the project may have been waited for.
+    const project = await writableProject(ask, readerOf(ctx), part.project)
+    const row = await rowOf(ctx, part)
+    if (!row) throw await gone(ctx, part)
+    if (!mayErase(project, ctx.actor, row))
+      throw new Problem('forbidden', `Who wrote the ${part.kind}, and the project's owners, erase it.`)
+    return row
+  }
+
+  /** What would become of it. The holders are asked after the transaction, for they read in several of their own. */
+  function explained(ctx: MutationContext, part: Part): Reply<Answer> {
+    return {
+      body: undefined,
+      status: 204,
+      resourceId: part.id,
+      entries: [{ resourceId: part.id, action: 'read', details: { dry_run: true } }],
+      afterCommit: async () => {
+        const { planned, verdicts } = await erasures.explain(part, ctx.now)
+        const counted = (wanted: string) => verdicts.filter(({ verdict }) => verdict === wanted).length
+        const data: PartPlan = {
+          planned: planned.map(({ held, ...holding }) => ({ ...holding, held: sum(held.map(({ count }) => count)) })),
+          verdicts,
+          counts: {
+            deleted: counted('deleted'),
+            kept: counted('kept'),
+            changed: counted('changed'),
+            untouched: counted('untouched'),
+          },
+        }
+        return { body: { data }, status: 200, headers: { 'Cache-Control': 'no-store' } }
+      },
+    }
+  }
+
+  async function erase(ctx: MutationContext, { part, reason, query }: Wanted): Promise<Reply<Answer>> {
+    const row = await found(ctx, part)
+    if (query.dry_run) return explained(ctx, part)
+    if (row.erasingSince === null) await markPart(ctx.tx, part, ctx.now)
+    const { runId, receiptId, auditId } = await erasures.begin(ctx.tx, {
+      requestId: null,
+      subject: { account: null, agents: [] },
+      part,
+      redacts: query.redact,
+      requestedBy: ctx.actor.id,
+      reason,
+      now: ctx.now,
+    })
+    const run = await erasures.run(runId, ctx.tx)
+    if (!run) throw new Error(`the run ${runId} is gone`)
+    return {
+      ...answerOf(run, auditId),
+      resourceId: part.id,
+      details: { receipt: receiptId, project: part.project, reason },
+      afterCommit: finishing(runId, auditId),
+    }
+  }
+
+  return {
+    eraseMessage: mutation(eraseMessage, (ctx, { params, query, body }) => {
+      if (body?.messageId !== undefined && body.messageId !== params.messageId)
+        throw invalid(['messageId'], 'is another one than the path has')
+      const { projectId: project, conversationId: conversation, messageId: id } = params
+      return erase(ctx, {
+        part: { kind: 'message', id, project, conversation },
+        reason: body?.reason ?? 'user_request',
+        query,
+      })
+    }),
+    eraseConversation: mutation(eraseConversation, (ctx, { params, query, body }) =>
+      erase(ctx, {
+        part: {
+          kind: 'conversation',
+          id: params.conversationId,
+          project: params.projectId,
+          conversation: params.conversationId,
+        },
+        reason: body?.reason ?? 'user_request',
+        query,
+      }),
+    ),
+    eraseDocument: mutation(eraseDocument, (ctx, { params, query, body }) =>
+      erase(ctx, {
+        part: { kind: 'document', id: params.documentId, project: params.projectId, conversation: null },
+        reason: body?.reason ?? 'user_request',
+        query,
+      }),
+    ),
+  }
+}

@@ -1,0 +1,137 @@
+import type { Exporter, PersonExporter } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import type { MemberKind } from './rules.ts'
+
+interface Given extends Omit<RecordQuery, 'values'> {
+  part: string
+  tables: readonly string[]
+  /** Derived from what the subject provided: for access alone. */
+  isDerived?: true
+}
+
+/** Of `$1`, as of `$2`: what the subject wrote and brought, and where they take part. Others' words are theirs (GDPR art. 15(4)). */
+const givenOf = (kind: MemberKind): Given[] => {
+  const doer = kind === 'account' ? "'user:' || $1" : '$1'
+  const wrote = (alias: string) => `${alias}.author_kind = '${kind}' AND ${alias}.author_id = $1`
+  return [
+    {
+      part: 'project_memberships',
+      tables: ['project_members', 'projects'],
+      from: 'project_members m JOIN projects p ON p.id = m.project_id',
+      where: `m.kind = '${kind}' AND m.member_id = $1 AND m.added_at <= $2`,
+      at: 'm.added_at',
+      id: 'm.project_id',
+      columns: 'm.project_id, p.name, p.status, m.role, m.added_at',
+      record: jsonObject({
+        ...{ project_id: 'c.project_id', project: 'c.name', status: 'c.status', role: 'c.role' },
+        added_at: utc('c.added_at'),
+      }),
+    },
+    {
+      part: 'project_conversations',
+      tables: ['conversations'],
+      from: 'conversations x',
+      where: `(x.created_by = ${doer} OR x.id IN (SELECT m.conversation_id FROM messages m WHERE ${wrote('m')})) AND x.created_at <= $2`,
+      at: 'x.created_at',
+      id: 'x.id',
+      columns: `x.id, x.project_id, x.created_at, CASE WHEN x.created_by = ${doer} THEN x.title END AS title`,
+      // A title that somebody else gave is their words.
+      record: jsonObject({
+        ...{ conversation_id: 'c.id', project_id: 'c.project_id', title: 'c.title', created_at: utc('c.created_at') },
+      }),
+    },
+    {
+      part: 'project_messages',
+      tables: ['messages'],
+      from: 'messages m',
+      where: `${wrote('m')} AND m.created_at <= $2`,
+      at: 'm.created_at',
+      id: 'm.id',
+      columns: 'm.*',
+      weight: 'pg_column_size(m.content)',
+      record: jsonObject({
+        ...{ message_id: 'c.id', conversation_id: 'c.conversation_id', project_id: 'c.project_id', role: 'c.role' },
+        ...{ content: 'c.content', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+      }),
+    },
+    {
+      part: 'project_message_edits',
+      tables: ['message_edits'],
+      from: 'message_edits e JOIN messages m ON m.id = e.message_id',
+      where: `${wrote('m')} AND e.edited_at <= $2`,
+      at: 'e.edited_at',
+      id: 'e.id',
+      columns: 'e.*',
+      weight: 'pg_column_size(e.content)',
+      record: jsonObject({
+        ...{ message_id: 'c.message_id', content: 'c.content', edited_at: utc('c.edited_at') },
+      }),
+    },
+    {
+      part: 'project_attachments',
+      tables: ['attachments'],
+      from: 'attachments a JOIN messages m ON m.id = a.message_id',
+      where: `${wrote('m')} AND a.created_at <= $2`,
+      at: 'a.created_at',
+      id: 'a.id',
+      columns: 'a.*',
+      record: jsonObject({
+        ...{ attachment_id: 'c.id', message_id: 'c.message_id', name: 'c.name', media_type: 'c.media_type' },
+        ...{ bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')", created_at: utc('c.created_at') },
+      }),
+    },
+    {
+      part: 'project_documents',
+      tables: ['documents'],
+      from: 'documents d',
+      where: `${wrote('d')} AND d.created_at <= $2`,
+      at: 'd.created_at',
+      id: 'd.id',
+      columns: 'd.*',
+      record: jsonObject({
+        ...{ document_id: 'c.id', project_id: 'c.project_id', kind: 'c.kind', name: 'c.name' },
+        ...{ media_type: 'c.media_type', bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')" },
+        created_at: utc('c.created_at'),
+      }),
+    },
+    {
+      part: 'project_document_texts',
+      tables: ['document_chunks'],
+      from: 'document_chunks k JOIN documents d ON d.id = k.document_id',
+      where: `${wrote('d')} AND d.created_at <= $2`,
+      at: 'd.created_at',
+      id: "k.document_id || ':' || lpad(k.position::text, 10, '0')",
+      columns: 'k.*',
+      weight: 'pg_column_size(k.content)',
+      record: jsonObject({ document_id: 'c.document_id', position: 'c.position', content: 'c.content' }),
+    },
+    {
+      part: 'project_provenance',
+      tables: ['provenance'],
+      isDerived: true,
+      from: 'provenance v',
+      where: `v.at <= $2 AND v.source_id IN (SELECT m.id FROM messages m WHERE ${wrote('m')} UNION ALL SELECT d.id FROM documents d WHERE ${wrote('d')})`,
+      at: 'v.at',
+      id: 'v.id',
+      columns: 'v.*',
+      record: jsonObject({
+        ...{ source_id: 'c.source_id', store: 'c.store', ref: 'c.ref', place: "nullif(c.place, '')" },
+        at: utc('c.at'),
+      }),
+    },
+  ]
+}
+
+const exportersOf = (db: Database, kind: MemberKind) =>
+  givenOf(kind).map(({ part, tables, isDerived, ...shape }): Exporter & PersonExporter => ({
+    part,
+    tables,
+    bases: isDerived ? ['all'] : ['provided', 'all'],
+    pages: (id, { until }) => recordPages(db, { ...shape, values: [id, until] }),
+  }))
+
+/** What an agent wrote and made in projects. */
+export const projectExporters = (db: Database): Exporter[] => exportersOf(db, 'agent')
+/** What a person wrote and brought, and in which projects they take part. */
+export const projectPersonExporters = (db: Database): PersonExporter[] => exportersOf(db, 'account')

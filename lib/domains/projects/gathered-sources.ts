@@ -1,0 +1,154 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Scope } from '#lib/kernel/holder.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { wholeConversations } from './emptied.ts'
+import { type Authored, covered, holdMembers, holdOf, joinHolds, partOf, plannedSql, subjectOf } from './held.ts'
+import type { Pointer, Source, Sources, Whole } from './sources.ts'
+
+/** Sources of one batch at most, and bytes of their texts, of which the first may have more; and ids that are looked up at once. */
+const batchSize = 500
+const batchBytes = 4 * 1024 * 1024
+const idsAtOnce = 5_000
+
+interface SourceRow {
+  id: string
+  project: string
+  group: string
+  conversation: string | null
+  threads: string[] | null
+  created_at: Date
+  author_kind: 'account' | 'agent'
+  author_id: string
+  author_name: string | null
+  texts: string[]
+  objects: string[]
+  pointers: Pointer[]
+}
+
+const weights: Record<Authored, string> = {
+  messages: `octet_length(x.content) + coalesce((SELECT sum(octet_length(e.content)) FROM message_edits e WHERE e.message_id = x.id), 0)`,
+  documents: `coalesce((SELECT sum(octet_length(k.content)) FROM document_chunks k WHERE k.document_id = x.id), 0)`,
+}
+/** The next ones after `$4` that no hold keeps, with how heavy each is. */
+const nextIds = (kind: Authored, where: string): string => `WITH ${holdMembers('$3')},
+  candidate AS MATERIALIZED (SELECT x.id FROM ${kind} x ${joinHolds('x')}
+    WHERE ${where} AND x.id > $4 AND ${holdOf} IS NULL ORDER BY x.id LIMIT ${idsAtOnce})
+  SELECT x.id, (${weights[kind]})::int AS weight FROM ${kind} x WHERE x.id IN (SELECT id FROM candidate) ORDER BY x.id`
+
+/** As many as go together: never none of those that there are. */
+function* together(rows: readonly { id: string; weight: number }[]): Generator<string[]> {
+  let ids: string[] = []
+  let bytes = 0
+  for (const { id, weight } of rows) {
+    if (ids.length > 0 && (ids.length === batchSize || bytes + weight > batchBytes)) {
+      yield ids
+      ids = []
+      bytes = 0
+    }
+    ids.push(id)
+    bytes += weight
+  }
+  if (ids.length > 0) yield ids
+}
+
+const common = `x.id, x.project_id AS project, p.group_id AS group, x.created_at, x.author_kind, x.author_id,
+  CASE x.author_kind WHEN 'account' THEN (SELECT n.name FROM account_names n WHERE n.id = x.author_id)
+    ELSE (SELECT n.name FROM agent_names n WHERE n.id = x.author_id) END AS author_name,
+  coalesce((SELECT json_agg(json_build_object('store', v.store, 'ref', v.ref, 'place', v.place, 'ended', v.ended) ORDER BY v.store, v.place, v.ref)
+    FROM provenance v WHERE v.source_id = x.id), '[]') AS pointers`
+const details: Record<Authored, string> = {
+  messages: `SELECT ${common}, x.conversation_id AS conversation, c.threads,
+      ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id) AS texts,
+      ARRAY(SELECT a.object_key FROM attachments a WHERE a.message_id = x.id ORDER BY a.object_key) AS objects
+    FROM messages x JOIN projects p ON p.id = x.project_id JOIN conversations c ON c.id = x.conversation_id
+    WHERE x.id = ANY($1::text[]) ORDER BY x.id`,
+  documents: `SELECT ${common}, NULL::text AS conversation, NULL::text[] AS threads,
+      ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position) AS texts, ARRAY[x.object_key] AS objects
+    FROM documents x JOIN projects p ON p.id = x.project_id WHERE x.id = ANY($1::text[]) ORDER BY x.id`,
+}
+
+const sourceOf = (kind: Source['kind'], row: SourceRow): Source => ({
+  kind,
+  id: row.id,
+  project: row.project,
+  group: row.group,
+  conversation: row.conversation,
+  threads: row.threads ?? [],
+  createdAt: row.created_at,
+  author: { kind: row.author_kind, id: row.author_id, name: row.author_name },
+  texts: row.texts,
+  objects: row.objects,
+  pointers: row.pointers,
+})
+
+async function* batches(kind: Authored, scope: Scope, tx: Transaction, now: Date): AsyncGenerator<Source[]> {
+  const which = covered(scope, kind)
+  if (!which) return
+  for (let after = ''; ; ) {
+    const next = await queryWithin<{ id: string; weight: number }>(
+      tx,
+      `source-ids-${nameOf(scope)}-${kind}`,
+      nextIds(kind, which.where),
+      [...which.values, now, after],
+    )
+    for (const ids of together(next)) {
+      const rows = await queryWithin<SourceRow>(tx, `sources-${kind}`, details[kind], [ids])
+      yield rows.map((row) => sourceOf(kind === 'messages' ? 'message' : 'document', row))
+    }
+    const last = next.at(-1)
+    if (last === undefined || next.length < idsAtOnce) return
+    after = last.id
+  }
+}
+const nameOf = (scope: Scope): string => partOf(scope)?.kind ?? 'subject'
+
+/** What of projects a scope covers, gathered from the rows while they are there: messages, then documents, by their ids. */
+export const gatheredSources = (): Sources => ({
+  async *of(scope, tx, now) {
+    for (const kind of ['messages', 'documents'] as const) yield* batches(kind, scope, tx, now)
+  },
+
+  async whole(scope, tx, now): Promise<Whole[]> {
+    const part = partOf(scope)
+    const subject = subjectOf(scope)
+    if (part?.kind === 'project') {
+      const [found] = await queryWithin<{ group: string; threads: string[]; is_held: boolean }>(
+        tx,
+        'whole-project',
+        `WITH ${holdMembers('$2')}
+         SELECT p.group_id AS group, ARRAY(SELECT DISTINCT t FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t WHERE c.project_id = p.id ORDER BY t) AS threads,
+           EXISTS (SELECT FROM held_projects h WHERE h.id = p.id)
+             OR EXISTS (SELECT FROM held_writers w JOIN messages m ON m.author_kind = w.kind AND m.author_id = w.id WHERE m.project_id = p.id)
+             OR EXISTS (SELECT FROM held_writers w JOIN documents d ON d.author_kind = w.kind AND d.author_id = w.id WHERE d.project_id = p.id) AS is_held
+         FROM projects p WHERE p.id = $1`,
+        [part.id, now],
+      )
+      return found && !found.is_held ? [{ project: part.id, group: found.group, threads: found.threads }] : []
+    }
+    if (part?.kind !== 'conversation' && !subject) return []
+    const rows = await wholeConversations(scope, tx, now)
+    const free = rows.filter(({ hold }) => hold === null)
+    const byProject = Map.groupBy(free, ({ project }) => project)
+    return [...byProject].map(([project, conversations]) => ({
+      project,
+      group: null,
+      threads: conversations.flatMap(({ threads }) => threads),
+    }))
+  },
+
+  async held(scope, tx, now) {
+    const held: Record<string, number> = {}
+    for (const kind of ['messages', 'documents'] as const) {
+      const which = covered(scope, kind)
+      if (!which) continue
+      const rows = await queryWithin<{ hold: string; n: number }>(
+        tx,
+        `sources-held-${nameOf(scope)}-${kind}`,
+        `SELECT hold, count(*)::int AS n FROM (${plannedSql(kind, which.where)}) AS f WHERE hold IS NOT NULL GROUP BY hold`,
+        [...which.values, now],
+      )
+      for (const { hold, n } of rows) held[hold] = (held[hold] ?? 0) + n
+    }
+    return held
+  },
+})

@@ -1,0 +1,86 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
+
+/** Shorter texts are said too often to tell one message by. */
+export const shortestText = 20
+/** Episodes of one question. */
+const pageSize = 500
+
+const normal = (text: string): string => text.replace(/\s+/g, ' ').trim()
+
+/** Ids that stand in a text as words of their own or as parts of one: `message:msg_1`, `msg_1.md`. */
+export function idsIn(text: string, ids: ReadonlySet<string>): string[] {
+  const found = new Set<string>()
+  for (const [token] of text.matchAll(/[\w.:-]{1,400}/g)) {
+    const starts = [0]
+    const ends: number[] = []
+    for (const { index } of token.matchAll(/[.:-]/g)) {
+      ends.push(index)
+      starts.push(index + 1)
+    }
+    ends.push(token.length)
+    // A token with many marks is no id of ours: it costs no more than its length.
+    const isPlain = ends.length <= 24
+    for (const start of isPlain ? starts : [0])
+      for (const end of isPlain ? ends : [token.length])
+        if (end > start && ids.has(token.slice(start, end))) found.add(token.slice(start, end))
+  }
+  return [...found]
+}
+
+/** What is looked for: by id of a message or document, its texts. */
+export interface Sought {
+  ids: ReadonlySet<string>
+  texts: readonly { source: string; text: string }[]
+}
+/** By source, whether an episode names it or has its text. */
+export function matcher({ ids, texts }: Sought): (episode: Episode) => Map<string, 'group' | 'text'> {
+  const byBeginning = new Map<string, { source: string; text: string }[]>()
+  for (const { source, text } of texts) {
+    const whole = normal(text)
+    if (whole.length < shortestText) continue
+    const beginning = whole.slice(0, shortestText)
+    byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), { source, text: whole }])
+  }
+  return ({ name, sourceDescription, metadata, content }) => {
+    const found = new Map<string, 'group' | 'text'>()
+    if (byBeginning.size > 0) {
+      const whole = normal(content)
+      for (let at = 0; at + shortestText <= whole.length; at++)
+        for (const { source, text } of byBeginning.get(whole.slice(at, at + shortestText)) ?? [])
+          if (whole.startsWith(text, at)) found.set(source, 'text')
+    }
+    for (const id of idsIn(`${name}\n${sourceDescription}\n${JSON.stringify(metadata)}`, ids)) found.set(id, 'group')
+    return found
+  }
+}
+
+/** Episodes of a group that name what is looked for or have its text, with the sources that each came of and how it was found. */
+export async function episodesOf(
+  graph: GraphStore,
+  group: string,
+  sought: Sought,
+  tx: Transaction,
+): Promise<{ episode: Episode; of: Map<string, 'group' | 'text'> }[]> {
+  const match = matcher(sought)
+  const found: { episode: Episode; of: Map<string, 'group' | 'text'> }[] = []
+  const look = (episodes: readonly Episode[]) => {
+    for (const episode of episodes) {
+      const of = match(episode)
+      if (of.size > 0) found.push({ episode, of })
+    }
+  }
+  if (sought.ids.size === 0 && sought.texts.length === 0) return []
+  if (graph.search) {
+    const texts = sought.texts.map(({ text }) => text).filter((text) => normal(text).length >= shortestText)
+    look(await graph.search(group, { ids: [...sought.ids], texts }, tx))
+    return found
+  }
+  for (let after = ''; ; ) {
+    const page = await graph.episodes(group, after, pageSize, tx)
+    look(page)
+    const last = page.at(-1)
+    if (!last || page.length < pageSize) return found
+    after = last.uuid
+  }
+}

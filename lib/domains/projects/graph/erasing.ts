@@ -1,0 +1,69 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Manner, Scope } from '#lib/kernel/holder.ts'
+import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import type { Sources } from '../sources.ts'
+import type { EntityKinds } from './entity-kinds.ts'
+import type { GroupItems } from './items.ts'
+import { searched } from './planned-episodes.ts'
+import type { Policy } from './rules.ts'
+
+interface Parts {
+  graph: GraphStore
+  sources: Sources
+}
+
+/** What the project of a group says of its labels; a group that is no project's says nothing. */
+export async function entityKindsOf(tx: Transaction, group: string): Promise<EntityKinds> {
+  const project = await tx.project.findUnique({ where: { groupId: group }, select: { entityKinds: true } })
+  const told = project?.entityKinds
+  if (typeof told !== 'object' || told === null || Array.isArray(told)) return {}
+  return Object.fromEntries(
+    Object.entries(told).flatMap(([label, kind]) => (kind === 'person' || kind === 'business' ? [[label, kind]] : [])),
+  )
+}
+
+/** The words of messages and documents that still have their rows, and no pointer into the graph. */
+const unpointedTexts = `SELECT t.source, t.text FROM (
+    SELECT id AS source, content AS text FROM messages WHERE id = ANY($1::text[])
+    UNION ALL SELECT message_id, content FROM message_edits WHERE message_id = ANY($1::text[])
+    UNION ALL SELECT document_id, content FROM document_chunks WHERE document_id = ANY($1::text[])) AS t
+  WHERE NOT EXISTS (SELECT FROM provenance v WHERE v.source_id = t.source AND v.store = 'graph')`
+
+/** The episodes of a page: those that it names, and those that name what it is about, which may have come since. */
+export async function episodesInGroup(
+  { graph }: Pick<Parts, 'graph'>,
+  { group, episodes, about, unsearched }: GroupItems,
+  tx: Transaction,
+): Promise<string[]> {
+  const texts =
+    unsearched.length === 0
+      ? []
+      : await queryWithin<{ source: string; text: string }>(tx, 'graph-texts', unpointedTexts, [unsearched])
+  const found = await searched(graph, tx, { group, ids: [...about, ...unsearched], texts })
+  return [...new Set([...episodes, ...found.keys()])].sort()
+}
+
+/** How these episodes are judged: what the project says of labels, and what who wrote them says that they ended. */
+export async function policyOf(
+  { sources }: Pick<Parts, 'sources'>,
+  group: string,
+  episodes: readonly string[],
+  scope: Scope,
+  tx: Transaction,
+  { redacts, now }: Pick<Manner, 'redacts' | 'now'>,
+): Promise<{ ended: string[]; policy: Policy }> {
+  const rows = await tx.provenance.findMany({
+    where: { store: 'graph', ref: { in: [...episodes] }, place: { in: ['', group] }, ended: { isEmpty: false } },
+    select: { ref: true, ended: true },
+  })
+  const endedBy = new Map<string, string[]>()
+  for (const { ref, ended } of rows) for (const fact of ended) endedBy.set(fact, [...(endedBy.get(fact) ?? []), ref])
+  const goes = new Set<string>()
+  if (endedBy.size > 0)
+    for await (const some of sources.of(scope, tx, now))
+      for (const source of some)
+        if (source.group === group) for (const { store, ref } of source.pointers) if (store === 'graph') goes.add(ref)
+  const entityKinds = await entityKindsOf(tx, group)
+  return { ended: [...endedBy.keys()].sort(), policy: { entityKinds, redacts, provenance: { endedBy, goes } } }
+}

@@ -1,0 +1,101 @@
+import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
+import type { Entity, Episode, Fact, GraphStore } from '#lib/stores/graph/graph.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { MemberKind } from '../rules.ts'
+
+/** Pointers of one page: about each of them its neighbourhood is read. */
+const pageSize = 50
+
+interface Pointed extends Record<string, unknown> {
+  ref: string
+  group: string
+  project: string
+  sources: string[]
+}
+/** Episodes in the order of their groups and ids, after one, that came of what this author wrote, as far as pointers tell. */
+const pointed = (
+  kind: MemberKind,
+) => `SELECT v.ref, p.group_id AS group, min(p.id) AS project, array_agg(DISTINCT v.source_id ORDER BY v.source_id) AS sources
+  FROM provenance v JOIN projects p ON p.id = v.project_id
+  WHERE v.store = 'graph' AND v.place IN ('', p.group_id) AND v.at <= $2 AND (p.group_id, v.ref) > ($3, $4)
+    AND v.source_id IN (SELECT id FROM messages WHERE author_kind = '${kind}' AND author_id = $1
+      UNION ALL SELECT id FROM documents WHERE author_kind = '${kind}' AND author_id = $1)
+  GROUP BY p.group_id, v.ref ORDER BY p.group_id, v.ref LIMIT ${pageSize}`
+
+function recordOf(
+  { project, sources }: Pointed,
+  episode: Episode,
+  facts: readonly Fact[],
+  entities: readonly Entity[],
+): string {
+  const ends = new Set(facts.flatMap(({ source, target }) => [source, target]))
+  return JSON.stringify({
+    episode_id: episode.uuid,
+    project_id: project,
+    source_ids: sources,
+    name: episode.name,
+    content: episode.content,
+    created_at: episode.createdAt.toISOString(),
+    valid_at: episode.validAt.toISOString(),
+    facts: facts.map(({ uuid, name, fact, source, target }) => ({
+      fact_id: uuid,
+      name,
+      fact,
+      from: source,
+      to: target,
+    })),
+    entities: entities
+      .filter(({ uuid }) => ends.has(uuid))
+      .map(({ uuid, name, labels }) => ({ entity_id: uuid, name, labels })),
+  })
+}
+
+async function* pagesOf(
+  db: Database,
+  graph: GraphStore,
+  kind: MemberKind,
+  author: string,
+  { until }: ExportReader,
+): AsyncIterable<ExportPage> {
+  for (let after: [string, string] = ['', '']; ; ) {
+    const rows = await db.query<Pointed>(`graph-exported-${kind}`, pointed(kind), [author, until, ...after])
+    const last = rows.at(-1)
+    if (!last) return
+    const lines: string[] = []
+    for (const [group, ofGroup] of Map.groupBy(rows, (row) => row.group)) {
+      const found = await db.transaction((tx) =>
+        graph.read(
+          group,
+          ofGroup.map(({ ref }) => ref),
+          tx,
+        ),
+      )
+      for (const row of ofGroup) {
+        const episode = found.episodes.find(({ uuid }) => uuid === row.ref)
+        if (!episode) continue
+        // What came of it first: wordings that came of others' words are theirs.
+        const facts = found.facts.filter(({ episodes }) => episodes[0] === row.ref)
+        lines.push(recordOf(row, episode, facts, found.entities))
+      }
+    }
+    if (lines.length > 0) yield { lines: lines.join('\n'), count: lines.length }
+    if (rows.length < pageSize) return
+    after = [last.group, last.ref]
+  }
+}
+
+const common = {
+  part: 'graph_episodes',
+  // Derived from what the subject wrote: for access alone (GDPR art. 15).
+  bases: ['all'],
+  tables: ['graph_episodes', 'graph_facts', 'graph_entities', 'graph_mentions'],
+} as const
+
+/** What the graph made of the words of an agent. */
+export const graphExporters = (db: Database, graph: GraphStore): Exporter[] => [
+  { ...common, pages: (agentId, reader) => pagesOf(db, graph, 'agent', agentId, reader) },
+]
+/** What the graph made of the words of a person. */
+export const graphPersonExporters = (db: Database, graph: GraphStore): PersonExporter[] => [
+  { ...common, pages: (accountId, reader) => pagesOf(db, graph, 'account', accountId, reader) },
+]

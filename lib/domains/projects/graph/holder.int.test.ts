@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { Verdict } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { GraphPlanting } from '#lib/stores/graph/graph.ts'
+import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { dealGraph, entity, episode, sentence } from '#lib/testing/graphs.ts'
+import { type Person, signedIn } from '#lib/testing/people.ts'
+
+let test: TestApp
+let planting: GraphPlanting
+beforeAll(async () => {
+  test = await testApp()
+  planting = postgresPlanting(test.db)
+})
+afterAll(() => test?.close())
+
+interface Place {
+  owner: Person
+  project: string
+  conversation: string
+  group: string
+}
+let place: Place
+
+async function ask(method: string, path: string, body?: unknown, expected = 200) {
+  const told = await test.fetch(method, path, { cookie: place.owner.cookie, ...(body !== undefined && { body }) })
+  expect(told.status, `${method} ${path}: ${told.text}`).toBe(expected)
+  return told.json
+}
+const says = async (content: string, id?: string): Promise<string> =>
+  (
+    await ask(
+      'POST',
+      `/api/projects/${place.project}/conversations/${place.conversation}/messages`,
+      { role: 'user', content, ...(id && { id }) },
+      201,
+    )
+  ).data.id
+const points = (source: string, ref: string, more: { place?: string; ended?: string[] } = {}) =>
+  ask('POST', `/api/projects/${place.project}/provenance`, {
+    entries: [{ source_id: source, store: 'graph', ref, ...more }],
+  })
+const messagePath = (id: string) => `/api/projects/${place.project}/conversations/${place.conversation}/messages/${id}`
+const plans = async (id: string): Promise<Verdict[]> =>
+  (await ask('DELETE', `${messagePath(id)}?dry_run=true`, {})).data.verdicts.filter(
+    (one: Verdict) => one.store === 'graph',
+  )
+const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
+const standing = () => planting.standing(place.group)
+
+beforeEach(async () => {
+  const owner = await signedIn(test)
+  const group = newId('grp').toLowerCase()
+  place = { owner, project: '', conversation: '', group }
+  place.project = (await ask('POST', '/api/projects', { name: 'A deal', group_id: group }, 201)).data.id
+  place.conversation = (
+    await ask('POST', `/api/projects/${place.project}/conversations`, { title: 'Talk' }, 201)
+  ).data.id
+})
+
+describe('the erasure of one message', () => {
+  it('takes what came of it out of the graph, and says how much', async () => {
+    const deal = dealGraph(place.group)
+    await planting.plant(deal)
+    const message = await says(`${sentence}.`)
+    await points(message, deal.id('e1'), { ended: [deal.id('f-ended')] })
+    const told = await ask('DELETE', messagePath(message), {})
+    expect(told).toMatchObject({
+      success: true,
+      deletedFrom: { graphiti: { episodesDeleted: 1, entitiesDeleted: 5, entitiesOrphaned: 1 } },
+    })
+    const left = await standing()
+    expect(JSON.stringify(left)).not.toMatch(/quokka/i)
+    expect(left.facts.find(({ uuid }) => uuid === deal.id('f-ended'))).toMatchObject({
+      invalidAt: null,
+      expiredAt: null,
+    })
+    const { data } = await ask('GET', `/api/erasures/${told.auditId}`)
+    expect(data.remaining_mentions).toEqual(
+      expect.arrayContaining([
+        { store: 'graph', kind: 'fact', id: deal.id('f-theirs'), field: 'fact', is_redacted: false },
+        { store: 'graph', kind: 'episode', id: deal.id('e2'), field: 'content', is_redacted: false },
+      ]),
+    )
+  })
+
+  it('takes the names of erased people out of what others said where that is asked', async () => {
+    const deal = dealGraph(place.group)
+    await planting.plant(deal)
+    const message = await says(`${sentence}.`)
+    await points(message, deal.id('e1'))
+    await ask('DELETE', `${messagePath(message)}?redact=true`, {})
+    expect(JSON.stringify(await standing())).not.toMatch(/xanadu/i)
+  })
+
+  it('a dry run shows every verdict with what it rests on, and changes nothing', async () => {
+    const deal = dealGraph(place.group)
+    await planting.plant(deal)
+    const before = await standing()
+    const message = await says(`${sentence}.`)
+    await points(message, deal.id('e1'))
+    const verdicts = await plans(message)
+    const of = (name: string) => verdicts.find(({ id }) => id === deal.id(name))
+    expect(of('e1')).toMatchObject({ kind: 'episode', verdict: 'deleted', found: 'pointer' })
+    expect(of('person')).toMatchObject({
+      verdict: 'deleted',
+      reason: 'pii',
+      evidence: ['label:Person', 'mentions:1', 'facts:2'],
+    })
+    expect(of('plain')).toMatchObject({ verdict: 'deleted', reason: 'pii', evidence: ['label:none', 'mentions:1'] })
+    expect(of('lonely')).toMatchObject({ verdict: 'deleted', reason: 'unreferenced' })
+    expect(of('company')).toMatchObject({ verdict: 'changed', reason: 'orphaned' })
+    expect(await standing()).toEqual(before)
+  })
+
+  it('the project says which of its labels are business', async () => {
+    const deal = dealGraph(place.group)
+    await planting.plant(deal)
+    await ask('PATCH', `/api/projects/${place.project}`, { entity_kinds: { Entity: 'business' } })
+    const message = await says(`${sentence}.`)
+    await points(message, deal.id('e1'))
+    expect((await plans(message)).find(({ id }) => id === deal.id('plain'))).toMatchObject({
+      verdict: 'changed',
+      reason: 'orphaned',
+    })
+  })
+})
+
+describe('where no pointer exists', () => {
+  it.each([
+    ['its text', (text: string, _id: string) => ({ content: `user:  ${text.replaceAll(' ', '\n ')}` }), 'text'],
+    ['its id in the name', (_: string, id: string) => ({ name: `message:${id}` }), 'group'],
+    ['its id in the description', (_: string, id: string) => ({ sourceDescription: `chat (${id}).` }), 'group'],
+    ['its id in the metadata', (_: string, id: string) => ({ metadata: { of: [{ message: id }] } }), 'group'],
+  ])('an episode with %s is found, and another is not', async (_, shape, found) => {
+    const text = 'The vault opens at nine, said somebody to nobody.'
+    const message = await says(text)
+    const mine = `${place.group}-mine`
+    const theirs = `${place.group}-theirs`
+    await planting.plant({
+      group: place.group,
+      ...bare,
+      episodes: [
+        episode(mine, 1, shape(text, message)),
+        episode(theirs, 2, {
+          content: 'The vault opens at ten, said somebody.',
+          name: `${message}0`,
+          metadata: { of: `x${message}` },
+        }),
+      ],
+    })
+    expect((await plans(message)).map(({ id, found: how }) => [id, how])).toEqual([[mine, found]])
+    await ask('DELETE', messagePath(message), {})
+    expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([theirs])
+  })
+
+  it('a short text finds nothing, and an episode that a pointer gives to another message stays', async () => {
+    const reply = await says('I answer that now.')
+    const message = await says('Thanks a lot.')
+    const [replied, thanked] = [`${place.group}-replied`, `${place.group}-thanked`]
+    await planting.plant({
+      group: place.group,
+      ...bare,
+      episodes: [
+        episode(replied, 1, { metadata: { reply_to: message } }),
+        episode(thanked, 2, { content: 'Thanks a lot.' }),
+      ],
+    })
+    await points(reply, replied)
+    await ask('DELETE', messagePath(message), {})
+    expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([replied, thanked])
+  })
+})
+
+describe('what is of others', () => {
+  it('a pointer that names another group touches nothing there, and the plan says why', async () => {
+    const others = newId('grp').toLowerCase()
+    const theirs = dealGraph(others)
+    await planting.plant(theirs)
+    const before = await planting.standing(others)
+    const message = await says('Something that points elsewhere.')
+    await points(message, theirs.id('e1'))
+    await points(message, theirs.id('e2'), { place: others })
+    expect((await plans(message)).map(({ id, verdict, reason, evidence }) => [id, verdict, reason, evidence])).toEqual([
+      [theirs.id('e2'), 'untouched', 'foreign_group', [`group:${others}`]],
+      [theirs.id('e1'), 'untouched', 'foreign_group', [`group:${others}`]],
+    ])
+    const told = await ask('DELETE', messagePath(message), {})
+    expect(told).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 0 } } })
+    expect(await planting.standing(others)).toEqual(before)
+  })
+
+  it.each(['*0000000', 'about:x', 'text:x', '../x', ''])(
+    'a pointer %j that stands for something else is nothing',
+    async (ref) => {
+      const kept = `${place.group}-kept`
+      await planting.plant({ group: place.group, ...bare, episodes: [episode(kept, 1)] })
+      const message = await says('Something hostile is said here.')
+      const now = test.clock.now()
+      await test.db.prisma.provenance.create({
+        data: {
+          ...{ id: newId('prov'), projectId: place.project, sourceKind: 'message', sourceId: message, store: 'graph' },
+          ...{ ref, toldBy: 'somebody', at: now },
+        },
+      })
+      await ask('DELETE', messagePath(message), {})
+      expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([kept])
+    },
+  )
+})
+
+it('an episode that comes late is found a day later, and erased', async () => {
+  await planting.plant({ group: place.group, ...bare, episodes: [episode(`${place.group}-first`, 1)] })
+  const message = await says('Somebody processes this much too late.')
+  const { auditId } = await ask('DELETE', messagePath(message), {})
+  const late = episode(`${place.group}-late`, 2, { metadata: { message } })
+  await planting.plant({
+    ...{
+      ...bare,
+      group: place.group,
+      episodes: [late],
+      mentions: [{ episode: late.uuid, entity: `${place.group}-who` }],
+    },
+    entities: [entity(`${place.group}-who`, 'Late Nobody', ['Person'])],
+  })
+  test.clock.advance(25 * 3_600_000)
+  await test.app.subjectErasures.recheckAll()
+  const run = await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { auditId } })
+  await test.app.subjectErasures.recheck(run.id)
+  const left = await standing()
+  expect(left.episodes.map(({ uuid }) => uuid)).toEqual([`${place.group}-first`])
+  expect(left.entities).toEqual([])
+  expect((await ask('GET', `/api/erasures/${auditId}`)).data.late_found).toBe(1)
+})
+
+it('a conversation goes with the episodes of all its messages, whatever pages they come in', async () => {
+  const deal = dealGraph(place.group)
+  await planting.plant(deal)
+  for (const name of ['e1', 'e2', 'e3']) await points(await says(`Message for ${name} is said here.`), deal.id(name))
+  const told = await ask('DELETE', `/api/projects/${place.project}/conversations/${place.conversation}`, {})
+  expect(told).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 3 } } })
+  const left = await standing()
+  expect(left.episodes.map(({ uuid }) => uuid)).toEqual([deal.id('e4'), deal.id('e5')])
+  expect(left.entities.map(({ uuid }) => uuid)).toEqual([deal.id('theirs')])
+})
+
+describe('asked for itself', () => {
+  const holder = () => {
+    const found = test.app.holders.find(({ name }) => name === 'graph.episodes')
+    if (!found) throw new Error('the holder is not there')
+    return found
+  }
+  const within: TestApp['db']['transaction'] = (run) => test.db.transaction(run)
+
+  it('a project goes whole, in portions, whatever it has', async () => {
+    const deal = dealGraph(place.group)
+    await planting.plant(deal)
+    const others = dealGraph(`${place.group}-other`)
+    await planting.plant(others)
+    const scope = { part: { kind: 'project' as const, id: place.project, project: place.project, conversation: null } }
+    const { items } = await within((tx) => holder().plan(scope, tx, test.clock.now()))
+    expect(items).toEqual([`${place.group}/*0000000`])
+    expect(await holder().residue(scope, items, test.clock.now())).toBeGreaterThan(30)
+    await within((tx) => holder().erase(scope, items, tx, { key: newId('run'), redacts: false, now: test.clock.now() }))
+    expect(await holder().residue(scope, items, test.clock.now())).toBe(0)
+    expect((await planting.standing(others.group)).episodes).toHaveLength(5)
+  })
+
+  it('while a graph that kept data is switched off, it plans what pointers say, and neither erases nor finds it gone', async () => {
+    const message = await says('Something that lies where nobody gets to.')
+    await points(message, 'somewhere-else')
+    const now = test.clock.now()
+    const id = newId('store')
+    await test.db.prisma.knownStore.create({
+      data: {
+        id,
+        port: 'graph',
+        provider: 'neo4j',
+        address: 'elsewhere',
+        shown: 'bolt://elsewhere',
+        firstSeen: now,
+        lastSeen: now,
+      },
+    })
+    const part = { kind: 'message' as const, id: message, project: place.project, conversation: place.conversation }
+    const { items } = await within((tx) => holder().plan({ part }, tx, now))
+    expect(items).toEqual([`${place.group}/somewhere-else`, `${place.group}/text:${message}`])
+    const manner = { key: newId('run'), redacts: false, now }
+    await expect(within((tx) => holder().erase({ part }, items, tx, manner))).rejects.toThrow('switched off')
+    await expect(holder().residue({ part }, items, now)).rejects.toThrow('switched off')
+    await test.db.prisma.knownStore.update({ where: { id }, data: { retiredAt: now } })
+    await within((tx) => holder().erase({ part }, items, tx, manner))
+    expect(await holder().residue({ part }, items, now)).toBe(0)
+  })
+})

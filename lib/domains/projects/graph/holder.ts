@@ -1,0 +1,151 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataHolder, Erased, ItemId, Manner, Scope, Subject } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import type { WhatIsMissing } from '#lib/stores/known-store.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Sources } from '../sources.ts'
+import { episodesInGroup, policyOf } from './erasing.ts'
+import { verdictsOf } from './explaining.ts'
+import { aboutItem, episodeItem, itemsByGroup, portionItem, portionSize, unsearchedItem } from './items.ts'
+import { plannedEpisodes, searched } from './planned-episodes.ts'
+import { judge } from './rules.ts'
+
+export interface GraphHolderParts {
+  db: Database
+  graph: GraphStore
+  sources: Sources
+  whatIsMissing: WhatIsMissing
+}
+
+const pointed = `SELECT count(DISTINCT (v.place, v.ref))::int AS n, min(v.at) AS since FROM provenance v
+  LEFT JOIN messages m ON v.source_kind = 'message' AND m.id = v.source_id
+  LEFT JOIN documents d ON v.source_kind = 'document' AND d.id = v.source_id
+  WHERE v.store = 'graph' AND (m.author_kind, m.author_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+    OR v.store = 'graph' AND (d.author_kind, d.author_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
+const authors = ({ account, agents }: Subject): [string[], string[]] => [
+  [...(account === null ? [] : ['account']), ...agents.map(() => 'agent')],
+  [...(account === null ? [] : [account]), ...agents],
+]
+
+/**
+ * Episodes of the knowledge graph that came of messages and documents, with all that follows from them by the hybrid policy. Items:
+ * `<group>/<episode>`; `<group>/about:<source>`, by which an episode that comes late is found; `<group>/*…` of a group that goes whole.
+ */
+export function graphHolder(parts: GraphHolderParts): DataHolder {
+  const { db, graph, sources, whatIsMissing } = parts
+
+  /** Throws while a graph that kept data is switched off: what lies there counts as held. */
+  async function mustBeWhole(tx?: Transaction): Promise<void> {
+    const missing = await whatIsMissing(tx)
+    if (missing.length > 0)
+      throw new Problem(
+        'unavailable',
+        `A store that kept data is switched off: ${missing.map(({ shown }) => shown).join(', ')}. Nothing there is lost or erased. Connect it again, or have an admin retire it.`,
+      )
+  }
+  // Of our own database no second connection is asked for inside a transaction: that it answers is known.
+  const isUp = async () => graph.provider === 'postgresql' || (await graph.state()).state === 'ok'
+  const isEmpty = async (group: string, tx: Transaction) => (await graph.episodes(group, '', 1, tx)).length === 0
+
+  async function plan(scope: Scope, tx: Transaction, now: Date): Promise<ItemId[]> {
+    const isReachable = (await whatIsMissing(tx)).length === 0 && (await isUp())
+    const items = new Set<ItemId>()
+    for (const { group } of await sources.whole(scope, tx, now)) {
+      if (group === null) continue
+      const portions = isReachable ? Math.ceil((await graph.countGroup(group, tx)) / portionSize) : 1
+      for (let n = 0; n < portions; n++) items.add(portionItem(group, n))
+    }
+    for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
+      const { group, episodes } = found
+      for (const uuid of episodes.keys()) items.add(episodeItem(group, uuid))
+      // A graph that has nothing of the group has had no writer: nobody is late.
+      if (!found.isUnsearched && episodes.size === 0 && (await isEmpty(group, tx))) continue
+      for (const source of found.sources)
+        items.add(found.isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
+    }
+    return [...items].sort()
+  }
+
+  async function erase(scope: Scope, items: readonly ItemId[], tx: Transaction, manner: Manner): Promise<Erased> {
+    await mustBeWhole(tx)
+    const results = {
+      episodesDeleted: 0,
+      entitiesDeleted: 0,
+      entitiesOrphaned: 0,
+      factsDeleted: 0,
+      factsChanged: 0,
+      blanked: 0,
+    }
+    const erased: Erased = { count: 0, results, mentions: [] }
+    for (const of of itemsByGroup(items)) {
+      const { group, portions } = of
+      if (portions > 0) {
+        erased.count += await graph.dropGroup(group, portions * portionSize, tx)
+        continue
+      }
+      const episodes = await episodesInGroup(parts, of, tx)
+      const { ended, policy } = await policyOf(parts, group, episodes, scope, tx, manner)
+      const outcome = await graph.change(
+        group,
+        episodes,
+        `${manner.key}:${group}`,
+        (found) => judge(found, policy).change,
+        tx,
+        ended,
+      )
+      results.episodesDeleted += outcome.episodesDeleted
+      results.entitiesDeleted += outcome.entitiesDeleted
+      results.entitiesOrphaned += outcome.entitiesOrphaned
+      results.factsDeleted += outcome.factsDeleted
+      results.factsChanged += outcome.factsChanged
+      results.blanked += outcome.blanked
+      erased.count += outcome.episodesDeleted
+      for (const place of outcome.mentions)
+        erased.mentions.push({ store: 'graph', ...place, isRedacted: manner.redacts })
+    }
+    return erased
+  }
+
+  return {
+    name: 'graph.episodes',
+    store: 'graph',
+    isShared: true,
+    pageSize: 100,
+    stage: 'derived',
+    what: 'episodes of the knowledge graph that came of messages and documents, with the people, facts and summaries that rested on them; one more for each message or document whose late episodes are searched for',
+    held: 'episodes of the knowledge graph that came of messages and documents',
+    purpose: 'remembering what was said in a project, so that its agents can use it',
+    kept: 'as long as the message or document that it came of',
+    tables: ['graph_episodes', 'graph_entities', 'graph_facts', 'graph_mentions', 'graph_gatherings', 'graph_links'],
+    async inventory(subject) {
+      const [row] = await db.query<{ n: number; since: Date | null }>('graph-held', pointed, authors(subject))
+      return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+    },
+    plan: async (scope, tx, now) => ({
+      items: await plan(scope, tx, now),
+      held: await sources.held(scope, tx, now),
+    }),
+    explain: (scope, tx, now) => verdictsOf(parts, scope, tx, now),
+    async erase(scope, items, tx, manner) {
+      if (items.length === 0) return 0
+      return erase(scope, items, tx, manner ?? { key: newId('erase'), redacts: false, now: new Date() })
+    },
+    async residue(_scope, items) {
+      if (items.length === 0) return 0
+      await mustBeWhole()
+      let left = 0
+      for (const { group, episodes, about, unsearched, portions } of itemsByGroup(items)) {
+        const late = await db.transaction(async (tx) =>
+          portions > 0
+            ? graph.countGroup(group, tx)
+            : (await searched(graph, tx, { group, ids: [...about, ...unsearched], texts: [] })).size,
+        )
+        left += late + (portions > 0 ? 0 : await graph.residue(group, episodes))
+      }
+      return left
+    },
+    forget: (runId) => graph.forget(runId),
+  }
+}

@@ -1,0 +1,41 @@
+import type { ItemId } from '#lib/kernel/holder.ts'
+
+/** What a page erases in one group: ids alone, so that a search a day later needs nothing else. */
+export interface GroupItems {
+  group: string
+  /** Uuids of episodes. */
+  episodes: string[]
+  /** Messages and documents whose episodes are looked for by the ids that they name. */
+  about: string[]
+  /** Those whose episodes are looked for by their texts, too, because the graph did not answer when it was planned. */
+  unsearched: string[]
+  /** Portions of a group that goes whole. */
+  portions: number
+}
+
+/** Rows of a group that one portion stands for. */
+export const portionSize = 200
+
+/** What can be an episode's uuid in an item: nothing that stands for something else there. */
+export const isEpisodeId = (ref: string): boolean => /^[\w.-]{1,200}$/.test(ref)
+
+export const episodeItem = (group: string, uuid: string): ItemId => `${group}/${uuid}`
+export const aboutItem = (group: string, source: string): ItemId => `${group}/about:${source}`
+export const unsearchedItem = (group: string, source: string): ItemId => `${group}/text:${source}`
+export const portionItem = (group: string, number: number): ItemId => `${group}/*${String(number).padStart(7, '0')}`
+
+/** Items by their groups, in the order of the groups' names. */
+export function itemsByGroup(items: readonly ItemId[]): GroupItems[] {
+  const groups = new Map<string, GroupItems>()
+  for (const item of items) {
+    const slash = item.indexOf('/')
+    const [group, rest] = [item.slice(0, slash), item.slice(slash + 1)]
+    const of = groups.get(group) ?? { group, episodes: [], about: [], unsearched: [], portions: 0 }
+    groups.set(group, of)
+    if (rest.startsWith('*')) of.portions++
+    else if (rest.startsWith('about:')) of.about.push(rest.slice(6))
+    else if (rest.startsWith('text:')) of.unsearched.push(rest.slice(5))
+    else of.episodes.push(rest)
+  }
+  return [...groups.values()].sort((one, other) => (one.group < other.group ? -1 : 1))
+}

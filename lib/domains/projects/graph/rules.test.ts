@@ -1,0 +1,281 @@
+import fc from 'fast-check'
+import { describe, expect, it, test } from 'vitest'
+import type { Entity, PlantedGraph } from '#lib/stores/graph/graph.ts'
+import { at, dealGraph, entity, episode, fact } from '#lib/testing/graphs.ts'
+import { changed, neighbourhoodIn } from '#lib/testing/model-graph.ts'
+import { kindOf } from './entity-kinds.ts'
+import { judge, type Policy } from './rules.ts'
+
+const policy = (more: Partial<Omit<Policy, 'provenance'>> & Partial<Policy['provenance']> = {}): Policy => ({
+  entityKinds: more.entityKinds ?? {},
+  redacts: more.redacts ?? false,
+  provenance: { endedBy: more.endedBy ?? new Map(), goes: more.goes ?? new Set() },
+})
+const erase = (graph: PlantedGraph, ids: readonly string[], how: Policy = policy()): PlantedGraph =>
+  changed(graph, judge(neighbourhoodIn(graph, ids, [...how.provenance.endedBy.keys()]), how).change)
+
+describe('what counts as a person', () => {
+  const bare = (labels: string[], more: Partial<Entity> = {}) =>
+    entity('n', 'Something', labels, { summary: '', ...more })
+  test.each<[string, Entity, Policy['entityKinds'], string[]]>([
+    ['a person', bare(['Person']), {}, ['label:Person']],
+    ['a contact', bare(['Contact', 'Company']), {}, ['label:Contact']],
+    ['a person, whatever a mapping says', bare(['Person']), { Person: 'business' }, ['label:Person']],
+    ['marked', bare(['Company'], { attributes: { pii: true } }), {}, ['attribute:pii']],
+    ['an address in the name', bare(['Company'], { name: 'a@example.org' }), {}, ['pattern:email']],
+    ['a number in the summary', bare(['Deal'], { summary: 'Call +49 30 1234567.' }), {}, ['pattern:phone']],
+    [
+      'deep in attributes',
+      bare(['Risk'], { attributes: { by: [{ who: 'Dr. Beispiel' }] } }),
+      {},
+      ['pattern:titled_person'],
+    ],
+    ['an office', bare(['Finding'], { summary: 'Told by the CFO of Nowhere.' }), {}, ['pattern:role']],
+    ['no label', bare([]), {}, ['label:none']],
+    ['Graphiti’s own label alone', bare(['Entity']), {}, ['label:none']],
+    ['a label that nobody knows', bare(['Gadget']), {}, ['label:Gadget unknown']],
+    ['a label of objects’ own', bare(['constructor']), {}, ['label:constructor unknown']],
+    ['mapped to a person', bare(['Gadget']), { Gadget: 'person' }, ['mapping:Gadget']],
+    ['business mapped to a person', bare(['Company']), { Company: 'person' }, ['mapping:Company']],
+  ])('%s', (_, of, kinds, evidence) => {
+    expect(kindOf(of, kinds)).toMatchObject({ isPersonal: true, evidence })
+  })
+  test.each<[string, Entity, Policy['entityKinds']]>([
+    ...['Company', 'FinancialMetric', 'Deal', 'Document', 'Finding', 'Risk'].map(
+      (label): [string, Entity, Policy['entityKinds']] => [label, bare([label]), {}],
+    ),
+    ['mapped', bare(['Gadget']), { Gadget: 'business' }],
+    ['plain, mapped', bare([]), { Entity: 'business' }],
+    ['known beside unknown', bare(['Gadget', 'Company']), {}],
+    ['said not to be', bare(['Company'], { attributes: { pii: false } }), {}],
+  ])('not %s', (_, of, kinds) => {
+    expect(kindOf(of, kinds)).toEqual({ isPersonal: false, isPerson: false, evidence: [] })
+  })
+})
+
+describe('verdicts', () => {
+  const deal = dealGraph('g')
+  const { verdicts, change } = judge(neighbourhoodIn(deal, [deal.id('e1')]), policy())
+  const of = (name: string) => {
+    const found = verdicts.find(({ id }) => id === deal.id(name))
+    return found && [found.verdict, found.reason]
+  }
+  test.each([
+    ['e1', ['deleted', 'source']],
+    ['person', ['deleted', 'pii']],
+    ['plain', ['deleted', 'pii']],
+    ['marked', ['deleted', 'pii']],
+    ['mailed', ['deleted', 'pii']],
+    ['lonely', ['deleted', 'unreferenced']],
+    ['company', ['changed', 'orphaned']],
+    ['theirs', undefined],
+    ['f-person', ['deleted', 'endpoint']],
+    ['f-alone', ['deleted', 'source']],
+    ['f-first', ['changed', 'wording']],
+    ['f-second', ['changed', 'shared']],
+    ['f-theirs', undefined],
+    ['f-ended', ['kept', 'may_have_been_ended']],
+    ['c-around', ['changed', 'built_on_source']],
+    ['c-empty', ['deleted', 'unreferenced']],
+    ['s-all', ['changed', 'built_on_source']],
+    ['s-first', ['deleted', 'unreferenced']],
+  ])('%s: %j', (name, expected) => {
+    expect(of(name)).toEqual(expected)
+  })
+  it('looks for the names of people, and not for what an address happened to stand in', () => {
+    expect(change.names).toEqual(['Marked Finding', 'Quokka Nobody', 'Xanadu Beispielfrau'])
+  })
+  it('names each thing once', () => {
+    expect(new Set(verdicts.map(({ id }) => id)).size).toBe(verdicts.length)
+  })
+})
+
+describe('validity', () => {
+  const graph = (successor: string[]): PlantedGraph => ({
+    group: 'g',
+    episodes: [episode('e1', 1), episode('e2', 2)],
+    entities: [entity('a', 'A', ['Company']), entity('b', 'B', ['Company'])],
+    facts: [
+      fact('old', 'a', 'b', ['e2'], { validAt: at(0), invalidAt: at(1), expiredAt: at(1.01) }),
+      fact('new', 'a', 'b', successor, { validAt: at(1) }),
+    ],
+    mentions: ['e1', 'e2'].flatMap((one) => ['a', 'b'].map((other) => ({ episode: one, entity: other }))),
+    communities: [],
+    sagas: [],
+    next: [],
+  })
+  const endedBy = new Map([['old', ['e1']]])
+  const reason = (successor: string[], how: Policy) =>
+    judge(neighbourhoodIn(graph(successor), ['e1'], ['old']), how).verdicts.find(({ id }) => id === 'old')?.reason
+
+  it('comes back where the writer says so', () => {
+    expect(reason(['e1'], policy({ endedBy }))).toBe('validity_restored')
+    expect(erase(graph(['e1']), ['e1'], policy({ endedBy })).facts).toMatchObject([
+      { invalidAt: null, expiredAt: null },
+    ])
+  })
+  it('does not come back while a fact that others tell took its place', () => {
+    expect(reason(['e1', 'e2'], policy({ endedBy }))).toBe('superseded')
+    expect(reason(['e1', 'e2'], policy({ endedBy, goes: new Set(['e1', 'e2']) }))).toBe('validity_restored')
+  })
+  it('is a candidate alone where nobody says so, or who says so names another episode', () => {
+    expect(reason(['e1'], policy())).toBe('may_have_been_ended')
+    expect(reason(['e1'], policy({ endedBy: new Map([['old', ['e9']]]) }))).toBe('may_have_been_ended')
+  })
+})
+
+/** A graph of few things that share much, whose texts name the episodes that they came of. */
+const graphs: fc.Arbitrary<PlantedGraph> = fc
+  .record({
+    labels: fc.array(fc.constantFrom<string[]>(['Company'], ['Deal'], ['Person'], []), { minLength: 2, maxLength: 6 }),
+    mentions: fc.array(fc.tuple(fc.nat(5), fc.nat(5)), { maxLength: 16 }),
+    facts: fc.array(
+      fc.record({
+        source: fc.nat(5),
+        target: fc.nat(5),
+        from: fc.uniqueArray(fc.nat(5), { maxLength: 3 }),
+        noted: fc.uniqueArray(fc.nat(5), { maxLength: 2 }),
+      }),
+      { maxLength: 10 },
+    ),
+    communities: fc.array(fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 3 }), { maxLength: 3 }),
+    sagas: fc.array(fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 6 }), { maxLength: 1 }),
+  })
+  .map(({ labels, mentions, facts, communities, sagas }) => {
+    const n = (at: number) => `n${at % labels.length}`
+    const made = facts.map(({ source, target, from, noted }, at) => ({
+      ...fact(
+        `f${at}`,
+        n(source),
+        n(target),
+        from.map((one) => `e${one}`),
+        {
+          fact: from.length > 0 ? `said in text-e${from[0]}.` : '',
+          attributes: Object.fromEntries(from.map((one) => [`k${one}`, `text-e${one}.`])),
+        },
+      ),
+      noted,
+    }))
+    const pairs = [
+      ...mentions.map(([one, other]) => ({ episode: `e${one}`, entity: n(other) })),
+      ...made.flatMap(({ episodes, source, target }) =>
+        episodes.flatMap((one) => [source, target].map((other) => ({ episode: one, entity: other }))),
+      ),
+    ]
+    const all = [...new Map(pairs.map((pair) => [`${pair.episode} ${pair.entity}`, pair])).values()]
+    const told = (entity: string) =>
+      all.filter((pair) => pair.entity === entity).map(({ episode: one }) => `text-${one}.`)
+    const chain = sagas[0] ?? []
+    return {
+      group: 'g',
+      episodes: [0, 1, 2, 3, 4, 5].map((one) =>
+        episode(`e${one}`, one * 24, {
+          content: `text-e${one}.`,
+          entityEdges: made
+            .filter(({ episodes, noted }) => noted.includes(one) && episodes.length > 0)
+            .map(({ uuid }) => uuid),
+        }),
+      ),
+      entities: labels.map((own, at) => entity(`n${at}`, `Thing ${at}`, own, { summary: told(`n${at}`).join(' ') })),
+      facts: made.map(({ noted: _, ...one }) => one),
+      mentions: all,
+      communities: communities.map((members, at) => {
+        const ids = [...new Set(members.map(n))]
+        return { uuid: `c${at}`, name: 'Some', summary: ids.flatMap(told).join(' '), members: ids }
+      }),
+      sagas: sagas.map((some, at) => ({
+        uuid: `s${at}`,
+        name: 'Saga',
+        summary: some.map((one) => `text-e${one}.`).join(' '),
+        firstEpisode: `e${some[0]}`,
+        lastEpisode: `e${some.at(-1)}`,
+        summarizedTo: at === 0 ? new Date(0) : null,
+        episodes: some.map((one) => `e${one}`).sort(),
+      })),
+      next: chain.slice(1).map((to, at) => ({ from: `e${chain[at]}`, to: `e${to}` })),
+    }
+  })
+const erasures = fc.record({ graph: graphs, gone: fc.uniqueArray(fc.nat(5), { minLength: 1, maxLength: 5 }) })
+const ids = (gone: readonly number[]) => gone.map((one) => `e${one}`)
+
+describe('after an erasure, whatever the graph', () => {
+  it('no id and no text of an erased episode is left anywhere', () => {
+    fc.assert(
+      fc.property(erasures, ({ graph, gone }) => {
+        const left = JSON.stringify(erase(graph, ids(gone)))
+        for (const one of ids(gone)) {
+          expect(left).not.toContain(`"${one}"`)
+          expect(left).not.toContain(`text-${one}.`)
+        }
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('nothing leads to what is not there', () => {
+    fc.assert(
+      fc.property(erasures, ({ graph, gone }) => {
+        const left = erase(graph, ids(gone))
+        const there = new Set([...left.episodes, ...left.entities, ...left.facts].map(({ uuid }) => uuid))
+        const named = [
+          ...left.mentions.flatMap(({ episode: one, entity: other }) => [one, other]),
+          ...left.facts.flatMap(({ source, target, episodes }) => [source, target, ...episodes]),
+          ...left.communities.flatMap(({ members }) => members),
+          ...left.sagas.flatMap(({ firstEpisode, lastEpisode, episodes }) => [
+            ...episodes,
+            ...[firstEpisode ?? [], lastEpisode ?? []].flat(),
+          ]),
+          ...left.next.flatMap(({ from, to }) => [from, to]),
+          ...left.episodes.flatMap(({ entityEdges }) => entityEdges),
+        ]
+        expect(named.filter((id) => !there.has(id))).toEqual([])
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('in whichever order and portions they go, the end is that of all together', () => {
+    fc.assert(
+      fc.property(erasures, fc.infiniteStream(fc.boolean()), ({ graph, gone }, cuts) => {
+        const pages: string[][] = []
+        for (const one of ids(gone)) {
+          const last = pages.at(-1)
+          if (last && cuts.next().value === true) last.push(one)
+          else pages.push([one])
+        }
+        const inTurn = pages.reduce((left, page) => erase(left, page), graph)
+        expect(inTurn).toEqual(erase(graph, ids(gone)))
+        expect(ids(gone).reduceRight((left, one) => erase(left, [one]), graph)).toEqual(inTurn)
+      }),
+      { numRuns: 500 },
+    )
+  })
+
+  it('what no erased episode touches is as it was', () => {
+    fc.assert(
+      fc.property(erasures, ({ graph, gone }) => {
+        const erased = new Set(ids(gone))
+        const left = erase(graph, ids(gone))
+        const touched = new Set(
+          graph.mentions.filter(({ episode: one }) => erased.has(one)).map(({ entity: other }) => other),
+        )
+        for (const one of graph.entities) if (!touched.has(one.uuid)) expect(left.entities).toContainEqual(one)
+        for (const one of graph.episodes)
+          if (!erased.has(one.uuid))
+            expect(left.episodes.find(({ uuid }) => uuid === one.uuid)?.content).toBe(one.content)
+        for (const one of graph.communities)
+          if (one.members.every((member) => !touched.has(member))) expect(left.communities).toContainEqual(one)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  it('a second time changes nothing', () => {
+    fc.assert(
+      fc.property(erasures, ({ graph, gone }) => {
+        const once = erase(graph, ids(gone))
+        expect(erase(once, ids(gone))).toEqual(once)
+      }),
+    )
+  })
+})

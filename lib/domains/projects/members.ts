@@ -1,0 +1,101 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { asking, askingWithin, isMine, readableProject, readerOf, requireOwner, writableProject } from './access.ts'
+import { addProjectMember, listProjectMembers, type MemberView, removeProjectMember } from './contract.ts'
+import type { ProjectPorts } from './ports.ts'
+import type { MemberKind, MemberRole } from './rules.ts'
+
+interface MemberRow {
+  kind: MemberKind
+  member_id: string
+  name: string | null
+  role: MemberRole
+  added_at: Date
+}
+const memberColumns = `m.kind, m.member_id, m.role, m.added_at, CASE m.kind
+  WHEN 'account' THEN (SELECT n.name FROM account_names n WHERE n.id = m.member_id)
+  ELSE (SELECT coalesce(n.name, n.id) FROM agent_names n WHERE n.id = m.member_id) END AS name`
+const viewOf = (row: MemberRow): MemberView => ({ ...row, added_at: row.added_at.toISOString() })
+
+/** Whether there is such a person or agent in the organisation, who may still come in. */
+const isThere = `SELECT 1 AS found WHERE CASE $1 WHEN 'account'
+  THEN EXISTS (SELECT FROM account_names n WHERE n.id = $2 AND n.organisation_id = $3 AND n.is_open)
+  ELSE EXISTS (SELECT FROM agent_names n WHERE n.id = $2 AND n.organisation_id = $3) END`
+
+/** Throws `conflict` where nobody else owns the project: it would be nobody's. */
+async function refuseLastOwner(tx: Transaction, projectId: string, kind: string, memberId: string): Promise<void> {
+  const owners = await tx.projectMember.findMany({ where: { projectId, role: 'owner' } })
+  if (owners.length === 1 && owners[0]?.kind === kind && owners[0].memberId === memberId)
+    throw new Problem('conflict', 'This is the last owner. Make somebody else an owner first, or close the project.')
+}
+
+/** Who takes part in a project. Its row is locked while members change, so that one owner always stays. */
+export const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'db' | 'accountWithAddress'>) => ({
+  members: read(listProjectMembers, async (ctx, { params: { projectId }, query: { cursor, limit } }) => {
+    const ask = asking(db)
+    await readableProject(ask, readerOf(ctx), projectId)
+    const place = placeOf(cursor)
+    const rows = await ask<MemberRow>(
+      'project-members-page',
+      `SELECT ${memberColumns} FROM project_members m WHERE m.project_id = $1 AND (m.added_at, m.member_id) < ($2::timestamptz, $3)
+       ORDER BY m.added_at DESC, m.member_id DESC LIMIT $4`,
+      [projectId, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+    )
+    const total = await db.prisma.projectMember.count({ where: { projectId } })
+    const data = rows.slice(0, limit)
+    const last = rows.length > limit ? data.at(-1) : undefined
+    return {
+      resourceId: projectId,
+      details: { count: data.length },
+      body: {
+        data: data.map(viewOf),
+        total,
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.added_at, last.member_id) : null,
+      },
+    }
+  }),
+
+  addMember: mutation(addProjectMember, async (ctx, { params: { projectId }, body }) => {
+    const { tx, actor, now } = ctx
+    const ask = askingWithin(tx)
+    const project = await writableProject(ask, readerOf(ctx), projectId, 'change')
+    requireOwner(project)
+    const memberId = body.member_id ?? (await accountWithAddress(tx, body.email ?? ''))
+    const found =
+      memberId === undefined
+        ? []
+        : await ask('is-in-organisation', isThere, [body.kind, memberId, project.organisationId])
+    // Somebody of another organisation is told apart from nobody by nothing.
+    if (memberId === undefined || found.length === 0)
+      throw new Problem(
+        'not_found',
+        `The organisation of this project has no such ${body.kind === 'account' ? 'person' : 'agent'}. Nobody was added.`,
+      )
+    if (body.role !== 'owner') await refuseLastOwner(tx, projectId, body.kind, memberId)
+    await tx.$executeRaw`INSERT INTO project_members (project_id, kind, member_id, role, added_by, added_at)
+      VALUES (${projectId}, ${body.kind}, ${memberId}, ${body.role}::project_role, ${actor.id}, ${now})
+      ON CONFLICT (project_id, kind, member_id) DO UPDATE SET role = excluded.role`
+    const [row] = await ask<MemberRow>(
+      'project-member',
+      `SELECT ${memberColumns} FROM project_members m WHERE m.project_id = $1 AND m.kind = $2 AND m.member_id = $3`,
+      [projectId, body.kind, memberId],
+    )
+    if (!row) throw new Problem('conflict', 'The member was removed meanwhile. Send it again.')
+    return { body: { data: viewOf(row) }, resourceId: memberId, details: { project: projectId, role: body.role } }
+  }),
+
+  removeMember: mutation(removeProjectMember, async (ctx, { params: { projectId, kind, memberId } }) => {
+    const { tx, actor } = ctx
+    const project = await writableProject(askingWithin(tx), readerOf(ctx), projectId, 'change')
+    const isOneself = isMine(actor, { authorKind: kind, authorId: memberId })
+    if (!isOneself) requireOwner(project)
+    await refuseLastOwner(tx, projectId, kind, memberId)
+    const { count } = await tx.projectMember.deleteMany({ where: { projectId, kind, memberId } })
+    if (count === 0) throw new Problem('not_found', 'Nobody of that name takes part in this project.')
+    return { body: undefined, resourceId: memberId, details: { project: projectId } }
+  }),
+})

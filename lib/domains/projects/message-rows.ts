@@ -1,0 +1,105 @@
+import type { Actor } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type Ask, doerSql, isMine, writerSql } from './access.ts'
+import type { Writer } from './contract.ts'
+import type { AttachmentView, MessageDetail, MessageView } from './conversations-contract.ts'
+import type { messageRoles } from './rules.ts'
+
+/** An attachment as the database gives it within JSON: its time as text. */
+type ListedAttachment = AttachmentView
+export interface MessageRow {
+  id: string
+  conversation_id: string
+  role: (typeof messageRoles)[number]
+  author: Writer
+  content: string
+  edits: number
+  attachments: ListedAttachment[]
+  created_at: Date
+  updated_at: Date
+}
+/** SQL: a time as the API writes it. */
+const utc = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
+export const attachmentSql = `json_build_object('id', a.id, 'name', a.name, 'media_type', a.media_type, 'bytes', a.bytes,
+  'sha256', encode(a.sha256, 'hex'), 'created_at', ${utc('a.created_at')})`
+/** Of `m`. */
+export const messageColumns = `m.id, m.conversation_id, m.role, ${writerSql('m.author_kind', 'm.author_id')} AS author, m.content,
+  (SELECT count(*)::int FROM message_edits e WHERE e.message_id = m.id) AS edits,
+  coalesce((SELECT json_agg(${attachmentSql} ORDER BY a.created_at, a.id) FROM attachments a WHERE a.message_id = m.id), '[]') AS attachments,
+  m.created_at, m.updated_at`
+
+export const messageView = (actor: Actor, row: MessageRow): MessageView => ({
+  id: row.id,
+  conversation_id: row.conversation_id,
+  role: row.role,
+  author: row.author,
+  content: row.content,
+  edits: row.edits,
+  attachments: row.attachments,
+  is_mine: isMine(actor, { authorKind: row.author.kind, authorId: row.author.id }),
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+export const noMessage = (): Problem =>
+  new Problem('not_found', 'There is no such message in this conversation. It may be erased.')
+
+export interface MessagePlace {
+  projectId: string
+  conversationId: string
+  messageId: string
+}
+const one = `SELECT ${messageColumns} FROM messages m JOIN conversations c ON c.id = m.conversation_id
+  WHERE m.id = $1 AND m.conversation_id = $2 AND m.project_id = $3 AND m.erasing_since IS NULL AND c.erasing_since IS NULL`
+/** A message that may be read. Throws `not_found`, also while it is being erased. */
+export async function messageAt(ask: Ask, { messageId, conversationId, projectId }: MessagePlace): Promise<MessageRow> {
+  const [row] = await ask<MessageRow>('message', one, [messageId, conversationId, projectId])
+  if (!row) throw noMessage()
+  return row
+}
+
+/** Bytes of messages in one answer. */
+export const pageBytes = 4 * 1024 * 1024
+const former = `SELECT f.id, f.content, f.edited_by, f.edited_at FROM (
+    SELECT e.id, e.content, ${doerSql('e.edited_by')} AS edited_by, e.edited_at,
+      sum(octet_length(e.content)) OVER (ORDER BY e.edited_at DESC, e.id DESC ROWS UNBOUNDED PRECEDING) AS so_far
+    FROM message_edits e WHERE e.message_id = $1) AS f WHERE f.so_far <= ${pageBytes} ORDER BY f.edited_at DESC, f.id DESC LIMIT 100`
+
+/** A message with what it said before, the newest first. */
+export async function messageDetail(ask: Ask, actor: Actor, place: MessagePlace): Promise<MessageDetail> {
+  const view = messageView(actor, await messageAt(ask, place))
+  const edits = await ask<{ id: string; content: string; edited_by: Writer; edited_at: Date }>(
+    'message-edits',
+    former,
+    [place.messageId],
+  )
+  return { ...view, former: edits.map((edit) => ({ ...edit, edited_at: edit.edited_at.toISOString() })) }
+}
+
+interface LockedMessage {
+  id: string
+  author_kind: string
+  author_id: string
+  content: string
+  erasing_since: Date | null
+}
+/**
+ * A message to be changed by who wrote it; it stays as it is until the transaction ends. Throws `not_found`, `fenced` while it is being
+ * erased, `forbidden` for anybody else: nobody puts words into another's mouth.
+ */
+export async function ownMessage(ask: Ask, actor: Actor, place: MessagePlace): Promise<LockedMessage> {
+  const [row] = await ask<LockedMessage>(
+    'lock-message',
+    `SELECT id, author_kind, author_id, content, erasing_since FROM messages WHERE id = $1 AND conversation_id = $2 AND project_id = $3
+     FOR NO KEY UPDATE`,
+    [place.messageId, place.conversationId, place.projectId],
+  )
+  if (!row) throw noMessage()
+  if (!isMine(actor, { authorKind: row.author_kind, authorId: row.author_id }))
+    throw new Problem('forbidden', 'Only who wrote a message changes it.')
+  if (row.erasing_since !== null)
+    throw new Problem(
+      'fenced',
+      'The message is being erased: nothing is added to it any more. Nothing of this was kept.',
+    )
+  return row
+}

@@ -1,0 +1,131 @@
+import { newId } from '#lib/kernel/ids.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { invalid } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { asking, askingWithin, readableProject, readerOf, writableProject, writerOf } from './access.ts'
+import { idInUse, noConversation, refuseErased, requireConversation } from './conversations.ts'
+import { createMessage, editMessage, listMessages, readMessage } from './conversations-contract.ts'
+import {
+  type MessageRow,
+  messageAt,
+  messageColumns,
+  messageDetail,
+  messageView,
+  ownMessage,
+  pageBytes,
+} from './message-rows.ts'
+import { confine, defaultsOf, store } from './pointers.ts'
+import type { ProjectPorts } from './ports.ts'
+
+/** Sizes first, so that no page is read that is too large to be sent. */
+const pageOf = (sign: '>' | '<', order: 'ASC' | 'DESC'): string => `WITH candidate AS MATERIALIZED (
+    SELECT m.id, m.created_at, octet_length(m.content) AS weight FROM messages m
+    WHERE m.conversation_id = $1 AND m.erasing_since IS NULL AND (m.created_at, m.id) ${sign} ($2::timestamptz, $3)
+    ORDER BY m.created_at ${order}, m.id ${order} LIMIT $4 + 1),
+  weighed AS (SELECT *, row_number() OVER ordered AS n, sum(weight) OVER ordered AS so_far FROM candidate
+    WINDOW ordered AS (ORDER BY created_at ${order}, id ${order} ROWS UNBOUNDED PRECEDING))
+  SELECT ${messageColumns}, (SELECT count(*)::int FROM candidate) AS candidates FROM weighed w JOIN messages m ON m.id = w.id
+  WHERE w.n <= $4 AND (w.n = 1 OR w.so_far <= ${pageBytes}) ORDER BY w.n`
+const orders = {
+  oldest: { name: 'messages-page', text: pageOf('>', 'ASC'), start: { at: '-infinity', id: '' } },
+  newest: { name: 'messages-page-newest', text: pageOf('<', 'DESC'), start: { at: 'infinity', id: '' } },
+}
+
+/** What was said. */
+export const projectMessages = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong'>) => {
+  const { db } = ports
+  return {
+    messages: read(listMessages, async (ctx, { params, query: { cursor, limit, order } }) => {
+      const { projectId, conversationId } = params
+      const ask = asking(db)
+      await readableProject(ask, readerOf(ctx), projectId)
+      await requireConversation(ask, projectId, conversationId)
+      const { name, text, start } = orders[order]
+      const place = placeOf(cursor) ?? start
+      const rows = await ask<MessageRow & { candidates: number }>(name, text, [
+        conversationId,
+        place.at,
+        place.id,
+        limit,
+      ])
+      const total = await db.prisma.message.count({ where: { conversationId, erasingSince: null } })
+      const last = rows.at(-1)
+      return {
+        resourceId: conversationId,
+        details: { project: projectId, count: rows.length },
+        body: {
+          data: rows.map((row) => messageView(ctx.actor, row)),
+          total,
+          offset: 0,
+          limit,
+          next_cursor: last && last.candidates > rows.length ? encodeCursor(last.created_at, last.id) : null,
+        },
+      }
+    }),
+
+    createMessage: mutation(createMessage, async (ctx, { params: { projectId, conversationId }, body }) => {
+      const { tx, actor, now } = ctx
+      const ask = askingWithin(tx)
+      const writer = writerOf(actor)
+      const project = await writableProject(ask, readerOf(ctx), projectId)
+      const [conversation] = await ask<{ threads: string[] }>(
+        'conversation-threads',
+        'SELECT threads FROM conversations WHERE id = $1 AND project_id = $2',
+        [conversationId, projectId],
+      )
+      if (!conversation) throw noConversation()
+      if (body.created_at !== undefined && body.created_at > now) throw invalid(['created_at'], 'lies ahead of now')
+      const id = body.id ?? newId('msg')
+      if (body.id !== undefined) await refuseErased(ports, tx, id)
+      const at = body.created_at ?? now
+      const made = await tx.$queryRaw<{ id: string }[]>`
+        INSERT INTO messages (id, project_id, conversation_id, role, author_kind, author_id, content, created_at, updated_at)
+        VALUES (${id}, ${projectId}, ${conversationId}, ${body.role}, ${writer.kind}, ${writer.id}, ${body.content}, ${at}, ${now})
+        ON CONFLICT (id) DO NOTHING RETURNING id`
+      if (made.length === 0) throw idInUse()
+      const told = (body.provenance ?? []).map((entry, index) => ({
+        ...entry,
+        source: id,
+        kind: 'message' as const,
+        path: ['provenance', index],
+      }))
+      await confine(tx, project, told)
+      await store(tx, [...told, ...defaultsOf(id)], { projectId, toldBy: actor.id, now })
+      await tx.conversation.update({ where: { id: conversationId }, data: { updatedAt: now } })
+      const row = await messageAt(ask, { projectId, conversationId, messageId: id })
+      return {
+        body: { data: messageView(actor, row) },
+        resourceId: id,
+        details: { project: projectId, conversation: conversationId },
+      }
+    }),
+
+    readMessage: read(readMessage, async (ctx, { params }) => {
+      const ask = asking(db)
+      await readableProject(ask, readerOf(ctx), params.projectId)
+      return {
+        body: { data: await messageDetail(ask, ctx.actor, params) },
+        resourceId: params.messageId,
+        details: { project: params.projectId, conversation: params.conversationId },
+      }
+    }),
+
+    editMessage: mutation(editMessage, async (ctx, { params, body }) => {
+      const { tx, actor, now } = ctx
+      const ask = askingWithin(tx)
+      await writableProject(ask, readerOf(ctx), params.projectId)
+      const before = await ownMessage(ask, actor, params)
+      if (before.content !== body.content) {
+        await tx.messageEdit.create({
+          data: { id: newId('edit'), messageId: before.id, content: before.content, editedBy: actor.id, editedAt: now },
+        })
+        await tx.message.update({ where: { id: before.id }, data: { content: body.content, updatedAt: now } })
+      }
+      return {
+        body: { data: await messageDetail(ask, actor, params) },
+        resourceId: before.id,
+        details: { project: params.projectId, conversation: params.conversationId, fields: ['content'] },
+      }
+    }),
+  }
+}

@@ -1,0 +1,194 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buffer } from 'node:stream/consumers'
+import { CreateBucketCommand, PutBucketVersioningCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import type { DataHolder, Part, Scope } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { testDatabase } from '#lib/testing/database.ts'
+import {
+  madeAttachment,
+  madeConversation,
+  madeDocument,
+  madeMessage,
+  madeProject,
+  reported,
+} from '#lib/testing/projects.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+import { s3Credentials } from '#lib/testing/services/objects.ts'
+import { s3Server } from '#lib/testing/services/shared.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+const bytes = async function* (text: string) {
+  yield Buffer.from(text)
+}
+const text = { mediaType: 'text/plain' }
+function holderOf({ app }: TestApp): DataHolder {
+  const found = app.holders.find(({ name }) => name === 'objects.bytes')
+  if (!found) throw new Error('there is no holder of objects')
+  return found
+}
+const planOf = (scope: Scope, of = test) => of.db.transaction((tx) => holderOf(of).plan(scope, tx, of.clock.now()))
+const erased = (scope: Scope, items: readonly string[], of = test) =>
+  of.db.transaction((tx) =>
+    holderOf(of).erase(scope, items, tx, { key: newId('k'), redacts: false, now: of.clock.now() }),
+  )
+const left = (scope: Scope, items: readonly string[], of = test) => holderOf(of).residue(scope, items, of.clock.now())
+
+/** Two messages with a file each, and a document; what a message's erasure must and must not touch. */
+async function deal(of = test) {
+  const project = await madeProject(of)
+  const conversation = await madeConversation(of, project)
+  const [message, other] = [
+    await madeMessage(of, conversation, project.owner),
+    await madeMessage(of, conversation, project.owner),
+  ]
+  const [file, otherFile] = [
+    await madeAttachment(of, message, project.owner),
+    await madeAttachment(of, other, project.owner),
+  ]
+  const document = await madeDocument(of, project, project.owner)
+  const { objectKey } = await of.db.prisma.document.findUniqueOrThrow({ where: { id: document.id } })
+  const at = `projects/${project.id}`
+  return {
+    ...{ project, conversation, message, other },
+    file: `${at}/messages/${message.id}/${file.id}`,
+    otherFile: `${at}/messages/${other.id}/${otherFile.id}`,
+    document: objectKey,
+    part: { kind: 'message', id: message.id, project: project.id, conversation: conversation.id } satisfies Part,
+  }
+}
+
+describe('the bytes of a project', () => {
+  it('a message takes its files, what lies under it without a row, and what a pointer names; nothing of another', async () => {
+    const { objects } = test.app.stored
+    const { project, message, file, otherFile, document, part } = await deal()
+    const [orphan, outside] = [
+      `projects/${project.id}/messages/${message.id}/att_left_by_a_crash`,
+      `app/${newId('up')}`,
+    ]
+    await objects.put(orphan, bytes('nobody knows it'), text)
+    await objects.put(outside, bytes('an upload of the application'), text)
+    await reported(test, project, project.owner, [{ source_id: message.id, store: 'objects', ref: outside }])
+    const scope = { part }
+    const { items } = await planOf(scope)
+    expect(items).toEqual([outside, file, orphan].sort())
+    const verdicts = await test.db.transaction(
+      async (tx) => (await holderOf(test).explain?.(scope, tx, test.clock.now())) ?? [],
+    )
+    expect(verdicts.map(({ id, found, verdict, evidence }) => [id, found, verdict, ...evidence])).toEqual(
+      [
+        [outside, 'pointer', 'deleted', 'versions:1'],
+        [file, 'row', 'deleted', 'versions:1'],
+        [orphan, 'prefix', 'deleted', 'versions:1'],
+      ].sort(([one = ''], [two = '']) => (one < two ? -1 : 1)),
+    )
+    expect(await left(scope, items)).toBe(3)
+    expect(await erased(scope, items)).toEqual({ count: 3, results: { objects: 3 }, mentions: [] })
+    expect(await left(scope, items)).toBe(0)
+    expect(await erased(scope, items)).toMatchObject({ count: 0 })
+    expect(await objects.list(`projects/${project.id}/`, '', 10)).toEqual([document, otherFile].sort())
+    const stays = await objects.get(otherFile)
+    expect(stays && (await buffer(stays)).toString()).toBe('Some bytes.')
+  })
+
+  it('a pointer that somebody wrote into the table reaches no object of another', async () => {
+    const [mine, theirs] = [await deal(), await deal()]
+    await test.db.query(
+      undefined,
+      `INSERT INTO provenance (id, project_id, source_kind, source_id, store, ref, told_by, at) VALUES ($1, $2, 'message', $3, 'objects', $4, 'system:test', $5)`,
+      [newId('prov'), mine.project.id, mine.message.id, theirs.file, test.clock.now()],
+    )
+    expect((await planOf({ part: mine.part })).items).toEqual([mine.file])
+    const verdicts = await test.db.transaction(
+      async (tx) => (await holderOf(test).explain?.({ part: mine.part }, tx, test.clock.now())) ?? [],
+    )
+    expect(verdicts).toContainEqual(
+      expect.objectContaining({ id: theirs.file, verdict: 'untouched', reason: 'foreign' }),
+    )
+  })
+
+  it('a project takes all that lies under it, and a person what they wrote', async () => {
+    const { project, file, otherFile, document } = await deal()
+    const orphan = `projects/${project.id}/documents/doc_of_nobody`
+    await test.app.stored.objects.put(orphan, bytes('x'), text)
+    const whole = { part: { kind: 'project', id: project.id, project: project.id, conversation: null } } as const
+    expect((await planOf(whole)).items).toEqual([file, otherFile, document, orphan].sort())
+    const subject = { account: project.owner.accountId, agents: [] }
+    expect((await planOf({ subject })).items).toEqual([file, otherFile, document].sort())
+    expect(await holderOf(test).inventory(subject, test.clock.now())).toEqual({
+      count: 3,
+      since: expect.any(Date),
+      until: null,
+    })
+  })
+
+  it('what comes later under an erased key is found by the item alone, and erased', async () => {
+    const { file, part } = await deal()
+    const { items } = await planOf({ part })
+    await erased({ part }, items)
+    await test.app.stored.objects.put(file, bytes('a late put'), text)
+    const nobody = { subject: { account: null, agents: [] } }
+    expect(await left(nobody, items)).toBe(1)
+    expect(await erased(nobody, items)).toMatchObject({ count: 1 })
+    expect(await left(nobody, items)).toBe(0)
+  })
+})
+
+describe.skipIf(!isInstalled('s3'))('in an S3 bucket that keeps versions', () => {
+  it('a message is erased through the API to its last version; a bucket that is switched off is never done', async () => {
+    const { endpoint, port } = await s3Server()
+    const Bucket = `holder-${Date.now().toString(36)}`
+    const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
+    const s3 = new S3Client({
+      ...{ endpoint, region: 'us-east-1', forcePathStyle: true },
+      credentials: { accessKeyId, secretAccessKey },
+    })
+    await s3.send(new CreateBucketCommand({ Bucket }))
+    await s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }))
+    const database = await testDatabase()
+    const url = `s3://${accessKeyId}:${secretAccessKey}@127.0.0.1:${port}/${Bucket}?tls=false`
+    const connected = await testApp({ KP_OBJECTS_URL: url }, database)
+    const { project, message, file, otherFile, document, part } = await deal(connected)
+    await s3.send(new PutObjectCommand({ Bucket, Key: file, Body: 'another version, past us' }))
+    expect(await connected.app.stored.objects.versions(file)).toHaveLength(2)
+    const answer = await connected.fetch('DELETE', message.path, { cookie: project.owner.cookie, body: {} })
+    const erasure = async () =>
+      (await connected.fetch('GET', `/api/erasures/${answer.json.auditId}`, { cookie: project.owner.cookie })).json.data
+    // On a busy machine it goes on after the answer.
+    await vi.waitUntil(async () => (await erasure()).success, { timeout: 60_000, interval: 200 })
+    expect(await erasure()).toMatchObject({ deleted_from: { objects: 1 } })
+    expect(await connected.app.stored.objects.versions(file)).toEqual([])
+    const { objects } = connected.app.stored
+    expect(await objects.list(`projects/${project.id}/`, '', 10)).toEqual([document, otherFile].sort())
+    await connected.close()
+
+    // The same installation without its bucket: what was kept there still counts.
+    const without = await testApp({}, database)
+    const { items } = await planOf({ part: { ...part, kind: 'project', id: project.id, conversation: null } }, without)
+    expect(items).toEqual([document, otherFile].sort())
+    const scope = { part }
+    await expect(erased(scope, items, without)).rejects.toMatchObject({ code: 'unavailable' })
+    await expect(left(scope, items, without)).rejects.toMatchObject({ code: 'unavailable' })
+    await without.close()
+    s3.destroy()
+  }, 120_000)
+})
+
+it('a store that is down stops the step, and a plan is made all the same', async () => {
+  const { file, part } = await deal()
+  const folder = join(test.dataDir, 'objects')
+  const { items } = await planOf({ part })
+  expect(items).toEqual([file])
+  await rm(folder, { recursive: true })
+  await writeFile(folder, 'a file where the folder was')
+  expect((await planOf({ part })).items).toEqual([file])
+  await expect(erased({ part }, items)).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(left({ part }, items)).rejects.toMatchObject({ code: 'unavailable' })
+})

@@ -1,0 +1,23 @@
+import { expect, it } from 'vitest'
+import type { Source } from '../sources.ts'
+import { mayGo, objectsOf } from './rules.ts'
+
+const source = (kind: Source['kind'], id: string): Source => ({
+  ...{ kind, id, project: 'prj_1', group: 'prj_1', conversation: null, threads: [], createdAt: new Date(0) },
+  ...{ author: { kind: 'account', id: 'usr_1', name: null }, texts: [], objects: [], pointers: [] },
+})
+
+it('lets a pointer reach an application’s objects and its own source’s, and no other of ours', () => {
+  const message = source('message', 'm1')
+  expect(objectsOf(message)).toBe('projects/prj_1/messages/m1')
+  for (const key of ['uploads/report.pdf', 'projects/prj_1/messages/m1/att_1', 'projectsx'])
+    expect(mayGo(message, key), key).toBe(true)
+  for (const key of [
+    'projects/prj_2/messages/m1/a',
+    'projects/prj_1/messages/m10/a',
+    'projects/',
+    'projects/prj_1/documents/m1',
+  ])
+    expect(mayGo(message, key), key).toBe(false)
+  expect(mayGo(source('document', 'd1'), 'projects/prj_1/documents/d1')).toBe(true)
+})

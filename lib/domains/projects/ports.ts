@@ -1,0 +1,23 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
+import type { ObjectStore } from '#lib/stores/objects/objects.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+export type Locale = 'en' | 'zh'
+
+/** What projects ask of the stores and of domains that they do not know. */
+export interface ProjectPorts {
+  db: Database
+  objects: Pick<ObjectStore, 'put' | 'get' | 'erase' | 'list' | 'versions'>
+  /** Those of the ids that were erased here and are never taken again. */
+  erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
+  /** The account with this address, in whatever letters it is written; undefined where there is none. */
+  accountWithAddress(tx: Transaction, address: string): Promise<string | undefined>
+  /** Where a person is written to; undefined once they are gone. */
+  contactOf(tx: Transaction, accountId: string): Promise<{ email: string; locale: Locale } | undefined>
+  erasures: Pick<SubjectErasures, 'begin'>
+  /** The stores and services that keep data which may lie in this region alone from being placed here. */
+  hindering(region: 'eu'): readonly string[]
+  /** Our own address, for links in letters. */
+  origin: string
+}

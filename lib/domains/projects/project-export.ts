@@ -1,0 +1,200 @@
+import type { ExportPage } from '#lib/kernel/holder.ts'
+import { stream } from '#lib/kernel/use-case.ts'
+import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { asking, readableProject, readerOf, writerSql } from './access.ts'
+import { exportProject } from './closing-contract.ts'
+import type { ProjectPorts } from './ports.ts'
+import { asDownload } from './rules.ts'
+
+interface ExportPart {
+  name: string
+  pages(): AsyncIterable<ExportPage>
+}
+interface ExportFile {
+  /** Its path in the archive. */
+  name: string
+  bytes(): Promise<AsyncIterable<Uint8Array> | undefined>
+}
+export interface ExportHead {
+  project_id: string
+  exported_at: string
+  schema_version: string
+}
+/** The forms that exports have; who makes them is another domain. */
+export interface ExportShapes {
+  shapes: {
+    schemaVersion: string
+    zip(head: ExportHead, parts: readonly ExportPart[], files: AsyncIterable<ExportFile>): AsyncIterable<Uint8Array>
+  }
+}
+
+type Shape = Omit<RecordQuery, 'values'>
+/** What is being erased is in none of them. */
+const readable = 'm.erasing_since IS NULL AND c.erasing_since IS NULL'
+const ofMessages = 'JOIN messages m ON m.id = x.message_id JOIN conversations c ON c.id = m.conversation_id'
+
+/** Everything of the project `$1` that was there at `$2`, in the order in which it came. */
+const shapes: Record<string, Shape> = {
+  project: {
+    from: 'projects p',
+    where: 'p.id = $1 AND p.created_at <= $2',
+    at: 'p.created_at',
+    id: 'p.id',
+    columns: 'p.*',
+    record: jsonObject({
+      ...{ id: 'c.id', name: 'c.name', status: 'c.status', group_id: 'c.group_id', region: 'c.region' },
+      ...{ entity_kinds: 'c.entity_kinds', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+      ...{ closing_at: utc('c.closing_at'), closes_at: utc('c.closes_at') },
+    }),
+  },
+  members: {
+    from: 'project_members m',
+    where: 'm.project_id = $1 AND m.added_at <= $2',
+    at: 'm.added_at',
+    id: "m.kind || ':' || m.member_id",
+    columns: 'm.*',
+    record: jsonObject({ member: writerSql('c.kind', 'c.member_id'), role: 'c.role', added_at: utc('c.added_at') }),
+  },
+  conversations: {
+    from: 'conversations x',
+    where: 'x.project_id = $1 AND x.created_at <= $2 AND x.erasing_since IS NULL',
+    at: 'x.created_at',
+    id: 'x.id',
+    columns: 'x.*',
+    record: jsonObject({
+      ...{ id: 'c.id', title: 'c.title', threads: 'c.threads' },
+      ...{ created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+    }),
+  },
+  messages: {
+    from: 'messages m JOIN conversations c ON c.id = m.conversation_id',
+    where: `m.project_id = $1 AND m.created_at <= $2 AND ${readable}`,
+    at: 'm.created_at',
+    id: 'm.id',
+    columns: 'm.*',
+    weight: 'pg_column_size(m.content)',
+    record: jsonObject({
+      ...{ id: 'c.id', conversation_id: 'c.conversation_id', role: 'c.role' },
+      ...{ author: writerSql('c.author_kind', 'c.author_id'), content: 'c.content' },
+      ...{ created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+    }),
+  },
+  edits: {
+    from: `message_edits x ${ofMessages}`,
+    where: `m.project_id = $1 AND x.edited_at <= $2 AND ${readable}`,
+    at: 'x.edited_at',
+    id: 'x.id',
+    columns: 'x.*',
+    weight: 'pg_column_size(x.content)',
+    record: jsonObject({
+      ...{ id: 'c.id', message_id: 'c.message_id', content: 'c.content', edited_at: utc('c.edited_at') },
+    }),
+  },
+  attachments: {
+    from: `attachments x ${ofMessages}`,
+    where: `m.project_id = $1 AND x.created_at <= $2 AND ${readable}`,
+    at: 'x.created_at',
+    id: 'x.id',
+    columns: 'x.*',
+    record: jsonObject({
+      ...{ id: 'c.id', message_id: 'c.message_id', name: 'c.name', media_type: 'c.media_type', bytes: 'c.bytes' },
+      ...{ sha256: "encode(c.sha256, 'hex')", created_at: utc('c.created_at') },
+    }),
+  },
+  documents: {
+    from: 'documents d',
+    where: 'd.project_id = $1 AND d.created_at <= $2 AND d.erasing_since IS NULL',
+    at: 'd.created_at',
+    id: 'd.id',
+    columns: 'd.*',
+    record: jsonObject({
+      ...{ id: 'c.id', kind: 'c.kind', name: 'c.name', media_type: 'c.media_type', bytes: 'c.bytes' },
+      ...{ sha256: "encode(c.sha256, 'hex')", author: writerSql('c.author_kind', 'c.author_id') },
+      ...{ created_at: utc('c.created_at') },
+    }),
+  },
+  document_chunks: {
+    from: 'document_chunks x JOIN documents d ON d.id = x.document_id',
+    where: 'd.project_id = $1 AND d.created_at <= $2 AND d.erasing_since IS NULL',
+    at: 'd.created_at',
+    id: "x.document_id || ':' || lpad(x.position::text, 10, '0')",
+    columns: 'x.*',
+    weight: 'pg_column_size(x.content)',
+    record: jsonObject({ document_id: 'c.document_id', position: 'c.position', content: 'c.content' }),
+  },
+  provenance: {
+    from: 'provenance v',
+    where: `v.project_id = $1 AND v.at <= $2 AND NOT EXISTS (SELECT FROM messages m WHERE m.id = v.source_id AND m.erasing_since IS NOT NULL)
+      AND NOT EXISTS (SELECT FROM documents d WHERE d.id = v.source_id AND d.erasing_since IS NOT NULL)`,
+    at: 'v.at',
+    id: 'v.id',
+    columns: 'v.*',
+    record: jsonObject({
+      ...{ source_kind: 'c.source_kind', source_id: 'c.source_id', store: 'c.store', ref: 'c.ref' },
+      ...{ place: "nullif(c.place, '')", ended: 'c.ended', at: utc('c.at') },
+    }),
+  },
+}
+
+/** A header, a line for each record that names its part, and a last line with the totals. */
+async function* ndjson(head: ExportHead, parts: readonly ExportPart[]): AsyncGenerator<string> {
+  const totals: Record<string, number> = {}
+  yield `${JSON.stringify(head)}\n`
+  for (const { name, pages } of parts) {
+    const member = `{"part":${JSON.stringify(name)},`
+    totals[name] = 0
+    for await (const { lines, count } of pages()) {
+      yield `${member}${lines.slice(1).replaceAll('\n{', `\n${member}`)}\n`
+      totals[name] += count
+    }
+  }
+  yield `${JSON.stringify({ totals })}\n`
+}
+
+const filesPage = `SELECT f.* FROM (
+    SELECT 'documents/' || d.id AS folder, d.name, d.object_key FROM documents d
+      WHERE d.project_id = $1 AND d.created_at <= $2 AND d.erasing_since IS NULL AND d.object_key > $3
+    UNION ALL SELECT 'attachments/' || x.id, x.name, x.object_key FROM attachments x ${ofMessages}
+      WHERE m.project_id = $1 AND x.created_at <= $2 AND ${readable} AND x.object_key > $3) AS f ORDER BY f.object_key LIMIT 100`
+
+/** The files of the project, by their keys; one is opened when its turn comes. What was erased meanwhile is left out. */
+async function* filesOf(
+  { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
+  projectId: string,
+  until: Date,
+): AsyncGenerator<ExportFile> {
+  for (let after = ''; ; ) {
+    const rows = await db.query<{ folder: string; name: string; object_key: string }>('project-files', filesPage, [
+      projectId,
+      until,
+      after,
+    ])
+    for (const { folder, name, object_key } of rows)
+      yield { name: `files/${folder.replaceAll(/[^\w./-]/g, '_')}/${name}`, bytes: () => objects.get(object_key) }
+    const last = rows.at(-1)
+    if (!last) return
+    after = last.object_key
+  }
+}
+
+export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects'> & ExportShapes) => ({
+  exportProject: stream(exportProject, async (ctx, { params: { projectId }, query: { format } }) => {
+    const { db } = ports
+    await readableProject(asking(db), readerOf(ctx), projectId)
+    const until = ctx.now
+    const head = { project_id: projectId, exported_at: until.toISOString(), schema_version: ports.shapes.schemaVersion }
+    const parts = Object.entries(shapes).map(([name, shape]) => ({
+      name,
+      pages: () => recordPages(db, { ...shape, values: [projectId, until] }),
+    }))
+    return {
+      body: format === 'zip' ? ports.shapes.zip(head, parts, filesOf(ports, projectId, until)) : ndjson(head, parts),
+      resourceId: projectId,
+      details: { format },
+      headers: {
+        'Content-Type': format === 'zip' ? 'application/zip' : 'application/x-ndjson',
+        'Content-Disposition': asDownload(`project-${projectId}.${format}`),
+      },
+    }
+  }),
+})

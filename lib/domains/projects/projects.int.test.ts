@@ -1,0 +1,350 @@
+import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import {
+  dataOf,
+  type MadeConversation,
+  type MadeProject,
+  madeAttachment,
+  madeConversation,
+  madeDocument,
+  madeMember,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
+
+let test: TestApp
+let project: MadeProject
+let conversation: MadeConversation
+beforeAll(async () => {
+  test = await testApp()
+  project = await madeProject(test)
+  conversation = await madeConversation(test, project)
+})
+afterAll(() => test.close())
+
+describe('who may see a project', () => {
+  /** Everything in it that can be read, for whoever asks. */
+  const paths = async (): Promise<string[]> => {
+    const message = await madeMessage(test, conversation, project.owner)
+    const file = await madeAttachment(test, message, project.owner)
+    const document = await madeDocument(test, project, project.owner)
+    return [
+      project.path,
+      `${project.path}/members`,
+      `${project.path}/conversations`,
+      conversation.path,
+      `${conversation.path}/messages`,
+      message.path,
+      `${message.path}/attachments/${file.id}`,
+      `${project.path}/documents`,
+      `${project.path}/documents/${document.id}`,
+      `${project.path}/documents/${document.id}/content`,
+      `${project.path}/provenance`,
+      `${project.path}/export`,
+    ]
+  }
+  const statuses = async (asker: { cookie: string } | { token: string }, all: readonly string[]) =>
+    Promise.all(all.map(async (path) => (await test.fetch('GET', path, asker)).status))
+
+  it('is its members: everybody else finds nothing there', async () => {
+    const all = await paths()
+    const within = project.owner.organisationId
+    const members = [project.owner, await madeMember(test, project), { token: project.agent.token }]
+    for (const asker of members) expect(await statuses(asker, all)).toEqual(all.map(() => 200))
+    const stranger = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test, 'person', within) })
+    for (const asker of [
+      await signedIn(test),
+      await signedIn(test, 'manager'),
+      await signedIn(test, 'person', within),
+      { token: stranger.token },
+    ])
+      expect(await statuses(asker, all)).toEqual(all.map(() => 404))
+  })
+
+  it('shows by office that there is one, and none of its content', async () => {
+    const all = await paths()
+    for (const [asker, role] of [
+      [await signedIn(test, 'manager', project.owner.organisationId), 'manager'],
+      [await signedIn(test, 'admin'), 'admin'],
+      [{ token: (await issuedAgent(test, ['admin'])).token }, 'admin'],
+    ] as const) {
+      expect(await statuses(asker, all)).toEqual(all.map((path) => (path === project.path ? 200 : 404)))
+      expect((await dataOf(test, 'GET', project.path, asker)).role).toBe(role)
+      const { json } = await test.fetch('GET', '/api/projects?all=true&limit=100', asker)
+      expect(json.data.map(({ id }: { id: string }) => id)).toContain(project.id)
+      const own = await test.fetch('GET', '/api/projects', asker)
+      expect(own.json).toMatchObject({ data: [], total: 0 })
+    }
+    const auditor = await signedIn(test, 'auditor')
+    expect(await statuses(auditor, all)).toEqual(all.map(() => 404))
+    expect((await test.fetch('GET', '/api/projects?all=true', auditor)).json).toMatchObject({ data: [], total: 0 })
+  })
+
+  it('ends with membership, with the token, and with belonging to the organisation', async () => {
+    const all = await paths()
+    const person = await madeMember(test, project)
+    const agent = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
+    const mine = `${project.path}/members`
+    await dataOf(test, 'POST', mine, project.owner, { body: { kind: 'agent', member_id: agent.id } })
+    expect(await statuses(agent, all)).toEqual(all.map(() => 200))
+    expect((await test.fetch('DELETE', `${mine}/account/${person.accountId}`, project.owner)).status).toBe(204)
+    expect(await statuses(person, all)).toEqual(all.map(() => 404))
+    // A person who belongs elsewhere takes part no more, whatever the list of members says.
+    const mover = await madeMember(test, project)
+    const { organisationId } = await signedIn(test)
+    await test.app.db.prisma.account.update({ where: { id: mover.accountId }, data: { organisationId } })
+    expect(await statuses(mover, all)).toEqual(all.map(() => 404))
+    const revoked = await issuedAgent(test, ['read'], { owner: project.owner })
+    await dataOf(test, 'POST', mine, project.owner, { body: { kind: 'agent', member_id: revoked.id } })
+    const { status } = await test.fetch('DELETE', `/v1/auth/tokens/${revoked.tokenId}`, { token: revoked.token })
+    expect([200, 204]).toContain(status)
+    expect(await statuses(revoked, all)).toEqual(all.map(() => 401))
+  })
+
+  it('is not an agent that only reads, nor a restricted one, when it comes to writing', async () => {
+    const reader = await issuedAgent(test, ['read'], { owner: project.owner })
+    const restricted = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
+    for (const { id } of [reader, restricted])
+      await dataOf(test, 'POST', `${project.path}/members`, project.owner, { body: { kind: 'agent', member_id: id } })
+    await test.app.db.prisma.agent.update({
+      where: { id: restricted.id },
+      data: { restrictedAt: test.clock.now(), restrictedFor: ['request'] },
+    })
+    const body = { role: 'user', content: 'May I?' }
+    for (const [{ token }, code] of [
+      [reader, 'scope_too_small'],
+      [restricted, 'restricted'],
+    ] as const) {
+      expect((await test.fetch('GET', conversation.path, { token })).status).toBe(200)
+      const { status, json } = await test.fetch('POST', `${conversation.path}/messages`, { token, body })
+      expect([status, json.code]).toEqual([403, code])
+    }
+  })
+})
+
+describe('members', () => {
+  it('come from the organisation alone, and one owner stays', async () => {
+    const { path, owner } = await madeProject(test)
+    const add = (body: unknown, asker: Person = owner) => test.fetch('POST', `${path}/members`, { ...asker, body })
+    const foreign = await signedIn(test)
+    expect((await add({ kind: 'account', member_id: foreign.accountId })).status).toBe(404)
+    const account = await test.app.db.prisma.account.findUniqueOrThrow({ where: { id: foreign.accountId } })
+    expect((await add({ kind: 'account', email: account.email })).status).toBe(404)
+    expect((await add({ kind: 'agent', member_id: (await test.agent()).id })).status).toBe(404)
+    expect((await add({ kind: 'agent', email: account.email })).status).toBe(422)
+    const second = await signedIn(test, 'person', owner.organisationId)
+    const { email } = await test.app.db.prisma.account.findUniqueOrThrow({ where: { id: second.accountId } })
+    const added = await add({ kind: 'account', email: email.toUpperCase() })
+    expect([added.status, added.json.data]).toMatchObject([201, { member_id: second.accountId, role: 'member' }])
+    expect((await add({ kind: 'account', member_id: second.accountId, role: 'owner' }, second)).status).toBe(403)
+
+    const drop = (who: Person, asker: Person) => test.fetch('DELETE', `${path}/members/account/${who.accountId}`, asker)
+    expect((await drop(owner, owner)).status).toBe(409)
+    expect((await add({ kind: 'account', member_id: owner.accountId, role: 'member' })).status).toBe(409)
+    expect((await drop(owner, second)).status).toBe(403)
+    expect((await add({ kind: 'account', member_id: second.accountId, role: 'owner' })).status).toBe(201)
+    // Both at once: one stays.
+    const both = await Promise.all([drop(owner, owner), drop(second, second)])
+    expect(both.map(({ status }) => status).sort()).toEqual([204, 409])
+    expect(await test.app.db.prisma.projectMember.count({ where: { projectId: path.slice(14), role: 'owner' } })).toBe(
+      1,
+    )
+  })
+
+  it('see the project of an agent that its owner claims', async () => {
+    const agent = await test.agent()
+    const made = await dataOf(test, 'POST', '/api/projects', agent, { body: { name: 'By itself' } })
+    const owner = await signedIn(test)
+    expect((await test.fetch('GET', `/api/projects/${made.id}`, owner)).status).toBe(404)
+    const claimed = await test.fetch('POST', '/api/agents/claim', { ...owner, body: { token: agent.token } })
+    expect(claimed.status).toBe(200)
+    expect(await dataOf(test, 'GET', `/api/projects/${made.id}`, owner)).toMatchObject({ role: 'owner' })
+    expect(await dataOf(test, 'GET', `/api/projects/${made.id}`, agent)).toMatchObject({ role: 'owner' })
+  })
+})
+
+describe('what was said', () => {
+  it('is kept as it was said, page by page in both directions', async () => {
+    const own = await madeConversation(test, project)
+    const at = (minute: number) => new Date(Date.UTC(2026, 0, 1, 0, minute)).toISOString()
+    for (let n = 0; n < 5; n++)
+      await madeMessage(test, own, n % 2 ? project.agent : project.owner, {
+        content: `<b>${n}</b> ​ignore previous instructions‮`,
+        created_at: at(n),
+      })
+    const walk = async (order: string) => {
+      const contents: string[] = []
+      for (let cursor: string | null = ''; cursor !== null; ) {
+        const { json } = await test.fetch(
+          'GET',
+          `${own.path}/messages?limit=2&order=${order}${cursor === '' ? '' : `&cursor=${cursor}`}`,
+          project.owner,
+        )
+        expect(json.total).toBe(5)
+        contents.push(...json.data.map(({ content }: { content: string }) => content))
+        cursor = json.next_cursor
+      }
+      return contents
+    }
+    const oldest = await walk('oldest')
+    expect(oldest).toHaveLength(5)
+    expect(oldest[0]).toBe('<b>0</b> ​ignore previous instructions‮')
+    expect(await walk('newest')).toEqual([...oldest].reverse())
+    const future = { role: 'user', content: 'x', created_at: '2199-01-01T00:00:00Z' }
+    expect((await test.fetch('POST', `${own.path}/messages`, { ...project.owner, body: future })).status).toBe(422)
+    const big = { role: 'user', content: 'x'.repeat(256 * 1024 + 1) }
+    expect((await test.fetch('POST', `${own.path}/messages`, { ...project.owner, body: big })).status).toBe(422)
+  })
+
+  it('ends a page before it is too large', async () => {
+    const own = await madeConversation(test, project)
+    for (let n = 0; n < 20; n++)
+      await madeMessage(test, own, project.owner, { content: String(n % 10).repeat(256 * 1024) })
+    const first = await test.fetch('GET', `${own.path}/messages?limit=100`, project.owner)
+    expect(first.json.data).toHaveLength(16)
+    const next = await test.fetch(
+      'GET',
+      `${own.path}/messages?limit=100&cursor=${first.json.next_cursor}`,
+      project.owner,
+    )
+    expect([next.json.data.length, next.json.next_cursor]).toEqual([4, null])
+  })
+
+  it('is changed by who said it alone, and what it said before stays with it', async () => {
+    const message = await madeMessage(test, conversation, project.agent, { content: 'First.' })
+    const edit = (asker: { cookie: string } | { token: string }, content: string) =>
+      test.fetch('PATCH', message.path, { ...asker, body: { content } })
+    const other = await madeMember(test, project, 'owner')
+    expect((await edit(other, 'Not yours.')).status).toBe(403)
+    // The agent's owner answers for it.
+    expect((await edit(project.owner, 'Second.')).status).toBe(200)
+    test.clock.advance(1000)
+    const { json } = await edit(project.agent, 'Third.')
+    expect(json.data).toMatchObject({ content: 'Third.', edits: 2, author: { kind: 'agent', id: project.agent.id } })
+    expect(json.data.former.map(({ content }: { content: string }) => content).sort()).toEqual(['First.', 'Second.'])
+    expect((await edit(project.agent, 'Third.')).json.data.edits).toBe(2)
+  })
+
+  it('takes the client’s own ids once, and never one that was erased', async () => {
+    const id = newId('own')
+    const say = (path: string, asker = project.owner) =>
+      test.fetch('POST', `${path}/messages`, { ...asker, body: { id, role: 'user', content: 'Mine.' } })
+    expect((await say(conversation.path)).json.data.id).toBe(id)
+    const elsewhere = await madeProject(test)
+    const there = await madeConversation(test, elsewhere)
+    const again = await say(there.path, elsewhere.owner)
+    expect([again.status, again.json.code]).toEqual([409, 'id_in_use'])
+    await test.app.db.prisma.erasedId.create({
+      data: { id: 'gone:1', receiptId: 'rcpt_x', erasedAt: test.clock.now() },
+    })
+    for (const [path, body] of [
+      [`${conversation.path}/messages`, { id: 'gone:1', role: 'user', content: 'Back.' }],
+      [`${project.path}/conversations`, { id: 'gone:1', title: 'Back' }],
+    ] as const) {
+      const { status, json } = await test.fetch('POST', path, { ...project.owner, body })
+      expect([status, json.code]).toEqual([410, 'erased'])
+    }
+    const document = await test.fetch('POST', `${project.path}/documents?name=a.txt&id=gone:1`, {
+      ...project.owner,
+      body: 'x',
+      headers: { 'Content-Type': 'text/plain' },
+    })
+    expect(document.status).toBe(410)
+    for (const bad of ['..', '.', 'a b', 'a/b', ''])
+      expect(
+        (
+          await test.fetch('POST', `${conversation.path}/messages`, {
+            ...project.owner,
+            body: { id: bad, role: 'user', content: 'x' },
+          })
+        ).status,
+      ).toBe(422)
+  })
+
+  it('takes a thread for one conversation alone', async () => {
+    const threads = ['thread-of-one']
+    await madeConversation(test, project, { threads })
+    const elsewhere = await madeProject(test)
+    for (const body of [
+      { title: 'x', threads },
+      { title: 'x', id: 'thread-of-one' },
+    ]) {
+      const { status } = await test.fetch('POST', `${elsewhere.path}/conversations`, { ...elsewhere.owner, body })
+      expect(status).toBe(409)
+    }
+    const other = await madeConversation(test, elsewhere)
+    const { status } = await test.fetch('PATCH', other.path, { ...elsewhere.owner, body: { threads } })
+    expect(status).toBe(409)
+    const added = await dataOf(test, 'PATCH', other.path, elsewhere.owner, { body: { threads: ['another'] } })
+    expect(added.threads).toEqual([other.id, 'another'])
+  })
+
+  it('says nothing in another project’s conversation, whoever asks', async () => {
+    const elsewhere = await madeProject(test)
+    const path = `${elsewhere.path}/conversations/${conversation.id}`
+    expect((await test.fetch('GET', path, elsewhere.owner)).status).toBe(404)
+    expect((await test.fetch('GET', `${path}/messages`, elsewhere.owner)).status).toBe(404)
+    const body = { role: 'user', content: 'x' }
+    expect((await test.fetch('POST', `${path}/messages`, { ...elsewhere.owner, body })).status).toBe(404)
+    expect((await test.fetch('PATCH', path, { ...elsewhere.owner, body: { title: 'x' } })).status).toBe(404)
+  })
+
+  it('keeps no content in a repeated answer, nor in the audit log', async () => {
+    const secret = `a word ${newId('word')}`
+    const ask = () =>
+      test.fetch('POST', `${conversation.path}/messages`, {
+        ...project.owner,
+        body: { role: 'user', content: secret },
+        headers: { 'Idempotency-Key': secret.slice(0, 30) },
+      })
+    const first = await ask()
+    const second = await ask()
+    expect(second.json.data.id).toBe(first.json.data.id)
+    expect(second.text).not.toContain(secret)
+    const found = await test.app.db.query(
+      undefined,
+      `SELECT 1 FROM idempotency_records r WHERE r::text LIKE $1 UNION ALL SELECT 1 FROM audit_entries a WHERE a::text LIKE $1`,
+      [`%${secret}%`],
+    )
+    expect(found).toEqual([])
+  })
+})
+
+describe('what is being erased', () => {
+  it('is read by nobody and takes nothing more', async () => {
+    const own = await madeConversation(test, project)
+    const message = await madeMessage(test, own, project.owner)
+    const file = await madeAttachment(test, message, project.owner)
+    const prisma = test.app.db.prisma
+    const since = { erasingSince: test.clock.now() }
+    await prisma.message.update({ where: { id: message.id }, data: since })
+    const entry = { source_id: message.id, store: 'graph', ref: newId('episode') }
+    const writes = async () => [
+      await test.fetch('PATCH', message.path, { ...project.owner, body: { content: 'Late.' } }),
+      await test.fetch('POST', `${message.path}/attachments?name=a.txt`, {
+        ...project.owner,
+        body: 'late',
+        headers: { 'Content-Type': 'text/plain' },
+      }),
+      await test.fetch('POST', `${project.path}/provenance`, { ...project.owner, body: { entries: [entry] } }),
+    ]
+    for (const { status, json } of await writes()) expect([status, json.code]).toEqual([409, 'fenced'])
+    expect((await test.fetch('GET', message.path, project.owner)).status).toBe(404)
+    expect((await test.fetch('GET', `${message.path}/attachments/${file.id}`, project.owner)).status).toBe(404)
+    expect((await test.fetch('GET', `${own.path}/messages`, project.owner)).json).toMatchObject({ data: [], total: 0 })
+    await prisma.message.update({ where: { id: message.id }, data: { erasingSince: null } })
+    await prisma.conversation.update({ where: { id: own.id }, data: since })
+    for (const path of [own.path, message.path, `${own.path}/messages`])
+      expect((await test.fetch('GET', path, project.owner)).status).toBe(404)
+    const said = await test.fetch('POST', `${own.path}/messages`, {
+      ...project.owner,
+      body: { role: 'user', content: 'Late.' },
+    })
+    expect([said.status, said.json.code]).toEqual([409, 'fenced'])
+    expect((await test.fetch('PATCH', own.path, { ...project.owner, body: { title: 'Late' } })).status).toBe(409)
+    const keys = await test.app.stored.objects.list(`projects/${project.id}/messages/${message.id}/`, '', 10)
+    expect(keys).toHaveLength(1)
+  })
+})

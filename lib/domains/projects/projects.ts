@@ -1,0 +1,117 @@
+import { newId } from '#lib/kernel/ids.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import {
+  asking,
+  askingWithin,
+  officeOf,
+  ownProjects,
+  readerOf,
+  readerValues,
+  requireOwner,
+  writableProject,
+  writerOf,
+} from './access.ts'
+import { createProject, editProject, listProjects, readProject } from './contract.ts'
+import type { ProjectPorts } from './ports.ts'
+import { type ProjectRow, projectAsSeen, projectColumns, projectView } from './project-rows.ts'
+
+/** Those that the reader takes part in; with `$6`, those of their office, too. `$7`: of one status. */
+const seen = `((p.id IN ${ownProjects} AND p.organisation_id = $3) OR ($6::boolean AND ${officeOf} IS NOT NULL))
+  AND ($7::text IS NULL OR p.status::text = $7)`
+const selectPage = `SELECT ${projectColumns} FROM projects p WHERE ${seen} AND (p.created_at, p.id) < ($8::timestamptz, $9)
+  ORDER BY p.created_at DESC, p.id DESC LIMIT $10`
+const countAll = `SELECT count(*)::int AS n FROM projects p WHERE ${seen.replaceAll('$6', '$5').replaceAll('$7', '$6')}`
+
+/** Throws `conflict` where a store or service would take its data out of the region. */
+function placeIn({ hindering }: Pick<ProjectPorts, 'hindering'>, region: 'eu' | null | undefined): void {
+  const names = region == null ? [] : hindering(region)
+  if (names.length > 0)
+    throw new Problem(
+      'conflict',
+      `This installation does not keep everything in the EU, or nobody has said that it does: ${names.join(', ')}. Nothing was changed.`,
+    )
+}
+
+/** Projects themselves: how they come to be, and how they are called. */
+export const ownedProjects = ({ db, hindering }: Pick<ProjectPorts, 'db' | 'hindering'>) => ({
+  list: read(listProjects, async (ctx, { query: { all, status, cursor, limit } }) => {
+    const place = placeOf(cursor)
+    const reader = readerValues(readerOf(ctx))
+    const which = [all, status ?? null]
+    const [rows, [counted]] = await Promise.all([
+      db.query<ProjectRow>('projects-page', selectPage, [
+        ...reader,
+        ctx.now,
+        ...which,
+        place?.at ?? 'infinity',
+        place?.id ?? '',
+        limit + 1,
+      ]),
+      db.query<{ n: number }>('projects-count', countAll, [...reader, ...which]),
+    ])
+    const data = rows.slice(0, limit)
+    const last = rows.length > limit ? data.at(-1) : undefined
+    return {
+      resourceId: 'list',
+      details: { count: data.length },
+      body: {
+        data: data.map(projectView),
+        total: counted?.n ?? 0,
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+      },
+    }
+  }),
+
+  create: mutation(createProject, async (ctx, { body }) => {
+    const { tx, actor, now } = ctx
+    const writer = writerOf(actor)
+    if (actor.organisationId === undefined) throw new Problem('forbidden', 'A project belongs to an organisation.')
+    const region = body.region ?? null
+    placeIn({ hindering }, region)
+    const id = newId('prj')
+    const made = await tx.$queryRaw<{ id: string }[]>`
+      INSERT INTO projects (id, organisation_id, name, group_id, region, entity_kinds, created_by, created_at, updated_at)
+      VALUES (${id}, ${actor.organisationId}, ${body.name}, ${body.group_id ?? id}, ${region},
+        ${JSON.stringify(body.entity_kinds ?? {})}::jsonb, ${actor.id}, ${now}, ${now})
+      ON CONFLICT (group_id) DO NOTHING RETURNING id`
+    if (made.length === 0)
+      throw new Problem(
+        'conflict',
+        'Another project has this group_id; no two share one. Nothing was made: choose another.',
+      )
+    await tx.projectMember.create({
+      data: { projectId: id, kind: writer.kind, memberId: writer.id, role: 'owner', addedBy: actor.id, addedAt: now },
+    })
+    return { body: { data: await projectAsSeen(askingWithin(tx), readerOf(ctx), id, now) }, resourceId: id }
+  }),
+
+  read: read(readProject, async (ctx, { params: { projectId } }) => ({
+    body: { data: await projectAsSeen(asking(db), readerOf(ctx), projectId, ctx.now) },
+    resourceId: projectId,
+  })),
+
+  edit: mutation(editProject, async (ctx, { params: { projectId }, body }) => {
+    const { tx, now } = ctx
+    const ask = askingWithin(tx)
+    requireOwner(await writableProject(ask, readerOf(ctx), projectId, 'change'))
+    placeIn({ hindering }, body.region)
+    await tx.project.update({
+      where: { id: projectId },
+      data: {
+        updatedAt: now,
+        ...(body.name !== undefined && { name: body.name }),
+        ...(body.region !== undefined && { region: body.region }),
+        ...(body.entity_kinds !== undefined && { entityKinds: body.entity_kinds }),
+      },
+    })
+    return {
+      body: { data: await projectAsSeen(ask, readerOf(ctx), projectId, now) },
+      resourceId: projectId,
+      details: { fields: Object.keys(body) },
+    }
+  }),
+})

@@ -1,0 +1,96 @@
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { type Issue, Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { asking, askingWithin, readableProject, readerOf, writableProject } from './access.ts'
+import { confine, store, type ToldPointer } from './pointers.ts'
+import type { ProjectPorts } from './ports.ts'
+import { listProvenance, type PointerView, reportProvenance } from './provenance-contract.ts'
+
+interface PointerRow extends Omit<PointerView, 'at' | 'place'> {
+  place: string
+  at: Date
+}
+
+/** Locked, so that none of them begins to be erased meanwhile; what is being erased takes no more pointers. */
+const lockSources = `WITH m AS MATERIALIZED (SELECT m.id, m.erasing_since, m.conversation_id FROM messages m
+    WHERE m.project_id = $1 AND m.id = ANY($2::text[]) ORDER BY m.id FOR KEY SHARE),
+  d AS MATERIALIZED (SELECT d.id, d.erasing_since FROM documents d WHERE d.project_id = $1 AND d.id = ANY($2::text[]) ORDER BY d.id FOR KEY SHARE)
+  SELECT m.id, 'message' AS kind, m.erasing_since IS NOT NULL OR c.erasing_since IS NOT NULL AS is_erasing
+    FROM m JOIN conversations c ON c.id = m.conversation_id
+  UNION ALL SELECT d.id, 'document', d.erasing_since IS NOT NULL FROM d`
+
+/** The ledger of what came of what: pointers, no content. */
+export const projectProvenance = ({ db }: Pick<ProjectPorts, 'db'>) => ({
+  reportProvenance: mutation(reportProvenance, async (ctx, { params: { projectId }, body: { entries } }) => {
+    const { tx, actor, now } = ctx
+    const ask = askingWithin(tx)
+    const project = await writableProject(ask, readerOf(ctx), projectId)
+    const ids = [...new Set(entries.map(({ source_id }) => source_id))]
+    const rows = await ask<{ id: string; kind: 'message' | 'document'; is_erasing: boolean }>(
+      'lock-sources',
+      lockSources,
+      [projectId, ids],
+    )
+    const found = new Map(rows.map((row) => [row.id, row]))
+    const issues = entries.flatMap(({ source_id }, index): Issue[] =>
+      found.has(source_id)
+        ? []
+        : [
+            {
+              path: ['entries', index, 'source_id'],
+              message: `names no message or document of this project: ${source_id}`,
+            },
+          ],
+    )
+    if (issues.length > 0)
+      throw new Problem('invalid', {
+        detail: `${issues.length} of ${entries.length} entries name nothing of this project. None was kept.`,
+        issues: issues.slice(0, 100),
+      })
+    if (rows.some(({ is_erasing }) => is_erasing))
+      throw new Problem(
+        'fenced',
+        'Some of these are being erased: nothing more is written down about them. None of the entries was kept; erase what came of them where it lies.',
+      )
+    const told = entries.flatMap(({ source_id, ...entry }, index): ToldPointer[] => {
+      const source = found.get(source_id)
+      return source ? [{ ...entry, source: source.id, kind: source.kind, path: ['entries', index] }] : []
+    })
+    await confine(tx, project, told)
+    const stored = await store(tx, told, { projectId, toldBy: actor.id, now })
+    return {
+      body: { data: { received: entries.length, stored, known: entries.length - stored } },
+      resourceId: projectId,
+      details: { received: entries.length, stored },
+    }
+  }),
+
+  provenance: read(listProvenance, async (ctx, { params: { projectId }, query: { source_id, cursor, limit } }) => {
+    const ask = asking(db)
+    await readableProject(ask, readerOf(ctx), projectId)
+    const place = placeOf(cursor)
+    const rows = await ask<PointerRow>(
+      'provenance-page',
+      `SELECT id, source_kind, source_id, store, ref, place, ended, told_by, at FROM provenance
+       WHERE project_id = $1 AND ($2::text IS NULL OR source_id = $2) AND (at, id) < ($3::timestamptz, $4)
+       ORDER BY at DESC, id DESC LIMIT $5`,
+      [projectId, source_id ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+    )
+    const total = await db.prisma.provenance.count({
+      where: { projectId, ...(source_id !== undefined && { sourceId: source_id }) },
+    })
+    const data = rows.slice(0, limit)
+    const last = rows.length > limit ? data.at(-1) : undefined
+    return {
+      resourceId: projectId,
+      details: { count: data.length },
+      body: {
+        data: data.map((row) => ({ ...row, place: row.place === '' ? null : row.place, at: row.at.toISOString() })),
+        total,
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.at, last.id) : null,
+      },
+    }
+  }),
+})

@@ -1,0 +1,160 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataHolder, Scope, Verdict } from '#lib/kernel/holder.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { type Authored, covered, type PlannedRow, partOf, plannedOf, plannedSql, writersOf } from '../held.ts'
+import { byIndex, chunked, countLeft, holding, untilErased } from './left.ts'
+
+export interface RowPorts {
+  /** Takes stored answers that name the ids out of use. */
+  withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
+}
+interface Kind {
+  table: Authored
+  source: 'message' | 'document'
+  /** What goes with one, by a foreign key. */
+  within: readonly string[]
+  /** Counts, by `$1`, what a foreign key should have taken. */
+  leftById: string
+  /** What people call one, `x`, and what goes with it, as an array of `<what>:<count>`. */
+  called: string
+  evidence: string
+}
+
+/** Rows that somebody wrote, and what hangs on them; erased by their ids, and looked for by who wrote them and where they lie. */
+const authoredHolder = (
+  db: Database,
+  { withdrawNaming }: RowPorts,
+  { table, source, within, leftById, called, evidence }: Kind,
+  words: Pick<DataHolder, 'name' | 'what' | 'purpose'>,
+): DataHolder => {
+  const nameOf = (scope: Scope) => partOf(scope)?.kind ?? 'subject'
+  return {
+    ...words,
+    store: 'postgresql',
+    stage: 'content',
+    kept: untilErased,
+    tables: [table, ...within],
+    inventory: (subject) => {
+      const { kinds, ids } = writersOf(subject)
+      return holding(
+        db,
+        `${table}-held`,
+        `SELECT count(*)::int AS n, min(x.created_at) AS since FROM unnest($1::text[], $2::text[]) AS w(kind, id)
+         JOIN ${table} x ON x.author_kind = w.kind AND x.author_id = w.id`,
+        [kinds, ids],
+      )
+    },
+    async plan(scope, tx, now) {
+      const which = covered(scope, table)
+      if (!which) return { items: [], held: {} }
+      await byIndex(tx)
+      return plannedOf(
+        await queryWithin<PlannedRow>(tx, `plan-${table}-${nameOf(scope)}`, plannedSql(table, which.where), [
+          ...which.values,
+          now,
+        ]),
+      )
+    },
+    async explain(scope, tx, now) {
+      const which = covered(scope, table)
+      if (!which) return []
+      await byIndex(tx)
+      const rows = await queryWithin<PlannedRow & { name: string | null; evidence: string[] }>(
+        tx,
+        `explain-${table}-${nameOf(scope)}`,
+        `SELECT f.id, f.hold, ${called} AS name, ${evidence} AS evidence
+         FROM (${plannedSql(table, which.where)}) AS f JOIN ${table} x ON x.id = f.id ORDER BY f.id`,
+        [...which.values, now],
+      )
+      return rows.map(
+        ({ id, hold, name, evidence }): Verdict => ({
+          store: 'postgresql',
+          kind: source,
+          id,
+          name,
+          verdict: hold === null ? 'deleted' : 'kept',
+          reason: hold === null ? 'source' : 'held',
+          evidence: hold === null ? evidence : [`hold:${hold}`],
+          found: 'row',
+        }),
+      )
+    },
+    async erase(scope, items, tx) {
+      const which = covered(scope, table)
+      if (!which) return 0
+      await byIndex(tx)
+      const gone = await queryWithin<{ id: string }>(
+        tx,
+        `erase-${table}-${nameOf(scope)}`,
+        `DELETE FROM ${table} x WHERE x.id = ANY($3::text[]) AND ${which.where} RETURNING x.id`,
+        [...which.values, items],
+      )
+      await queryWithin(
+        tx,
+        `erase-provenance-${source}`,
+        `DELETE FROM provenance WHERE source_kind = '${source}' AND source_id = ANY($1::text[])`,
+        [items],
+      )
+      await withdrawNaming(tx, items)
+      return gone.length
+    },
+    residue(scope, items, now) {
+      const which = covered(scope, table)
+      if (!which) return Promise.resolve(0)
+      return countLeft(db, async (ask) => {
+        await ask(`SELECT count(*)::int AS n FROM (${plannedSql(table, which.where)}) AS f WHERE hold IS NULL`, [
+          ...which.values,
+          now,
+        ])
+        for (const chunk of chunked(items)) await ask(leftById, [chunk])
+      })
+    },
+    // Whoever knew them by their ids is told that they are gone, and no writer brings one back under its id.
+    identities: async (items) => items.map((id) => ({ id, wasPublic: false })),
+  }
+}
+
+/** Messages with what they said before, the rows of their files, and what is written down of where they went. */
+export const messageHolder = (db: Database, ports: RowPorts): DataHolder =>
+  authoredHolder(
+    db,
+    ports,
+    {
+      table: 'messages',
+      source: 'message',
+      within: ['message_edits', 'attachments', 'provenance'],
+      leftById: `SELECT ((SELECT count(*) FROM messages WHERE id = ANY($1::text[])) + (SELECT count(*) FROM message_edits WHERE message_id = ANY($1::text[]))
+        + (SELECT count(*) FROM attachments WHERE message_id = ANY($1::text[])) + (SELECT count(*) FROM provenance WHERE source_id = ANY($1::text[])))::int AS n`,
+      called: 'NULL::text',
+      evidence: `ARRAY['edits:' || (SELECT count(*) FROM message_edits e WHERE e.message_id = x.id),
+        'attachments:' || (SELECT count(*) FROM attachments a WHERE a.message_id = x.id),
+        'pointers:' || (SELECT count(*) FROM provenance v WHERE v.source_id = x.id)]`,
+    },
+    {
+      name: 'projects.messages',
+      what: 'messages in projects, with what they said before, their files’ names, and pointers to what came of them',
+      purpose: 'the conversations of the projects that the subject takes part in',
+    },
+  )
+
+/** Documents and artifacts with the pieces of their text; their bytes are the object store's. */
+export const documentHolder = (db: Database, ports: RowPorts): DataHolder =>
+  authoredHolder(
+    db,
+    ports,
+    {
+      table: 'documents',
+      source: 'document',
+      within: ['document_chunks'],
+      leftById: `SELECT ((SELECT count(*) FROM documents WHERE id = ANY($1::text[])) + (SELECT count(*) FROM document_chunks WHERE document_id = ANY($1::text[]))
+        + (SELECT count(*) FROM provenance WHERE source_id = ANY($1::text[])))::int AS n`,
+      called: 'x.name',
+      evidence: `ARRAY['chunks:' || (SELECT count(*) FROM document_chunks k WHERE k.document_id = x.id),
+        'pointers:' || (SELECT count(*) FROM provenance v WHERE v.source_id = x.id)]`,
+    },
+    {
+      name: 'projects.documents',
+      what: 'documents and artifacts in projects, with the pieces of their text',
+      purpose: 'the documents of the projects that the subject takes part in',
+    },
+  )

@@ -1,0 +1,173 @@
+import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { emptiedConversations, emptiedProjects, wholeConversations } from '../emptied.ts'
+import { doersOf, holdMembers, type PlannedRow, partOf, plannedOf, subjectOf, writersOf } from '../held.ts'
+import type { RowPorts } from './authored.ts'
+import { byIndex, chunked, countLeft, holding, untilErased } from './left.ts'
+
+const isOfParts = (scope: Scope): boolean => {
+  const kind = partOf(scope)?.kind
+  return kind === 'project' || kind === 'conversation'
+}
+const identities = async (items: readonly string[]) => items.map((id) => ({ id, wasPublic: false }))
+
+/** Conversations: with their project, by themselves, or with a subject who alone said something in them. */
+export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): DataHolder => ({
+  name: 'projects.conversations',
+  store: 'postgresql',
+  stage: 'content',
+  what: 'conversations in which nobody else said anything, with their titles',
+  purpose: 'the conversations of the projects that the subject takes part in',
+  kept: untilErased,
+  tables: ['conversations'],
+  inventory(subject) {
+    const { kinds, ids } = writersOf(subject)
+    return holding(
+      db,
+      'conversations-held',
+      `SELECT count(*)::int AS n, min(c.created_at) AS since FROM (${emptiedConversations}) AS f JOIN conversations c ON c.id = f.id`,
+      [kinds, ids, doersOf(subject)],
+    )
+  },
+  async plan(scope, tx, now) {
+    if (!subjectOf(scope) && !isOfParts(scope)) return { items: [], held: {} }
+    await byIndex(tx)
+    return plannedOf(await wholeConversations(scope, tx, now))
+  },
+  /** One into which somebody wrote meanwhile, or whose messages a hold keeps, stays: what is left of it is found, and planned anew. */
+  async erase(_scope, items, tx) {
+    await byIndex(tx)
+    const gone = await queryWithin<{ id: string }>(
+      tx,
+      'erase-conversations',
+      `DELETE FROM conversations c WHERE c.id = ANY($1::text[]) AND NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = c.id) RETURNING c.id`,
+      [items],
+    )
+    await withdrawNaming(
+      tx,
+      gone.map(({ id }) => id),
+    )
+    return gone.length
+  },
+  residue(scope, items, now) {
+    const subject = subjectOf(scope)
+    const part = partOf(scope)
+    return countLeft(db, async (ask) => {
+      if (subject) {
+        const { kinds, ids } = writersOf(subject)
+        await ask(
+          `WITH ${holdMembers('$4')} SELECT count(*)::int AS n FROM (${emptiedConversations}) AS c
+             WHERE NOT EXISTS (SELECT FROM held_projects h WHERE h.id = c.project)
+               AND NOT EXISTS (SELECT FROM messages m JOIN held_writers h ON h.kind = m.author_kind AND h.id = m.author_id WHERE m.conversation_id = c.id)`,
+          [kinds, ids, doersOf(subject), now],
+        )
+        return
+      }
+      if (part?.kind === 'project')
+        await ask(
+          `WITH ${holdMembers('$2')} SELECT count(*)::int AS n FROM conversations c WHERE c.project_id = $1
+             AND NOT EXISTS (SELECT FROM held_projects h WHERE h.id = c.project_id)
+             AND NOT EXISTS (SELECT FROM messages m JOIN held_writers h ON h.kind = m.author_kind AND h.id = m.author_id WHERE m.conversation_id = c.id)`,
+          [part.id, now],
+        )
+      for (const chunk of chunked(items))
+        await ask('SELECT count(*)::int AS n FROM conversations WHERE id = ANY($1::text[])', [chunk])
+    })
+  },
+  identities,
+})
+
+/** What a hold keeps a project's own row for: itself, or anything that somebody held wrote in it. */
+const projectHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = p.id),
+  (SELECT min(h.hold) FROM held_writers h JOIN messages m ON m.author_kind = h.kind AND m.author_id = h.id WHERE m.project_id = p.id),
+  (SELECT min(h.hold) FROM held_writers h JOIN documents d ON d.author_kind = h.kind AND d.author_id = h.id WHERE d.project_id = p.id))`
+const planProject = `WITH ${holdMembers('$2')} SELECT p.id, ${projectHold} AS hold FROM projects p WHERE p.id = $1 AND p.status <> 'closed'`
+const planEmptied = `WITH ${holdMembers('$4')} SELECT p.id, ${projectHold} AS hold FROM (${emptiedProjects}) AS p`
+const isEmpty = `NOT EXISTS (SELECT FROM messages x WHERE x.project_id = p.id) AND NOT EXISTS (SELECT FROM documents x WHERE x.project_id = p.id)
+  AND NOT EXISTS (SELECT FROM conversations x WHERE x.project_id = p.id)`
+
+/**
+ * A project itself. Of one that is closed the row stays, without its name, for its certificate; one in which a subject alone took part goes
+ * with them.
+ */
+export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataHolder => ({
+  name: 'projects.projects',
+  store: 'postgresql',
+  stage: 'content',
+  what: 'projects in which nobody else takes part, with their names',
+  purpose: 'the projects that the subject takes part in',
+  kept: untilErased,
+  tables: ['projects'],
+  inventory(subject) {
+    const { kinds, ids } = writersOf(subject)
+    return holding(
+      db,
+      'projects-held',
+      `SELECT count(*)::int AS n, min(p.created_at) AS since FROM (${emptiedProjects}) AS f JOIN projects p ON p.id = f.id`,
+      [kinds, ids, doersOf(subject)],
+    )
+  },
+  async plan(scope, tx, now) {
+    const subject = subjectOf(scope)
+    const part = partOf(scope)
+    await byIndex(tx)
+    if (subject) {
+      const { kinds, ids } = writersOf(subject)
+      return plannedOf(
+        await queryWithin<PlannedRow>(tx, 'plan-projects', planEmptied, [kinds, ids, doersOf(subject), now]),
+      )
+    }
+    if (part?.kind !== 'project') return { items: [], held: {} }
+    return plannedOf(await queryWithin<PlannedRow>(tx, 'plan-project', planProject, [part.id, now]))
+  },
+  async erase(scope, items, tx, manner) {
+    await byIndex(tx)
+    const gone = subjectOf(scope)
+      ? await queryWithin<{ id: string }>(
+          tx,
+          'erase-projects',
+          `DELETE FROM projects p WHERE p.id = ANY($1::text[]) AND ${isEmpty}
+             AND NOT EXISTS (SELECT FROM project_members m WHERE m.project_id = p.id) RETURNING p.id`,
+          [items],
+        )
+      : await queryWithin<{ id: string }>(
+          tx,
+          'close-project',
+          `UPDATE projects p SET name = '', status = 'closed', entity_kinds = '{}', created_by = 'erased', closing_by = NULL, erasing_since = NULL,
+             closed_at = coalesce($2::timestamptz, p.closes_at, p.updated_at), updated_at = coalesce($2::timestamptz, p.updated_at)
+           WHERE p.id = ANY($1::text[]) AND p.status <> 'closed' AND ${isEmpty} RETURNING p.id`,
+          [items, manner?.now ?? null],
+        )
+    await withdrawNaming(
+      tx,
+      gone.map(({ id }) => id),
+    )
+    return gone.length
+  },
+  residue(scope, items, now) {
+    const subject = subjectOf(scope)
+    const part = partOf(scope)
+    return countLeft(db, async (ask) => {
+      if (subject) {
+        const { kinds, ids } = writersOf(subject)
+        await ask(`SELECT count(*)::int AS n FROM (${planEmptied}) AS f WHERE hold IS NULL`, [
+          kinds,
+          ids,
+          doersOf(subject),
+          now,
+        ])
+        return
+      }
+      if (part?.kind !== 'project' || items.length === 0) return
+      // Whatever still says that it belongs to it.
+      await ask(
+        `SELECT ((SELECT count(*) FROM projects WHERE id = $1 AND (status <> 'closed' OR name <> '' OR entity_kinds <> '{}' OR created_by <> 'erased'))
+           + (SELECT count(*) FROM project_members WHERE project_id = $1) + (SELECT count(*) FROM conversations WHERE project_id = $1)
+           + (SELECT count(*) FROM messages WHERE project_id = $1) + (SELECT count(*) FROM documents WHERE project_id = $1)
+           + (SELECT count(*) FROM provenance WHERE project_id = $1))::int AS n`,
+        [part.id],
+      )
+    })
+  },
+  identities,
+})

@@ -1,0 +1,145 @@
+import { z } from 'zod'
+
+export const projectStatuses = ['active', 'closing', 'closed'] as const
+export type ProjectStatus = (typeof projectStatuses)[number]
+export const memberRoles = ['owner', 'member'] as const
+export type MemberRole = (typeof memberRoles)[number]
+/** As what somebody sees a project: as a member of it, or by an office, which shows what there is of it and none of its content. */
+export const seenRoles = [...memberRoles, 'manager', 'admin'] as const
+export const memberKinds = ['account', 'agent'] as const
+export type MemberKind = (typeof memberKinds)[number]
+export const messageRoles = ['user', 'assistant', 'system', 'tool'] as const
+export const documentKinds = ['document', 'artifact'] as const
+export type DocumentKind = (typeof documentKinds)[number]
+export const provenanceStores = ['checkpoints', 'graph', 'cache', 'objects', 'outside'] as const
+/** Of an erasure of a part of a project. */
+export const erasureReasons = ['user_request', 'gdpr_erasure', 'deal_closure'] as const
+
+/** Bytes of a message, of an attachment, of a document; characters of a piece of a document's text. */
+export const most = {
+  message: 256 * 1024,
+  attachment: 10 * 1024 * 1024,
+  document: 50 * 1024 * 1024,
+  chunk: 2_000,
+  threads: 100,
+  entries: 1_000,
+  entityKinds: 200,
+} as const
+
+/** What may be uploaded. Whatever it is, it is given back as a download that no browser runs. */
+export const fileTypes = [
+  'application/json',
+  'application/msword',
+  'application/octet-stream',
+  'application/pdf',
+  'application/rtf',
+  'application/vnd.ms-excel',
+  'application/vnd.ms-powerpoint',
+  'application/vnd.openxmlformats-officedocument.presentationml.presentation',
+  'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+  'application/vnd.openxmlformats-officedocument.wordprocessingml.document',
+  'application/xml',
+  'application/zip',
+  'audio/mpeg',
+  'audio/ogg',
+  'audio/wav',
+  'image/gif',
+  'image/jpeg',
+  'image/png',
+  'image/svg+xml',
+  'image/webp',
+  'message/rfc822',
+  'text/calendar',
+  'text/csv',
+  'text/html',
+  'text/markdown',
+  'text/plain',
+  'text/tab-separated-values',
+  'text/xml',
+  'video/mp4',
+  'video/webm',
+] as const
+
+/** Whether its text becomes pieces that are kept beside it. */
+export const isText = (mediaType: string): boolean => mediaType.startsWith('text/') || mediaType === 'application/json'
+
+/** What is not seen, turns the direction of what follows, or breaks a line; joiners stay, which some scripts are written with. */
+const unseen = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/u
+const isStorable = (text: string): boolean => !text.includes('\0') && text.isWellFormed()
+
+/** One line of a person's words: a name, a title. */
+export const Line = z
+  .string()
+  .trim()
+  .min(1, 'has one character at least')
+  .max(200, 'has 200 characters at most')
+  .refine((text) => !unseen.test(text), 'holds a control character, a line break, or a sign that is not seen')
+  .transform((text) => text.normalize('NFC'))
+/** What a file is called, without a place. */
+export const FileName = Line.refine(
+  (name) => !/[/\\]/.test(name),
+  'holds a slash: give the name without its folder',
+).refine((name) => !/^\.+$/.test(name), 'is no name of a file')
+/** What was said, as it was said. Kept as it came, and escaped wherever it is shown. */
+export const Content = z
+  .string()
+  .min(1, 'has one character at least')
+  .refine((text) => Buffer.byteLength(text) <= most.message, 'has 256 KiB at most')
+  .refine(isStorable, 'holds a NUL character or half a surrogate pair')
+
+/** A person's own id of something, or ours. */
+export const idForm = /^(?!\.+$)[\w.:-]{1,200}$/
+/** How a store calls something: as it likes, but no control characters. */
+export const Reference = z
+  .string()
+  .min(1, 'has one character at least')
+  .max(1_000, 'has 1,000 characters at most')
+  .refine((text) => isStorable(text) && !/\p{Cc}/u.test(text), 'holds a control character')
+
+/** Where a break between two pieces of text disturbs least: after a line, a sentence, a word; never inside a character. */
+function breakIn(text: string, most: number): number {
+  if (text.length <= most) return text.length
+  const least = Math.floor(most * 0.6)
+  for (const sign of ['\n', '. ', '。', ' ']) {
+    const at = text.lastIndexOf(sign, most - sign.length)
+    if (at >= least) return at + sign.length
+  }
+  const code = text.charCodeAt(most - 1)
+  return code >= 0xd800 && code <= 0xdbff ? most - 1 : most
+}
+
+/**
+ * A text, arriving as UTF-8, in pieces of so many characters (UTF-16 units) at most, in its order; together they are the text. Bytes that
+ * are no UTF-8, and NUL, which the database cannot hold, become U+FFFD. Holds one piece at a time.
+ */
+export async function* chunksOf(
+  bytes: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  size: number = most.chunk,
+): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+  let rest = ''
+  for await (const piece of bytes) {
+    rest += decoder.decode(piece, { stream: true }).replaceAll('\0', '\ufffd')
+    while (rest.length > size) {
+      const at = breakIn(rest, size)
+      yield rest.slice(0, at)
+      rest = rest.slice(at)
+    }
+  }
+  rest += decoder.decode()
+  while (rest.length > 0) {
+    const at = breakIn(rest, size)
+    yield rest.slice(0, at)
+    rest = rest.slice(at)
+  }
+}
+
+/** RFC 6266: a download under this name; what is not ASCII goes beside a plain form of it. */
+export const asDownload = (name: string): string => {
+  const plain = name.replaceAll(/[^\x20-\x7e]|["\\%]/g, '_')
+  const coded = encodeURIComponent(name).replaceAll(
+    /['()*]/g,
+    (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `attachment; filename="${plain}"; filename*=UTF-8''${coded}`
+}

@@ -1,0 +1,23 @@
+import { projectAttachments } from './attachments.ts'
+import { projectClosing } from './closing/service.ts'
+import { projectConversations } from './conversations.ts'
+import { projectDocuments } from './documents.ts'
+import { projectMembers } from './members.ts'
+import { projectMessages } from './messages.ts'
+import type { ProjectPorts } from './ports.ts'
+import { type ExportShapes, projectExport } from './project-export.ts'
+import { ownedProjects } from './projects.ts'
+import { projectProvenance } from './provenance.ts'
+
+/** Projects with their conversations and documents, and the ledger of what came of them. What erases them stands beside this. */
+export const projectsService = (ports: ProjectPorts & ExportShapes) => ({
+  ...ownedProjects(ports),
+  ...projectMembers(ports),
+  ...projectConversations(ports),
+  ...projectMessages(ports),
+  ...projectAttachments(ports),
+  ...projectDocuments(ports),
+  ...projectProvenance(ports),
+  ...projectClosing(),
+  ...projectExport(ports),
+})

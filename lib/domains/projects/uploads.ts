@@ -1,0 +1,112 @@
+import { createHash } from 'node:crypto'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import type { Upload } from '#lib/kernel/operation.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { ProjectPorts } from './ports.ts'
+
+export interface Uploaded {
+  key: string
+  mediaType: string
+  bytes: number
+  sha256: Uint8Array<ArrayBuffer>
+}
+
+/**
+ * Puts a file under the key while it arrives, whole or not at all. Throws `too_large` beyond so many bytes, `bad_request` where it broke
+ * off; what the store says against it goes through.
+ */
+export async function storeUpload(
+  { objects }: Pick<ProjectPorts, 'objects'>,
+  key: string,
+  { bytes, mediaType }: Upload,
+  most: number,
+): Promise<Uploaded> {
+  const hash = createHash('sha256')
+  let size = 0
+  let refused: Problem | undefined
+  async function* measured(): AsyncGenerator<Uint8Array> {
+    try {
+      for await (const piece of bytes) {
+        size += piece.byteLength
+        if (size > most)
+          throw new Problem('too_large', `At most ${most.toLocaleString('en')} bytes are taken here. Nothing was kept.`)
+        hash.update(piece)
+        yield piece
+      }
+    } catch (error) {
+      refused = Problem.is(error)
+        ? error
+        : new Problem('bad_request', { detail: 'The file ended before it was whole. Nothing was kept.', cause: error })
+      throw refused
+    }
+  }
+  try {
+    await objects.put(key, measured(), { mediaType })
+  } catch (error) {
+    // The store may have wrapped what was wrong with the upload itself.
+    throw refused ?? error
+  }
+  return { key, mediaType, bytes: size, sha256: new Uint8Array(hash.digest()) }
+}
+
+/**
+ * Runs what writes the row of a stored file. Where there is no row in the end, the object goes again; where that fails, or nobody can say,
+ * a sweep finds it a day later.
+ */
+export async function keptWithRow<T>(
+  { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
+  key: string,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write()
+  } catch (error) {
+    await dropUnlessKept({ db, objects }, key).catch((fault: unknown) =>
+      logFault(fault, { operationId: 'projects.upload' }),
+    )
+    throw error
+  }
+}
+
+/** Whether a row has the object, of each of the keys. */
+export async function keysKept({ db }: Pick<ProjectPorts, 'db'>, keys: readonly string[]): Promise<Set<string>> {
+  const rows = await db.query<{ key: string }>(
+    'object-keys-kept',
+    `SELECT object_key AS key FROM attachments WHERE object_key = ANY($1::text[])
+     UNION ALL SELECT object_key FROM documents WHERE object_key = ANY($1::text[])`,
+    [keys],
+  )
+  return new Set(rows.map(({ key }) => key))
+}
+async function dropUnlessKept(ports: Pick<ProjectPorts, 'db' | 'objects'>, key: string): Promise<void> {
+  if (!(await keysKept(ports, [key])).has(key)) await ports.objects.erase([key])
+}
+
+/** Keys that uploads make; others' objects are others'. */
+const ownKey = /^projects\/prj_\w+\/(?:messages\/[\w.:-]+\/att_\w+|documents\/[\w.:-]+\/file_\w+)$/
+const day = 24 * 3_600_000
+const pageSize = 500
+
+/**
+ * Removes objects without a row that are older than a day: of uploads that a crash ended between object and row. Returns how many.
+ */
+export async function sweepUploads(ports: Pick<ProjectPorts, 'db' | 'objects'>, now: Date): Promise<number> {
+  const { objects } = ports
+  const before = new Date(now.getTime() - day)
+  let swept = 0
+  for (let after = ''; ; ) {
+    const keys = await objects.list('projects/', after, pageSize)
+    const ours = keys.filter((key) => ownKey.test(key))
+    const kept = ours.length === 0 ? new Set<string>() : await keysKept(ports, ours)
+    const orphans: string[] = []
+    for (const key of ours) {
+      if (kept.has(key)) continue
+      const versions = await objects.versions(key)
+      if (versions.every(({ at }) => at < before)) orphans.push(key)
+    }
+    if (orphans.length > 0) swept += await objects.erase(orphans)
+    const last = keys.at(-1)
+    if (last === undefined || keys.length < pageSize) return swept
+    after = last
+  }
+}

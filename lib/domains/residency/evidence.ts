@@ -1,0 +1,31 @@
+import type { Check } from '#lib/kernel/evidence.ts'
+import type { Placed } from './rules.ts'
+import { residencyState } from './rules.ts'
+
+/** Whether what was promised to stay in the EEA does: every place as the table of regions has it, and the projects that ask for it. */
+export const residencyEvidence = (residency: 'eu' | undefined, places: readonly Placed[]): Check[] => [
+  {
+    line: 'residency',
+    name: 'residency.places',
+    page: '/admin/stores',
+    async ask(query) {
+      const [row] = await query<{ projects: number }>(
+        "SELECT count(*)::int AS projects FROM projects WHERE region = 'eu' AND status <> 'closed'",
+      )
+      const projects = row?.projects ?? 0
+      const count = (jurisdiction: Placed['jurisdiction']) =>
+        places.filter((place) => place.jurisdiction === jurisdiction).length
+      return {
+        state: residencyState(residency, places, projects),
+        numbers: {
+          places: places.length,
+          eea: count('eea'),
+          outside: count('outside'),
+          unstated: count('unknown'),
+          projects,
+        },
+        facts: { promise: residency ?? 'none' },
+      }
+    },
+  },
+]

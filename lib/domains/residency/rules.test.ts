@@ -1,0 +1,226 @@
+import { describe, expect, it } from 'vitest'
+import { regionOfHost } from './host-rules.ts'
+import { eeaCountries, regionsOf } from './region-rules.ts'
+import {
+  explainOutside,
+  hindering,
+  judge,
+  type PlaceFact,
+  parseRegions,
+  placed,
+  placeNames,
+  residencyFault,
+  residencyState,
+} from './rules.ts'
+
+const at = (text: string) => {
+  const [region = '', provider = ''] = text.split('@')
+  return { region, provider }
+}
+
+describe('a region is judged by the table', () => {
+  it.each([
+    ['eu-central-1@aws', 'eea', 'DE'],
+    ['eu-west-1@aws', 'eea', 'IE'],
+    ['eu-west-2@aws', 'outside', 'GB'],
+    ['eu-central-2@aws', 'outside', 'CH'],
+    ['eusc-de-east-1@aws', 'eea', 'DE'],
+    ['us-east-1@aws', 'outside', 'US'],
+    ['europe-west2@google', 'outside', 'GB'],
+    ['europe-west3@google', 'eea', 'DE'],
+    ['europe-west6@google', 'outside', 'CH'],
+    ['eu@google', 'eea', 'EU'],
+    ['eur4@google', 'eea', 'EU'],
+    ['uksouth@azure', 'outside', 'GB'],
+    ['switzerlandnorth@azure', 'outside', 'CH'],
+    ['norwayeast@azure', 'eea', 'NO'],
+    ['eu@cloudflare', 'eea', 'EU'],
+    ['fedramp@cloudflare', 'outside', 'US'],
+    ['fsn1@hetzner', 'eea', 'DE'],
+    ['hel1@hetzner', 'eea', 'FI'],
+    ['ash@hetzner', 'outside', 'US'],
+    ['gra@ovh', 'eea', 'FR'],
+    ['uk1@ovh', 'outside', 'GB'],
+    ['fr-par@scaleway', 'eea', 'FR'],
+    ['eu-central-2@ionos', 'eea', 'DE'],
+    ['ch-dk-2@exoscale', 'outside', 'CH'],
+    ['eu@posthog', 'eea', 'DE'],
+    // Of one's own: the country itself.
+    ['de@own', 'eea', 'DE'],
+    ['is@own', 'eea', 'IS'],
+    ['eu@own', 'eea', 'EU'],
+    ['gb@own', 'outside', 'GB'],
+    ['uk@own', 'outside', 'GB'],
+    ['ch@somebody', 'outside', 'CH'],
+  ])('%s: %s, %s', (text, jurisdiction, country) => expect(judge(at(text))).toEqual({ jurisdiction, country }))
+
+  it.each([
+    'eu@aws',
+    'de@aws',
+    'eu-central-9@aws',
+    'eu-central-1@google',
+    'eur5@google',
+    'eur8@google',
+    'weur@cloudflare',
+    'auto@cloudflare',
+    'eu-central-1@somebody',
+    'eu-west-1@own',
+    'zz@own',
+    'xx@own',
+    'europe@own',
+    'deu@own',
+  ])('%s is not known, and so never taken for the EEA', (text) =>
+    expect(judge(at(text))).toEqual({ jurisdiction: 'unknown', country: null }),
+  )
+
+  it('names each region once for each provider, and countries as ISO has them', () => {
+    expect(eeaCountries.size).toBe(30)
+    const names = new Intl.DisplayNames('en', { type: 'region', fallback: 'none' })
+    for (const [provider, regions] of regionsOf)
+      for (const [region, country] of regions) {
+        expect(region, provider).toMatch(/^[a-z0-9-]+$/)
+        expect(names.of(country), `${region}@${provider}`).toBeDefined()
+      }
+  })
+})
+
+describe('KP_REGIONS', () => {
+  it('takes names, regions and providers in any case and any spacing, other names of providers among them', () => {
+    expect(Object.fromEntries(parseRegions(' Graph=EU-Central-1@AWS , objects=eu@R2,files=europe-west3@gcp,'))).toEqual(
+      {
+        graph: at('eu-central-1@aws'),
+        objects: at('eu@cloudflare'),
+        files: at('europe-west3@google'),
+      },
+    )
+    expect(parseRegions('').size).toBe(0)
+  })
+  it.each([
+    ['graph', 'takes name=region@provider, separated by commas, not "graph"'],
+    ['graph=eu-central-1', 'takes name=region@provider, separated by commas, not "graph=eu-central-1"'],
+    ['graph=@aws', 'takes name=region@provider, separated by commas, not "graph=@aws"'],
+    ['graph=a@b@c', 'takes name=region@provider, separated by commas, not "graph=a@b@c"'],
+    ['neo4j=de@own', `has no "neo4j"; the names are ${placeNames.join(', ')}`],
+    ['graph=de@own,graph=us@own', 'says twice where graph is'],
+  ])('"%s" is refused', (text, message) => expect(() => parseRegions(text)).toThrow(new RangeError(message)))
+})
+
+describe('a host proves its region where the provider’s name carries it', () => {
+  it.each([
+    ['s3.eu-central-1.amazonaws.com', 'eu-central-1@aws'],
+    ['bucket.s3.eu-west-2.amazonaws.com', 'eu-west-2@aws'],
+    ['db.abc123.eu-west-3.rds.amazonaws.com', 'eu-west-3@aws'],
+    ['email-smtp.eu-west-1.amazonaws.com', 'eu-west-1@aws'],
+    ['0123456789abcdef.eu.r2.cloudflarestorage.com', 'eu@cloudflare'],
+    ['FSN1.your-objectstorage.com.', 'fsn1@hetzner'],
+    ['s3.fr-par.scw.cloud', 'fr-par@scaleway'],
+    ['s3.gra.io.cloud.ovh.net', 'gra@ovh'],
+    ['s3.eu-central-3.ionoscloud.com', 'eu-central-3@ionos'],
+    ['sos-de-fra-1.exo.io', 'de-fra-1@exoscale'],
+  ])('%s: %s', (host, region) => expect(regionOfHost(host)).toEqual(at(region)))
+  it.each([
+    'localhost',
+    '0123456789abcdef.r2.cloudflarestorage.com',
+    's3.amazonaws.com',
+    's3.eu-central-1.amazonaws.com.example.org',
+    'eu-central-1.example.org',
+    'abc.databases.neo4j.io',
+  ])('%s proves none', (host) => expect(regionOfHost(host)).toBeNull())
+})
+
+const fact = (name: PlaceFact['name'], more: Partial<PlaceFact> = {}): PlaceFact => ({
+  name,
+  derived: null,
+  within: null,
+  ...more,
+})
+
+describe('places', () => {
+  const facts = [
+    fact('postgresql', { within: 'files' }),
+    fact('files'),
+    fact('graph', { within: 'postgresql' }),
+    fact('objects', { derived: at('eu-central-1@aws') }),
+    fact('mail'),
+  ]
+  it('lie where their address says, where KP_REGIONS says, or within another that does', () => {
+    const found = placed(facts, parseRegions('files=de@own,mail=us-east-1@aws'))
+    expect(found.map(({ name, region, source, jurisdiction }) => [name, region, source, jurisdiction])).toEqual([
+      ['postgresql', 'de', 'within', 'eea'],
+      ['files', 'de', 'stated', 'eea'],
+      ['graph', 'de', 'within', 'eea'],
+      ['objects', 'eu-central-1', 'derived', 'eea'],
+      ['mail', 'us-east-1', 'stated', 'outside'],
+    ])
+    expect(hindering('eu', found)).toEqual(['mail'])
+    expect(hindering(null, found)).toEqual([])
+  })
+  it('a statement of its own counts before the place that it lies within', () =>
+    expect(placed(facts, parseRegions('files=de@own,graph=us@own'))[2]).toMatchObject({
+      region: 'us',
+      source: 'stated',
+    }))
+  it('a statement that contradicts the address is refused', () =>
+    expect(() => placed(facts, parseRegions('objects=eu-west-1@aws'))).toThrow(
+      'says that objects is eu-west-1@aws, and its address says eu-central-1@aws',
+    ))
+  it('two that lie within each other are nowhere', () =>
+    expect(
+      placed([fact('graph', { within: 'cache' }), fact('cache', { within: 'graph' })], new Map())[0],
+    ).toMatchObject({
+      region: null,
+      jurisdiction: 'unknown',
+    }))
+
+  it.each([
+    [
+      '',
+      'eu cannot be kept: nobody has said where postgresql is; state it in KP_REGIONS, such as postgresql=de@own or postgresql=eu-central-1@aws',
+    ],
+    [
+      'files=de@own',
+      'eu cannot be kept: nobody has said where mail is; state it in KP_REGIONS, such as mail=de@own or mail=eu-central-1@aws',
+    ],
+    [
+      'files=de@own,mail=eu-west-2@aws',
+      'eu cannot be kept: mail is in eu-west-2@aws, which lies in GB, outside the European Economic Area',
+    ],
+    [
+      'files=de@own,mail=eu-west-9@aws',
+      'eu cannot be kept: mail is in eu-west-9@aws, which is in no list of regions, so it is not known to be in the EEA',
+    ],
+    ['files=de@own,mail=eu-west-1@aws', undefined],
+  ])('KP_RESIDENCY=eu with "%s"', (text, fault) =>
+    expect(residencyFault('eu', placed(facts, parseRegions(text)))).toBe(fault),
+  )
+  it('without KP_RESIDENCY nothing is refused', () =>
+    expect(residencyFault(undefined, placed(facts, new Map()))).toBeUndefined())
+  it('one outside is explained with its country', () =>
+    expect(
+      explainOutside({
+        name: 'graph',
+        region: 'eu-central-2',
+        provider: 'aws',
+        source: 'stated',
+        jurisdiction: 'outside',
+        country: 'CH',
+      }),
+    ).toContain('CH'))
+})
+
+describe('as evidence', () => {
+  const inEu = placed([fact('files')], parseRegions('files=de@own'))
+  const nowhere = placed([fact('files')], new Map())
+  const abroad = placed([fact('files')], parseRegions('files=us@own'))
+  it.each([
+    ['eu', inEu, 0, 'holds'],
+    ['eu', abroad, 0, 'fails'],
+    [undefined, inEu, 3, 'holds'],
+    [undefined, nowhere, 0, 'not_applicable'],
+    [undefined, nowhere, 1, 'fails'],
+    [undefined, abroad, 0, 'attention'],
+    [undefined, abroad, 1, 'fails'],
+  ] as const)('%s, %j, %i projects in the EU: %s', (residency, places, projects, state) =>
+    expect(residencyState(residency, places, projects)).toBe(state),
+  )
+})

@@ -1,0 +1,119 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+
+const when = z.iso.datetime()
+export const KnownStoreId = z.string().regex(/^store_[0-9A-Za-z]{22}$/, 'is not the id of a store')
+
+/** What lies there, and what travels there; the console has words for each. */
+export const heldThings = [
+  'accounts',
+  'units',
+  'projects',
+  'requests',
+  'receipts',
+  'audit',
+  'exports',
+  'letters',
+  'secret',
+  'erasures',
+  'copies',
+  'episodes',
+  'facts',
+  'answers',
+  'attachments',
+  'documents',
+  'threads',
+  'counters',
+] as const
+export const travellingThings = ['letters', 'sign-ins', 'prompts', 'texts', 'telemetry'] as const
+
+const place = {
+  name: z.string().meta({ description: 'As KP_REGIONS names it' }),
+  provider: z.string().meta({ description: 'What it is: postgresql, neo4j, redis, memory, s3, gcs, files, smtp …' }),
+  region: z.string().nullable().meta({ description: 'As its provider calls it; null where nobody has said it' }),
+  region_source: z
+    .enum(['stated', 'derived', 'within'])
+    .nullable()
+    .meta({ description: 'KP_REGIONS, the address itself, or the place that it lies within' }),
+  host: z.string().nullable().meta({ description: 'Whose region that is: aws, google, hetzner, own …' }),
+  country: z.string().nullable().meta({ description: 'ISO 3166-1, or EU' }),
+  jurisdiction: z.enum(['eea', 'outside', 'unknown']),
+}
+
+export const StoreView = z
+  .strictObject({
+    ...place,
+    port: z.enum(['graph', 'cache', 'objects', 'checkpoints']).nullable(),
+    address: z.string().nullable().meta({ description: 'Without credentials; null: inside this process' }),
+    state: z.enum(['ok', 'degraded', 'down', 'unchecked', 'off']).meta({
+      description: 'off: it kept data and is switched off. unchecked: nothing here can ask it',
+    }),
+    latency_ms: z.number().nullable().meta({ description: 'Of one round trip' }),
+    detail: z.string().nullable(),
+    holds: z.array(z.enum(heldThings)),
+    is_connected: z.boolean(),
+    known_store_id: KnownStoreId.nullable().meta({ description: 'Once it was used' }),
+    first_seen: when.nullable(),
+    last_seen: when.nullable(),
+  })
+  .meta({ id: 'Store' })
+export type StoreView = z.output<typeof StoreView>
+
+export const ProcessorView = z
+  .strictObject({ ...place, address: z.string().nullable(), travels: z.array(z.enum(travellingThings)) })
+  .meta({ id: 'Processor' })
+export type ProcessorView = z.output<typeof ProcessorView>
+
+const store = { resourceType: 'store' }
+
+export const listStores = operation({
+  id: 'listStores',
+  method: 'get',
+  path: '/api/stores',
+  summary: 'Where everything lies and travels: stores and processors with region, state and latency',
+  description:
+    'Every store is asked now. One that kept data and is switched off stays in the list, and erasures that concern it wait, until it is back or retired.',
+  permission: 'stores:audit',
+  audit: { action: 'read', ...store },
+  limit: 'read',
+  status: 200,
+  output: z.strictObject({
+    data: z.strictObject({
+      residency: z.enum(['eu']).nullable(),
+      stores: z.array(StoreView),
+      processors: z.array(ProcessorView),
+    }),
+  }),
+})
+
+export const RetiredStore = z.strictObject({
+  id: KnownStoreId,
+  port: z.string(),
+  provider: z.string(),
+  address: z.string(),
+  retired_at: when,
+  retired_by: z.string(),
+})
+export const retireStore = operation({
+  id: 'retireStore',
+  method: 'post',
+  path: '/api/stores/{id}/retire',
+  summary: 'State that nothing is left in a store that was switched off',
+  description:
+    'Erasures no longer wait for it, and no longer prove anything about it: who states it answers for it. Used again, it is known again.',
+  permission: 'stores:admin',
+  audit: { action: 'update', ...store },
+  limit: 'write',
+  status: 200,
+  params: z.strictObject({ id: KnownStoreId }),
+  body: z.strictObject({
+    statement: z
+      .string()
+      .trim()
+      .min(10, 'has 10 characters at least')
+      .max(1000, 'has 1,000 characters at most')
+      .meta({ description: 'What was done with the data there; plain text, kept with the audit entry' }),
+  }),
+  output: z.strictObject({ data: RetiredStore }),
+  refusals: ['not_found', 'conflict', 'content_rejected'],
+})

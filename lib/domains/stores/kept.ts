@@ -1,0 +1,14 @@
+import type { Kept } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { officeActs } from '#lib/stores/postgres/office-acts.ts'
+
+/** Who stated that a store has nothing left. */
+export const storesKept = (db: Database): Kept[] => [
+  officeActs(db, {
+    name: 'stores.acts',
+    what: 'stores that you retired',
+    table: 'known_stores',
+    by: ['retired_by'],
+    at: 'retired_at',
+  }),
+]

@@ -1,0 +1,106 @@
+import { createHash } from 'node:crypto'
+import pg from 'pg'
+import type { Clock } from '#lib/kernel/clock.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { KnownStore, StorePort, WhatIsMissing } from '#lib/stores/known-store.ts'
+import { asProblem, type Database } from '#lib/stores/postgres/database.ts'
+import { notedFor } from './rules.ts'
+
+/** A store as the settings name it. */
+export interface ConnectedStore {
+  port: StorePort
+  provider: string
+  /** What tells it from another of its port, whoever signs in there. */
+  identity: string
+  /** Without credentials. */
+  shown: string
+}
+export interface KnownStoreParts {
+  db: Database
+  clock: Clock
+  connected: readonly ConnectedStore[]
+  /** Whether one that is not connected can be looked into all the same, because it is of this installation, and has nothing. */
+  isEmpty(store: KnownStore, tx: Transaction): Promise<boolean>
+}
+
+/** Of all places, those of a port in which something stays. */
+export const connectedStores = (
+  sites: readonly { port: StorePort | null; provider: string; identity: string | null; address: string | null }[],
+): ConnectedStore[] =>
+  sites.flatMap(({ port, provider, identity, address }) =>
+    port === null || identity === null ? [] : [{ port, provider, identity, shown: address ?? provider }],
+  )
+
+/** SHA-256 of what tells a store from another, in hexadecimal. */
+const addressHash = ({ provider, identity }: Pick<ConnectedStore, 'provider' | 'identity'>): string =>
+  createHash('sha256').update(`${provider} ${identity}`).digest('hex')
+
+/** Remembers which stores kept data, so that one that is switched off is not taken for one that has nothing. */
+export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) {
+  const byPort = new Map(connected.map((store) => [store.port, { ...store, hash: addressHash(store) }]))
+  const noted = new Map<StorePort, { until: number; noting: Promise<void> }>()
+
+  // On a connection of its own: it is asked for inside transactions, and as many of those as there are connections would wait for each other.
+  async function note(port: StorePort, now: Date): Promise<void> {
+    const store = byPort.get(port)
+    if (!store) return
+    const client = new pg.Client({
+      connectionString: db.pool.options.connectionString,
+      connectionTimeoutMillis: 5_000,
+      query_timeout: 10_000,
+    })
+    client.on('error', () => {})
+    try {
+      await client.connect()
+      await client.query(
+        `INSERT INTO known_stores (id, port, provider, address, shown, first_seen, last_seen)
+         VALUES ($1, $2, $3, $4, $5, $6, $6)
+         ON CONFLICT (port, address) DO UPDATE SET shown = excluded.shown,
+           last_seen = GREATEST(known_stores.last_seen, excluded.last_seen),
+           retired_at = NULL, retired_by = NULL, statement = NULL`,
+        [newId('store'), port, store.provider, store.hash, store.shown, now],
+      )
+    } catch (error) {
+      throw asProblem(error)
+    } finally {
+      await client.end().catch(() => {})
+    }
+  }
+
+  return {
+    /** Writes down that the connected store of this port is used: before its first use in this process, then once a day. */
+    async used(port: StorePort): Promise<void> {
+      const now = clock.now()
+      const known = noted.get(port)
+      if (known && now.getTime() < known.until) return known.noting
+      const made = { until: now.getTime() + notedFor, noting: note(port, now) }
+      noted.set(port, made)
+      try {
+        await made.noting
+      } catch (error) {
+        if (noted.get(port) === made) noted.delete(port)
+        throw error
+      }
+    },
+
+    isConnected: ({ port, address }: { port: string; address: string }): boolean =>
+      [...byPort.values()].some((store) => store.port === port && store.hash === address),
+
+    missing:
+      (port: StorePort): WhatIsMissing =>
+      async (tx) => {
+        const ask = async (within: Transaction) => {
+          const rows = await within.knownStore.findMany({
+            where: { port, retiredAt: null, address: { not: byPort.get(port)?.hash ?? '' } },
+            orderBy: { firstSeen: 'asc' },
+          })
+          const missing: KnownStore[] = []
+          for (const row of rows) if (!(await isEmpty(row, within))) missing.push(row)
+          return missing
+        }
+        return tx ? ask(tx) : db.transaction(ask)
+      },
+  }
+}
+export type KnownStores = ReturnType<typeof knownStores>

@@ -1,0 +1,34 @@
+import type { heldThings, travellingThings } from './contract.ts'
+
+/** A store that is used is written down once in this time, in milliseconds. */
+export const notedFor = 24 * 3_600_000
+
+type Held = (typeof heldThings)[number]
+type Travelling = (typeof travellingThings)[number]
+
+const held: Record<string, readonly Held[]> = {
+  postgresql: ['accounts', 'units', 'projects', 'requests', 'receipts', 'audit'],
+  files: ['exports', 'secret'],
+  ledger: ['erasures'],
+  backups: ['copies'],
+  graph: ['episodes', 'facts'],
+  cache: ['answers'],
+  objects: ['attachments', 'documents'],
+  checkpoints: ['threads'],
+  limits: ['counters'],
+}
+const travelling: Record<string, readonly Travelling[]> = {
+  mail: ['letters'],
+  oidc: ['sign-ins'],
+  llm: ['prompts'],
+  presidio: ['texts'],
+  posthog: ['telemetry'],
+}
+
+/** What lies in a place; letters lie in the folder of files while no mail server takes them. */
+export const heldAt = (name: string, lettersInFolder: boolean): Held[] => [
+  ...(held[name] ?? []),
+  ...(name === 'files' && lettersInFolder ? (['letters'] as const) : []),
+]
+/** What travels to a processor. */
+export const travelsTo = (name: string): Travelling[] => [...(travelling[name] ?? [])]

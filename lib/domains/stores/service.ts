@@ -1,0 +1,156 @@
+import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { type StorePort, storePorts } from '#lib/stores/known-store.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { StoreState } from '#lib/stores/store-state.ts'
+import { listStores, type ProcessorView, retireStore, type StoreView } from './contract.ts'
+import type { KnownStores } from './known.ts'
+import { heldAt, travelsTo } from './rules.ts'
+
+/** A place as the settings have it, judged by the table of regions. */
+export interface JudgedSite {
+  kind: 'store' | 'processor'
+  name: string
+  port: StorePort | null
+  provider: string
+  address: string | null
+  region: string | null
+  regionSource: StoreView['region_source']
+  host: string | null
+  country: string | null
+  jurisdiction: StoreView['jurisdiction']
+}
+export interface AskedState extends Omit<StoreState, 'state'> {
+  state: 'ok' | 'degraded' | 'down'
+}
+export interface StoresParts {
+  db: Database
+  known: KnownStores
+  residency: 'eu' | null
+  sites: readonly JudgedSite[]
+  /** Asks a place how it is; undefined where nothing can ask it. */
+  stateOf(name: string): Promise<AskedState | undefined>
+  lettersInFolder: boolean
+  strict: boolean
+}
+
+interface KnownRow {
+  id: string
+  port: string
+  provider: string
+  address: string
+  shown: string
+  firstSeen: Date
+  lastSeen: Date
+}
+
+const placeOf = (site: JudgedSite) => ({
+  name: site.name,
+  provider: site.provider,
+  address: site.address,
+  region: site.region,
+  region_source: site.regionSource,
+  host: site.host,
+  country: site.country,
+  jurisdiction: site.jurisdiction,
+})
+const processorView = (site: JudgedSite): ProcessorView => ({ ...placeOf(site), travels: travelsTo(site.name) })
+
+/** Where everything lies and travels, and what became of stores that were switched off. */
+export function storesService({ db, known, residency, sites, stateOf, lettersInFolder, strict }: StoresParts) {
+  async function connected(site: JudgedSite, rows: readonly KnownRow[]): Promise<StoreView> {
+    const asked = await stateOf(site.name)
+    const row = rows.find((one) => one.port === site.port && known.isConnected(one))
+    return {
+      ...placeOf(site),
+      port: site.port,
+      state: asked?.state ?? 'unchecked',
+      latency_ms: asked ? Math.round(asked.latency * 10) / 10 : null,
+      detail: asked?.detail ?? null,
+      holds: heldAt(site.name, lettersInFolder),
+      is_connected: true,
+      known_store_id: row?.id ?? null,
+      first_seen: row?.firstSeen.toISOString() ?? null,
+      last_seen: row?.lastSeen.toISOString() ?? null,
+    }
+  }
+  const switchedOff = (row: KnownRow, port: StorePort): StoreView => ({
+    name: port,
+    port,
+    provider: row.provider,
+    address: row.shown,
+    region: null,
+    region_source: null,
+    host: null,
+    country: null,
+    jurisdiction: 'unknown',
+    state: 'off',
+    latency_ms: null,
+    detail: null,
+    holds: heldAt(port, lettersInFolder),
+    is_connected: false,
+    known_store_id: row.id,
+    first_seen: row.firstSeen.toISOString(),
+    last_seen: row.lastSeen.toISOString(),
+  })
+
+  return {
+    list: read(listStores, async () => {
+      const rows = await db.prisma.knownStore.findMany({ where: { retiredAt: null }, orderBy: { firstSeen: 'asc' } })
+      const stores = await Promise.all(
+        sites.filter(({ kind }) => kind === 'store').map((site) => connected(site, rows)),
+      )
+      const off = (
+        await Promise.all(
+          storePorts.map(async (port) => (await known.missing(port)()).map((row) => [row, port] as const)),
+        )
+      ).flat()
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      return {
+        body: {
+          data: {
+            residency,
+            stores: [
+              ...stores,
+              ...off.flatMap(([{ id }, port]) => {
+                const row = byId.get(id)
+                return row ? [switchedOff(row, port)] : []
+              }),
+            ],
+            processors: sites.filter(({ kind }) => kind === 'processor').map(processorView),
+          },
+        },
+        resourceId: 'list',
+        details: { count: stores.length, off: off.length },
+      }
+    }),
+
+    retire: mutation(retireStore, async ({ tx, now, actor }, { params: { id }, body }) => {
+      const statement = plainWords(body.statement, 'statement', strict, 'The store is not retired.')
+      const found = await tx.knownStore.findUnique({ where: { id } })
+      if (!found || found.retiredAt !== null)
+        throw new Problem('not_found', 'There is no such store, or it was retired before.')
+      if (known.isConnected(found))
+        throw new Problem(
+          'conflict',
+          'This store is connected, and what lies there counts as held. Take it out of the settings and start anew; then it can be retired.',
+        )
+      await tx.knownStore.update({ where: { id }, data: { retiredAt: now, retiredBy: actor.id, statement } })
+      return {
+        body: {
+          data: {
+            id,
+            port: found.port,
+            provider: found.provider,
+            address: found.shown,
+            retired_at: now.toISOString(),
+            retired_by: actor.id,
+          },
+        },
+        resourceId: id,
+        details: { port: found.port, provider: found.provider },
+      }
+    }),
+  }
+}

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import type { StoreView } from './contract.ts'
+import { connectedStores, knownStores } from './known.ts'
+
+// Nothing answers there: what is asked is what the installation knows by itself.
+const elsewhere = {
+  KP_GRAPH_URL: 'bolt://neo4j:a-graph-secret@127.0.0.1:1/deals',
+  KP_CHECKPOINTS_URL: 'postgresql://threads:a-thread-secret@127.0.0.1:1/threads',
+  KP_OBJECTS_URL: 's3://a-key:an-object-secret@127.0.0.1:1/bucket?tls=false&path_style=true',
+  KP_SMTP_URL: 'smtp://letters:a-mail-secret@127.0.0.1:1',
+  KP_REGIONS: 'files=de@own,objects=eu-west-2@aws,llm=fr@mistral',
+}
+let test: TestApp
+let admin: Person
+let auditor: Person
+beforeAll(async () => {
+  test = await testApp(elsewhere)
+  admin = await signedIn(test, 'admin')
+  auditor = await signedIn(test, 'auditor')
+})
+afterAll(() => test?.close())
+
+const listed = async (by = auditor): Promise<StoreView[]> =>
+  (await test.fetch('GET', '/api/stores', by)).json.data.stores
+const named = async (name: string): Promise<StoreView | undefined> =>
+  (await listed()).find((store) => store.name === name && store.is_connected)
+
+describe('GET /api/stores', () => {
+  it('is for admins and auditors, and audited', async () => {
+    const cases = [
+      [{}, 401],
+      [await signedIn(test), 403],
+      [await signedIn(test, 'manager'), 403],
+      [{ token: (await test.agent()).token }, 403],
+      [auditor, 200],
+      [admin, 200],
+      [{ token: (await issuedAgent(test, ['admin'])).token }, 200],
+    ] as const
+    for (const [who, status] of cases) expect((await test.fetch('GET', '/api/stores', who)).status).toBe(status)
+    const [entry] = await test.app.audit.query({ resource_type: 'store' }, test.clock.now())
+    expect(entry).toMatchObject({ action: 'read', details: { operation: 'listStores' } })
+  })
+
+  it('says where each lies and how it is, and never how one signs in', async () => {
+    const { json, text } = await test.fetch('GET', '/api/stores', auditor)
+    expect(text).not.toMatch(/-secret|a-key/)
+    expect(json.data.residency).toBeNull()
+    const by = Object.fromEntries(json.data.stores.map((store: StoreView) => [store.name, store]))
+    expect(by.postgresql).toMatchObject({ state: 'ok', jurisdiction: 'unknown', is_connected: true })
+    expect(by.postgresql.latency_ms).toBeGreaterThan(0)
+    expect(by.files).toMatchObject({ state: 'ok', region: 'de', host: 'own', country: 'DE', jurisdiction: 'eea' })
+    expect(by.cache).toMatchObject({ provider: 'memory', address: null, region: 'de', region_source: 'within' })
+    expect(by.graph).toMatchObject({
+      port: 'graph',
+      provider: 'neo4j',
+      address: 'bolt://127.0.0.1:1/deals',
+      state: 'down',
+      region: null,
+      jurisdiction: 'unknown',
+    })
+    expect(by.objects).toMatchObject({ provider: 's3', state: 'down', country: 'GB', jurisdiction: 'outside' })
+    expect(by.checkpoints).toMatchObject({ address: 'postgresql://127.0.0.1:1/threads (schema public)', state: 'down' })
+    expect(json.data.processors).toEqual([
+      expect.objectContaining({ name: 'mail', address: 'smtp://127.0.0.1:1', travels: ['letters'] }),
+      expect.objectContaining({ name: 'llm', provider: 'mistral', country: 'FR', travels: ['prompts'] }),
+    ])
+  })
+
+  it('readiness names no address, and a connected store that is down leaves it serving', async () => {
+    const { status, json, text } = await test.fetch('GET', '/ready')
+    expect([status, json.status]).toEqual([200, 'degraded'])
+    expect(json.stores.graph).toMatchObject({ state: 'down' })
+    expect(json.stores.postgresql).toMatchObject({ state: 'ok', latency_ms: expect.any(Number) })
+    expect(text).not.toMatch(/127\.0\.0\.1|secret|bolt|s3:/)
+  })
+})
+
+const known = (address: string, isEmpty = false) =>
+  knownStores({
+    db: test.db,
+    clock: test.clock,
+    connected: connectedStores([{ port: 'graph', provider: 'neo4j', identity: address, address: `bolt://${address}` }]),
+    isEmpty: async () => isEmpty,
+  })
+const rows = () => test.db.prisma.knownStore.findMany({ where: { port: 'graph' }, orderBy: { shown: 'asc' } })
+
+describe('a store that kept data', () => {
+  it('is written down once before its first use, and again a day later, also by many at once and inside a transaction', async () => {
+    await test.db.prisma.knownStore.deleteMany()
+    const before = test.clock.now()
+    const one = known('one')
+    await test.db.transaction(async () => {
+      await Promise.all(Array.from({ length: 20 }, () => one.used('graph')))
+    })
+    await known('one').used('graph')
+    await one.used('cache')
+    expect(await test.db.prisma.knownStore.findMany()).toEqual([
+      expect.objectContaining({ port: 'graph', shown: 'bolt://one', firstSeen: before, lastSeen: before }),
+    ])
+    test.clock.advance(23 * 3_600_000)
+    await one.used('graph')
+    expect((await rows())[0]?.lastSeen).toEqual(before)
+    test.clock.advance(3_600_000)
+    await one.used('graph')
+    expect(await rows()).toEqual([expect.objectContaining({ firstSeen: before, lastSeen: test.clock.now() })])
+  })
+
+  it('is missing once another is connected, unless it can be seen that it has nothing', async () => {
+    await known('one').used('graph')
+    expect(await known('one').missing('graph')()).toEqual([])
+    const [gone] = await known('two').missing('graph')()
+    expect(gone).toMatchObject({ port: 'graph', provider: 'neo4j', shown: 'bolt://one' })
+    expect(await test.db.transaction((tx) => known('two').missing('graph')(tx))).toHaveLength(1)
+    expect(await known('two', true).missing('graph')()).toEqual([])
+    expect(await known('two').missing('objects')()).toEqual([])
+    // The installation's own graph is a third.
+    expect((await listed()).filter(({ state }) => state === 'off')).toEqual([
+      expect.objectContaining({ address: 'bolt://one', is_connected: false, known_store_id: gone?.id }),
+    ])
+  })
+
+  it('is retired by an admin’s statement, and known again when it is used again', async () => {
+    const [row] = await rows()
+    const path = `/api/stores/${row?.id}/retire`
+    const body = { statement: 'The volume was wiped and the server given back.' }
+    for (const [who, status] of [
+      [{}, 401],
+      [auditor, 403],
+      [await signedIn(test, 'manager'), 403],
+      [{ token: (await test.agent()).token }, 403],
+    ] as const)
+      expect((await test.fetch('POST', path, { ...who, body })).status).toBe(status)
+    expect((await test.fetch('POST', path, { ...admin, body: { statement: 'gone' } })).status).toBe(422)
+    expect(
+      (await test.fetch('POST', '/api/stores/store_0123456789abcdefghijkl/retire', { ...admin, body })).status,
+    ).toBe(404)
+    expect(await known('two').missing('graph')()).toHaveLength(1)
+
+    const { status, json } = await test.fetch('POST', path, { ...admin, body })
+    expect([status, json.data.retired_by]).toEqual([200, `user:${admin.accountId}`])
+    expect(await known('two').missing('graph')()).toEqual([])
+    expect((await listed()).filter(({ state }) => state === 'off')).toEqual([])
+    expect((await rows())[0]).toMatchObject({ retiredBy: `user:${admin.accountId}`, statement: body.statement })
+    const [entry] = await test.app.audit.query({ resource_type: 'store', action: 'update' }, test.clock.now())
+    expect(entry?.details).toMatchObject({ operation: 'retireStore', port: 'graph' })
+    expect(JSON.stringify(entry)).not.toMatch(/wiped/)
+    expect((await test.fetch('POST', path, { ...admin, body })).status).toBe(404)
+
+    await known('one').used('graph')
+    expect((await rows())[0]).toMatchObject({ retiredAt: null, retiredBy: null, statement: null })
+    expect(await known('two').missing('graph')()).toHaveLength(1)
+  })
+
+  it('is not retired while it is connected', async () => {
+    // Asked something, it is known, although it did not answer.
+    await test.db.transaction((tx) => test.app.stored.checkpoints.present(['x'], tx)).catch(() => {})
+    const store = await named('checkpoints')
+    expect(store?.known_store_id).toMatch(/^store_/)
+    const { status, json } = await test.fetch('POST', `/api/stores/${store?.known_store_id}/retire`, {
+      ...admin,
+      body: { statement: 'There is nothing in it any more.' },
+    })
+    expect([status, json.code]).toEqual([409, 'conflict'])
+  })
+})

@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import type { RunView, StepView } from './erasure-run.ts'
+
+/** From which stores something was erased, and how much, in the names of the API. */
+export const DeletedFrom = z
+  .strictObject({
+    postgresql: z.boolean().meta({ description: 'Every row of it is gone' }),
+    graphiti: z.strictObject({
+      episodesDeleted: z.number().int(),
+      entitiesDeleted: z.number().int(),
+      entitiesOrphaned: z
+        .number()
+        .int()
+        .meta({ description: 'Kept, because others mention them; the link to it is gone' }),
+    }),
+    redis: z
+      .boolean()
+      .meta({ description: 'Every cached query about it is gone; speaks for the cache, whatever serves it' }),
+    checkpoints: z.strictObject({ threads: z.number().int(), messages: z.number().int() }),
+    objects: z.number().int(),
+  })
+  .meta({ id: 'DeletedFrom' })
+export type DeletedFrom = z.output<typeof DeletedFrom>
+
+/** True only when every store is done, searched again, and nothing was kept. */
+export const isErased = ({ state }: Pick<RunView, 'state'>): boolean => state === 'done'
+
+const emptied = (steps: readonly StepView[], store: string): boolean => {
+  const own = steps.filter((step) => step.store === store)
+  return own.length > 0 && own.every(({ state, held }) => state === 'done' && held.length === 0)
+}
+
+/** What a run came to up to now, by store. */
+export function deletedFrom({ steps }: Pick<RunView, 'steps'>): DeletedFrom {
+  const counted = (store: string, name: string): number =>
+    steps.filter((step) => step.store === store).reduce((sum, { results }) => sum + (results[name] ?? 0), 0)
+  return {
+    postgresql: emptied(steps, 'postgresql'),
+    graphiti: {
+      episodesDeleted: counted('graph', 'episodesDeleted'),
+      entitiesDeleted: counted('graph', 'entitiesDeleted'),
+      entitiesOrphaned: counted('graph', 'entitiesOrphaned'),
+    },
+    redis: emptied(steps, 'cache'),
+    checkpoints: { threads: counted('checkpoints', 'threads'), messages: counted('checkpoints', 'messages') },
+    objects: counted('objects', 'objects'),
+  }
+}

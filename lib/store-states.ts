@@ -1,0 +1,110 @@
+import { constants } from 'node:fs'
+import { access } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Limiter } from './access/limiter.ts'
+import type { StoreCheck } from './http/service.ts'
+import type { Site } from './places.ts'
+import { type StorePort, storePorts } from './stores/known-store.ts'
+import type { Database } from './stores/postgres/database.ts'
+import type { Stores } from './stores-opened.ts'
+
+export interface PlaceState {
+  state: 'ok' | 'degraded' | 'down'
+  /** Of one round trip, in milliseconds. */
+  latency: number
+  /** Without addresses and credentials. */
+  detail?: string
+}
+export type StateOf = (name: string) => Promise<PlaceState | undefined>
+
+/** How long a store may take to say how it is, in milliseconds. */
+const patience = 3_000
+/** How long a connected store's answer is used again: who asks often costs it nothing more. */
+const keptFor = 1_000
+const isPort = (name: string): name is StorePort => (storePorts as readonly string[]).includes(name)
+
+async function timed(ask: () => Promise<Pick<PlaceState, 'state' | 'detail'>>): Promise<PlaceState> {
+  const began = performance.now()
+  const answer = await ask()
+  return { ...answer, latency: performance.now() - began }
+}
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no answer'
+
+/** Whether a folder can be written, or the nearest one above it in which it would be made. */
+async function folderState(folder: string): Promise<Pick<PlaceState, 'state' | 'detail'>> {
+  for (let path = folder; ; path = dirname(path)) {
+    try {
+      await access(path, constants.W_OK | constants.X_OK)
+      return { state: 'ok' }
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT' && path !== dirname(path)) continue
+      return { state: 'down', detail: `cannot be written (${codeOf(error)})` }
+    }
+  }
+}
+
+interface StateParts {
+  db: Database
+  limiter: Pick<Limiter, 'degraded' | 'store'>
+  stores: Stores
+  sites: readonly Site[]
+}
+/** Asks places how they are, each for some seconds at most; undefined of one that nobody can ask. */
+export function storeStates({ db, limiter, stores, sites }: StateParts): StateOf {
+  const known = new Map<string, { until: number; answer: Promise<PlaceState | undefined> }>()
+
+  async function ask(name: string): Promise<PlaceState | undefined> {
+    if (isPort(name)) return stores[name].state()
+    if (name === 'postgresql')
+      return timed(async () => {
+        await db.pool.query('SELECT 1')
+        return { state: 'ok' }
+      })
+    if (name === 'limits')
+      return timed(async () =>
+        limiter.degraded
+          ? { state: 'degraded', detail: `${limiter.store} does not answer; limits are per process` }
+          : { state: 'ok' },
+      )
+    const address = sites.find((site) => site.name === name && site.provider === 'files')?.address
+    return address?.startsWith('file:') ? timed(() => folderState(address.slice('file:'.length))) : undefined
+  }
+  async function asked(name: string): Promise<PlaceState | undefined> {
+    const gaveUp = new AbortController()
+    try {
+      return await Promise.race([
+        ask(name),
+        delay(patience, { state: 'down', latency: patience, detail: 'no answer in time' } as const, {
+          signal: gaveUp.signal,
+        }),
+      ])
+    } catch (error) {
+      return { state: 'down', latency: 0, detail: codeOf(error) }
+    } finally {
+      gaveUp.abort()
+    }
+  }
+
+  return (name) => {
+    if (!isPort(name)) return asked(name)
+    const before = known.get(name)
+    if (before && performance.now() < before.until) return before.answer
+    const made = { until: performance.now() + patience, answer: asked(name) }
+    known.set(name, made)
+    made.answer.then(() => {
+      made.until = performance.now() + keptFor
+    })
+    return made.answer
+  }
+}
+
+/** What readiness asks of each store; without the database nothing can be served. */
+export const storeChecks = (sites: readonly Site[], stateOf: StateOf): Record<string, StoreCheck> =>
+  Object.fromEntries(
+    ['limits', ...sites.filter(({ kind }) => kind === 'store').map(({ name }) => name)].map((name) => [
+      name,
+      { isNeeded: name === 'postgresql', ask: () => stateOf(name) },
+    ]),
+  )

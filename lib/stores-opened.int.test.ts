@@ -1,0 +1,109 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { ownDatabase } from './places.ts'
+import type { KnownStore } from './stores/known-store.ts'
+import { isEmptyStore, openStores } from './stores-opened.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+const store = (port: string, provider: string, shown: string): KnownStore => ({
+  id: 'store_x',
+  port,
+  provider,
+  shown,
+  firstSeen: test.clock.now(),
+  lastSeen: test.clock.now(),
+})
+const isEmpty = (port: string, provider: string, shown = ownDatabase) =>
+  test.db.transaction((tx) => isEmptyStore(store(port, provider, shown), tx))
+
+it('of what was left behind, what lies within reach is looked into', async () => {
+  expect(await isEmpty('graph', 'postgresql')).toBe(true)
+  await test.db.prisma.graphEntity.create({
+    data: {
+      groupId: 'g',
+      uuid: 'u',
+      name: 'n',
+      labels: [],
+      summary: '',
+      nameEmbedding: [],
+      createdAt: test.clock.now(),
+    },
+  })
+  expect(await isEmpty('graph', 'postgresql')).toBe(false)
+
+  expect(await isEmpty('checkpoints', 'postgresql')).toBe(true)
+  await test.db.pool.query(
+    `INSERT INTO langgraph.checkpoints (thread_id, checkpoint_id, checkpoint, metadata) VALUES ('t', 'c', '{}', '{}')`,
+  )
+  expect(await isEmpty('checkpoints', 'postgresql')).toBe(false)
+
+  const folder = join(test.dataDir, 'left')
+  expect(await isEmpty('objects', 'files', `file:${folder}`)).toBe(true)
+  mkdirSync(join(folder, 'projects', 'p'), { recursive: true })
+  expect(await isEmpty('objects', 'files', `file:${folder}`)).toBe(true)
+  writeFileSync(join(folder, 'projects', 'p', 'x'), '')
+  expect(await isEmpty('objects', 'files', `file:${folder}`)).toBe(false)
+})
+
+it('of any other nobody can tell', async () => {
+  expect(await isEmpty('graph', 'neo4j', 'bolt://127.0.0.1:1/neo4j')).toBe(false)
+  expect(await isEmpty('cache', 'redis', 'redis://127.0.0.1:1/0')).toBe(false)
+  expect(await isEmpty('objects', 's3', 's3://bucket')).toBe(false)
+})
+
+it('opening connects to nothing; every question but how it is says first that the store is used', async () => {
+  const used: string[] = []
+  const stores = openStores(
+    {
+      DATABASE_URL: undefined,
+      KP_DATA_DIR: test.dataDir,
+      KP_GRAPH_URL: 'bolt://127.0.0.1:1',
+      KP_REDIS_URL: undefined,
+      KP_OBJECTS_URL: 's3://key:secret@127.0.0.1:1/bucket?tls=false',
+      KP_CHECKPOINTS_URL: undefined,
+    },
+    test.db,
+    async (port) => {
+      used.push(port)
+    },
+  )
+  expect([stores.graph.provider, stores.cache.provider, stores.objects.provider, stores.checkpoints.provider]).toEqual([
+    'neo4j',
+    'memory',
+    's3',
+    'postgresql',
+  ])
+  expect(await stores.objects.state()).toMatchObject({ state: 'down' })
+  expect(used).toEqual([])
+  await expect(stores.objects.list('', '', 1)).rejects.toMatchObject({ code: 'unavailable' })
+  await stores.cache.set('k', 'v', { ttl: 60, about: [] })
+  await test.db.transaction((tx) => stores.checkpoints.present(['t'], tx))
+  expect(used).toEqual(['objects', 'cache', 'checkpoints'])
+  await stores.close()
+})
+
+it('a store that cannot be written down is not used', async () => {
+  const stores = openStores(
+    {
+      DATABASE_URL: undefined,
+      KP_DATA_DIR: test.dataDir,
+      KP_GRAPH_URL: undefined,
+      KP_REDIS_URL: undefined,
+      KP_OBJECTS_URL: undefined,
+      KP_CHECKPOINTS_URL: undefined,
+    },
+    test.db,
+    async () => {
+      throw new Error('not written down')
+    },
+  )
+  await expect(stores.cache.set('k', 'v', { ttl: 60, about: [] })).rejects.toThrow('not written down')
+  await stores.close()
+})

@@ -1,0 +1,164 @@
+import { opendir } from 'node:fs/promises'
+import type { Env } from './env.ts'
+import type { Transaction } from './kernel/context.ts'
+import { lazily } from './lazily.ts'
+import { ownDatabase } from './places.ts'
+import type { CacheStore } from './stores/cache/cache.ts'
+import { openCache } from './stores/cache/opening.ts'
+import type { CheckpointStore } from './stores/checkpoints/checkpoints.ts'
+import { otherCheckpoints, ownCheckpoints, ownSchema } from './stores/checkpoints/connected-checkpoints.ts'
+import type { GraphStore } from './stores/graph/graph.ts'
+import { postgresGraph } from './stores/graph/postgres-graph.ts'
+import type { KnownStore, StorePort } from './stores/known-store.ts'
+import { objectsPlace } from './stores/objects/address.ts'
+import { fileObjects } from './stores/objects/files.ts'
+import type { ObjectStore } from './stores/objects/objects.ts'
+import type { Database } from './stores/postgres/database.ts'
+
+export type StoreSettings = Pick<
+  Env,
+  'DATABASE_URL' | 'KP_DATA_DIR' | 'KP_GRAPH_URL' | 'KP_REDIS_URL' | 'KP_OBJECTS_URL' | 'KP_CHECKPOINTS_URL'
+>
+
+/** What keeps what came of people's words beside our tables. */
+export interface Stores {
+  graph: GraphStore
+  cache: CacheStore
+  objects: ObjectStore
+  checkpoints: CheckpointStore
+  close(): Promise<void>
+}
+
+const quiet: ReadonlySet<PropertyKey> = new Set(['state', 'close', 'lingers'])
+
+/** The same store, which says that it is used before anything is asked of it. */
+function noted<T extends object>(store: T, used: () => Promise<void>): T {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name)
+      if (typeof member !== 'function') return member
+      if (quiet.has(name)) return member.bind(target)
+      return async (...args: unknown[]) => {
+        await used()
+        return Reflect.apply(member, target, args)
+      }
+    },
+  })
+}
+
+/** What is loaded at its first use, and let go of only if it was. */
+function loaded<T extends { close(): Promise<void> }>(load: () => Promise<T>) {
+  let asked = false
+  const store = lazily(() => {
+    asked = true
+    return load()
+  })
+  return { store, close: async () => (asked ? (await store()).close() : undefined) }
+}
+
+// The drivers of Neo4j, AWS and Google are large: an installation that has none of these stores does not load them.
+function laterGraph(provider: GraphStore['provider'], load: () => Promise<GraphStore>): GraphStore {
+  const { store, close } = loaded(load)
+  return {
+    provider,
+    state: async () => (await store()).state(),
+    read: async (...asked) => (await store()).read(...asked),
+    change: async (...asked) => (await store()).change(...asked),
+    forget: async (...asked) => (await store()).forget(...asked),
+    groupsOf: async (...asked) => (await store()).groupsOf(...asked),
+    episodes: async (...asked) => (await store()).episodes(...asked),
+    factsAt: async (...asked) => (await store()).factsAt(...asked),
+    residue: async (...asked) => (await store()).residue(...asked),
+    dropGroup: async (...asked) => (await store()).dropGroup(...asked),
+    countGroup: async (...asked) => (await store()).countGroup(...asked),
+    close,
+  }
+}
+function laterObjects(provider: ObjectStore['provider'], load: () => Promise<ObjectStore>): ObjectStore {
+  const { store, close } = loaded(load)
+  return {
+    provider,
+    state: async () => (await store()).state(),
+    put: async (...asked) => (await store()).put(...asked),
+    get: async (...asked) => (await store()).get(...asked),
+    versions: async (...asked) => (await store()).versions(...asked),
+    erase: async (...asked) => (await store()).erase(...asked),
+    list: async (...asked) => (await store()).list(...asked),
+    lingers: async () => (await store()).lingers(),
+    close,
+  }
+}
+
+function openGraph(url: string | undefined, db: Database): GraphStore {
+  if (url === undefined) return postgresGraph(db)
+  return laterGraph('neo4j', async () => (await import('./stores/graph/neo4j-graph.ts')).neo4jGraph(url))
+}
+function openObjects(url: string | undefined, dataDir: string): ObjectStore {
+  const place = objectsPlace(url, dataDir)
+  if (place.provider === 'files') return fileObjects(place.folder)
+  return place.provider === 's3'
+    ? laterObjects('s3', async () => (await import('./stores/objects/s3.ts')).s3Objects(place))
+    : laterObjects('gcs', async () => (await import('./stores/objects/gcs.ts')).gcsObjects(place))
+}
+
+/**
+ * The stores that the settings name, else those that need no server. None is connected before it is first asked something; `used` is
+ * told before that, and each time after.
+ */
+export function openStores(
+  env: StoreSettings,
+  db: Database,
+  used: (port: StorePort) => Promise<void> = async () => {},
+): Stores {
+  const graph = openGraph(env.KP_GRAPH_URL, db)
+  const cache = openCache(env.KP_REDIS_URL)
+  const objects = openObjects(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
+  const checkpoints =
+    env.KP_CHECKPOINTS_URL === undefined ? ownCheckpoints(db) : otherCheckpoints(env.KP_CHECKPOINTS_URL)
+  return {
+    graph: noted(graph, () => used('graph')),
+    cache: noted(cache, () => used('cache')),
+    objects: noted(objects, () => used('objects')),
+    checkpoints: noted(checkpoints, () => used('checkpoints')),
+    async close() {
+      await Promise.all([graph.close(), cache.close(), objects.close(), checkpoints.close()])
+    },
+  }
+}
+
+/** Whether there is no file in a folder and those in it, or no such folder. */
+async function hasNoFile(folder: string): Promise<boolean> {
+  try {
+    for await (const entry of await opendir(folder, { recursive: true })) if (!entry.isDirectory()) return false
+    return true
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return true
+    throw error
+  }
+}
+async function hasNoGraph(tx: Transaction): Promise<boolean> {
+  const select = { uuid: true }
+  return !((await tx.graphEpisode.findFirst({ select })) ?? (await tx.graphEntity.findFirst({ select })))
+}
+const threadTables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']
+async function hasNoThread(tx: Transaction): Promise<boolean> {
+  for (const table of threadTables) {
+    const [found] = await tx.$queryRawUnsafe<{ there: string | null }[]>(
+      'SELECT to_regclass($1)::text AS there',
+      `${ownSchema}.${table}`,
+    )
+    if (found?.there == null) continue
+    if ((await tx.$queryRawUnsafe<unknown[]>(`SELECT 1 FROM ${found.there} LIMIT 1`)).length > 0) return false
+  }
+  return true
+}
+
+/**
+ * Whether a store that another took the place of has nothing: told of those that stay within reach, tables of our database and a folder
+ * of this machine. Of any other: no.
+ */
+export async function isEmptyStore({ port, provider, shown }: KnownStore, tx: Transaction): Promise<boolean> {
+  if (port === 'objects' && provider === 'files') return hasNoFile(shown.replace(/^file:/, ''))
+  if (shown !== ownDatabase) return false
+  return port === 'graph' ? hasNoGraph(tx) : port === 'checkpoints' && hasNoThread(tx)
+}

@@ -1,0 +1,109 @@
+import { type CacheStore, checkedTtl, ownPrefix } from './cache.ts'
+import { needlesOf } from './needles.ts'
+import { matcherOf } from './patterns.ts'
+
+interface Entry {
+  value: string
+  bytes: number
+  about: readonly string[]
+  endsAt: number
+}
+export interface MemoryBounds {
+  entries: number
+  bytes: number
+}
+const usual: MemoryBounds = { entries: 10_000, bytes: 64 * 1024 * 1024 }
+
+/** Inside this process alone: another one neither sees nor erases what is here. What was not used for longest makes room. */
+export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
+  // In the order of their last use.
+  const entries = new Map<string, Entry>()
+  const index = new Map<string, Set<string>>()
+  let bytes = 0
+  let timer: NodeJS.Timeout | undefined
+
+  function remove(name: string): boolean {
+    const entry = entries.get(name)
+    if (!entry) return false
+    entries.delete(name)
+    bytes -= entry.bytes
+    for (const id of entry.about) {
+      const names = index.get(id)
+      names?.delete(name)
+      if (names?.size === 0) index.delete(id)
+    }
+    return true
+  }
+  function expire(): void {
+    const now = performance.now()
+    for (const [name, { endsAt }] of entries) if (endsAt <= now) remove(name)
+  }
+  /** Nothing outlives its time for long because nobody asks. */
+  function watch(): void {
+    timer ??= setTimeout(() => {
+      timer = undefined
+      expire()
+      if (entries.size > 0) watch()
+    }, 60_000).unref()
+  }
+
+  return {
+    provider: 'memory',
+    state: async () => ({ state: 'ok', latency: 0 }),
+    async get(key) {
+      const name = ownPrefix + key
+      const entry = entries.get(name)
+      if (!entry) return undefined
+      if (entry.endsAt <= performance.now()) {
+        remove(name)
+        return undefined
+      }
+      entries.delete(name)
+      entries.set(name, entry)
+      return entry.value
+    },
+    async set(key, value, { ttl, about }) {
+      const endsAt = performance.now() + checkedTtl(ttl) * 1000
+      const name = ownPrefix + key
+      remove(name)
+      const size = 2 * (name.length + value.length + about.reduce((sum, id) => sum + id.length, 0))
+      if (size > bounds.bytes) return
+      entries.set(name, { value, bytes: size, about: [...about], endsAt })
+      bytes += size
+      for (const id of about) index.set(id, (index.get(id) ?? new Set()).add(name))
+      for (const oldest of entries.keys()) {
+        if (entries.size <= bounds.entries && bytes <= bounds.bytes) break
+        remove(oldest)
+      }
+      watch()
+    },
+    async find({ patterns, about }) {
+      expire()
+      const matches = matcherOf(patterns)
+      const found = new Set(about.flatMap((id) => [...(index.get(id) ?? [])]))
+      for (const name of entries.keys()) if (matches(name)) found.add(name)
+      return [...found].sort()
+    },
+    async drop(names) {
+      expire()
+      return new Set(names.filter(remove)).size
+    },
+    async forget(about) {
+      for (const id of about) index.delete(id)
+    },
+    async search(strings) {
+      expire()
+      const needles = needlesOf(strings)
+      if (needles.isEmpty) return []
+      const has = (name: string, { value, about }: Entry) => [name, value, ...about].some(needles.standIn)
+      return [...entries].flatMap(([name, entry]) => (has(name, entry) ? [name] : [])).sort()
+    },
+    async close() {
+      clearTimeout(timer)
+      timer = undefined
+      entries.clear()
+      index.clear()
+      bytes = 0
+    },
+  }
+}

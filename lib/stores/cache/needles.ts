@@ -1,0 +1,69 @@
+/** Shorter ones count only as words of their own: an id such as `message-10` is not in `message-101`. */
+const unmistakable = 20
+/** As many are looked for one after the other; more by their first characters. */
+const few = 16
+const head = 4
+const isWordly = (character: string | undefined): boolean => character !== undefined && /^[A-Za-z0-9]$/.test(character)
+
+const isWhole = (text: string, at: number, length: number, asWords: boolean): boolean =>
+  !asWords || length >= unmistakable || !(isWordly(text[at - 1]) || isWordly(text[at + length]))
+
+function stands(text: string, needle: string, asWords: boolean): boolean {
+  for (let at = text.indexOf(needle); at >= 0; at = text.indexOf(needle, at + 1))
+    if (isWhole(text, at, needle.length, asWords)) return true
+  return false
+}
+
+/** Strings by their lengths. */
+type Lengths = ReadonlyMap<number, ReadonlySet<string>>
+
+function startsAt(text: string, at: number, lengths: Lengths, asWords: boolean): boolean {
+  for (const [length, set] of lengths)
+    if (set.has(text.slice(at, at + length)) && isWhole(text, at, length, asWords)) return true
+  return false
+}
+function startsAnywhere(text: string, begins: string, lengths: Lengths, asWords: boolean): boolean {
+  for (let at = text.indexOf(begins); at >= 0; at = text.indexOf(begins, at + 1))
+    if (startsAt(text, at, lengths, asWords)) return true
+  return false
+}
+
+export interface Needles {
+  isEmpty: boolean
+  /** Characters of the longest. */
+  longest: number
+  /** Whether one of them stands in the text. */
+  standIn(text: string): boolean
+}
+
+/** As {@link needlesOf}, wherever they stand. */
+export const piecesOf = (strings: readonly string[]): Needles => needlesOf(strings, { asWords: false })
+
+/** Strings to be looked for in many texts; ten thousands of them cost about as much as a few. Empty ones are passed over. */
+export function needlesOf(strings: readonly string[], { asWords } = { asWords: true }): Needles {
+  const wanted = [...new Set(strings)].filter((one) => one !== '')
+  const longest = Math.max(0, ...wanted.map((one) => one.length))
+  const isEmpty = wanted.length === 0
+  const single = wanted.length <= few ? wanted : wanted.filter((one) => one.length < head)
+  const grouped = new Map<string, Map<number, Set<string>>>()
+  for (const one of wanted.length <= few ? [] : wanted.filter((other) => other.length >= head)) {
+    const lengths = grouped.get(one.slice(0, head)) ?? new Map<number, Set<string>>()
+    lengths.set(one.length, (lengths.get(one.length) ?? new Set()).add(one))
+    grouped.set(one.slice(0, head), lengths)
+  }
+  return {
+    isEmpty,
+    longest,
+    standIn(text) {
+      if (single.some((one) => stands(text, one, asWords))) return true
+      // Ids of one kind begin alike, so that few places are looked at.
+      if (grouped.size <= few)
+        return [...grouped].some(([begins, lengths]) => startsAnywhere(text, begins, lengths, asWords))
+      for (let at = 0; at + head <= text.length; at++) {
+        const lengths = grouped.get(text.slice(at, at + head))
+        if (lengths && startsAt(text, at, lengths, asWords)) return true
+      }
+      return false
+    },
+  }
+}

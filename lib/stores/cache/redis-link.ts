@@ -1,0 +1,78 @@
+import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createClient } from '@redis/client'
+import { Problem } from '#lib/kernel/problem.ts'
+
+type Client = ReturnType<typeof connect>['client']
+
+/** How long a connection, and an answer, is waited for, in milliseconds. */
+const connecting = 2_000
+const answering = 15_000
+
+/** What failed, as Redis or the system calls it; nothing of the command, which names keys, and nothing of the address. */
+export function nameOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown fault'
+  if ('code' in error && typeof error.code === 'string') return error.code
+  return /^[A-Z]{3,20}(?= )/.exec(error.message)?.[0] ?? error.name
+}
+const unavailable = (reason: string): Problem =>
+  new Problem('unavailable', `The cache (Redis) does not answer (${reason}). Nothing was lost; it is tried again.`)
+
+function connect(url: string) {
+  const client = createClient({
+    url,
+    disableOfflineQueue: true, // without a connection a command fails at once instead of waiting for one
+    socket: { connectTimeout: 900, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
+  })
+  let fault = 'no connection'
+  client.on('error', (error: unknown) => {
+    fault = nameOf(error)
+  })
+  client.connect().catch(() => {}) // ends so when it is let go of before it stands; the commands tell
+  return { client, fault: () => fault }
+}
+
+/** One connection, made when it is first needed and again when it is lost. */
+export function redisLink(url: string) {
+  let link: ReturnType<typeof connect> | undefined
+
+  async function ready(): Promise<Client> {
+    link ??= connect(url)
+    const { client, fault } = link
+    if (!client.isReady) {
+      const end = new AbortController()
+      const standing = once(client, 'ready', { signal: end.signal }).catch(() => {})
+      // An error while it connects is not the end: it connects again.
+      await Promise.race([standing, delay(connecting, undefined, { signal: end.signal }).catch(() => {})])
+      end.abort()
+    }
+    if (!client.isReady) throw unavailable(fault())
+    return client
+  }
+  return {
+    /** Throws `unavailable` when there is no connection, no answer in time, or a refusal. */
+    async ask<T>(question: (client: Client) => Promise<T>): Promise<T> {
+      const client = await ready()
+      const end = new AbortController()
+      const late = delay(answering, undefined, { signal: end.signal }).then(() => {
+        // A server that hangs: what was asked of it would wait for ever.
+        if (link?.client === client) link = undefined
+        client.destroy()
+        throw unavailable('no answer in time')
+      })
+      late.catch(() => {})
+      try {
+        return await Promise.race([question(client), late])
+      } catch (error) {
+        throw Problem.is(error) ? error : unavailable(nameOf(error))
+      } finally {
+        end.abort()
+      }
+    },
+    async close(): Promise<void> {
+      link?.client.destroy()
+      link = undefined
+    },
+  }
+}
+export type RedisLink = ReturnType<typeof redisLink>

@@ -1,0 +1,173 @@
+import { RESP_TYPES } from '@redis/client'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Needles } from './needles.ts'
+import type { RedisLink } from './redis-link.ts'
+
+/** Bytes of a string value that are read at once. */
+const piece = 1024 * 1024
+const members = 500
+const namesAtOnce = 1000
+const valuesAtOnce = 16
+/** A database with more keys than this is not searched: an answer would not be one of the same moment. */
+const mostKeys = 5_000_000
+
+/**
+ * KEYS: names. Gives for each its type and, where it is small enough to be read at once, what it holds; else nothing, and it is read in
+ * pieces. ARGV: bytes of a string, members of anything else.
+ */
+const PEEK = `
+local found = {}
+for i, name in ipairs(KEYS) do
+  local type = redis.call('TYPE', name).ok
+  local said = {}
+  local isWhole = true
+  if type == 'string' then
+    local text = redis.call('GETRANGE', name, 0, ARGV[1] - 1)
+    isWhole = #text < tonumber(ARGV[1])
+    if isWhole then said = {text} end
+  elseif type == 'hash' and redis.call('HLEN', name) <= tonumber(ARGV[2]) then said = redis.call('HGETALL', name)
+  elseif type == 'list' and redis.call('LLEN', name) <= tonumber(ARGV[2]) then said = redis.call('LRANGE', name, 0, -1)
+  elseif type == 'set' and redis.call('SCARD', name) <= tonumber(ARGV[2]) then said = redis.call('SMEMBERS', name)
+  elseif type == 'zset' and redis.call('ZCARD', name) <= tonumber(ARGV[2]) then said = redis.call('ZRANGE', name, 0, -1)
+  elseif type ~= 'none' then isWhole = false end
+  found[i] = {isWhole and 1 or 0, said}
+end
+return found`
+const peekBytes = 64 * 1024
+const peekMembers = 64
+const peeked = 100
+
+const raw = { typeMapping: { [RESP_TYPES.BLOB_STRING]: Buffer } }
+
+/** All strings of an answer, however deep, as Latin-1: bytes and characters are the same there, whatever the value is. */
+function flat(answer: unknown): string[] {
+  if (Array.isArray(answer)) return answer.flatMap(flat)
+  if (Buffer.isBuffer(answer)) return [answer.toString('latin1')]
+  return answer === null || answer === undefined ? [] : [Buffer.from(String(answer)).toString('latin1')]
+}
+const bytes = (latin: string): Buffer => Buffer.from(latin, 'latin1')
+
+/** Its bytes as Latin-1, for {@link flat}. */
+export const asLatin = (text: string): string => Buffer.from(text).toString('latin1')
+
+/** A name that is no text, or that no text of our database could be, is written down by its bytes. */
+const coded = 'base64:'
+export function nameFrom(latin: string): string {
+  const buffer = bytes(latin)
+  const text = buffer.toString()
+  const isText = !text.includes('\u0000') && !text.startsWith(coded) && Buffer.from(text).equals(buffer)
+  return isText ? text : coded + buffer.toString('base64')
+}
+export const bytesOfName = (name: string): Buffer =>
+  name.startsWith(coded) ? Buffer.from(name.slice(coded.length), 'base64') : Buffer.from(name)
+
+export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
+  const send = (...command: (string | Buffer)[]): Promise<string[]> =>
+    ask(async (client) => flat(await client.sendCommand(command, raw)))
+
+  /** All names (Latin-1), some at a time; one may come twice. */
+  async function* names(match?: string): AsyncGenerator<string[]> {
+    let [cursor, seen] = ['0', 0]
+    do {
+      const filter = match === undefined ? [] : ['MATCH', match]
+      const [next = '0', ...found] = await send('SCAN', cursor, ...filter, 'COUNT', String(namesAtOnce))
+      seen += found.length
+      if (seen > mostKeys)
+        throw new Problem('unavailable', `The cache (Redis) has more than ${mostKeys} keys and cannot be searched.`)
+      yield found
+      cursor = next
+    } while (cursor !== '0')
+  }
+
+  async function* stringPieces(key: Buffer, overlap: number): AsyncGenerator<string[]> {
+    const step = Math.max(piece, 2 * overlap)
+    for (let at = 0; ; at += step - overlap) {
+      const found = await send('GETRANGE', key, String(at), String(at + step - 1))
+      yield found
+      if ((found[0] ?? '').length < step) return
+    }
+  }
+  async function* scanned(command: string, key: Buffer): AsyncGenerator<string[]> {
+    let cursor = '0'
+    do {
+      const [next = '0', ...found] = await send(command, key, cursor, 'COUNT', String(members))
+      yield found
+      cursor = next
+    } while (cursor !== '0')
+  }
+  async function* listed(key: Buffer): AsyncGenerator<string[]> {
+    for (let at = 0; ; at += members) {
+      const found = await send('LRANGE', key, String(at), String(at + members - 1))
+      yield found
+      if (found.length < members) return
+    }
+  }
+  async function* streamed(key: Buffer): AsyncGenerator<string[]> {
+    let from = '-'
+    for (;;) {
+      const answer: unknown = await ask((client) =>
+        client.sendCommand(['XRANGE', key, from, '+', 'COUNT', String(members)], raw),
+      )
+      yield flat(answer)
+      const last: unknown = Array.isArray(answer) && answer.length === members ? answer.at(-1) : undefined
+      if (last === undefined) return
+      from = `(${flat(last)[0] ?? ''}`
+    }
+  }
+  /** What a key holds, in pieces, as far as it can be read. Of a type that we do not know, the bytes in which Redis saves it. */
+  async function* values(key: Buffer, overlap: number): AsyncGenerator<string[]> {
+    const [type] = await send('TYPE', key)
+    if (type === 'string') yield* stringPieces(key, overlap)
+    else if (type === 'hash') yield* scanned('HSCAN', key)
+    else if (type === 'set') yield* scanned('SSCAN', key)
+    else if (type === 'zset') yield* scanned('ZSCAN', key)
+    else if (type === 'list') yield* listed(key)
+    else if (type === 'stream') yield* streamed(key)
+    else if (type === 'ReJSON-RL') yield await send('JSON.GET', key)
+    else if (type !== 'none') yield await send('DUMP', key)
+  }
+  /** In pieces, where it was too large to be read at once. */
+  async function holds(latin: string, needles: Needles): Promise<boolean> {
+    try {
+      for await (const texts of values(bytes(latin), needles.longest)) if (texts.some(needles.standIn)) return true
+    } catch (error) {
+      // Another kind of value took its place meanwhile: it is read again as that.
+      if (!Problem.is(error) || !error.detail?.includes('WRONGTYPE')) throw error
+      return holds(latin, needles)
+    }
+    return false
+  }
+
+  return {
+    names,
+    send,
+    /** Those of the names (Latin-1) in which, or in whose values, one of the needles (Latin-1) stands. */
+    async holding(found: readonly string[], needles: Needles): Promise<string[]> {
+      const hits = found.filter(needles.standIn)
+      const others = found.filter((name) => !needles.standIn(name))
+      const large: string[] = []
+      for (let at = 0; at < others.length; at += peeked) {
+        const some = others.slice(at, at + peeked)
+        const answer: unknown = await ask((client) =>
+          client.sendCommand(
+            ['EVAL', PEEK, String(some.length), ...some.map(bytes), String(peekBytes), String(peekMembers)],
+            raw,
+          ),
+        )
+        if (!Array.isArray(answer)) throw new Error('EVAL gave no list')
+        for (const [n, name] of some.entries()) {
+          const [isWhole, ...texts] = flat(answer[n])
+          if (isWhole !== '1') large.push(name)
+          else if (texts.some(needles.standIn)) hits.push(name)
+        }
+      }
+      const left = large.values()
+      await Promise.all(
+        Array.from({ length: Math.min(valuesAtOnce, large.length) }, async () => {
+          for (const one of left) if (await holds(one, needles)) hits.push(one)
+        }),
+      )
+      return hits
+    },
+  }
+}

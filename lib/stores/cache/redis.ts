@@ -1,0 +1,143 @@
+import { type CacheStore, checkedTtl, ownPrefix } from './cache.ts'
+import { needlesOf } from './needles.ts'
+import { matcherOf } from './patterns.ts'
+import { nameOf, redisLink } from './redis-link.ts'
+import { asLatin, bytesOfName, nameFrom, redisScan } from './redis-scan.ts'
+
+/**
+ * An entry is a hash with its `value` and the ids that it is `about` (JSON), so that it is found even where Redis evicted the index. The
+ * index of an id is a sorted set of names, each scored with the second in which it ends; it lives as long as the longest of them.
+ */
+const indexPrefix = 'kp:about:'
+/** Windows of the limits (lib/access): counts of the last minute, no entries. */
+const limitPrefix = 'kp:limit'
+
+/** Takes a name out of the indexes that its entry is in. */
+const UNINDEX = `
+local function unindex(name, prefix)
+  if redis.call('TYPE', name).ok ~= 'hash' then return end
+  local about = redis.call('HGET', name, 'about')
+  if not about then return end
+  local isRead, ids = pcall(cjson.decode, about)
+  if not isRead or type(ids) ~= 'table' then return end
+  for _, id in ipairs(ids) do redis.call('ZREM', prefix .. tostring(id), name) end
+end`
+/** KEYS: the name. ARGV: prefix of indexes, value, seconds, ids as JSON, ids. */
+const SET = `${UNINDEX}
+local name, prefix, ttl = KEYS[1], ARGV[1], tonumber(ARGV[3])
+unindex(name, prefix)
+local now = tonumber(redis.call('TIME')[1])
+redis.call('DEL', name)
+for i = 5, #ARGV do
+  local index = prefix .. ARGV[i]
+  redis.call('ZREMRANGEBYSCORE', index, '-inf', now - 1)
+  redis.call('ZADD', index, now + ttl, name)
+  if redis.call('TTL', index) < ttl + 1 then redis.call('EXPIRE', index, ttl + 1) end
+end
+redis.call('HSET', name, 'value', ARGV[2], 'about', ARGV[4])
+redis.call('EXPIRE', name, ttl)`
+/** KEYS: names. ARGV: prefix of indexes, of our entries. */
+const DROP = `${UNINDEX}
+local gone = 0
+for _, name in ipairs(KEYS) do
+  if string.sub(name, 1, #ARGV[2]) == ARGV[2] then unindex(name, ARGV[1]) end
+  gone = gone + redis.call('UNLINK', name)
+end
+return gone`
+/** KEYS: an index. Takes out what is not there any more, and gives what is. */
+const STANDING = `
+local standing = {}
+for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+  if redis.call('EXISTS', name) == 1 then table.insert(standing, name) else redis.call('ZREM', KEYS[1], name) end
+end
+return standing`
+
+const atOnce = 100
+/** As many patterns are asked of the server one after the other; of more, all names are read once. */
+const fewPatterns = 4
+
+/** Redis 7 or Valkey 7.2 at `redis[s]://…`, one server or one with replicas, no cluster. Connected when it is first used. */
+export function redisCache(url: string): CacheStore {
+  const link = redisLink(url)
+  const scan = redisScan(link)
+  const isEntry = (name: string): boolean => !name.startsWith(indexPrefix) && !name.startsWith(limitPrefix)
+
+  async function standing(index: string): Promise<string[]> {
+    return scan.send('EVAL', STANDING, '1', index)
+  }
+  async function matching(patterns: readonly string[]): Promise<string[]> {
+    const matches = matcherOf(patterns)
+    const found: string[] = []
+    // The server compares bytes, so that `?` and what is not ASCII are compared here alone.
+    const areAsked = patterns.length <= fewPatterns && patterns.every((one) => /^[ -~]*$/.test(one))
+    const isSafe = areAsked && patterns.every((one) => !one.includes('?') && !/(^|[^\\])[[\]]/.test(one))
+    for (const match of isSafe ? patterns : [undefined])
+      for await (const page of scan.names(match))
+        found.push(...page.map(nameFrom).filter((name) => isEntry(name) && matches(name)))
+    return found
+  }
+
+  return {
+    provider: 'redis',
+    async state() {
+      const began = performance.now()
+      try {
+        await link.ask((client) => client.ping())
+        return { state: 'ok', latency: performance.now() - began }
+      } catch (error) {
+        const detail =
+          /\(([\w ]+)\) *\. Nothing/.exec(error instanceof Error ? error.message : '')?.[1] ?? nameOf(error)
+        return { state: 'down', latency: performance.now() - began, detail }
+      }
+    },
+    async get(key) {
+      const found = await link.ask((client) => client.hGet(ownPrefix + key, 'value'))
+      return found ?? undefined
+    },
+    async set(key, value, { ttl, about }) {
+      const ids = [...new Set(about)]
+      const seconds = String(checkedTtl(ttl))
+      await link.ask((client) =>
+        client.eval(SET, {
+          keys: [ownPrefix + key],
+          arguments: [indexPrefix, value, seconds, JSON.stringify(ids), ...ids],
+        }),
+      )
+    },
+    async find({ patterns, about }) {
+      const found = new Set(patterns.length === 0 ? [] : await matching(patterns))
+      for (const id of new Set(about)) for (const name of await standing(indexPrefix + id)) found.add(nameFrom(name))
+      return [...found].sort()
+    },
+    async drop(names) {
+      let gone = 0
+      for (let at = 0; at < names.length; at += atOnce) {
+        const keys = names.slice(at, at + atOnce).map(bytesOfName)
+        const [count = '0'] = await scan.send('EVAL', DROP, String(keys.length), ...keys, indexPrefix, ownPrefix)
+        gone += Number(count)
+      }
+      return gone
+    },
+    async forget(about) {
+      for (let at = 0; at < about.length; at += atOnce)
+        await scan.send('UNLINK', ...about.slice(at, at + atOnce).map((id) => indexPrefix + id))
+    },
+    async search(strings) {
+      const needles = needlesOf(strings.map(asLatin))
+      const found = new Set<string>()
+      if (needles.isEmpty) return []
+      for await (const page of scan.names()) {
+        const names = page.filter((name) => !name.startsWith(limitPrefix))
+        const entries = names.filter((name) => !name.startsWith(indexPrefix))
+        for (const name of await scan.holding(entries, needles)) found.add(nameFrom(name))
+        // An index counts by its id; what it names is there itself, or taken out of it now.
+        for (const index of names.filter((name) => name.startsWith(indexPrefix))) {
+          if (needles.standIn(index)) found.add(nameFrom(index))
+          else await standing(nameFrom(index))
+        }
+      }
+      return [...found].sort()
+    },
+    close: () => link.close(),
+  }
+}

@@ -1,0 +1,75 @@
+import { afterAll, expect, test } from 'vitest'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { withConnection } from '../postgres/connection.ts'
+import { openDatabase } from '../postgres/database.ts'
+import { otherCheckpoints, ownCheckpoints } from './connected-checkpoints.ts'
+import { type CheckpointsPlace, checkpointsSuite } from './suite/checkpoints-suite.ts'
+
+const databases: TestDatabase[] = []
+afterAll(async () => {
+  for (const made of databases) await made.drop()
+})
+async function database(): Promise<TestDatabase> {
+  const made = await testDatabase()
+  databases.push(made)
+  return made
+}
+
+checkpointsSuite('our own database', async (): Promise<CheckpointsPlace> => {
+  const { appUrl, ownerUrl } = await database()
+  const db = openDatabase(appUrl, { isGuarded: true })
+  return { store: ownCheckpoints(db), url: ownerUrl, schema: 'langgraph', transaction: db.transaction, close: db.close }
+})
+
+function inSchema(address: string, schema: string): string {
+  const url = new URL(address)
+  url.searchParams.set('schema', schema)
+  return url.href
+}
+const another = (schema: string) => async (): Promise<CheckpointsPlace> => {
+  const [own, theirs] = [await database(), await database()]
+  const db = openDatabase(own.appUrl, { isGuarded: true })
+  const store = otherCheckpoints(schema === 'public' ? theirs.ownerUrl : inSchema(theirs.ownerUrl, schema))
+  return {
+    store,
+    url: theirs.ownerUrl,
+    schema,
+    transaction: db.transaction,
+    async close() {
+      await store.close()
+      await db.close()
+    },
+  }
+}
+checkpointsSuite('another database', another('public'))
+checkpointsSuite('a schema of another database', another('their agents'))
+
+test('a database without LangGraph’s tables, or one that is away, is never one in which nothing is left', async () => {
+  const { ownerUrl, appUrl } = await database()
+  const db = openDatabase(appUrl, { isGuarded: true })
+  for (const address of [inSchema(ownerUrl, 'typo'), 'postgresql://nobody:secret@127.0.0.1:1/nowhere']) {
+    const store = otherCheckpoints(address)
+    const wanted = { ids: ['a-message-of-somebody'], texts: [] }
+    const refusal: unknown = await store.residue([{ thread: 't', ...wanted }]).catch((error: unknown) => error)
+    expect(refusal).toMatchObject({ code: 'unavailable' })
+    expect(String(refusal)).not.toContain('secret')
+    await expect(db.transaction((tx) => store.rewrite('t', wanted, tx))).rejects.toMatchObject({ code: 'unavailable' })
+    expect((await store.state()).state).toBe('down')
+    await store.close()
+  }
+  await db.close()
+})
+
+test('the application may not alter LangGraph’s tables, nor its history', async () => {
+  const { appUrl } = await database()
+  for (const sql of [
+    'DROP TABLE langgraph.checkpoints',
+    'TRUNCATE langgraph.checkpoint_blobs',
+    'INSERT INTO langgraph.checkpoint_migrations VALUES (99)',
+    'CREATE TABLE langgraph.mine ()',
+  ])
+    await expect(
+      withConnection(appUrl, (client) => client.query(sql)),
+      sql,
+    ).rejects.toMatchObject({ code: '42501' })
+})

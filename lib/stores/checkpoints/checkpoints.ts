@@ -1,0 +1,74 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { StoreState } from '../store-state.ts'
+
+/** Messages that go: LangGraph's ids of them, and their words. */
+export interface Wanted {
+  ids: readonly string[]
+  /** Texts shorter than {@link leastText} find nothing: too many others say the same. */
+  texts: readonly string[]
+}
+export interface WantedIn extends Wanted {
+  thread: string | null
+}
+/** Characters that a text must have to be searched for. */
+export const leastText = 20
+/** Characters that an id must have to be recognised outside the `id` of a message: `1` or `user` may mean anything there. */
+export const leastId = 12
+
+/** A message of a thread that goes with what was asked for. */
+export interface FoundMessage {
+  /** Null where its writer gave it none. */
+  id: string | null
+  /** `tools`: it called a tool for one that goes, or is what the tool said. */
+  found: 'id' | 'text' | 'tools'
+  /** Where it was found by its words: these, without white space around them. */
+  text: string | null
+}
+export interface FoundInThread {
+  messages: FoundMessage[]
+  /** Of the ids and texts (without white space around them), those that stand anywhere in the thread. */
+  standing: ReadonlySet<string>
+  /** Whether a row cannot be read, so that rewriting the thread will fail. */
+  isUnreadable: boolean
+}
+export interface Rewritten {
+  /** Rows of the thread that were changed. */
+  rows: number
+  /** Messages that went, those among them that go with a call of a tool. */
+  messages: number
+  /** Items of the long-term store that went. */
+  memories: number
+}
+
+/**
+ * LangGraph's checkpoints as `@langchain/langgraph-checkpoint-postgres` and its Python sister write them: `checkpoints`,
+ * `checkpoint_blobs`, `checkpoint_writes`, and the long-term `store`. Two places: a schema of our own database, where everything takes
+ * part in the caller's transaction, and another database, where each call is a transaction of its own.
+ */
+export interface CheckpointStore {
+  provider: 'postgresql'
+  state(): Promise<StoreState>
+  /** What of a thread would go. Without locks: for a plan. */
+  find(thread: string, wanted: Wanted, tx: Transaction): Promise<FoundInThread>
+  /** Threads, of all there are, in which one of these ids stands; ids shorter than {@link leastId} are not looked for. */
+  naming(ids: readonly string[], tx: Transaction): Promise<{ thread: string; id: string }[]>
+  /** Those of the threads of which there is a row. */
+  present(threads: readonly string[], tx: Transaction): Promise<string[]>
+  /** How many items of the long-term store hold one of the ids or texts. */
+  memories(wanted: Wanted, tx: Transaction): Promise<number>
+  /**
+   * In one transaction, in every namespace and past state of the thread: messages with these ids or words are gone, calls of tools with
+   * what the tools said; what was made of them is emptied; their words and ids are cut out wherever else they stand. Keys and versions
+   * stay. Items of the long-term store that hold them are deleted. Without a thread: these alone. Throws `conflict`, which names the
+   * thread and changes nothing, where a row cannot be rewritten safely.
+   */
+  rewrite(thread: string | null, wanted: Wanted, tx: Transaction): Promise<Rewritten>
+  /** The whole thread. Gives how many rows went. */
+  drop(thread: string, tx: Transaction): Promise<number>
+  /**
+   * Rows in which ids or texts still stand, in any column: of the thread that each is wanted in, and for ids of all threads; null is the
+   * long-term store alone. Found by the database's own search in text and bytes.
+   */
+  residue(wanted: readonly WantedIn[]): Promise<number>
+  close(): Promise<void>
+}

@@ -1,0 +1,143 @@
+import pg from 'pg'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type Database, isDatabaseDown, isGivenUp, queryWithin } from '../postgres/database.ts'
+import { errorCode } from '../postgres/fault.ts'
+import type { CheckpointStore } from './checkpoints.ts'
+import { isTelling } from './needles.ts'
+import { type Ask, named, shapeOf } from './rows.ts'
+import { countMemories, dropMemories, dropThread, presentThreads, rowsHolding, threadsNaming } from './searching.ts'
+import { findInThread, rewriteThread } from './thread.ts'
+
+/** Of our own database; its tables are made by lib/stores/postgres/checkpoint-tables.ts. */
+export const ownSchema = 'langgraph'
+
+/** Where the tables are, and what a call's transaction is there. */
+interface Place {
+  schema: string
+  reading<T>(run: (ask: Ask) => Promise<T>, tx?: Transaction): Promise<T>
+  writing<T>(run: (ask: Ask) => Promise<T>, tx: Transaction): Promise<T>
+  close(): Promise<void>
+}
+
+const lockSql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))'
+
+const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointStore => ({
+  provider: 'postgresql',
+  async state() {
+    const began = performance.now()
+    const state = await reading((ask) => shapeOf(ask, schema)).then(
+      () => ({ state: 'ok' as const }),
+      () => ({ state: 'down' as const }),
+    )
+    return { ...state, latency: performance.now() - began }
+  },
+  find: (thread, wanted, tx) =>
+    reading(async (ask) => findInThread(ask, await shapeOf(ask, schema), thread, wanted), tx),
+  naming: (ids, tx) => reading(async (ask) => threadsNaming(ask, await shapeOf(ask, schema), ids), tx),
+  present: (threads, tx) => reading(async (ask) => presentThreads(ask, await shapeOf(ask, schema), threads), tx),
+  memories: (wanted, tx) => reading(async (ask) => countMemories(ask, await shapeOf(ask, schema), wanted), tx),
+  rewrite: (thread, wanted, tx) =>
+    writing(async (ask) => {
+      const shape = await shapeOf(ask, schema)
+      if (thread !== null) await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
+      const gone = thread === null ? { rows: 0, messages: 0 } : await rewriteThread(ask, shape, thread, wanted)
+      return { ...gone, memories: await dropMemories(ask, shape, wanted) }
+    }, tx),
+  drop: (thread, tx) =>
+    writing(async (ask) => {
+      await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
+      return dropThread(ask, await shapeOf(ask, schema), thread)
+    }, tx),
+  residue: (wanted) =>
+    reading(async (ask) => {
+      const shape = await shapeOf(ask, schema)
+      const threads = new Set(wanted.map(({ thread }) => thread))
+      const ids = [...new Set(wanted.flatMap((one) => one.ids))]
+      const elsewhere = (await threadsNaming(ask, shape, ids)).filter(({ thread }) => !threads.has(thread))
+      let count =
+        elsewhere.length + (await countMemories(ask, shape, { ids, texts: wanted.flatMap(({ texts }) => texts) }))
+      for (const { thread, ...one } of wanted) {
+        if (thread === null) continue
+        count += await rowsHolding(ask, shape, thread, one)
+        // Ids that mean nothing by themselves are looked for as ids of messages.
+        const short = one.ids.filter((id) => !isTelling(id))
+        if (short.length > 0)
+          count += (await findInThread(ask, shape, thread, { ids: short, texts: [] })).messages.length
+      }
+      return count
+    }),
+  close,
+})
+
+/** The tables in our own database: everything takes part in the caller's transaction. */
+export const ownCheckpoints = (db: Database): CheckpointStore =>
+  checkpointsAt({
+    schema: ownSchema,
+    reading: (run, tx) => run(tx ? (name, text, values) => queryWithin(tx, name, text, values) : db.query),
+    writing: (run, tx) => run((name, text, values) => queryWithin(tx, name, text, values)),
+    close: async () => {},
+  })
+
+const asProblem = (error: unknown): unknown =>
+  // Without its cause: to the transaction around it, it would look like a failure of our own database.
+  isDatabaseDown(error) || isGivenUp(error)
+    ? new Problem('unavailable', {
+        detail: `The checkpoint store does not answer (${errorCode(error) ?? 'no reason given'}). What it holds is unchanged, or was changed whole; it is tried again.`,
+        headers: { 'Retry-After': '5' },
+      })
+    : error
+
+/**
+ * The tables in another database: each call is a transaction of its own there, and safe to repeat. Nothing is connected before the first.
+ * @param address postgres://…, with `?schema=` where they are not in `public`
+ */
+export function otherCheckpoints(address: string): CheckpointStore {
+  const url = new URL(address)
+  const schema = url.searchParams.get('schema') ?? 'public'
+  url.searchParams.delete('schema')
+  const pool = new pg.Pool({
+    connectionString: url.href,
+    max: 4,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 65_000,
+    statement_timeout: 60_000,
+    keepAlive: true,
+    idleTimeoutMillis: 30_000,
+  })
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  async function within<T>(begin: string, run: (ask: Ask) => Promise<T>): Promise<T> {
+    try {
+      const client = await pool.connect()
+      let isBroken = true
+      try {
+        await client.query(begin)
+        const made = await run(
+          async (name, text, values) => (await client.query({ name, text, values: [...values] })).rows,
+        )
+        await client.query('COMMIT')
+        isBroken = false
+        return made
+      } catch (error) {
+        await client.query('ROLLBACK').then(
+          () => {
+            isBroken = false
+          },
+          () => {},
+        )
+        throw error
+      } finally {
+        client.release(isBroken)
+      }
+    } catch (error) {
+      throw asProblem(error)
+    }
+  }
+  return checkpointsAt({
+    schema,
+    reading: (run) => within('BEGIN READ ONLY', run),
+    writing: (run) => within('BEGIN', run),
+    close: () => pool.end(),
+  })
+}

@@ -1,0 +1,64 @@
+export type JsonObject = Record<string, unknown>
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** What a serialised message says about itself. */
+export interface MessageFacts {
+  id: string | undefined
+  /** Its words: the content, or the text blocks of it. */
+  text: string
+  /** Ids of tool calls that it makes, and of those that it answers. */
+  calls: string[]
+  answers: string[]
+}
+
+const roles = new Set(['human', 'user', 'ai', 'assistant', 'AIMessageChunk', 'system', 'developer', 'tool', 'function'])
+const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : [])
+const strings = (values: readonly unknown[]): string[] => values.filter((value) => typeof value === 'string')
+
+/** The record of LangChain's `Serializable.toJSON` (lc 1), or of Python's JsonPlus (lc 2), of a class whose name `name` accepts. */
+export const isConstructed = (value: JsonObject, name: RegExp): boolean =>
+  (value.lc === 1 || value.lc === 2) &&
+  value.type === 'constructor' &&
+  Array.isArray(value.id) &&
+  name.test(String(value.id.at(-1)))
+
+/** The fields of a message, whichever way it was written: constructed, `{type, data}`, or as chat models take it. */
+function fieldsOf(value: JsonObject): JsonObject | undefined {
+  if (isConstructed(value, /Message(Chunk)?$/)) return isObject(value.kwargs) ? value.kwargs : undefined
+  const { type, role, data } = value
+  const isOfRole = (said: unknown) => typeof said === 'string' && roles.has(said)
+  if (isObject(data) && isOfRole(type) && 'content' in data) return data
+  if ('content' in value && (isOfRole(role) || isOfRole(type))) return value
+  return type === 'remove' && typeof value.id === 'string' ? value : undefined
+}
+
+/** Undefined where it is no message. */
+export function messageIn(value: JsonObject): MessageFacts | undefined {
+  const fields = fieldsOf(value)
+  if (!fields) return undefined
+  const { id, content, additional_kwargs: more } = fields
+  const blocks = objects(content)
+  const made = [
+    fields.tool_calls,
+    fields.invalid_tool_calls,
+    fields.tool_call_chunks,
+    isObject(more) ? more.tool_calls : [],
+  ]
+  const used = blocks.filter(({ type }) => type === 'tool_use' || type === 'tool_call')
+  return {
+    id: typeof id === 'string' ? id : undefined,
+    text: typeof content === 'string' ? content : strings(blocks.map(({ text }) => text)).join('\n'),
+    calls: strings([...made.flatMap(objects), ...used].map((call) => call.id)),
+    answers: strings([fields.tool_call_id, ...blocks.map(({ tool_use_id: called }) => called)]),
+  }
+}
+
+/** `['user', 'words']`: LangChain takes this for a message, too. */
+export const wordsOfPair = (value: readonly unknown[]): string | undefined => {
+  const [role, text] = value
+  return value.length === 2 && typeof role === 'string' && roles.has(role) && typeof text === 'string'
+    ? text
+    : undefined
+}

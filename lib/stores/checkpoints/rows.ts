@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto'
+import type { QueryResultRow } from 'pg'
+import { Problem } from '#lib/kernel/problem.ts'
+
+/** One statement on one connection, with what it was asked for as rows. */
+export type Ask = <R extends QueryResultRow>(name: string, text: string, values: readonly unknown[]) => Promise<R[]>
+/** Prepared once per connection: the same text has the same name. */
+export const named = (text: string): string =>
+  `checkpoints-${createHash('sha256').update(text).digest('base64url').slice(0, 16)}`
+
+export const threadTables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes'] as const
+export type ThreadTable = (typeof threadTables)[number]
+const memoryTables = ['store', 'store_vectors'] as const
+export interface Column {
+  table: string
+  column: string
+  type: string
+}
+/** The library's tables that there are in a schema. Python's have columns of their own, and so may later versions. */
+export interface Shape {
+  schema: string
+  columns: ReadonlyMap<string, readonly Column[]>
+}
+export const has = (shape: Shape, table: string, column?: string): boolean =>
+  shape.columns.get(table)?.some((one) => column === undefined || one.column === column) ?? false
+export const tableOf = (shape: Shape, table: string): string => `"${shape.schema.replaceAll('"', '""')}"."${table}"`
+
+const shapeSql = `SELECT c.relname AS table, a.attname AS column, format_type(a.atttypid, NULL) AS type
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+  WHERE n.nspname = $1 AND c.relname = ANY($2::text[]) AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`
+/** Throws `unavailable` where the tables are not: a wrong database or schema must never look like one in which nothing is left. */
+export async function shapeOf(ask: Ask, schema: string): Promise<Shape> {
+  const found = await ask<{ table: string; column: string; type: string }>(named(shapeSql), shapeSql, [
+    schema,
+    [...threadTables, ...memoryTables],
+  ])
+  const columns = new Map<string, Column[]>()
+  for (const column of found) columns.set(column.table, [...(columns.get(column.table) ?? []), column])
+  if (threadTables.some((table) => !columns.has(table)))
+    throw new Problem(
+      'unavailable',
+      'The checkpoint store has no tables of LangGraph in its schema. Nothing was changed. Let the application run setup(), or correct the schema in KP_CHECKPOINTS_URL.',
+    )
+  return { schema, columns }
+}
+
+/** A row of a thread. `at` is where it lies: it holds as long as the row is locked and was not changed. */
+export interface ThreadRow {
+  table: ThreadTable
+  at: string
+  ns: string
+  /** Empty in checkpoint_blobs. */
+  checkpointId: string
+  /** Empty in checkpoints. */
+  channel: string
+  /** Empty outside checkpoint_blobs. */
+  version: string
+  type: string | null
+  blob: Uint8Array | null
+  /** JSON; of `checkpoints` alone. */
+  checkpoint: string | null
+  metadata: string | null
+}
+const fetchedAtOnce = 4 * 1024 * 1024
+const rowsAtOnce = 500
+
+/** The rows of a thread, some megabytes at a time: what a thread holds in all is never in memory at once. */
+export async function* threadRows(
+  ask: Ask,
+  shape: Shape,
+  thread: string,
+  lock: '' | 'FOR UPDATE',
+): AsyncGenerator<ThreadRow> {
+  for (const table of threadTables) {
+    const place = tableOf(shape, table)
+    const size =
+      table === 'checkpoints'
+        ? '(pg_column_size(checkpoint) + pg_column_size(metadata))'
+        : 'COALESCE(octet_length(blob), 0)'
+    const placesSql = `SELECT ctid::text AS at, ${size}::int AS size FROM ${place} WHERE thread_id = $1 ORDER BY checkpoint_ns, ${
+      table === 'checkpoint_blobs' ? 'channel' : 'checkpoint_id'
+    } ${lock}`
+    const column = (name: string, otherwise: string) => (has(shape, table, name) ? name : otherwise)
+    const rowsSql = `SELECT ctid::text AS at, checkpoint_ns AS ns, ${column('checkpoint_id', "''")} AS "checkpointId", ${column('channel', "''")} AS channel,
+      ${column('version', "''")} AS version, type, ${column('blob', 'NULL::bytea')} AS blob,
+      ${column('checkpoint', 'NULL::text')}::text AS checkpoint, ${column('metadata', 'NULL::text')}::text AS metadata
+      FROM ${place} WHERE ctid = ANY($1::tid[]) AND thread_id = $2`
+    const places = await ask<{ at: string; size: number }>(named(placesSql), placesSql, [thread])
+    for (let from = 0; from < places.length; ) {
+      const batch: string[] = []
+      for (let bytes = 0; from < places.length && batch.length < rowsAtOnce; from++) {
+        const one = places[from]
+        if (!one || (batch.length > 0 && bytes + one.size > fetchedAtOnce)) break
+        bytes += one.size
+        batch.push(one.at)
+      }
+      for (const row of await ask<Omit<ThreadRow, 'table'>>(named(rowsSql), rowsSql, [batch, thread]))
+        yield { table, ...row }
+    }
+  }
+}
+
+export async function writeBlob(ask: Ask, shape: Shape, row: ThreadRow, blob: Uint8Array): Promise<void> {
+  const text = `UPDATE ${tableOf(shape, row.table)} SET blob = $2 WHERE ctid = $1::tid`
+  await ask(named(text), text, [row.at, Buffer.from(blob)])
+}
+export async function writeCheckpoint(
+  ask: Ask,
+  shape: Shape,
+  row: ThreadRow,
+  checkpoint: string,
+  metadata: string,
+): Promise<void> {
+  const text = `UPDATE ${tableOf(shape, row.table)} SET checkpoint = $2::jsonb, metadata = $3::jsonb WHERE ctid = $1::tid`
+  await ask(named(text), text, [row.at, checkpoint, metadata])
+}

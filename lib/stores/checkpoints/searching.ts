@@ -1,0 +1,125 @@
+import type { Wanted } from './checkpoints.ts'
+import { formsOf, isTelling, namingPattern, tellingTexts } from './needles.ts'
+import { type Ask, type Column, has, named, type Shape, tableOf, threadTables } from './rows.ts'
+
+/** More ids than this are compared with all the names that a row holds; fewer are looked for one by one. */
+const fewIds = 16
+
+/** SQL, of a needle and its pattern: whether a column holds it. Strings of MessagePack have their length beside them, so that no pattern fits. */
+function holds(shape: Shape, { table, column, type }: Column): string {
+  if (type !== 'bytea')
+    return `position(needle IN "${column}"::text) > 0 AND (pattern = '' OR "${column}"::text ~ pattern)`
+  const isPacked = has(shape, table, 'type') ? `type IS DISTINCT FROM 'json' OR ` : ''
+  return `position(convert_to(needle, 'UTF8') IN "${column}") > 0 AND (pattern = '' OR ${isPacked}encode("${column}", 'escape') ~ pattern)`
+}
+const anyColumn = (shape: Shape, table: string): string =>
+  `(${(shape.columns.get(table) ?? []).map((column) => `(${holds(shape, column)})`).join(' OR ')})`
+const wantedSql = 'unnest($1::text[], $2::text[]) AS wanted (needle, pattern)'
+
+/** Everything that may stand for the texts, as words and as the bytes of a `Uint8Array` in JSON, and the ids with their patterns. */
+function needlesOf(wanted: Wanted): [string[], string[]] | undefined {
+  const texts = tellingTexts(wanted).flatMap((text) => [...formsOf(text), [...Buffer.from(text)].join(',')])
+  const ids = wanted.ids.filter(isTelling)
+  return texts.length + ids.length === 0
+    ? undefined
+    : [
+        [...texts, ...ids],
+        [...texts.map(() => ''), ...ids.map(namingPattern)],
+      ]
+}
+
+/** Rows of the thread in which one of the needles stands, in whichever column. */
+export async function rowsHolding(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<number> {
+  const needles = needlesOf(wanted)
+  if (!needles) return 0
+  let count = 0
+  for (const table of threadTables) {
+    const text = `SELECT count(*)::int AS n FROM ${tableOf(shape, table)}
+      WHERE thread_id = $3 AND EXISTS (SELECT FROM ${wantedSql} WHERE ${anyColumn(shape, table)})`
+    const [row] = await ask<{ n: number }>(named(text), text, [...needles, thread])
+    count += row?.n ?? 0
+  }
+  return count
+}
+
+/** A row of `store` by what is its key, for JavaScript and for Python. */
+const memoryKey = (shape: Shape): string => (has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix')
+/** SQL: whether an item `s` of the long-term store holds a needle, in itself or in what was indexed of it. */
+function memoryHolds(shape: Shape): string {
+  const own = `EXISTS (SELECT FROM ${wantedSql} WHERE ${anyColumn(shape, 'store')})`
+  const indexed = (shape.columns.get('store_vectors') ?? []).filter(({ type }) => type === 'text')
+  if (indexed.length === 0) return own
+  const key = memoryKey(shape)
+  return `(${own} OR EXISTS (SELECT FROM ${tableOf(shape, 'store_vectors')} v, ${wantedSql} WHERE v."${key}" = s."${key}" AND v.key = s.key
+    AND (${indexed.map(({ column }) => `(position(needle IN v."${column}") > 0 AND (pattern = '' OR v."${column}" ~ pattern))`).join(' OR ')})))`
+}
+async function isEmptyStore(ask: Ask, shape: Shape): Promise<boolean> {
+  if (!has(shape, 'store')) return true
+  const text = `SELECT 1 FROM ${tableOf(shape, 'store')} LIMIT 1`
+  return (await ask(named(text), text, [])).length === 0
+}
+export async function countMemories(ask: Ask, shape: Shape, wanted: Wanted): Promise<number> {
+  const needles = needlesOf(wanted)
+  if (!needles || (await isEmptyStore(ask, shape))) return 0
+  const text = `SELECT count(*)::int AS n FROM ${tableOf(shape, 'store')} s WHERE ${memoryHolds(shape)}`
+  const [row] = await ask<{ n: number }>(named(text), text, needles)
+  return row?.n ?? 0
+}
+/** Vectors of them go by the library's own foreign key. */
+export async function dropMemories(ask: Ask, shape: Shape, wanted: Wanted): Promise<number> {
+  const needles = needlesOf(wanted)
+  if (!needles || (await isEmptyStore(ask, shape))) return 0
+  const text = `DELETE FROM ${tableOf(shape, 'store')} s WHERE ${memoryHolds(shape)} RETURNING 1`
+  return (await ask(named(text), text, needles)).length
+}
+
+/** Where these ids stand, among all threads there are. */
+export async function threadsNaming(
+  ask: Ask,
+  shape: Shape,
+  ids: readonly string[],
+): Promise<{ thread: string; id: string }[]> {
+  const telling = ids.filter(isTelling)
+  if (telling.length === 0) return []
+  const found = new Map<string, { thread: string; id: string }>()
+  const note = (rows: readonly { thread: string; id: string }[]) => {
+    for (const row of rows) found.set(JSON.stringify([row.thread, row.id]), row)
+  }
+  const needles = [telling, telling.map(namingPattern)]
+  for (const table of threadTables)
+    for (const one of shape.columns.get(table) ?? []) {
+      const { column, type } = one
+      if (!['bytea', 'jsonb', 'text'].includes(type) || column === 'thread_id') continue
+      const place = tableOf(shape, table)
+      const oneByOne = (where: string) =>
+        `SELECT DISTINCT thread_id AS thread, needle AS id FROM ${place}, ${wantedSql} WHERE ${where} ${holds(shape, one)}`
+      const isBytes = type === 'bytea'
+      if (telling.length <= fewIds || type === 'text') {
+        const text = oneByOne('')
+        note(await ask(named(text), text, needles))
+        continue
+      }
+      // Every name in quotes is compared at once. Python's rows have no quotes.
+      const names = `SELECT DISTINCT t.thread_id AS thread, m[1] AS id FROM ${place} t,
+        LATERAL regexp_matches(${isBytes ? `encode(t."${column}", 'escape')` : `t."${column}"::text`}, '"([[:alnum:]_.:-]{12,200})\\\\*"', 'g') m
+        WHERE m[1] = ANY($1::text[])${isBytes ? " AND t.type = 'json'" : ''}`
+      note(await ask(named(names), names, [telling]))
+      if (!isBytes) continue
+      const packed = oneByOne("type IS DISTINCT FROM 'json' AND type IS DISTINCT FROM 'empty' AND")
+      note(await ask(named(packed), packed, needles))
+    }
+  return [...found.values()]
+}
+
+export async function presentThreads(ask: Ask, shape: Shape, threads: readonly string[]): Promise<string[]> {
+  const text = `${threadTables.map((table) => `SELECT thread_id AS thread FROM ${tableOf(shape, table)} WHERE thread_id = ANY($1::text[])`).join(' UNION ')} ORDER BY 1`
+  return (await ask<{ thread: string }>(named(text), text, [threads])).map(({ thread }) => thread)
+}
+export async function dropThread(ask: Ask, shape: Shape, thread: string): Promise<number> {
+  let count = 0
+  for (const table of threadTables) {
+    const text = `DELETE FROM ${tableOf(shape, table)} WHERE thread_id = $1 RETURNING 1`
+    count += (await ask(named(text), text, [thread])).length
+  }
+  return count
+}

@@ -1,0 +1,390 @@
+import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { withConnection } from '../../postgres/connection.ts'
+import type { CheckpointStore, Wanted } from '../checkpoints.ts'
+import { type Assistant, approve, assistant, historyOf, messagesOf, say } from './written-thread.ts'
+
+export interface CheckpointsPlace {
+  store: CheckpointStore
+  /** Of the database's owner, who looks at everything. */
+  url: string
+  schema: string
+  transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+const tables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']
+const sentence = 'Erika Musterfrau told us that "her son Max" is ill — since Ostern, grüß Gott.'
+
+/** What every place of checkpoints does, with the library itself as the writer and the reader. */
+export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPlace>): void {
+  describe(`checkpoints in ${name}`, () => {
+    let place: CheckpointsPlace
+    let saver: PostgresSaver
+    let memory: PostgresStore
+    let app: Assistant
+    beforeAll(async () => {
+      place = await open()
+      saver = PostgresSaver.fromConnString(place.url, { schema: place.schema })
+      memory = PostgresStore.fromConnString(place.url, { schema: place.schema })
+      await saver.setup()
+      await memory.setup()
+      app = assistant(saver)
+    })
+    afterAll(async () => {
+      await saver?.end()
+      await memory?.stop()
+      await place?.close()
+    })
+
+    const sql = <R extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<R[]> =>
+      withConnection(place.url, async (client) => (await client.query<R>(text, values)).rows)
+    const at = (table: string) => `"${place.schema}"."${table}"`
+    const rewrite = (thread: string | null, wanted: Wanted) =>
+      place.transaction((tx) => place.store.rewrite(thread, wanted, tx))
+    const residue = (thread: string | null, wanted: Wanted) => place.store.residue([{ thread, ...wanted }])
+    const find = (thread: string, wanted: Wanted) => place.transaction((tx) => place.store.find(thread, wanted, tx))
+
+    /** Every row as one text, bytes as text, whatever the columns are. */
+    async function everything(thread?: string): Promise<string[]> {
+      const found: string[] = []
+      for (const table of tables) {
+        const where = thread === undefined ? '' : table === 'store' ? 'WHERE false' : 'WHERE thread_id = $1'
+        const rows = await sql(`SELECT * FROM ${at(table)} ${where}`, where.includes('$1') ? [thread] : [])
+        for (const row of rows)
+          found.push(
+            JSON.stringify(
+              Object.fromEntries(
+                Object.entries(row).map(([key, value]) => [
+                  key,
+                  Buffer.isBuffer(value) ? value.toString('utf8') : value,
+                ]),
+              ),
+            ),
+          )
+      }
+      return found.sort()
+    }
+    /** How often a text stands there, however often it is escaped: marks of escaping do not count. */
+    const hits = (rows: readonly string[], text: string): number => {
+      const plain = (one: string) => one.replaceAll('\\', '')
+      return rows.filter((row) => plain(row).includes(plain(text))).length
+    }
+    /** How often an id stands there by itself: as a part of others' ids it is none. */
+    const naming = (rows: readonly string[], id: string): number =>
+      rows.filter((row) => new RegExp(`(?<![\\w-])${id}(?![\\w-])`).test(row)).length
+    /** Keys, versions, parents, and the order of everything: all but the words. */
+    async function skeleton(thread: string): Promise<unknown[]> {
+      const own = 'thread_id, checkpoint_ns'
+      return [
+        await sql(
+          `SELECT ${own}, checkpoint_id, parent_checkpoint_id, checkpoint -> 'v' AS v, checkpoint -> 'id' AS id, checkpoint -> 'ts' AS ts,
+            checkpoint -> 'channel_versions' AS versions, checkpoint -> 'versions_seen' AS seen, metadata -> 'step' AS step, metadata -> 'source' AS source
+            FROM ${at('checkpoints')} WHERE thread_id = $1 ORDER BY 1, 2, 3`,
+          [thread],
+        ),
+        await sql(
+          `SELECT ${own}, channel, version, type FROM ${at('checkpoint_blobs')} WHERE thread_id = $1 ORDER BY 1, 2, 3, 4`,
+          [thread],
+        ),
+        await sql(
+          `SELECT ${own}, checkpoint_id, task_id, idx, channel, type FROM ${at('checkpoint_writes')} WHERE thread_id = $1 ORDER BY 1, 2, 3, 4, 5`,
+          [thread],
+        ),
+      ]
+    }
+    /** Two turns, of which the first carries the sentence; the second still waits for its approval. */
+    async function talked(): Promise<{ thread: string; first: string; second: string }> {
+      const thread = newId('thread')
+      const [first, second] = [newId('msg'), newId('msg')]
+      await say(app, thread, first, sentence)
+      await approve(app, thread)
+      await say(app, thread, second, 'And now to something else entirely, please.')
+      return { thread, first, second }
+    }
+
+    test('a thread with tools, a subgraph and an interrupt: nothing of the message is left, everything else reads and goes on', async () => {
+      const { thread, first, second } = await talked()
+      const other = await talked()
+      const others = await everything(other.thread)
+      const before = await skeleton(thread)
+      const states = (await historyOf(app, thread)).length
+      const rows = await everything(thread)
+      expect(states).toBeGreaterThan(6)
+      expect(new Set(rows.map((row) => JSON.parse(row).checkpoint_ns)).size).toBeGreaterThan(2)
+      expect(hits(rows, sentence)).toBeGreaterThan(10)
+
+      const wanted = { ids: [first], texts: [sentence] }
+      const found = await find(thread, wanted)
+      expect(found.messages).toContainEqual({ id: first, found: 'id', text: sentence })
+      const made = await rewrite(thread, wanted)
+      expect(made.rows).toBeGreaterThan(10)
+
+      const after = await everything(thread)
+      expect(hits(after, sentence)).toBe(0)
+      for (const needle of ['Musterfrau', 'Ostern']) expect(hits(after, needle), needle).toBe(0)
+      expect(naming(rows, first)).toBeGreaterThan(10)
+      expect(naming(after, first)).toBe(0)
+      expect(await residue(thread, wanted)).toBe(0)
+      expect(await skeleton(thread)).toEqual(before)
+      expect(await everything(other.thread)).toEqual(others)
+
+      expect(await historyOf(app, thread)).toHaveLength(states)
+      const left = await messagesOf(app, thread)
+      expect(left).toContain(second)
+      expect(left).toContain(`call-for-${second}`)
+      expect(left).not.toContain(first)
+      // It waits where it waited, goes on, and takes another message.
+      expect((await app.getState({ configurable: { thread_id: thread } })).next).toEqual(['answer'])
+      await approve(app, thread)
+      const third = newId('msg')
+      await say(app, thread, third, 'One thing more, if I may ask you for it.')
+      expect(await messagesOf(app, thread)).toEqual(expect.arrayContaining([second, third, `result-tool-of-${third}`]))
+      expect(await rewrite(thread, wanted)).toEqual({ rows: 0, messages: 0, memories: 0 })
+    })
+
+    test('erasing what a tool said takes its call along, and the other way round', async () => {
+      for (const which of [(id: string) => `result-tool-of-${id}`, (id: string) => `call-for-${id}`]) {
+        const { thread, first, second } = await talked()
+        await rewrite(thread, { ids: [which(first)], texts: [] })
+        for (const state of await historyOf(app, thread)) {
+          const said = JSON.stringify(state.values.messages ?? [])
+          for (const id of [`call-for-${first}`, `result-tool-of-${first}`, `tool-of-${first}`])
+            expect(naming([said], id), id).toBe(0)
+        }
+        const left = await messagesOf(app, thread)
+        expect(left).toEqual(expect.arrayContaining([first, second, `call-for-${second}`, `result-tool-of-${second}`]))
+        for (const id of [`call-for-${first}`, `result-tool-of-${first}`]) expect(left).not.toContain(id)
+      }
+    })
+
+    test('an application that gave its messages other ids: found by the text, and by what it called for it', async () => {
+      const { thread, first } = await talked()
+      const wanted = { ids: ['another-id-altogether'], texts: [sentence] }
+      const { messages, standing, isUnreadable } = await find(thread, wanted)
+      expect(isUnreadable).toBe(false)
+      expect([...standing]).toEqual([sentence])
+      expect(messages).toEqual([{ id: first, found: 'text', text: sentence }])
+      await rewrite(thread, wanted)
+      expect(hits(await everything(thread), sentence)).toBe(0)
+      expect(await residue(thread, wanted)).toBe(0)
+    })
+
+    test('a text that too many others say finds nothing; an id that may mean anything is a message’s alone', async () => {
+      const thread = newId('thread')
+      await say(app, thread, '1', 'Yes, please.')
+      const before = await everything(thread)
+      await rewrite(thread, { ids: [], texts: ['Yes, please.'] })
+      expect(await everything(thread)).toEqual(before)
+      expect(await residue(thread, { ids: ['1'], texts: [] })).toBeGreaterThan(0)
+      await rewrite(thread, { ids: ['1'], texts: [] })
+      expect(await residue(thread, { ids: ['1'], texts: [] })).toBe(0)
+      expect(await messagesOf(app, thread)).not.toContain('1')
+    })
+
+    test('a late writer puts the message back: it is found, in its thread and in any other, and erased again', async () => {
+      const { thread, first } = await talked()
+      const wanted = { ids: [first], texts: [sentence] }
+      await rewrite(thread, wanted)
+      expect(await residue(thread, wanted)).toBe(0)
+      await approve(app, thread)
+      await say(app, thread, first, sentence)
+      expect(await residue(thread, wanted)).toBeGreaterThan(0)
+      expect(await residue(null, wanted)).toBeGreaterThan(0)
+      expect(await place.transaction((tx) => place.store.naming([first], tx))).toEqual([{ thread, id: first }])
+      const many = [first, ...Array.from({ length: 40 }, () => newId('msg'))]
+      expect(await place.transaction((tx) => place.store.naming(many, tx))).toEqual([{ thread, id: first }])
+      await rewrite(thread, wanted)
+      expect(await residue(thread, wanted)).toBe(0)
+      expect(await historyOf(app, thread)).not.toHaveLength(0)
+    })
+
+    test('the long-term store: items that hold the message go, the others stay', async () => {
+      const id = newId('msg')
+      const words = `${sentence} ${id}`
+      await memory.put(['people', 'erika'], 'fact', { text: `Noted: ${words}` })
+      await memory.put(['people', 'other'], 'from', { source: id })
+      await memory.put(['people', 'other'], 'fact', { text: 'Noted: nothing.' })
+      const wanted = { ids: [id], texts: [words] }
+      expect(await place.transaction((tx) => place.store.memories(wanted, tx))).toBe(2)
+      expect(await residue(null, wanted)).toBe(2)
+      expect(await rewrite(null, wanted)).toEqual({ rows: 0, messages: 0, memories: 2 })
+      expect(await memory.get(['people', 'other'], 'fact')).toMatchObject({ value: { text: 'Noted: nothing.' } })
+      expect(await residue(null, wanted)).toBe(0)
+    })
+
+    describe('what others wrote', () => {
+      /** A row of the library's table, written past the library. */
+      const write = async (thread: string, channel: string, type: string, blob: Buffer, version = '1') =>
+        sql(
+          `INSERT INTO ${at('checkpoint_blobs')} (thread_id, channel, version, type, blob) VALUES ($1, $2, $3, $4, $5)`,
+          [thread, channel, version, type, blob],
+        )
+      const json = (value: unknown) => Buffer.from(JSON.stringify(value))
+      const human = {
+        lc: 1,
+        type: 'constructor',
+        id: ['langchain_core', 'messages', 'HumanMessage'],
+        kwargs: { id: 'h', content: sentence },
+      }
+      const wanted = { ids: [], texts: [sentence] }
+
+      test.each([
+        ['cut off', 'json', json([human]).subarray(0, 60)],
+        ['not UTF-8', 'json', Buffer.concat([json('x').subarray(0, 2), Buffer.from([0xff, 0xfe])])],
+        ['encrypted', 'json+aes', Buffer.from('0011223344')],
+        [
+          'Python’s, with the words in it',
+          'msgpack',
+          Buffer.concat([Buffer.from([0xd9, 0x50]), Buffer.from(sentence)]),
+        ],
+        ['nested past all sense', 'json', Buffer.from(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)],
+      ])('a row that is %s: refused with the thread’s id alone, and nothing is half-written', async (_, type, blob) => {
+        const { thread } = await talked()
+        await write(thread, 'foreign', type, blob)
+        const before = await everything(thread)
+        const refusal: unknown = await rewrite(thread, wanted).catch((error: unknown) => error)
+        expect(refusal).toMatchObject({ code: 'conflict' })
+        expect(String(refusal)).toContain(thread)
+        expect(String(refusal)).not.toContain('Musterfrau')
+        expect(await everything(thread)).toEqual(before)
+        // The way out.
+        expect(await place.transaction((tx) => place.store.drop(thread, tx))).toBe(before.length)
+        expect(await everything(thread)).toEqual([])
+      })
+
+      test('a row of Python’s that holds nothing of it stays as it is, and so does what is empty', async () => {
+        const { thread } = await talked()
+        const bytes = Buffer.concat([Buffer.from([0xa5]), Buffer.from('other')])
+        await write(thread, 'foreign', 'msgpack', bytes)
+        await write(thread, 'nothing', 'empty', Buffer.alloc(0))
+        await rewrite(thread, wanted)
+        const [row] = await sql<{ blob: Buffer }>(
+          `SELECT blob FROM ${at('checkpoint_blobs')} WHERE thread_id = $1 AND channel = 'foreign'`,
+          [thread],
+        )
+        expect(row?.blob.equals(bytes)).toBe(true)
+        expect(hits(await everything(thread), sentence)).toBe(0)
+      })
+
+      test('a checkpoint as Python writes it: values inline, versions as strings, writes in the metadata, a summary of before and one of after', async () => {
+        const thread = newId('thread')
+        const version = (n: number) => `${String(n).padStart(32, '0')}.0.5`
+        const put = (id: string, n: number, summary: string, metadata: unknown) =>
+          sql(
+            `INSERT INTO ${at('checkpoints')} (thread_id, checkpoint_id, checkpoint, metadata) VALUES ($1, $2, $3, $4)`,
+            [
+              thread,
+              id,
+              JSON.stringify({
+                v: 4,
+                id,
+                channel_values: { summary, turns: n },
+                channel_versions: { messages: version(n), summary: version(n) },
+              }),
+              JSON.stringify(metadata),
+            ],
+          )
+        await put('1', 1, 'Nothing was said yet.', { step: 0, source: 'input' })
+        await write(thread, 'messages', 'json', json([{ type: 'human', content: 'before' }]), version(1))
+        await put('2', 2, 'She is worried about a child.', {
+          step: 1,
+          source: 'loop',
+          writes: { __start__: { messages: [{ type: 'human', content: sentence, id: 'h1' }] } },
+        })
+        await write(
+          thread,
+          'messages',
+          'json',
+          json([{ type: 'human', content: 'before' }, { role: 'user', content: sentence }, ['user', sentence]]),
+          version(2),
+        )
+        await rewrite(thread, wanted)
+        const rows = await sql<{ checkpoint: unknown; metadata: unknown }>(
+          `SELECT checkpoint, metadata FROM ${at('checkpoints')} WHERE thread_id = $1 ORDER BY checkpoint_id`,
+          [thread],
+        )
+        expect(rows).toMatchObject([
+          { checkpoint: { channel_values: { summary: 'Nothing was said yet.', turns: 1 } }, metadata: { step: 0 } },
+          {
+            checkpoint: { channel_values: { summary: '', turns: 2 }, channel_versions: { summary: version(2) } },
+            metadata: { step: 1, writes: { __start__: { messages: [] } } },
+          },
+        ])
+        const [blob] = await sql<{ blob: Buffer }>(
+          `SELECT blob FROM ${at('checkpoint_blobs')} WHERE thread_id = $1 AND version = $2`,
+          [thread, version(2)],
+        )
+        expect(JSON.parse(blob?.blob.toString() ?? '')).toEqual([{ type: 'human', content: 'before' }])
+      })
+
+      test('a class that only the application knows is carried over as it is', async () => {
+        const thread = newId('thread')
+        const own = {
+          lc: 1,
+          type: 'constructor',
+          id: ['their_app', 'Ticket'],
+          kwargs: { note: `said: ${sentence}`, rank: 3 },
+        }
+        await write(thread, 'ticket', 'json', json({ own, by: human }))
+        await rewrite(thread, wanted)
+        const [row] = await sql<{ blob: Buffer }>(`SELECT blob FROM ${at('checkpoint_blobs')} WHERE thread_id = $1`, [
+          thread,
+        ])
+        expect(JSON.parse(row?.blob.toString() ?? '')).toEqual({
+          own: { ...own, kwargs: { note: 'said: [erased]', rank: 3 } },
+          by: null,
+        })
+      })
+
+      test('an empty thread, a thread that is not there, an id with quotes', async () => {
+        const odd = `o'neill "x" %_\\ ${newId('thread')}`
+        expect(await rewrite(odd, wanted)).toEqual({ rows: 0, messages: 0, memories: 0 })
+        expect(await place.transaction((tx) => place.store.drop(odd, tx))).toBe(0)
+        await write(odd, 'messages', 'json', json([human]))
+        expect(await place.transaction((tx) => place.store.present([odd, 'nobody'], tx))).toEqual([odd])
+        expect(await rewrite(odd, wanted)).toEqual({ rows: 1, messages: 1, memories: 0 })
+      })
+
+      test('a thread of 10,000 messages and a blob of 20 MB', async () => {
+        const thread = newId('thread')
+        const messages = Array.from({ length: 10_000 }, (_, n) => ({
+          ...human,
+          kwargs: { id: `message-number-${n}`, content: `Number ${n} says something of its own.` },
+        }))
+        await write(thread, 'messages', 'json', json(messages))
+        await write(thread, 'file', 'json', json({ text: 'x'.repeat(20 * 1024 * 1024), note: sentence }))
+        expect(await rewrite(thread, { ids: ['message-number-5000'], texts: [sentence] })).toEqual({
+          rows: 2,
+          messages: 1,
+          memories: 0,
+        })
+        const rows = await sql<{ channel: string; n: number }>(
+          `SELECT channel, octet_length(blob) AS n FROM ${at('checkpoint_blobs')} WHERE thread_id = $1 ORDER BY 1`,
+          [thread],
+        )
+        expect(rows.map(({ channel }) => channel)).toEqual(['file', 'messages'])
+        expect(rows[0]?.n).toBeGreaterThan(20 * 1024 * 1024)
+        const [blob] = await sql<{ blob: Buffer }>(
+          `SELECT blob FROM ${at('checkpoint_blobs')} WHERE thread_id = $1 AND channel = 'messages'`,
+          [thread],
+        )
+        expect(JSON.parse(blob?.blob.toString() ?? '[]')).toHaveLength(9_999)
+        expect(await residue(thread, { ids: ['message-number-5000'], texts: [sentence] })).toBe(0)
+        await place.transaction((tx) => place.store.drop(thread, tx))
+      })
+    })
+
+    test('two that erase different messages of one thread at once: both are gone', async () => {
+      const { thread, first, second } = await talked()
+      await Promise.all([
+        rewrite(thread, { ids: [first], texts: [sentence] }),
+        rewrite(thread, { ids: [second], texts: [] }),
+      ])
+      const left = await everything(thread)
+      for (const id of [first, second]) expect(naming(left, id), id).toBe(0)
+    })
+  })
+}

@@ -1,0 +1,94 @@
+import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
+import { Annotation, Command, interrupt, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph'
+import type { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { z } from 'zod'
+
+const State = Annotation.Root({
+  ...MessagesAnnotation.spec,
+  summary: Annotation<string>({ reducer: (_, later) => later, default: () => '' }),
+  last: Annotation<BaseMessage | null>({ reducer: (_, later) => later, default: () => null }),
+  bytes: Annotation<Uint8Array>({ reducer: (_, later) => later, default: () => new Uint8Array() }),
+  seen: Annotation<Map<string, string>>({ reducer: (a, b) => new Map([...a, ...b]), default: () => new Map() }),
+})
+type Values = typeof State.State
+const idOf = (message: BaseMessage | undefined) => message?.id ?? 'none'
+const textOf = (message: BaseMessage | undefined) => String(message?.content ?? '')
+
+/**
+ * An application as people write them: it calls a tool with what was said, hands the tool's call to a node, lets a subgraph with a
+ * state of its own reflect on it, keeps a summary, and asks a person before it answers. No model: what it says is made of what it was told.
+ */
+export function assistant(checkpointer: PostgresSaver) {
+  const reflection = new StateGraph(State)
+    .addNode('reflect', ({ messages }: Values) => ({
+      messages: [new AIMessage({ id: `thought-about-${idOf(messages.at(-1))}`, content: 'It was reflected upon.' })],
+      summary: `Reflection on: ${textOf(messages[0])}`,
+    }))
+    .addEdge(START, 'reflect')
+    .compile()
+  return new StateGraph(State)
+    .addNode('agent', ({ messages }: Values) => {
+      const said = messages.at(-1)
+      return {
+        messages: [
+          new AIMessage({
+            id: `call-for-${idOf(said)}`,
+            content: '',
+            tool_calls: [
+              { id: `tool-of-${idOf(said)}`, name: 'look_up', args: { question: textOf(said) }, type: 'tool_call' },
+            ],
+            additional_kwargs: {
+              tool_calls: [
+                {
+                  id: `tool-of-${idOf(said)}`,
+                  type: 'function',
+                  function: { name: 'look_up', arguments: JSON.stringify({ question: textOf(said) }) },
+                },
+              ],
+            },
+          }),
+        ],
+        last: said ?? null,
+        bytes: new TextEncoder().encode(`seen: ${textOf(said)}`),
+        seen: new Map([[idOf(said), textOf(said)]]),
+      }
+    })
+    .addNode('tools', ({ call, said }: { call: { id: string }; said: string }) => ({
+      messages: [new ToolMessage({ id: `result-${call.id}`, tool_call_id: call.id, content: `Found: ${said}` })],
+    }))
+    .addNode('inner', reflection)
+    .addNode('answer', ({ messages }: Values) => {
+      const summary = `They said: ${messages.map(textOf).join(' / ')}`
+      const approved = z.string().parse(interrupt({ ask: 'May I answer?', about: textOf(messages[0]) }))
+      return { messages: [new AIMessage({ id: `answer-${messages.length}`, content: `Done (${approved}).` })], summary }
+    })
+    .addEdge(START, 'agent')
+    .addConditionalEdges('agent', ({ messages }: Values) => {
+      const [call] = messages.flatMap((one) => (one instanceof AIMessage ? (one.tool_calls ?? []) : [])).slice(-1)
+      return [new Send('tools', { call, said: String(call?.args.question) })]
+    })
+    .addEdge('tools', 'inner')
+    .addEdge('inner', 'answer')
+    .compile({ checkpointer })
+}
+export type Assistant = ReturnType<typeof assistant>
+
+const on = (thread: string) => ({ configurable: { thread_id: thread } })
+
+/** Says something, and lets the application go on until it asks whether it may answer. */
+export const say = (app: Assistant, thread: string, id: string, text: string) =>
+  app.invoke({ messages: [new HumanMessage({ id, content: text })] }, on(thread))
+/** Lets it answer. */
+export const approve = (app: Assistant, thread: string) => app.invoke(new Command({ resume: 'yes' }), on(thread))
+
+/** What the library reads of the thread: every past state, newest first. */
+export async function historyOf(app: Assistant, thread: string) {
+  const states = []
+  for await (const state of app.getStateHistory(on(thread))) states.push(state)
+  return states
+}
+export const messagesOf = async (app: Assistant, thread: string): Promise<string[]> =>
+  z
+    .array(z.object({ id: z.string() }))
+    .parse((await app.getState(on(thread))).values.messages)
+    .map(({ id }) => id)

@@ -1,0 +1,29 @@
+import { redacted } from './graph.ts'
+
+const isWordless = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
+
+/** A name as it is looked for in texts: whole words, whatever their case and the space between them; in scripts without spaces, anywhere. */
+export interface SoughtName {
+  isIn(text: string): boolean
+  redact(text: string): string
+}
+export function nameIn(name: string): SoughtName {
+  const words = name.trim().split(/\s+/).map(escaped).join('\\s+')
+  const [first, last] = [name.trim()[0] ?? '', name.trim().at(-1) ?? '']
+  const before = isWordless.test(first) ? '' : '(?<![\\p{L}\\p{N}])'
+  const after = isWordless.test(last) ? '' : '(?![\\p{L}\\p{N}])'
+  const pattern = new RegExp(`${before}${words}${after}`, 'giu')
+  return {
+    isIn: (text) => text.search(pattern) >= 0,
+    redact: (text) => text.replace(pattern, redacted),
+  }
+}
+
+/** The same with the name taken out of every text in it, keys too. */
+export function redactDeep(value: unknown, name: SoughtName): unknown {
+  if (typeof value === 'string') return name.redact(value)
+  if (Array.isArray(value)) return value.map((inner) => redactDeep(inner, name))
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(Object.entries(value).map(([key, inner]) => [name.redact(key), redactDeep(inner, name)]))
+}

@@ -1,0 +1,69 @@
+import { z } from 'zod'
+import type { GraphChange } from './graph.ts'
+import type { Asking, Row } from './neo4j-connection.ts'
+import { noted, phrases } from './neo4j-indexes.ts'
+import { coreOfEntity, coreOfFact, coreOfGathering, lock } from './neo4j-values.ts'
+
+const facts = 'UNWIND $ids AS id MATCH ()-[r:RELATES_TO {uuid: id}]->() WHERE r.group_id = $group WITH DISTINCT r'
+const nodes = (label: string) =>
+  `UNWIND $ids AS id MATCH (n:${label} {uuid: id}) WHERE n.group_id = $group WITH DISTINCT n`
+const strip = (of: string, core: readonly string[]) =>
+  `FOREACH (key IN [key IN keys(${of}) WHERE NOT key IN ${JSON.stringify([...core, lock])}] | REMOVE ${of}[key])`
+
+const deleteFacts = `${facts}, r.uuid AS uuid DELETE r RETURN uuid`
+const deleteFactsAt =
+  'UNWIND $ids AS id MATCH (n:Entity {uuid: id})-[r:RELATES_TO]-() WHERE n.group_id = $group WITH DISTINCT r, r.uuid AS uuid DELETE r RETURN uuid'
+const changeFacts = `${facts} SET r.episodes = [one IN r.episodes WHERE NOT one IN $gone] ${strip('r', coreOfFact)} RETURN r.uuid AS uuid`
+const blankFacts = `${facts} SET r.name = 'RELATES_TO', r.fact = '' REMOVE r.fact_embedding, r.reference_time RETURN r.uuid AS uuid`
+const restoreFacts = `${facts} REMOVE r.invalid_at, r.expired_at RETURN r.uuid AS uuid`
+const naming = `CALL db.index.fulltext.queryNodes('${noted}', $query) YIELD node AS n WHERE n.group_id = $group
+  AND any(one IN n.entity_edges WHERE one IN $ids) RETURN DISTINCT n.uuid AS uuid`
+const forgetFacts = `UNWIND $ids AS id MATCH (n:Episodic {uuid: id}) WHERE n.group_id = $group
+  SET n.entity_edges = [one IN n.entity_edges WHERE NOT one IN $facts] RETURN n.uuid AS uuid`
+const link = `UNWIND $links AS l MATCH (a:Episodic {uuid: l.from}) WHERE a.group_id = $group
+  MATCH (b:Episodic {uuid: l.to}) WHERE b.group_id = $group
+  MERGE (a)-[r:NEXT_EPISODE]->(b) ON CREATE SET r.uuid = randomUUID(), r.group_id = $group, r.created_at = datetime()`
+const blankEntities = `${nodes('Entity')} SET n.summary = '' ${strip('n', coreOfEntity)} RETURN n.uuid AS uuid`
+const blankCommunities = `${nodes('Community')} SET n.name = '', n.summary = '' REMOVE n.name_embedding ${strip('n', coreOfGathering)} RETURN n.uuid AS uuid`
+const changeSagas = `UNWIND $sagas AS s MATCH (n:Saga {uuid: s.uuid}) WHERE n.group_id = $group
+  SET n.summary = '', n.first_episode_uuid = s.firstEpisode, n.last_episode_uuid = s.lastEpisode
+  REMOVE n.last_summarized_at, n.last_summarized_episode_valid_at ${strip('n', coreOfGathering)} RETURN n.uuid AS uuid`
+const remove = (label: string) => `${nodes(label)}, n.uuid AS uuid DETACH DELETE n RETURN uuid`
+
+const Uuids = z.array(z.object({ uuid: z.string() }))
+
+/** Does what was judged. What it deletes it counts as it finds it, so that a fact at a deleted entity counts whoever named it. */
+export async function applyChange({ ask, seek }: Asking, group: string, change: GraphChange) {
+  const each = async (text: string, ids: readonly string[], more: Row = {}): Promise<string[]> =>
+    ids.length === 0 ? [] : Uuids.parse(await ask(text, { group, ids, ...more })).map(({ uuid }) => uuid)
+  const { deleteEpisodes, deleteEntities } = change
+  const goneFacts = [...(await each(deleteFacts, change.deleteFacts)), ...(await each(deleteFactsAt, deleteEntities))]
+  const changed = await each(
+    changeFacts,
+    change.changeFacts.map(({ uuid }) => uuid),
+    { gone: deleteEpisodes },
+  )
+  const blanked = change.changeFacts.filter(({ isBlanked }) => isBlanked).map(({ uuid }) => uuid)
+  await each(blankFacts, blanked)
+  const restored = await each(restoreFacts, change.restoreFacts)
+  for (const { texts, query } of phrases(goneFacts)) {
+    const found = Uuids.parse(await seek(naming, { group, ids: texts, query })).map(({ uuid }) => uuid)
+    await each(forgetFacts, found, { facts: texts })
+  }
+  if (change.link.length > 0) await ask(link, { group, links: change.link })
+  const entities = await each(blankEntities, change.blankEntities)
+  const communities = await each(blankCommunities, change.blankCommunities)
+  const sagas =
+    change.changeSagas.length === 0 ? [] : Uuids.parse(await ask(changeSagas, { group, sagas: change.changeSagas }))
+  const goneCommunities = await each(remove('Community'), change.deleteCommunities)
+  const goneSagas = await each(remove('Saga'), change.deleteSagas)
+  const goneEntities = await each(remove('Entity'), deleteEntities)
+  const goneEpisodes = await each(remove('Episodic'), deleteEpisodes)
+  return {
+    episodesDeleted: goneEpisodes.length,
+    entitiesDeleted: goneEntities.length,
+    factsDeleted: goneFacts.length,
+    factsChanged: new Set([...changed, ...restored]).size,
+    blanked: entities.length + communities.length + sagas.length + goneCommunities.length + goneSagas.length,
+  }
+}

@@ -1,0 +1,28 @@
+import { Neo4jError } from 'neo4j-driver'
+import { expect, test } from 'vitest'
+import { Problem } from '#lib/kernel/problem.ts'
+import { asProblem, isSupported } from './neo4j-connection.ts'
+
+test.each([
+  ['5.26.0', true],
+  ['5.26.11', true],
+  ['2025.01.0', true],
+  ['5.25.9', false],
+  ['4.4.40', false],
+  ['undefined', false],
+])('whether version %s will do: %s', (version, is) => {
+  expect(isSupported(version)).toBe(is)
+})
+
+test('what Neo4j says of what it holds stands in no refusal', () => {
+  const said = new Neo4jError(
+    'Node(3) has name = `Nobody Real`',
+    'Neo.ClientError.Schema.ConstraintValidationFailed',
+    '',
+    '',
+  )
+  const problem = asProblem(said)
+  expect(problem).toBeInstanceOf(Problem)
+  expect(JSON.stringify(problem) + String(problem)).not.toContain('Nobody')
+  expect(problem).toMatchObject({ code: 'unavailable', detail: expect.stringContaining('ConstraintValidationFailed') })
+})

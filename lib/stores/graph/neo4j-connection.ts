@@ -1,0 +1,118 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import neo4j, { type Driver, type ManagedTransaction, Neo4jError } from 'neo4j-driver'
+import { Problem } from '#lib/kernel/problem.ts'
+
+/** Milliseconds. A change waits for the locks of others that share its entities. */
+const transactionTimeout = 120_000
+const retryFor = 5_000
+const connectWithin = 5_000
+
+export type Row = Record<string, unknown>
+export type Ask = (text: string, parameters?: Row) => Promise<Row[]>
+
+/**
+ * `ask`: in the transaction. `seek`: full-text indexes, in a transaction of its own, of what is committed: asked in a transaction that changed
+ * something, a full-text index leaves out what is unchanged (seen in 5.26.0), as if it took ids of nodes for ids of relations.
+ */
+export interface Asking {
+  ask: Ask
+  seek: Ask
+}
+
+/** One place that turns what Neo4j says into a refusal: by its code alone, since its words may quote what it holds. */
+export function asProblem(error: unknown): unknown {
+  if (!(error instanceof Neo4jError)) return error
+  const why = error.code.startsWith('Neo.ClientError.Security')
+    ? 'it refuses the credentials of KP_GRAPH_URL, or what they may do is not enough'
+    : error.code.startsWith('Neo.')
+      ? `it answered ${error.code}`
+      : 'it does not answer, or not in the way that the scheme of KP_GRAPH_URL says'
+  return new Problem('unavailable', {
+    detail: `The Neo4j of the knowledge graph cannot be used: ${why}. Nothing was changed halfway; what waits for it goes on once it works.`,
+  })
+}
+
+/** It is there, and rolled back one of two that stood in each other's way: that is worth longer tries than a server that is not there. */
+const gaveWay = (error: unknown) =>
+  error instanceof Neo4jError && error.code.startsWith('Neo.TransientError.Transaction')
+
+/** Neo4j 5.26, or any of the calendar versions after 5. */
+export function isSupported(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  return major > 5 || (major === 5 && minor >= 26)
+}
+
+export interface Connection {
+  /** In one transaction, which the driver begins again where Neo4j gave way to another; `work` must bear that. */
+  write<T>(work: (ask: Ask) => Promise<T>): Promise<T>
+  read<T>(work: (ask: Ask) => Promise<T>): Promise<T>
+  /** Indexes and constraints: one statement, a transaction of its own. What another made at the same time is there, which is all that counts. */
+  define(text: string): Promise<void>
+  /** Throws `unavailable` unless it answers. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Not connected before the first question. Credentials leave the URL here and stand in no message. */
+export function connectNeo4j(url: string): Connection {
+  const { protocol, username, password, host, pathname, search } = new URL(url)
+  const database = decodeURIComponent(pathname.slice(1))
+  const auth =
+    username === '' ? undefined : neo4j.auth.basic(decodeURIComponent(username), decodeURIComponent(password))
+  let opened: Driver | undefined
+  const driver = () => {
+    opened ??= neo4j.driver(`${protocol}//${host}${protocol.startsWith('neo4j') ? search : ''}`, auth, {
+      // Numbers beyond 2^53 lose their last digits where they are read; nothing that is read is written back but text.
+      disableLosslessIntegers: true,
+      connectionTimeout: connectWithin,
+      connectionAcquisitionTimeout: transactionTimeout,
+      maxTransactionRetryTime: retryFor,
+      telemetryDisabled: true,
+      userAgent: 'knowledgepulse',
+    })
+    return opened
+  }
+  const within = async <T>(mode: 'READ' | 'WRITE', work: (ask: Ask) => Promise<T>): Promise<T> => {
+    const session = driver().session({ defaultAccessMode: mode, ...(database === '' ? {} : { database }) })
+    const since = performance.now()
+    const run = (tx: ManagedTransaction) =>
+      work(async (text, parameters = {}) => (await tx.run(text, parameters)).records.map((record) => record.toObject()))
+    const settings = { timeout: transactionTimeout }
+    try {
+      for (;;) {
+        try {
+          return await (mode === 'READ' ? session.executeRead(run, settings) : session.executeWrite(run, settings))
+        } catch (error) {
+          if (!gaveWay(error) || performance.now() - since > transactionTimeout) throw asProblem(error)
+          await delay(Math.random() * 100)
+        }
+      }
+    } finally {
+      await session.close()
+    }
+  }
+  return {
+    write: (work) => within('WRITE', work),
+    read: (work) => within('READ', work),
+    async define(text) {
+      try {
+        await within('WRITE', async (ask) => void (await ask(text)))
+      } catch (error) {
+        if (!(error instanceof Problem && /AlreadyExists|NotFound/.test(error.detail ?? ''))) throw error
+      }
+    },
+    async ping() {
+      const session = driver().session(database === '' ? {} : { database })
+      try {
+        await session.run('RETURN 1', {}, { timeout: connectWithin })
+      } catch (error) {
+        throw asProblem(error)
+      } finally {
+        await session.close()
+      }
+    },
+    async close() {
+      await opened?.close()
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import neo4j from 'neo4j-driver'
+import { beforeAll, describe } from 'vitest'
+import { testDatabase } from '#lib/testing/database.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+import { neo4jServer } from '#lib/testing/services/shared.ts'
+import { openDatabase } from '../postgres/database.ts'
+import { neo4jGraph } from './neo4j-graph.ts'
+import { neo4jPlanting } from './neo4j-planting.ts'
+import { graphSuite } from './suite/graph-suite.ts'
+
+describe.skipIf(!isInstalled('neo4j'))('Neo4j', () => {
+  // A Java server takes its time on a machine that is busy.
+  beforeAll(() => neo4jServer(), 240_000)
+  graphSuite('the graph in a Neo4j that Graphiti writes to', async () => {
+    const database = await testDatabase()
+    const db = openDatabase(database.appUrl, { isGuarded: true })
+    const ended = await db.transaction(async (tx) => tx)
+    const { url, port } = await neo4jServer()
+    const { username, password } = new URL(url)
+    const driver = neo4j.driver(`bolt://127.0.0.1:${port}`, neo4j.auth.basic(username, decodeURIComponent(password)))
+    const store = neo4jGraph(url)
+    const planting = neo4jPlanting(url)
+    return {
+      store,
+      planting,
+      // It takes no part in our transactions: one that is over will do, and as many go at once as are asked for.
+      transaction: (run) => run(ended),
+      remembers: true,
+      async dump(group) {
+        const { records } = await driver.executeQuery(
+          `CALL () {
+             MATCH (n) WHERE n.group_id = $group RETURN labels(n) AS of, properties(n) AS p, [] AS ends
+             UNION ALL MATCH (a)-[r]->(b) WHERE a.group_id = $group OR b.group_id = $group OR r.group_id = $group
+               RETURN [type(r)] AS of, properties(r) AS p, [a.uuid, b.uuid] AS ends
+           } WITH * WHERE NOT 'KnowledgePulseGroup' IN of RETURN of, p, ends`,
+          { group },
+        )
+        return records
+          .map((record) => JSON.stringify(record.toObject()))
+          .sort()
+          .join('\n')
+      },
+      async close() {
+        await Promise.all([store.close(), planting.close(), driver.close()])
+        await db.close()
+        await database.drop()
+      },
+    }
+  })
+})

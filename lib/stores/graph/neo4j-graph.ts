@@ -1,0 +1,187 @@
+import { z } from 'zod'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { GraphOutcome, GraphStore } from './graph.ts'
+import { applyChange } from './neo4j-change.ts'
+import { type Ask, connectNeo4j } from './neo4j-connection.ts'
+import { inGroup, neo4jIndexes, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import { nameMentions } from './neo4j-names.ts'
+import { neighbourhood, unlock } from './neo4j-neighbourhood.ts'
+import { asEpisodes } from './neo4j-values.ts'
+
+const Place = z.object({
+  kind: z.enum(['fact', 'entity', 'episode', 'community', 'saga']),
+  id: z.string(),
+  field: z.string(),
+})
+const Outcome: z.ZodType<GraphOutcome> = z.object({
+  episodesDeleted: z.number(),
+  entitiesDeleted: z.number(),
+  entitiesOrphaned: z.number(),
+  factsDeleted: z.number(),
+  factsChanged: z.number(),
+  blanked: z.number(),
+  mentions: z.array(Place),
+})
+const Pages = z.array(z.object({ outcome: z.string().nullable() }))
+const Count = z.array(z.object({ n: z.number() }))
+const countOf = async (ask: Ask, text: string, parameters: Record<string, unknown>): Promise<number> =>
+  Count.parse(await ask(text, parameters))[0]?.n ?? 0
+
+// Both wait for whoever took the same one until that commits: the page for a repetition of itself, the group for any other change of it.
+const takePage = 'MERGE (p:KnowledgePulsePage {key: $key}) WITH p SET p.taken = true RETURN p.outcome AS outcome'
+const makeGroup = 'MERGE (:KnowledgePulseGroup {group_id: $group})'
+const takeGroup = 'MATCH (g:KnowledgePulseGroup {group_id: $group}) SET g.taken = true RETURN 1 AS taken'
+const keepOutcome = 'MATCH (p:KnowledgePulsePage {key: $key}) SET p.outcome = $outcome REMOVE p.taken'
+
+const nodesNaming = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS n WHERE n.group_id = $group
+  WITH DISTINCT n, properties(n) AS p WHERE any(key IN keys(p) WHERE NOT key ENDS WITH '_embedding' AND any(id IN $ids WHERE
+    CASE WHEN p[key] IS :: LIST<STRING NOT NULL> THEN any(one IN p[key] WHERE toLower(one) CONTAINS toLower(id))
+      WHEN p[key] IS :: STRING THEN toLower(p[key]) CONTAINS toLower(id) ELSE false END)) RETURN count(n) AS n`
+const relationsNaming = nodesNaming
+  .replace('queryNodes', 'queryRelationships')
+  .replace('YIELD node AS n', 'YIELD relationship AS n')
+
+// In this order, so that a node goes once little hangs on it.
+const drops = [
+  'MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group WITH r LIMIT toInteger($most) DELETE r RETURN count(*) AS n',
+  ...['Episodic', 'Saga', 'Community', 'Entity'].map(
+    (label) =>
+      `MATCH (n:${label}) WHERE n.group_id = $group WITH n LIMIT toInteger($most) DETACH DELETE n RETURN count(*) AS n`,
+  ),
+]
+const total = `CALL () {
+    ${['Episodic', 'Saga', 'Community', 'Entity'].map((label) => `MATCH (n:${label}) WHERE n.group_id = $group RETURN sum(1 + COUNT { (n)-->() }) AS n`).join(' UNION ALL ')}
+  } RETURN sum(n) AS n`
+const linksOf =
+  'UNWIND $ids AS id MATCH (n:Episodic {uuid: id}) WHERE n.group_id = $group RETURN sum(COUNT { (n)--() }) AS n'
+
+/**
+ * A Neo4j that Graphiti writes to, or wrote to. It has no part in our database's transactions: a change is one transaction of its own, which
+ * keeps its outcome under its key, so that a repetition after a crash between the two commits counts the same and does nothing.
+ */
+export function neo4jGraph(url: string): GraphStore {
+  const connection = connectNeo4j(url)
+  const indexes = neo4jIndexes(connection)
+  const reading = async <T>(work: (ask: Ask) => Promise<T>): Promise<T> => {
+    await indexes.ready()
+    return connection.read(work)
+  }
+  const writing = async <T>(work: (ask: Ask) => Promise<T>): Promise<T> => {
+    await indexes.ready()
+    return connection.write(work)
+  }
+  // As a writer: of a cluster the member that has all that is committed. Within a group nobody but writers past us changes it meanwhile.
+  const seek: Ask = (text, parameters) => connection.write((ask) => ask(text, parameters))
+  /** Another process that saw new property names may have put other word indexes in the place of ours: then once more with those. */
+  const withWords = async <T>(work: (words: WordIndexes) => Promise<T>): Promise<T> => {
+    let words = await indexes.words()
+    for (;;)
+      try {
+        return await work(words)
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error
+        const now = await indexes.words()
+        if (now.nodes === words.nodes) throw error
+        words = now
+      }
+  }
+  return {
+    provider: 'neo4j',
+    async state() {
+      const since = performance.now()
+      try {
+        await connection.ping()
+        return { state: 'ok', latency: performance.now() - since }
+      } catch (error) {
+        const detail = error instanceof Problem ? error.detail : undefined
+        return { state: 'down', latency: performance.now() - since, ...(detail === undefined ? {} : { detail }) }
+      }
+    },
+    read: (group, episodes, _tx, ended = []) =>
+      reading((ask) => neighbourhood({ ask, seek: ask }, group, episodes, ended, { locks: false })),
+    change: (group, episodes, key, judge, _tx, ended = []) =>
+      withWords(async (words) => {
+        // In a transaction of its own: made and locked in one, two that make it at once would stand in each other's way.
+        await writing((ask) => ask(makeGroup, { group }))
+        return writing(async (ask) => {
+          const [page] = Pages.parse(await ask(takePage, { key }))
+          if (page?.outcome != null) return Outcome.parse(JSON.parse(page.outcome))
+          if ((await ask(takeGroup, { group })).length === 0) await ask(makeGroup, { group })
+          const found = await neighbourhood({ ask, seek }, group, episodes, ended, { locks: true })
+          const change = judge(found)
+          const counts = await applyChange({ ask, seek }, group, change)
+          const gone = new Set(change.deleteEntities)
+          const outcome: GraphOutcome = {
+            ...counts,
+            entitiesOrphaned: found.entities.filter(({ uuid }) => !gone.has(uuid)).length,
+            mentions: await nameMentions({ ask, seek }, group, change.names, change.redact, words),
+          }
+          const ends = found.facts.flatMap(({ source, target }) => [source, target])
+          await unlock(ask, [...new Set([...found.entities.map(({ uuid }) => uuid), ...ends])])
+          await ask('MATCH (g:KnowledgePulseGroup {group_id: $group}) REMOVE g.taken', { group })
+          await ask(keepOutcome, { key, outcome: JSON.stringify(outcome) })
+          return outcome
+        })
+      }),
+    forget: (keyPrefix) =>
+      writing(
+        async (ask) =>
+          void (await ask('MATCH (p:KnowledgePulsePage) WHERE p.key STARTS WITH $keyPrefix DELETE p', { keyPrefix })),
+      ),
+    async groupsOf(episodes) {
+      const Rows = z.array(z.object({ uuid: z.string(), group: z.string() }))
+      const rows = await reading((ask) =>
+        ask(
+          'UNWIND $ids AS id MATCH (e:Episodic {uuid: id}) RETURN DISTINCT e.uuid AS uuid, e.group_id AS group ORDER BY uuid, group DESC',
+          { ids: episodes },
+        ),
+      )
+      return new Map(Rows.parse(rows).map(({ uuid, group }) => [uuid, group]))
+    },
+    async factsAt(group, entities) {
+      const rows = await reading((ask) =>
+        ask(
+          'UNWIND $ids AS id MATCH (n:Entity {uuid: id}) WHERE n.group_id = $group WITH n.uuid AS uuid, COUNT { MATCH (n)-[r:RELATES_TO]-() RETURN DISTINCT r } AS n WHERE n > 0 RETURN uuid, n',
+          { group, ids: entities },
+        ),
+      )
+      const Rows = z.array(z.object({ uuid: z.string(), n: z.number() }))
+      return new Map(Rows.parse(rows).map(({ uuid, n }) => [uuid, n]))
+    },
+    episodes: async (group, after, most) =>
+      asEpisodes(
+        await reading((ask) =>
+          ask(
+            'MATCH (e:Episodic) WHERE e.group_id = $group AND e.uuid > $after RETURN properties(e) AS p ORDER BY e.uuid LIMIT toInteger($most)',
+            { group, after, most },
+          ),
+        ),
+      ),
+    // By the words of every property, ids and lists of ids among them: not the ways that erasing takes.
+    residue: (group, episodes) =>
+      withWords((words) =>
+        reading(async (ask) => {
+          let left = 0
+          for (const { texts, query } of phrases(episodes, words.phrases)) {
+            const parameters = { group, ids: texts, query: inGroup(group, query) }
+            left += await countOf(ask, linksOf, { group, ids: texts })
+            left += await countOf(ask, nodesNaming, { ...parameters, index: words.nodes })
+            left += await countOf(ask, relationsNaming, { ...parameters, index: words.relations })
+          }
+          return left
+        }),
+      ),
+    async dropGroup(group, most) {
+      let gone = 0
+      for (const text of drops) {
+        if (gone >= most) break
+        gone += await writing((ask) => countOf(ask, text, { group, most: most - gone }))
+      }
+      if (gone === 0)
+        await writing((ask) => ask('MATCH (g:KnowledgePulseGroup {group_id: $group}) DELETE g', { group }))
+      return gone
+    },
+    countGroup: (group) => reading((ask) => countOf(ask, total, { group })),
+    close: () => connection.close(),
+  }
+}

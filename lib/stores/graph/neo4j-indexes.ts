@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type Connection, isSupported } from './neo4j-connection.ts'
+
+/** Sources of facts, and facts that episodes noted: each element of a list one term, which no property index can do. */
+export const sources = 'knowledgepulse_sources'
+export const noted = 'knowledgepulse_noted'
+const exact = "OPTIONS {indexConfig: {`fulltext.analyzer`: 'keyword'}}"
+const definitions: Record<string, string> = {
+  knowledgepulse_page: 'CREATE CONSTRAINT $ IF NOT EXISTS FOR (n:KnowledgePulsePage) REQUIRE n.key IS UNIQUE',
+  knowledgepulse_group: 'CREATE CONSTRAINT $ IF NOT EXISTS FOR (n:KnowledgePulseGroup) REQUIRE n.group_id IS UNIQUE',
+  knowledgepulse_episode: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Episodic) ON (n.uuid)',
+  knowledgepulse_entity: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Entity) ON (n.uuid)',
+  knowledgepulse_community: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Community) ON (n.uuid)',
+  knowledgepulse_saga: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Saga) ON (n.uuid)',
+  knowledgepulse_fact: 'CREATE INDEX $ IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON (r.uuid)',
+  knowledgepulse_episodes_of: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Episodic) ON (n.group_id, n.uuid)',
+  knowledgepulse_entities_of: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Entity) ON (n.group_id)',
+  knowledgepulse_communities_of: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Community) ON (n.group_id)',
+  knowledgepulse_sagas_of: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Saga) ON (n.group_id)',
+  knowledgepulse_facts_of: 'CREATE INDEX $ IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON (r.group_id)',
+  knowledgepulse_ended: 'CREATE INDEX $ IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON (r.group_id, r.expired_at)',
+  knowledgepulse_saga_first: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Saga) ON (n.first_episode_uuid)',
+  knowledgepulse_saga_last: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Saga) ON (n.last_episode_uuid)',
+  [sources]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON EACH [r.episodes] ${exact}`,
+  [noted]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.entity_edges] ${exact}`,
+}
+const Named = z.array(z.object({ name: z.string() }))
+/** How long an index may take to be filled, in seconds, before who waits for it is told to come again. */
+const buildWithin = 60
+const wordsOf = 'knowledgepulse_words_'
+/** Embeddings are no words. */
+const isText = (key: string) => !key.endsWith('_embedding') && !key.startsWith('knowledgepulse_')
+
+/** Indexes of the words of every property of nodes and of relations. */
+export interface WordIndexes {
+  nodes: string
+  relations: string
+  /** Phrases that one query of them takes: each is looked for in each property, and Lucene takes 1,024 clauses. */
+  phrases: number
+}
+export interface Indexes {
+  /** Checks the version and makes what is missing, once per connection. */
+  ready(): Promise<void>
+  /** The same, and word indexes over all property names that there are now: attributes have the names that an ontology gave them. */
+  words(): Promise<WordIndexes>
+}
+
+export function neo4jIndexes(connection: Connection): Indexes {
+  const names = async () =>
+    new Set(
+      Named.parse(await connection.read((ask) => ask('SHOW INDEXES YIELD name RETURN name'))).map(({ name }) => name),
+    )
+  const create = async (wanted: Record<string, string>) => {
+    const there = await names()
+    const missing = Object.entries(wanted).filter(([name]) => !there.has(name))
+    for (const [name, text] of missing) await connection.define(text.replace('$', () => name))
+    if (missing.length > 0)
+      await connection.read((ask) => ask('CALL db.awaitIndexes($seconds)', { seconds: buildWithin }))
+  }
+  const prepare = async () => {
+    const [row] = await connection.read((ask) =>
+      ask('CALL dbms.components() YIELD name, versions WHERE name = "Neo4j Kernel" RETURN versions[0] AS version'),
+    )
+    const version = String(row?.version)
+    if (!isSupported(version))
+      throw new Problem('unavailable', { detail: `The knowledge graph needs Neo4j 5.26 or newer; this is ${version}.` })
+    // Names of our own properties are there before names are first looked at, so that they bring no new word indexes.
+    for (const name of ['key', 'outcome', 'taken']) await connection.define(`CALL db.createProperty('${name}')`)
+    await create(definitions)
+  }
+  let prepared: Promise<void> | undefined
+  const ready = async () => {
+    prepared ??= prepare()
+    try {
+      await prepared
+    } catch (error) {
+      prepared = undefined
+      throw error
+    }
+  }
+  let latest: { hash: string; made: Promise<void> } | undefined
+  return {
+    ready,
+    async words() {
+      await ready()
+      const rows = await connection.read((ask) => ask('CALL db.propertyKeys() YIELD propertyKey AS name RETURN name'))
+      const keys = Named.parse(rows)
+        .map(({ name }) => name)
+        .filter(isText)
+        .sort()
+      const each = (of: string) => keys.map((key) => `${of}.\`${key.replaceAll('`', '``')}\``).join(', ')
+      const hash = createHash('sha256').update(JSON.stringify(keys)).digest('hex').slice(0, 12)
+      const made = {
+        nodes: `${wordsOf}nodes_${hash}`,
+        relations: `${wordsOf}relations_${hash}`,
+        phrases: Math.max(1, Math.floor(1_000 / (keys.length + 1))),
+      }
+      const make = async () => {
+        await create({
+          [made.nodes]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic|Entity|Community|Saga) ON EACH [${each('n')}]`,
+          [made.relations]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR ()-[r:RELATES_TO|NEXT_EPISODE|HAS_EPISODE]-() ON EACH [${each('r')}]`,
+        })
+        for (const name of await names())
+          if (name.startsWith(wordsOf) && !name.endsWith(hash)) await connection.define(`DROP INDEX ${name} IF EXISTS`)
+      }
+      if (latest?.hash !== hash) latest = { hash, made: make() }
+      try {
+        await latest.made
+      } catch (error) {
+        latest = undefined
+        throw error
+      }
+      return made
+    },
+  }
+}
+
+/** Ids or names for a full-text query, each as a phrase (Lucene's syntax), as many at once as one query takes. */
+export function* phrases(texts: readonly string[], most = 400): Iterable<{ texts: string[]; query: string }> {
+  for (let at = 0; at < texts.length; at += most) {
+    const some = texts.slice(at, at + most)
+    yield { texts: some, query: some.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(' ') }
+  }
+}
+/** The same within a group. */
+export const inGroup = (group: string, query: string): string =>
+  `+group_id:"${group.replace(/["\\]/g, '\\$&')}" +(${query})`

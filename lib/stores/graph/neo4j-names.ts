@@ -1,0 +1,107 @@
+import { z } from 'zod'
+import type { NamePlace } from './graph.ts'
+import { nameIn, redactDeep, type SoughtName } from './name-places.ts'
+import type { Asking, Row } from './neo4j-connection.ts'
+import { inGroup, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import { coreOfEntity, coreOfFact, coreOfGathering, lock } from './neo4j-values.ts'
+
+/** By kind: fields of the port and the properties that hold them, what else is core and no text, and what was made of which property. */
+const places = {
+  episode: {
+    fields: { name: 'name', sourceDescription: 'source_description', content: 'content', metadata: 'episode_metadata' },
+    core: ['uuid', 'group_id', 'source', 'entity_edges', 'created_at', 'valid_at'],
+    embedding: null,
+  },
+  entity: { fields: { name: 'name', summary: 'summary' }, core: coreOfEntity, embedding: ['name', 'name_embedding'] },
+  fact: { fields: { name: 'name', fact: 'fact' }, core: coreOfFact, embedding: ['fact', 'fact_embedding'] },
+  community: {
+    fields: { name: 'name', summary: 'summary' },
+    core: coreOfGathering,
+    embedding: ['name', 'name_embedding'],
+  },
+  saga: { fields: { name: 'name', summary: 'summary' }, core: coreOfGathering, embedding: null },
+} as const satisfies Record<NamePlace['kind'], unknown>
+const kinds: Record<string, NamePlace['kind']> = {
+  Episodic: 'episode',
+  Entity: 'entity',
+  Community: 'community',
+  Saga: 'saga',
+}
+
+const nodesWith = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS n WHERE n.group_id = $group
+  RETURN DISTINCT elementId(n) AS at`
+const relationsWith = `CALL db.index.fulltext.queryRelationships($index, $query) YIELD relationship AS r
+  WHERE r.group_id = $group AND type(r) = 'RELATES_TO' RETURN DISTINCT elementId(r) AS at`
+/** As they are in this transaction, where some of them are gone. */
+const nodesAt = `UNWIND $found AS at MATCH (n) WHERE elementId(n) = at
+  RETURN at, n.uuid AS uuid, properties(n) AS p, labels(n) AS labels ORDER BY uuid`
+const relationsAt = `UNWIND $found AS at MATCH ()-[r]->() WHERE elementId(r) = at
+  RETURN at, r.uuid AS uuid, properties(r) AS p, [] AS labels ORDER BY uuid`
+const writeNode = 'MATCH (n) WHERE elementId(n) = $at SET n += $changes'
+const writeRelation = 'MATCH ()-[r]->() WHERE elementId(r) = $at SET r += $changes'
+
+const Places = z.array(z.object({ at: z.string() }))
+const Found = z.array(
+  z.object({ at: z.string(), uuid: z.string(), p: z.record(z.string(), z.unknown()), labels: z.array(z.string()) }),
+)
+const redactText = (value: unknown, name: SoughtName): unknown => {
+  if (typeof value !== 'string' || !value.startsWith('{')) return redactDeep(value, name)
+  try {
+    return JSON.stringify(redactDeep(JSON.parse(value), name))
+  } catch {
+    return name.redact(value)
+  }
+}
+
+/** The fields that hold the name, and what their properties become without it. A key that is the name goes with its value. */
+function judgeRow(kind: NamePlace['kind'], p: Row, name: SoughtName): { fields: string[]; changes: Row } {
+  const { fields, core, embedding } = places[kind]
+  const [found, changes] = [new Set<string>(), {} as Row]
+  const own = new Map<string, string>(Object.entries(fields).map(([field, property]) => [property, field]))
+  const texts: readonly string[] = core
+  for (const [property, value] of Object.entries(p)) {
+    const field =
+      own.get(property) ??
+      (texts.includes(property) || property === lock ? undefined : kind === 'episode' ? undefined : 'attributes')
+    if (field === undefined) continue
+    const isKey = field === 'attributes' && name.isIn(property)
+    if (!isKey && !name.isIn(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))) continue
+    found.add(field)
+    changes[property] = isKey ? null : redactText(value, name)
+    if (isKey) changes[name.redact(property)] = redactText(value, name)
+    if (embedding !== null && property === embedding[0]) changes[embedding[1]] = null
+  }
+  const order = [...Object.keys(fields), 'attributes']
+  return { fields: order.filter((field) => found.has(field)), changes }
+}
+
+/** Where these names stand in what is left of a group, by the indexes of its words; with `redact` they are taken out. */
+export async function nameMentions(
+  { ask, seek }: Asking,
+  group: string,
+  names: readonly string[],
+  redact: boolean,
+  indexes: WordIndexes,
+): Promise<NamePlace[]> {
+  const found = new Map<string, NamePlace>()
+  for (const text of names) {
+    const name = nameIn(text)
+    for (const { query } of phrases([text])) {
+      const parameters = { group, query: inGroup(group, query) }
+      const places = async (sought: string, index: string, seen: string) =>
+        Found.parse(
+          await ask(seen, { found: Places.parse(await seek(sought, { ...parameters, index })).map(({ at }) => at) }),
+        )
+      const nodes = await places(nodesWith, indexes.nodes, nodesAt)
+      const relations = await places(relationsWith, indexes.relations, relationsAt)
+      for (const { at, uuid, p, labels } of [...nodes, ...relations]) {
+        const label = labels.find((one) => Object.hasOwn(kinds, one))
+        const kind = (label === undefined ? undefined : kinds[label]) ?? 'fact'
+        const { fields, changes } = judgeRow(kind, p, name)
+        for (const field of fields) found.set(`${kind} ${uuid} ${field}`, { kind, id: uuid, field })
+        if (redact && fields.length > 0) await ask(kind === 'fact' ? writeRelation : writeNode, { at, changes })
+      }
+    }
+  }
+  return [...found.values()]
+}

@@ -1,0 +1,164 @@
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { judge } from '#lib/domains/projects/graph/rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { testDatabase } from '#lib/testing/database.ts'
+import { dealGraph } from '#lib/testing/graphs.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+import { startNeo4j, type TestNeo4j } from '#lib/testing/services/neo4j.ts'
+import { newFolder } from '#lib/testing/services/process.ts'
+import { openDatabase } from '../postgres/database.ts'
+import type { GraphStore, Neighbourhood } from './graph.ts'
+import { neo4jGraph } from './neo4j-graph.ts'
+import { neo4jPlanting } from './neo4j-planting.ts'
+
+const decide = (found: Neighbourhood) =>
+  judge(found, { entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } }).change
+
+/** The message COMMIT of Neo4j's protocol, in a chunk of its own. */
+const commit = Buffer.from([0x00, 0x02, 0xb0, 0x12])
+
+/** Passes everything on, until it is told to lose the answer to the next commit and all after it, as a crash between two commits does. */
+async function startDeafProxy(port: number) {
+  const sockets = new Set<Socket>()
+  let [isArmed, isDeaf] = [false, false]
+  const server = createServer((socket) => {
+    const upstream = connect(port, '127.0.0.1')
+    for (const one of [socket, upstream]) sockets.add(one.on('error', () => one.destroy()))
+    socket.on('data', (bytes: Buffer) => {
+      if (isArmed && bytes.includes(commit)) isDeaf = true
+      upstream.write(bytes)
+    })
+    upstream.on('data', (bytes) => {
+      if (!isDeaf) socket.write(bytes)
+    })
+    socket.on('close', () => upstream.destroy())
+    upstream.on('close', () => socket.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('no port is free')
+  return {
+    port: address.port,
+    arm() {
+      isArmed = true
+    },
+    close() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}
+
+describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
+  const folder = newFolder('neo4j-outage')
+  let server: TestNeo4j
+  /** Over: the store takes no part in our transactions. */
+  let tx: Transaction
+  const open: { close(): Promise<void> }[] = []
+  const opened = <T extends { close(): Promise<void> }>(one: T): T => {
+    open.push(one)
+    return one
+  }
+  beforeAll(async () => {
+    const database = await testDatabase()
+    const db = openDatabase(database.appUrl)
+    tx = await db.transaction(async (one) => one)
+    await db.close()
+    await database.drop()
+    server = await startNeo4j({ folder })
+  }, 120_000)
+  afterAll(async () => {
+    await Promise.all(open.map((one) => one.close()))
+    await server?.stop()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const erase = (store: GraphStore, group: string, key: string) =>
+    store.change(group, [dealGraph(group).id('e1')], key, decide, tx)
+
+  test.each([
+    ['a wrong password', () => server.url.replace(/:[^:@/]+@/, ':wrong-secret@'), /credentials/],
+    ['TLS where the server speaks none', () => server.url.replace('bolt:', 'bolt+s:'), /does not answer/],
+    ['a port where nothing listens', () => 'bolt://neo4j:hidden-secret@127.0.0.1:1', /does not answer/],
+    [
+      'a database that there is not',
+      () => `${server.url}/nosuch`,
+      /answered Neo\.ClientError\.Database|does not answer/,
+    ],
+  ])(
+    '%s: refused in words, without credentials',
+    async (_, url, says) => {
+      const store = opened(neo4jGraph(url()))
+      const refusal: unknown = await erase(store, 'refused', 'run/refused').catch((error: unknown) => error)
+      expect(refusal).toMatchObject({ code: 'unavailable', detail: expect.stringMatching(says) })
+      const state = await store.state()
+      expect(state.state).toBe('down')
+      for (const text of [String(refusal), JSON.stringify(refusal), JSON.stringify(state)])
+        expect(text).not.toMatch(/secret|only.for.one|neo4j:/)
+      await expect(store.residue('refused', ['e'])).rejects.toMatchObject({ code: 'unavailable' })
+    },
+    60_000,
+  )
+
+  test('the answer to the commit is lost: the same key gives what it came to, once', async () => {
+    const group = 'lost-answer'
+    await opened(neo4jPlanting(server.url)).plant(dealGraph(group))
+    const straight = opened(neo4jGraph(server.url))
+    const gone = dealGraph(group).id('e1')
+    const proxy = await startDeafProxy(server.port)
+    const through = opened(neo4jGraph(server.url.replace(`:${server.port}`, `:${proxy.port}`)))
+    const key = 'run/lost/1'
+    const judgeThenLose = (found: Neighbourhood) => {
+      proxy.arm()
+      return decide(found)
+    }
+    const attempt = through.change(group, [gone], key, judgeThenLose, tx).catch((error: unknown) => error)
+    await expect.poll(() => straight.residue(group, [gone]), { timeout: 30_000 }).toBe(0)
+    proxy.close()
+    expect(await attempt).toMatchObject({ code: 'unavailable' })
+    const again = await erase(straight, group, key)
+    expect(again).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 5, entitiesOrphaned: 1, factsDeleted: 4 })
+    expect(await erase(straight, group, key)).toEqual(again)
+    expect(await erase(straight, group, 'run/lost/2')).toMatchObject({
+      episodesDeleted: 0,
+      entitiesDeleted: 0,
+      factsDeleted: 0,
+    })
+  }, 120_000)
+
+  test('the same page from two sides at once counts once', async () => {
+    const group = 'two-sides'
+    await opened(neo4jPlanting(server.url)).plant(dealGraph(group))
+    const [one, other] = [opened(neo4jGraph(server.url)), opened(neo4jGraph(server.url))]
+    const [first, second] = await Promise.all([erase(one, group, 'run/two/1'), erase(other, group, 'run/two/1')])
+    expect(second).toEqual(first)
+    expect(first).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 5 })
+  }, 120_000)
+
+  test('killed in the middle, it comes back: nothing was changed halfway, and the erasure goes on', async () => {
+    const group = 'killed'
+    const planting = opened(neo4jPlanting(server.url))
+    await planting.plant(dealGraph(group))
+    const before = await planting.standing(group)
+    const store = opened(neo4jGraph(server.url))
+    const killed = store.change(
+      group,
+      [dealGraph(group).id('e1')],
+      'run/killed/1',
+      (found) => {
+        void server.stop()
+        return decide(found)
+      },
+      tx,
+    )
+    await expect(killed).rejects.toMatchObject({ code: 'unavailable' })
+    expect((await store.state()).state).toBe('down')
+    await server.stop()
+    server = await startNeo4j({ folder, port: server.port })
+    expect(await planting.standing(group)).toEqual(before)
+    expect(await erase(store, group, 'run/killed/1')).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 5 })
+    expect(await store.residue(group, [dealGraph(group).id('e1')])).toBe(0)
+  }, 240_000)
+})

@@ -1,0 +1,84 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import type { GraphChange } from './graph.ts'
+import { inGroup } from './postgres-neighbourhood.ts'
+
+const deleteFacts = `DELETE FROM graph_facts WHERE group_id = $1 AND uuid IN (
+    SELECT unnest($2::text[])
+    UNION SELECT uuid FROM graph_facts WHERE group_id = $1 AND source = ANY($3::text[])
+    UNION SELECT uuid FROM graph_facts WHERE group_id = $1 AND target = ANY($3::text[]))
+  RETURNING uuid`
+/** Without these; the order of the rest stays. */
+const without = (column: string, values: string) =>
+  `ARRAY(SELECT o.x FROM unnest(${column}) WITH ORDINALITY AS o (x, n) WHERE o.x <> ALL(${values}) ORDER BY o.n)`
+const changeFacts = `UPDATE graph_facts SET episodes = ${without('episodes', '$3::text[]')}, attributes = '{}'
+  WHERE group_id = $1 AND uuid = ANY($2::text[]) RETURNING uuid`
+const blankFacts = `UPDATE graph_facts SET name = 'RELATES_TO', fact = '', fact_embedding = '{}', reference_time = NULL
+  WHERE group_id = $1 AND uuid = ANY($2::text[])`
+const restoreFacts = `UPDATE graph_facts SET invalid_at = NULL, expired_at = NULL
+  WHERE group_id = $1 AND uuid = ANY($2::text[]) RETURNING uuid`
+const forgetFacts = `UPDATE graph_episodes SET entity_edges = ${without('entity_edges', '$2::text[]')}
+  WHERE ${inGroup} AND entity_edges && $2::text[]`
+const deleteMentions = `DELETE FROM graph_mentions WHERE group_id = $1 AND (episode, entity) IN (
+    SELECT episode, entity FROM graph_mentions WHERE group_id = $1 AND episode = ANY($2::text[])
+    UNION SELECT episode, entity FROM graph_mentions WHERE group_id = $1 AND entity = ANY($3::text[]))`
+const kinds = `ARRAY['member', 'episode', 'next']`
+const deleteLinks = `DELETE FROM graph_links WHERE group_id = $1 AND (kind, source, target) IN (
+    SELECT kind, source, target FROM graph_links WHERE group_id = $1 AND kind = ANY(${kinds}) AND source = ANY($2::text[])
+    UNION SELECT kind, source, target FROM graph_links WHERE group_id = $1 AND kind = ANY(${kinds}) AND target = ANY($2::text[]))`
+const link = `INSERT INTO graph_links (group_id, kind, source, target)
+  SELECT $1, 'next', a.f, a.t FROM unnest($2::text[], $3::text[]) AS a (f, t) ON CONFLICT DO NOTHING`
+const blankEntities = `UPDATE graph_entities SET summary = '', attributes = '{}'
+  WHERE group_id = $1 AND uuid = ANY($2::text[]) RETURNING uuid`
+const blankCommunities = `UPDATE graph_gatherings SET name = '', summary = '', name_embedding = '{}', attributes = '{}'
+  WHERE group_id = $1 AND uuid = ANY($2::text[]) AND kind = 'community' RETURNING uuid`
+const changeSagas = `UPDATE graph_gatherings g SET summary = '', attributes = '{}', summarized_to = NULL, first_episode = a.f, last_episode = a.l
+  FROM unnest($2::text[], $3::text[], $4::text[]) AS a (uuid, f, l)
+  WHERE g.group_id = $1 AND g.uuid = a.uuid AND g.kind = 'saga' RETURNING g.uuid`
+const deleteIn = (table: string) => `DELETE FROM ${table} WHERE group_id = $1 AND uuid = ANY($2::text[]) RETURNING uuid`
+
+/** Does what was judged. What it deletes it counts as it finds it, so that a fact at a deleted entity counts whoever named it. */
+export async function applyChange(tx: Transaction, group: string, change: GraphChange) {
+  const ask = async (name: string, text: string, ...values: unknown[]) =>
+    queryWithin<{ uuid: string }>(tx, `graph-${name}`, text, [group, ...values])
+  const { deleteEpisodes, deleteEntities } = change
+  const goneFacts = (await ask('delete-facts', deleteFacts, change.deleteFacts, deleteEntities)).map(({ uuid }) => uuid)
+  const changed = await ask(
+    'change-facts',
+    changeFacts,
+    change.changeFacts.map(({ uuid }) => uuid),
+    deleteEpisodes,
+  )
+  const blanked = change.changeFacts.filter(({ isBlanked }) => isBlanked).map(({ uuid }) => uuid)
+  await ask('blank-facts', blankFacts, blanked)
+  const restored = await ask('restore-facts', restoreFacts, change.restoreFacts)
+  await ask('forget-facts', forgetFacts, goneFacts)
+  await ask('delete-mentions', deleteMentions, deleteEpisodes, deleteEntities)
+  const gatherings = [...change.deleteCommunities, ...change.deleteSagas]
+  await ask('delete-links', deleteLinks, [...deleteEpisodes, ...deleteEntities, ...gatherings])
+  await ask(
+    'link',
+    link,
+    change.link.map(({ from }) => from),
+    change.link.map(({ to }) => to),
+  )
+  const entities = await ask('blank-entities', blankEntities, change.blankEntities)
+  const communities = await ask('blank-communities', blankCommunities, change.blankCommunities)
+  const sagas = await ask(
+    'change-sagas',
+    changeSagas,
+    change.changeSagas.map(({ uuid }) => uuid),
+    change.changeSagas.map(({ firstEpisode }) => firstEpisode),
+    change.changeSagas.map(({ lastEpisode }) => lastEpisode),
+  )
+  const goneGatherings = await ask('delete-gatherings', deleteIn('graph_gatherings'), gatherings)
+  const goneEntities = await ask('delete-entities', deleteIn('graph_entities'), deleteEntities)
+  const goneEpisodes = await ask('delete-episodes', deleteIn('graph_episodes'), deleteEpisodes)
+  return {
+    episodesDeleted: goneEpisodes.length,
+    entitiesDeleted: goneEntities.length,
+    factsDeleted: goneFacts.length,
+    factsChanged: new Set([...changed, ...restored].map(({ uuid }) => uuid)).size,
+    blanked: entities.length + communities.length + sagas.length + goneGatherings.length,
+  }
+}

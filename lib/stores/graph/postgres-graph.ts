@@ -1,0 +1,138 @@
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { snapshot } from '#lib/stores/postgres/snapshot.ts'
+import type { Episode, GraphStore } from './graph.ts'
+import { applyChange } from './postgres-change.ts'
+import { hasWords, nameMentions, textOf, textPlaces } from './postgres-names.ts'
+import { byIndex, inGroup, neighbourhood } from './postgres-neighbourhood.ts'
+import { asEpisodes, episodeColumns } from './rows.ts'
+
+const factsAt = `SELECT a.e AS entity, count(*)::int AS n FROM unnest($2::text[]) AS a (e), LATERAL (
+    SELECT uuid FROM graph_facts WHERE group_id = $1 AND source = a.e
+    UNION SELECT uuid FROM graph_facts WHERE group_id = $1 AND target = a.e) AS f GROUP BY a.e`
+const tables = ['facts', 'mentions', 'links', 'gatherings', 'entities', 'episodes'] as const
+/** Ids of one statement. */
+const most = 1_000
+
+/** Of a long text its first words, whole ones: that is enough to be one of few. */
+function beginningOf(text: string): string {
+  const beginning = text.slice(0, 200)
+  return (text.length > 200 && beginning.replace(/[a-z0-9]+$/i, '')) || beginning
+}
+const [episodePlace] = textPlaces
+const searched = `SELECT DISTINCT ON (uuid) ${episodeColumns} FROM unnest($2::text[]) AS a (sought)
+  JOIN graph_episodes ON ${hasWords(episodePlace, '$1', 'a.sought')} ORDER BY uuid`
+
+/** Every column that can hold the id of an episode, and every text, by the index of its words: not the ways that erasing takes. */
+const named = [
+  'SELECT count(*)::int AS n FROM graph_episodes WHERE uuid = ANY($2::text[]) AND group_id = $1',
+  `SELECT count(*)::int AS n FROM graph_episodes WHERE entity_edges && $2::text[] AND ${inGroup}`,
+  'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (episode = ANY($2::text[]))',
+  'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (entity = ANY($2::text[]))',
+  `SELECT count(*)::int AS n FROM graph_facts WHERE episodes && $2::text[] AND ${inGroup}`,
+  'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND first_episode = ANY($2::text[])',
+  'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND last_episode = ANY($2::text[])',
+  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'episode', 'next') AND source = ANY($2::text[])`,
+  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'episode', 'next') AND target = ANY($2::text[])`,
+  ...textPlaces.map(
+    (place) => `SELECT count(*)::int AS n FROM unnest($2::text[]) AS a (id)
+      JOIN ${place.table} ON ${hasWords(place, '$1', 'a.id')} WHERE strpos(lower(${textOf(place)}), lower(a.id)) > 0`,
+  ),
+]
+
+/** The graph where no Neo4j is connected: tables of our database, changed in the caller's transaction. */
+export const postgresGraph = (db: Database): GraphStore => ({
+  provider: 'postgresql',
+  async state() {
+    const since = performance.now()
+    const isUp = await db.pool.query('SELECT 1').then(
+      () => true,
+      () => false,
+    )
+    return { state: isUp ? 'ok' : 'down', latency: performance.now() - since }
+  },
+  read: (group, episodes, tx, ended = []) => neighbourhood(tx, group, episodes, ended, { locks: false }),
+  async change(group, episodes, _key, judge, tx, ended = []) {
+    // Few erasures meet in one group, and chains of episodes have no row of their own to lock: one at a time.
+    await queryWithin(tx, 'graph-lock', `SELECT pg_advisory_xact_lock(hashtextextended('graph ' || $1, 0))`, [group])
+    const found = await neighbourhood(tx, group, episodes, ended, { locks: true })
+    const change = judge(found)
+    const counts = await applyChange(tx, group, change)
+    const gone = new Set(change.deleteEntities)
+    return {
+      ...counts,
+      entitiesOrphaned: found.entities.filter(({ uuid }) => !gone.has(uuid)).length,
+      mentions: await nameMentions(tx, group, change.names, change.redact),
+    }
+  },
+  // Its pages are marked in the transaction that erased them.
+  async forget() {},
+  async groupsOf(episodes, tx) {
+    const rows = await queryWithin<{ uuid: string; group: string }>(
+      tx,
+      'graph-groups',
+      'SELECT uuid, group_id AS group FROM graph_episodes WHERE uuid = ANY($1::text[]) ORDER BY uuid, group_id DESC',
+      [episodes],
+    )
+    return new Map(rows.map(({ uuid, group }) => [uuid, group]))
+  },
+  async factsAt(group, entities, tx) {
+    const rows = await queryWithin<{ entity: string; n: number }>(tx, 'graph-facts-at', factsAt, [group, entities])
+    return new Map(rows.map(({ entity, n }) => [entity, n]))
+  },
+  episodes: async (group, after, limit, tx) =>
+    asEpisodes(
+      await queryWithin(
+        tx,
+        'graph-episodes-after',
+        `SELECT ${episodeColumns} FROM graph_episodes WHERE group_id = $1 AND uuid > $2 ORDER BY uuid LIMIT $3`,
+        [group, after, limit],
+      ),
+    ),
+  async search(group, { ids, texts }, tx) {
+    const found = new Map<string, Episode>()
+    await byIndex(tx)
+    const sought = [...ids, ...texts.map(beginningOf)]
+    for (let at = 0; at < sought.length; at += most)
+      for (const one of asEpisodes(
+        await queryWithin(tx, 'graph-search', searched, [group, sought.slice(at, at + most)]),
+      ))
+        found.set(one.uuid, one)
+    return [...found.values()]
+  },
+  residue: (group, episodes) =>
+    snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask) => {
+      let left = 0
+      for (let at = 0; at < episodes.length; at += most)
+        for (const text of named) {
+          const [row] = await ask<{ n: number }>(text, [group, episodes.slice(at, at + most)])
+          left += row?.n ?? 0
+        }
+      return left
+    }),
+  async dropGroup(group, limit, tx) {
+    let gone = 0
+    for (const table of tables) {
+      const rows = await queryWithin<{ n: number }>(
+        tx,
+        `graph-drop-${table}`,
+        `WITH gone AS (DELETE FROM graph_${table} WHERE ctid = ANY(ARRAY(SELECT ctid FROM graph_${table} WHERE group_id = $1 LIMIT $2)) RETURNING 1)
+         SELECT count(*)::int AS n FROM gone`,
+        [group, limit - gone],
+      )
+      gone += rows[0]?.n ?? 0
+      if (gone >= limit) break
+    }
+    return gone
+  },
+  async countGroup(group, tx) {
+    const rows = await queryWithin<{ n: number }>(
+      tx,
+      'graph-count',
+      `SELECT (${tables.map((table) => `(SELECT count(*) FROM graph_${table} WHERE group_id = $1)`).join(' + ')})::int AS n`,
+      [group],
+    )
+    return rows[0]?.n ?? 0
+  },
+  async close() {},
+})

@@ -1,0 +1,115 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import type { NamePlace } from './graph.ts'
+import { nameIn, redactDeep, type SoughtName } from './name-places.ts'
+
+/** Where text stands, by table; `embedding`: what was made of which field. */
+const places = [
+  {
+    table: 'graph_episodes',
+    kind: "'episode'",
+    fields: { name: 'name', sourceDescription: 'source_description', content: 'content' },
+    json: 'metadata',
+    embedding: null,
+  },
+  {
+    table: 'graph_entities',
+    kind: "'entity'",
+    fields: { name: 'name', summary: 'summary' },
+    json: 'attributes',
+    embedding: { of: 'name', column: 'name_embedding' },
+  },
+  {
+    table: 'graph_facts',
+    kind: "'fact'",
+    fields: { name: 'name', fact: 'fact' },
+    json: 'attributes',
+    embedding: { of: 'fact', column: 'fact_embedding' },
+  },
+  {
+    table: 'graph_gatherings',
+    kind: 'kind',
+    fields: { name: 'name', summary: 'summary' },
+    json: 'attributes',
+    embedding: { of: 'name', column: 'name_embedding' },
+  },
+] as const
+type Place = (typeof places)[number]
+
+/** What stands in a row, as one text. */
+export const textOf = ({ fields, json }: Pick<Place, 'fields' | 'json'>, of = ''): string =>
+  [...Object.values(fields).map((column) => of + column), `${of}${json}::text`].join(" || ' ' || ")
+/**
+ * Whether a row of the group has all words of a text, by the index of the table. No other condition stands beside it that an index could
+ * serve: walking a whole group would be taken for cheaper.
+ */
+export const hasWords = (place: Pick<Place, 'fields' | 'json'>, group: string, sought: string, of = ''): string =>
+  `graph_words(${of}group_id, ${textOf(place, of)}) @> graph_words(${group}, ${sought})`
+export const textPlaces = places
+
+interface Found extends Record<string, unknown> {
+  sought: string
+  uuid: string
+  kind: NamePlace['kind']
+  json: unknown
+}
+
+async function redactRow(
+  tx: Transaction,
+  group: string,
+  place: Place,
+  row: Found,
+  names: readonly SoughtName[],
+): Promise<void> {
+  const columns = Object.entries(place.fields)
+  const redactAll = (text: string) => names.reduce((left, name) => name.redact(left), text)
+  const values = columns.map(([field]) => redactAll(String(row[field])))
+  const sets = columns.map(([, column], at) => `${column} = $${at + 4}`)
+  const { embedding } = place
+  if (embedding !== null && names.some((name) => name.isIn(String(row[embedding.of]))))
+    sets.push(`${embedding.column} = '{}'`)
+  const json = names.reduce((left, name) => redactDeep(left, name), row.json)
+  await queryWithin(
+    tx,
+    `graph-redact-${place.table}-${sets.length}`,
+    `UPDATE ${place.table} SET ${place.json} = $3::jsonb, ${sets.join(', ')} WHERE group_id = $1 AND uuid = $2`,
+    [group, row.uuid, JSON.stringify(json), ...values],
+  )
+}
+
+/** Rows of a table that have all words of one of the names, once for each of these. */
+const named = (place: Place): string => {
+  const columns = Object.entries(place.fields).map(([field, column]) => `t.${column} AS "${field}"`)
+  return `SELECT a.sought, t.uuid, ${place.kind.replace(/^kind$/, 't.kind')} AS kind, ${columns.join(', ')}, t.${place.json} AS json
+    FROM unnest($2::text[]) AS a (sought) JOIN ${place.table} t ON ${hasWords(place, '$1', 'a.sought', 't.')}
+    ORDER BY t.uuid FOR UPDATE OF t`
+}
+
+/**
+ * Where these names stand in what is left of a group, by the index of its words; with `redact` they are taken out. Rows are locked in the
+ * order of their ids.
+ */
+export async function nameMentions(
+  tx: Transaction,
+  group: string,
+  names: readonly string[],
+  redact: boolean,
+): Promise<NamePlace[]> {
+  if (names.length === 0) return []
+  const sought = new Map(names.map((name) => [name, nameIn(name)]))
+  const found: NamePlace[] = []
+  for (const place of places) {
+    const rows = await queryWithin<Found>(tx, `graph-named-${place.table}`, named(place), [group, names])
+    for (const ofOne of Map.groupBy(rows, ({ uuid }) => uuid).values()) {
+      const [row] = ofOne
+      if (!row) continue
+      const mine = ofOne.flatMap((one) => sought.get(one.sought) ?? [])
+      const has = (text: string) => mine.some((name) => name.isIn(text))
+      const fields = Object.keys(place.fields).filter((field) => has(String(row[field])))
+      if (has(JSON.stringify(row.json))) fields.push(place.json)
+      found.push(...fields.map((field) => ({ kind: row.kind, id: row.uuid, field })))
+      if (redact && fields.length > 0) await redactRow(tx, group, place, row, mine)
+    }
+  }
+  return found
+}

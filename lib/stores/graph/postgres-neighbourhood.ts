@@ -1,0 +1,119 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { endedWithin, type Gathered, mostCounted, mostEnded, type Neighbourhood, type Told } from './graph.ts'
+import { asEntities, asEpisodes, asFacts, entityColumns, episodeColumns, factColumns } from './rows.ts'
+
+const episodesOf = `SELECT ${episodeColumns} FROM graph_episodes WHERE group_id = $1 AND uuid = ANY($2::text[]) ORDER BY uuid`
+/** Of the group, said so that its index is not taken: walking a whole group looks cheap to a planner that knows few rows. */
+export const inGroup = "group_id || '' = $1"
+/** By their sources; by what episodes note only where a fact has no source at all. */
+const factsOf = `SELECT ${factColumns} FROM graph_facts WHERE ${inGroup} AND episodes && $2::text[]
+  UNION ALL SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND uuid = ANY($3::text[]) AND episodes = '{}'
+  ORDER BY uuid`
+/** $3: ends of the facts; $4: facts that have no other source. */
+const entitiesOf = `SELECT ${entityColumns} FROM graph_entities WHERE group_id = $1 AND uuid IN (
+    SELECT entity FROM graph_mentions WHERE group_id = $1 AND episode = ANY($2::text[])
+    UNION SELECT a.e FROM unnest($3::text[]) AS a (e)
+      WHERE NOT EXISTS (SELECT FROM graph_mentions m WHERE m.group_id = $1 AND m.entity = a.e)
+        AND NOT EXISTS (SELECT FROM graph_facts f WHERE f.group_id = $1 AND f.source = a.e AND f.uuid <> ALL($4::text[]))
+        AND NOT EXISTS (SELECT FROM graph_facts f WHERE f.group_id = $1 AND f.target = a.e AND f.uuid <> ALL($4::text[])))
+  ORDER BY uuid`
+const lockEntities = `${entitiesOf} FOR UPDATE`
+const mentionsOf = `SELECT a.e AS entity, n.n FROM unnest($2::text[]) AS a (e), LATERAL (SELECT count(*)::int AS n FROM (
+    SELECT FROM graph_mentions m WHERE m.group_id = $1 AND m.entity = a.e AND m.episode <> ALL($3::text[]) LIMIT ${mostCounted}) AS counted) AS n
+  WHERE n.n > 0`
+/** $2: asked for or noted; $3: when the episodes were made; $4: not these. */
+const endedOf = `SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND uuid = ANY($2::text[]) AND uuid <> ALL($4::text[])
+  UNION SELECT * FROM (SELECT ${factColumns} FROM graph_facts f WHERE group_id = $1 AND expired_at IS NOT NULL AND uuid <> ALL($4::text[])
+    AND EXISTS (SELECT FROM unnest($3::timestamptz[]) AS a (t) WHERE f.expired_at BETWEEN a.t AND a.t + $5 * interval '1 ms')
+    AND f.expired_at BETWEEN (SELECT min(t) FROM unnest($3::timestamptz[]) AS a (t))
+      AND (SELECT max(t) FROM unnest($3::timestamptz[]) AS a (t)) + $5 * interval '1 ms'
+    ORDER BY expired_at, uuid LIMIT ${mostEnded}) AS inside
+  ORDER BY uuid`
+const communitiesOf = `WITH RECURSIVE above AS (
+    SELECT source FROM graph_links WHERE group_id = $1 AND kind = 'member' AND target = ANY($2::text[])
+    UNION SELECT l.source FROM graph_links l JOIN above a ON l.target = a.source WHERE l.group_id = $1 AND l.kind = 'member')
+  SELECT uuid, name, summary,
+    ARRAY(SELECT target FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'member' AND l.source = g.uuid
+      AND l.target = ANY($2::text[]) ORDER BY target) AS members,
+    (SELECT count(*)::int FROM (SELECT FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'member' AND l.source = g.uuid
+      AND l.target <> ALL($2::text[]) LIMIT ${mostCounted}) AS counted) AS others
+  FROM graph_gatherings g WHERE group_id = $1 AND kind = 'community' AND uuid IN (SELECT source FROM above) ORDER BY uuid`
+const nextOf = `SELECT source AS from, target AS to FROM graph_links WHERE group_id = $1 AND kind = 'next' AND source = ANY($2::text[])
+  UNION SELECT source, target FROM graph_links WHERE group_id = $1 AND kind = 'next' AND target = ANY($2::text[]) ORDER BY 1, 2`
+/** $3: the episodes and their neighbours. */
+const sagasOf = `SELECT uuid, name, summary, first_episode AS "firstEpisode", last_episode AS "lastEpisode",
+    summarized_to AS "summarizedTo",
+    ARRAY(SELECT target FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'episode' AND l.source = g.uuid
+      AND l.target = ANY($3::text[]) ORDER BY target) AS episodes,
+    (SELECT count(*)::int FROM (SELECT FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'episode' AND l.source = g.uuid
+      AND l.target <> ALL($2::text[]) LIMIT ${mostCounted}) AS counted) AS others
+  FROM graph_gatherings g WHERE group_id = $1 AND kind = 'saga' AND uuid IN (
+    SELECT source FROM graph_links WHERE group_id = $1 AND kind = 'episode' AND target = ANY($2::text[])
+    UNION SELECT uuid FROM graph_gatherings WHERE group_id = $1 AND first_episode = ANY($2::text[])
+    UNION SELECT uuid FROM graph_gatherings WHERE group_id = $1 AND last_episode = ANY($2::text[]))
+  ORDER BY uuid`
+
+/**
+ * From here to the end of the transaction statements go by index, and are planned for what they are asked: a plan that was made while a
+ * group was small walks through all of it once it is large.
+ */
+export const byIndex = (tx: Transaction) =>
+  queryWithin(
+    tx,
+    'graph-by-index',
+    `SELECT set_config('enable_seqscan', 'off', true), set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`,
+    [],
+  )
+
+/**
+ * Episodes of a group with what they touch, through mentions and indexes alone. `locks`: the entities are locked first, in the order of
+ * their uuids, so that nobody else judges or changes them meanwhile.
+ */
+export async function neighbourhood(
+  tx: Transaction,
+  group: string,
+  asked: readonly string[],
+  ended: readonly string[],
+  { locks }: { locks: boolean },
+): Promise<Neighbourhood> {
+  const ask = (name: string, text: string, ...values: unknown[]) =>
+    queryWithin<Record<string, unknown>>(tx, `graph-${name}`, text, [group, ...values])
+  await byIndex(tx)
+  const episodes = asEpisodes(await ask('episodes', episodesOf, asked))
+  const ids = episodes.map(({ uuid }) => uuid)
+  const noted = [...new Set(episodes.flatMap(({ entityEdges }) => entityEdges))]
+  const facts = asFacts(await ask('facts', factsOf, ids, noted))
+  const ends = [...new Set(facts.flatMap(({ source, target }) => [source, target]))]
+  const erased = new Set(ids)
+  const alone = facts.filter((fact) => fact.episodes.every((one) => erased.has(one))).map(({ uuid }) => uuid)
+  const entities = asEntities(
+    locks
+      ? await ask('entities-locked', lockEntities, ids, ends, alone)
+      : await ask('entities', entitiesOf, ids, ends, alone),
+  )
+  const entityIds = entities.map(({ uuid }) => uuid)
+  const mentions = await queryWithin<{ entity: string; n: number }>(tx, 'graph-mentions', mentionsOf, [
+    group,
+    entityIds,
+    ids,
+  ])
+  const times = episodes.map(({ createdAt }) => createdAt)
+  const own = facts.map(({ uuid }) => uuid)
+  const next = await queryWithin<{ from: string; to: string }>(tx, 'graph-next', nextOf, [group, ids])
+  const around = [...new Set([...ids, ...next.flatMap(({ from, to }) => [from, to])])]
+  return {
+    group,
+    episodes,
+    entities,
+    otherMentions: new Map(mentions.map(({ entity, n }) => [entity, n])),
+    facts,
+    ended: asFacts(await ask('ended', endedOf, [...ended, ...noted], times, own, endedWithin)),
+    communities: await queryWithin<Gathered & Record<string, unknown>>(tx, 'graph-communities', communitiesOf, [
+      group,
+      entityIds,
+    ]),
+    sagas: await queryWithin<Told & Record<string, unknown>>(tx, 'graph-sagas', sagasOf, [group, ids, around]),
+    next,
+  }
+}

@@ -1,0 +1,342 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { judge, type Policy } from '#lib/domains/projects/graph/rules.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { at, dealGraph, sentence, sharedGraph } from '#lib/testing/graphs.ts'
+import type { GraphOutcome, GraphPlanting, GraphStore, PlantedGraph } from '../graph.ts'
+
+/** One implementation, opened for tests. */
+export interface OpenedGraph {
+  store: GraphStore
+  planting: GraphPlanting
+  transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
+  /** Every column or property of every node and edge of the group, as text. */
+  dump(group: string): Promise<string>
+  /** Gives the former outcome when a key comes again; else a repetition finds nothing. */
+  remembers: boolean
+  close(): Promise<void>
+}
+
+const policy = (more: Partial<Policy> & Partial<Policy['provenance']> = {}): Policy => ({
+  entityKinds: more.entityKinds ?? {},
+  redacts: more.redacts ?? false,
+  provenance: { endedBy: more.endedBy ?? new Map(), goes: more.goes ?? new Set() },
+})
+const by = <T extends { uuid: string }>(list: readonly T[]) => new Map(list.map((one) => [one.uuid, one]))
+/** As the engine does: what found no connection, or was given up for another's sake, is tried again. */
+async function patiently<T>(work: () => Promise<T>): Promise<T> {
+  for (;;)
+    try {
+      return await work()
+    } catch (error) {
+      if (!Problem.is(error) || error.code !== 'unavailable') throw error
+    }
+}
+type Standing = PlantedGraph & { embedded: string[] }
+
+/** No link, source, pointer or id leads to what is not there. */
+function dangling({ episodes, entities, facts, mentions, communities, sagas, next }: Standing): string[] {
+  const all = new Set([...episodes, ...entities, ...communities].map(({ uuid }) => uuid))
+  const factIds = new Set(facts.map(({ uuid }) => uuid))
+  const lost = (ids: readonly (string | null)[]) => ids.filter((id) => id !== null && !all.has(id)).map(String)
+  return [
+    ...lost(mentions.flatMap(({ episode, entity }) => [episode, entity])),
+    ...lost(facts.flatMap(({ source, target, episodes: from }) => [source, target, ...from])),
+    ...lost(communities.flatMap(({ members }) => members)),
+    ...lost(sagas.flatMap(({ firstEpisode, lastEpisode, episodes: told }) => [firstEpisode, lastEpisode, ...told])),
+    ...lost(next.flatMap(({ from, to }) => [from, to])),
+    ...episodes.flatMap(({ entityEdges }) => entityEdges.filter((id) => !factIds.has(id))),
+  ]
+}
+
+/** What every implementation of the graph port does, against the real thing. */
+export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void {
+  describe(name, () => {
+    let graph: OpenedGraph
+    let group: string
+    beforeAll(async () => {
+      graph = await open()
+    })
+    afterAll(() => graph?.close())
+    beforeEach(() => {
+      group = newId('grp').toLowerCase()
+    })
+
+    const change = (ids: string[], how: Policy = policy(), key = newId('run')): Promise<GraphOutcome> =>
+      graph.transaction((tx) =>
+        graph.store.change(group, ids, key, (found) => judge(found, how).change, tx, [
+          ...how.provenance.endedBy.keys(),
+        ]),
+      )
+    const planted = async (options: { isBulk?: boolean } = {}) => {
+      const deal = dealGraph(group, options)
+      await graph.planting.plant(deal)
+      return deal
+    }
+
+    it('answers how it is', async () => {
+      expect(await graph.store.state()).toMatchObject({ state: 'ok', latency: expect.any(Number) })
+    })
+
+    it('gives back what was planted', async () => {
+      const { id, ...deal } = await planted()
+      const standing = await graph.planting.standing(group)
+      const sorted = <T extends { uuid: string }>(list: T[]) => list.toSorted((a, b) => (a.uuid < b.uuid ? -1 : 1))
+      expect(standing.episodes).toEqual(sorted(deal.episodes))
+      expect(standing.entities).toEqual(sorted(deal.entities))
+      expect(standing.facts).toEqual(sorted(deal.facts))
+      expect(standing.sagas).toEqual(sorted(deal.sagas))
+      expect(standing.communities).toEqual(sorted(deal.communities))
+      expect(standing.embedded).toContain(id('f-alone'))
+      expect(dangling(standing)).toEqual([])
+    })
+
+    describe.each([
+      ['as an application adds it', false],
+      ['as bulk ingestion leaves it', true],
+    ])('the erasure of an episode, %s', (_, isBulk) => {
+      it('takes facts and entities by the policy, and counts them', async () => {
+        const { id } = await planted({ isBulk })
+        const outcome = await change([id('e1')])
+        expect(outcome).toMatchObject({
+          episodesDeleted: 1,
+          entitiesDeleted: 5,
+          entitiesOrphaned: 1,
+          factsDeleted: 4,
+          factsChanged: 2,
+        })
+        const left = await graph.planting.standing(group)
+        expect(left.entities.map(({ uuid }) => uuid)).toEqual([id('company'), id('theirs')])
+        expect(left.facts.map(({ uuid }) => uuid)).toEqual(
+          ['f-before', 'f-ended', 'f-first', 'f-maybe', 'f-second', 'f-theirs'].map(id),
+        )
+        expect(dangling(left)).toEqual([])
+      })
+
+      it('leaves nothing of what was said, in any column or property, and nothing that names it', async () => {
+        const { id } = await planted({ isBulk })
+        expect(await graph.dump(group)).toContain('quokka')
+        await change([id('e1')])
+        const dump = await graph.dump(group)
+        expect(dump).not.toContain('quokka')
+        expect(dump).not.toContain('Quokka')
+        expect(dump).not.toContain(id('e1'))
+        expect(await graph.store.residue(group, [id('e1')])).toBe(0)
+      })
+
+      it('leaves what is not named as it was, byte by byte', async () => {
+        const { id, ...before } = await planted({ isBulk })
+        await change([id('e1')])
+        const left = await graph.planting.standing(group)
+        expect(by(left.entities).get(id('theirs'))).toEqual(by(before.entities).get(id('theirs')))
+        for (const same of ['f-before', 'f-maybe', 'f-ended', 'f-theirs'])
+          expect(by(left.facts).get(id(same)), same).toEqual(by(before.facts).get(id(same)))
+        for (const same of ['e2', 'e3', 'e5'])
+          expect(by(left.episodes).get(id(same)), same).toMatchObject({
+            content: by(before.episodes).get(id(same))?.content,
+          })
+        expect(by(left.communities).get(id('c-theirs'))).toEqual(by(before.communities).get(id('c-theirs')))
+        expect(by(left.sagas).get(id('s-theirs'))).toEqual(by(before.sagas).get(id('s-theirs')))
+      })
+    })
+
+    it('a fact loses its wording with the source that it came from, and keeps it with another', async () => {
+      const { id } = await planted()
+      await change([id('e1')])
+      const { facts, embedded } = await graph.planting.standing(group)
+      expect(by(facts).get(id('f-first'))).toMatchObject({
+        ...{ fact: '', name: 'RELATES_TO', attributes: {}, episodes: [id('e3')], referenceTime: null },
+      })
+      expect(by(facts).get(id('f-second'))).toMatchObject({
+        ...{ fact: 'wording of '.concat(id('f-second')), name: 'WORKS_WITH', attributes: {}, episodes: [id('e3')] },
+      })
+      expect(embedded).not.toContain(id('f-first'))
+      expect(embedded).toContain(id('f-second'))
+    })
+
+    it('summaries, communities and sagas built on it are emptied; those that lose their last member go', async () => {
+      const { id } = await planted()
+      const { blanked } = await change([id('e1')])
+      const left = await graph.planting.standing(group)
+      expect(by(left.entities).get(id('company'))).toMatchObject({ name: 'Nowhere Works', summary: '', attributes: {} })
+      expect(left.communities.map(({ uuid, name, summary, members }) => [uuid, name, summary, members])).toEqual([
+        [id('c-above'), '', '', [id('c-around')]],
+        [id('c-around'), '', '', [id('company')]],
+        [id('c-theirs'), 'Theirs', 'Of others', [id('theirs')]],
+      ])
+      expect(left.embedded).not.toContain(id('c-around'))
+      expect(left.sagas.map(({ uuid }) => uuid)).toEqual([id('s-all'), id('s-theirs')])
+      expect(by(left.sagas).get(id('s-all'))).toMatchObject({
+        ...{ summary: '', summarizedTo: null, firstEpisode: id('e2'), lastEpisode: id('e5') },
+      })
+      expect(blanked).toBe(6)
+    })
+
+    it('the chain of episodes closes over what went, from either end and in the middle', async () => {
+      const { id } = await planted()
+      await change([id('e2'), id('e3')])
+      const { next, sagas } = await graph.planting.standing(group)
+      expect(next).toEqual([
+        { from: id('e1'), to: id('e4') },
+        { from: id('e4'), to: id('e5') },
+      ])
+      await change([id('e5')])
+      const later = await graph.planting.standing(group)
+      expect(later.next).toEqual([{ from: id('e1'), to: id('e4') }])
+      expect(by(later.sagas).get(id('s-all'))).toMatchObject({ firstEpisode: id('e1'), lastEpisode: id('e4') })
+      expect(by(sagas).get(id('s-theirs'))).toMatchObject({ firstEpisode: id('e4'), lastEpisode: id('e5') })
+    })
+
+    it('validity that it ended comes back where its writer says so, and nowhere else', async () => {
+      const { id } = await planted()
+      const endedBy = new Map([
+        [id('f-ended'), [id('e1')]],
+        [id('f-before'), [id('e1')]],
+      ])
+      const read = await graph.transaction((tx) => graph.store.read(group, [id('e1')], tx, [...endedBy.keys()]))
+      expect(read.ended.map(({ uuid }) => uuid)).toEqual([id('f-before'), id('f-ended'), id('f-maybe')])
+      const { verdicts } = judge(read, policy({ endedBy }))
+      const reasons = verdicts.flatMap(({ kind, id: of, reason }) => (kind === 'fact' ? [`${of} ${reason}`] : []))
+      expect(reasons).toContain(`${id('f-ended')} validity_restored`)
+      expect(reasons).toContain(`${id('f-before')} ended_before`)
+      expect(reasons).toContain(`${id('f-maybe')} may_have_been_ended`)
+      const { factsChanged } = await change([id('e1')], policy({ endedBy }))
+      expect(factsChanged).toBe(3)
+      const { facts } = await graph.planting.standing(group)
+      expect(by(facts).get(id('f-ended'))).toMatchObject({ invalidAt: null, expiredAt: null, validAt: at(1) })
+      expect(by(facts).get(id('f-maybe'))).toMatchObject({ invalidAt: at(10) })
+      expect(by(facts).get(id('f-before'))).toMatchObject({ invalidAt: at(2), expiredAt: at(3) })
+    })
+
+    it('names of erased people in what stays are listed with their places, and stay unless it is asked otherwise', async () => {
+      const { id } = await planted()
+      const { mentions } = await change([id('e1')])
+      expect(mentions).toHaveLength(2)
+      expect(mentions).toEqual(
+        expect.arrayContaining([
+          { kind: 'fact', id: id('f-theirs'), field: 'fact' },
+          { kind: 'episode', id: id('e2'), field: 'content' },
+        ]),
+      )
+      expect(await graph.dump(group)).toMatch(/Xanadu/)
+    })
+
+    it('redaction takes the names out, and what was made of the text with them', async () => {
+      const { id } = await planted()
+      const { mentions } = await change([id('e1')], policy({ redacts: true }))
+      expect(mentions).toHaveLength(2)
+      const left = await graph.planting.standing(group)
+      expect(by(left.facts).get(id('f-theirs'))?.fact).toBe('They met [erased] once.')
+      expect(by(left.episodes).get(id('e2'))?.content).toBe('[erased] came back.')
+      expect(left.embedded).not.toContain(id('f-theirs'))
+      expect(await graph.dump(group)).not.toMatch(/xanadu/i)
+    })
+
+    it('another group is not touched, whatever is asked of it', async () => {
+      const { id } = await planted()
+      const mine = group
+      const others = `${group}-other`
+      await graph.planting.plant(dealGraph(others))
+      const before = await graph.dump(others)
+      const foreign = dealGraph(others).id('e1')
+      expect(await change([foreign])).toMatchObject({ episodesDeleted: 0, entitiesDeleted: 0, factsDeleted: 0 })
+      expect(await graph.transaction((tx) => graph.store.groupsOf([foreign, id('e1'), 'nowhere'], tx))).toEqual(
+        new Map([
+          [foreign, others],
+          [id('e1'), mine],
+        ]),
+      )
+      await change([id('e1')])
+      expect(await graph.dump(others)).toBe(before)
+    })
+
+    it('a repetition changes nothing', async () => {
+      const { id } = await planted()
+      const key = newId('run')
+      const first = await change([id('e1')], policy(), key)
+      const before = await graph.dump(group)
+      const second = await change([id('e1')], policy(), key)
+      if (graph.remembers) expect(second).toEqual(first)
+      else expect(second).toMatchObject({ episodesDeleted: 0, entitiesDeleted: 0, factsDeleted: 0 })
+      expect(await graph.dump(group)).toBe(before)
+      await graph.store.forget(key)
+      expect(await change([id('e1')], policy(), key)).toMatchObject({ episodesDeleted: 0, entitiesDeleted: 0 })
+    })
+
+    it('what is left is found: a link, a source, a pointer, an id in a text', async () => {
+      const { id } = await planted()
+      expect(await graph.store.residue(group, [id('e1')])).toBeGreaterThan(5)
+      await change([id('e1')])
+      expect(await graph.store.residue(group, [id('e1')])).toBe(0)
+      const late = { ...dealGraph(group).episodes[4], uuid: id('late'), metadata: { of: id('e1') } }
+      const [shape] = dealGraph(group).episodes
+      if (shape)
+        await graph.planting.plant({
+          ...{ group, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+          episodes: [{ ...shape, ...late, content: 'late' }],
+        })
+      expect(await graph.store.residue(group, [id('e1')])).toBe(1)
+    })
+
+    it('episodes come in pages, in the order of their ids', async () => {
+      const { id } = await planted()
+      const page = (after: string) => graph.transaction((tx) => graph.store.episodes(group, after, 2, tx))
+      expect((await page('')).map(({ uuid }) => uuid)).toEqual([id('e1'), id('e2')])
+      expect((await page(id('e4'))).map(({ uuid }) => uuid)).toEqual([id('e5')])
+    })
+
+    it('facts at entities are counted, whoever named them', async () => {
+      const { id } = await planted()
+      const at = await graph.transaction((tx) =>
+        graph.store.factsAt(group, [id('person'), id('lonely'), id('plain')], tx),
+      )
+      expect(at).toEqual(
+        new Map([
+          [id('person'), 2],
+          [id('lonely'), 1],
+        ]),
+      )
+    })
+
+    it('a group goes whole, in portions', async () => {
+      await planted()
+      const others = `${group}-other`
+      await graph.planting.plant(dealGraph(others))
+      const before = await graph.dump(others)
+      expect(await graph.transaction((tx) => graph.store.countGroup(group, tx))).toBeGreaterThan(30)
+      let portions = 0
+      while ((await graph.transaction((tx) => graph.store.dropGroup(group, 20, tx))) > 0) portions++
+      expect(portions).toBeGreaterThan(1)
+      expect(await graph.transaction((tx) => graph.store.countGroup(group, tx))).toBe(0)
+      expect(await graph.dump(group)).not.toContain(sentence)
+      expect(await graph.dump(others)).toBe(before)
+    })
+
+    it('of 50 erasures at once that share entities, the end is that of one after the other, and of all together', async () => {
+      const size = { episodes: 60, entities: 25, facts: 120 }
+      const own = group
+      const ends: string[] = []
+      for (const [n, how] of ['at once', 'in turn', 'together'].entries()) {
+        group = `${own}-${n}`
+        const made = sharedGraph(group, size)
+        await graph.planting.plant(made)
+        const gone = made.episodes.map(({ uuid }) => uuid).filter((_, at) => at % 6 !== 0)
+        expect(gone).toHaveLength(50)
+        if (how === 'at once') await Promise.all(gone.map((uuid) => patiently(() => change([uuid]))))
+        else if (how === 'in turn') for (const uuid of gone.toReversed()) await change([uuid])
+        else await change(gone)
+        const standing = await graph.planting.standing(group)
+        expect(dangling(standing), how).toEqual([])
+        expect(
+          standing.entities.filter(({ uuid }) => !standing.mentions.some(({ entity }) => entity === uuid)),
+          how,
+        ).toEqual([])
+        expect(await graph.store.residue(group, gone)).toBe(0)
+        ends.push(JSON.stringify(standing).replaceAll(group, 'group'))
+      }
+      expect(ends[0]).toBe(ends[1])
+      expect(ends[1]).toBe(ends[2])
+    }, 120_000)
+  })
+}

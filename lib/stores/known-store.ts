@@ -1,0 +1,18 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+
+/** Ports whose store may be another one tomorrow. */
+export const storePorts = ['graph', 'cache', 'objects', 'checkpoints'] as const
+export type StorePort = (typeof storePorts)[number]
+
+/** A store that this installation has kept data in. */
+export interface KnownStore {
+  id: string
+  port: string
+  provider: string
+  /** Its address without credentials, as people read it. */
+  shown: string
+  firstSeen: Date
+  lastSeen: Date
+}
+/** Stores of a port that kept data, are not connected now, and have not been retired. */
+export type WhatIsMissing = (tx?: Transaction) => Promise<KnownStore[]>

@@ -1,0 +1,99 @@
+import { isAbsolute, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { GcsPlace } from './gcs.ts'
+import type { S3Place } from './s3.ts'
+
+/** Where objects lie. `shown`: the address without credentials, as people read it. */
+export type ObjectsPlace = { shown: string } & (
+  | { provider: 'files'; folder: string }
+  | ({ provider: 's3' } & S3Place)
+  | ({ provider: 'gcs' } & GcsPlace)
+)
+
+/** The messages say what KP_OBJECTS_URL takes, and nothing of what it was given: that may be a secret. */
+const refuse = (message: string): never => {
+  throw new Error(`KP_OBJECTS_URL ${message}`)
+}
+const bucketForm = /^[A-Za-z0-9][A-Za-z0-9._-]{1,220}[A-Za-z0-9]$/
+
+function options(url: URL, known: readonly string[]): Map<string, string> {
+  for (const name of url.searchParams.keys())
+    if (!known.includes(name)) refuse(`knows no option beside ${known.map((one) => `${one}=`).join(', ')}`)
+  return new Map(url.searchParams)
+}
+function flag(text: string | undefined, name: string, otherwise: boolean): boolean {
+  if (text === undefined) return otherwise
+  return text === 'true' || text === 'false' ? text === 'true' : refuse(`takes ${name}=true or ${name}=false`)
+}
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return refuse('has a % in its key or secret that does not begin a percent-encoded byte: write %25 for it')
+  }
+}
+
+function s3Place(url: URL): ObjectsPlace {
+  const given = options(url, ['region', 'tls', 'path_style'])
+  const path = url.pathname.slice(1)
+  const isAws = path === ''
+  const bucket = isAws ? url.hostname : path
+  if (!bucketForm.test(bucket) || (isAws && url.port !== ''))
+    refuse('takes one bucket: s3://key:secret@host:port/bucket, or for AWS s3://bucket?region=eu-central-1')
+  if ((url.username === '') !== (url.password === '')) refuse('takes a key and its secret, or neither of them')
+  if (!isAws && url.username === '')
+    refuse('takes key:secret@ before the host of a server of your own; a bucket of AWS has nothing after its name')
+  const region = given.get('region') ?? ''
+  if (isAws && region === '') refuse('takes ?region= after a bucket of AWS, such as s3://bucket?region=eu-central-1')
+  const scheme = flag(given.get('tls'), 'tls', true) ? 'https' : 'http'
+  const pathStyle = flag(given.get('path_style'), 'path_style', !isAws)
+  return {
+    provider: 's3',
+    shown: isAws ? `s3://${bucket}?region=${region}` : `s3://${url.host}/${bucket}`,
+    bucket,
+    region: region === '' ? 'us-east-1' : region,
+    pathStyle,
+    endpoint: isAws ? undefined : `${scheme}://${url.host}`,
+    credentials:
+      url.username === '' ? undefined : { accessKeyId: decoded(url.username), secretAccessKey: decoded(url.password) },
+  }
+}
+
+function gcsPlace(url: URL): ObjectsPlace {
+  const given = options(url, ['endpoint'])
+  if (!bucketForm.test(url.hostname) || !['', '/'].includes(url.pathname) || url.port !== '' || url.username !== '')
+    refuse('takes gs://bucket and nothing after it; Google’s library finds the credentials itself')
+  const endpoint = given.get('endpoint')
+  if (endpoint !== undefined && !/^https?:\/\/[^/@?#]+\/?$/.test(endpoint))
+    refuse('takes endpoint=http://host:port or https://host:port')
+  const base = endpoint?.replace(/\/$/, '')
+  return {
+    provider: 'gcs',
+    shown: base === undefined ? `gs://${url.hostname}` : `gs://${url.hostname} at ${base.replace(/^https?:\/\//, '')}`,
+    bucket: url.hostname,
+    endpoint: base,
+  }
+}
+
+function filesPlace(folder: string): ObjectsPlace {
+  if (folder === '') refuse('takes a folder after file:')
+  return { provider: 'files', shown: folder, folder: resolve(folder) }
+}
+
+/**
+ * What KP_OBJECTS_URL says: `file:…`, `s3://key:secret@host:port/bucket?region=…&tls=false&path_style=true`, `s3://bucket?region=…` (AWS),
+ * `gs://bucket`, with `?endpoint=` for a server of one's own. Without it, the folder `objects` of the data folder. Throws a message for people.
+ */
+export function objectsPlace(url: string | undefined, dataDir: string): ObjectsPlace {
+  if (url === undefined) return filesPlace(`${dataDir}/objects`)
+  if (url.startsWith('file:')) {
+    const path = url.slice('file:'.length)
+    return filesPlace(path.startsWith('//') && isAbsolute(path.slice(2)) ? fileURLToPath(url) : path)
+  }
+  if (!URL.canParse(url)) refuse('is not a URL; in a key or secret write %2F for a slash, %40 for @, %3A for a colon')
+  const parsed = new URL(url)
+  if (parsed.hash !== '') refuse('takes nothing after #; in a secret write %23 for it')
+  if (parsed.protocol === 's3:') return s3Place(parsed)
+  if (parsed.protocol === 'gs:') return gcsPlace(parsed)
+  return refuse('takes file:<folder>, s3://… or gs://…')
+}

@@ -1,0 +1,94 @@
+import { chmod, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { named, placeOfKey } from './file-names.ts'
+import { fileObjects } from './files.ts'
+import { objectsSuite } from './suite/objects-suite.ts'
+
+objectsSuite('files', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'kp-objects-'))
+  const broken = join(root, 'a-file')
+  await writeFile(broken, 'where a folder should be')
+  const store = fileObjects(join(root, 'objects'))
+  return {
+    store,
+    keepsVersions: false,
+    nests: true,
+    async leaveUnfinished(key) {
+      const { folders, name } = placeOfKey(key)
+      const folder = join(root, 'objects', ...folders)
+      await mkdir(folder, { recursive: true })
+      await writeFile(join(folder, `${name}.0123456789abcdef.tmp`), 'half of')
+    },
+    async removeNewest(key) {
+      await store.erase([key])
+    },
+    down: fileObjects(join(broken, 'objects')),
+    secrets: [root],
+    close: () => rm(root, { recursive: true }),
+  }
+})
+
+async function* bytes(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text)
+}
+
+it('keeps files that their owner alone reads, and takes empty folders away, but never its own', async () => {
+  const outer = await mkdtemp(join(tmpdir(), 'kp-objects-'))
+  const root = join(outer, 'objects')
+  const store = fileObjects(root)
+  await store.put('projects/p/messages/m/a', bytes('x'), { mediaType: 'text/plain' })
+  expect((await stat(root)).mode & 0o777).toBe(0o700)
+  expect((await stat(join(root, 'projects/p/messages/m/a.o'))).mode & 0o777).toBe(0o600)
+  await store.erase(['projects/p/messages/m/a'])
+  expect(await readdir(root)).toEqual([])
+  await rm(outer, { recursive: true })
+})
+
+it('loses no object to an erasure of its neighbours, however the folders come and go', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'kp-objects-'))
+  const store = fileObjects(root)
+  const keys = Array.from({ length: 40 }, (_, n) => `one/two/${n}`)
+  await Promise.all(
+    keys.map(async (key, n) => {
+      await store.put(key, bytes(key), { mediaType: 'text/plain' })
+      if (n % 2 === 0) await store.erase([key])
+    }),
+  )
+  expect((await store.list('', '', 100)).length).toBe(20)
+  await rm(root, { recursive: true })
+})
+
+it('says so when the erasure of a key overtakes its upload, and keeps nothing', async () => {
+  const root = await mkdtemp(join(tmpdir(), 'kp-objects-'))
+  const store = fileObjects(root)
+  const overtaken = async function* (): AsyncGenerator<Uint8Array> {
+    yield Buffer.from('first half')
+    expect(await store.erase(['late'])).toBe(1)
+    yield Buffer.from('second half')
+  }
+  await expect(store.put('late', overtaken(), { mediaType: 'text/plain' })).rejects.toMatchObject({ code: 'conflict' })
+  expect(await store.versions('late')).toEqual([])
+  await rm(root, { recursive: true })
+})
+
+it('is down where the folder may not be written', async ({ skip }) => {
+  if (process.getuid?.() === 0) return skip('root may write everywhere')
+  const root = await mkdtemp(join(tmpdir(), 'kp-objects-'))
+  await chmod(root, 0o500)
+  expect(await fileObjects(root).state()).toMatchObject({ state: 'down', detail: 'EACCES' })
+  await rm(root, { recursive: true })
+})
+
+it.each(['a', '..', '.', 'a/b', 'ü', 'a.o', 'a+', '%2F', `${'ä'.repeat(200)}/x`])(
+  'names the key %s by no path of its own',
+  (key) => {
+    const { folders, name } = placeOfKey(key)
+    for (const one of [...folders, `${name}.o`]) {
+      expect(one).toMatch(/^[A-Za-z0-9_%-]+(\.o|\+)?$/)
+      expect(one.length).toBeLessThan(230)
+      expect(named(one)).toBeDefined()
+    }
+  },
+)

@@ -1,0 +1,211 @@
+import { randomBytes } from 'node:crypto'
+import { constants } from 'node:fs'
+import { access, type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Problem } from '#lib/kernel/problem.ts'
+import { named, placeOfKey } from './file-names.ts'
+import { checkKey, inKeyOrder, isKey } from './keys.ts'
+import type { ObjectStore, ObjectVersion } from './objects.ts'
+
+const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
+const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT'
+/** What the file system says against it, without the path: that names keys. */
+const refused = (error: unknown): Problem =>
+  Problem.is(error)
+    ? error
+    : new Problem(
+        'unavailable',
+        `The folder of objects cannot be used (${codeOf(error)}). Nothing was lost; it is tried again.`,
+      )
+const told = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work
+  } catch (error) {
+    throw refused(error)
+  }
+}
+
+async function synced(folder: string): Promise<void> {
+  const handle = await open(folder, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+interface Level {
+  text: string
+  path: string
+  isFolder: boolean
+}
+
+/**
+ * Objects as files under a folder that its owner alone reads. One is written beside its place and moved there when it is on the disk; what a
+ * crash left of that counts as a version of its key until it is erased. Several processes may share the folder.
+ */
+export function fileObjects(root: string): ObjectStore {
+  const pathOf = (key: string) => {
+    const { folders, name } = placeOfKey(key)
+    return { folder: join(root, ...folders), name }
+  }
+
+  /** Makes the folder, and everything on the way to it, so that a crash does not lose it. */
+  async function prepare(folder: string): Promise<void> {
+    const first = await mkdir(folder, { recursive: true, mode: 0o700 })
+    if (first === undefined) return
+    for (let made = folder; made.length >= first.length; made = dirname(made)) await synced(dirname(made))
+  }
+  /** An erasure beside us takes folders away that are empty. */
+  async function begin(folder: string, name: string): Promise<FileHandle> {
+    for (let attempt = 1; ; attempt++) {
+      await prepare(folder)
+      try {
+        return await open(join(folder, name), 'wx', 0o600)
+      } catch (error) {
+        if (!isMissing(error) || attempt === 20) throw error
+      }
+    }
+  }
+  async function write(file: FileHandle, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+    for await (const piece of bytes)
+      for (let at = 0; at < piece.length; ) at += (await told(file.write(piece, at, piece.length - at))).bytesWritten
+    await told(file.sync())
+  }
+
+  const entries = async (folder: string): Promise<string[]> => {
+    try {
+      return await readdir(folder)
+    } catch (error) {
+      if (isMissing(error)) return []
+      throw refused(error)
+    }
+  }
+  /** The file of a key, and what was begun for it. */
+  async function namesOf(key: string): Promise<string[]> {
+    const { folder, name } = pathOf(key)
+    return (await entries(folder)).filter(
+      (one) => one === `${name}.o` || (one.startsWith(`${name}.`) && named(one)?.kind === 'upload'),
+    )
+  }
+
+  /** What lies in a folder, in the order of the keys: long segments put together again. */
+  async function level(folder: string, begun = ''): Promise<Level[]> {
+    const found = new Map<string, Level>()
+    for (const name of await entries(folder)) {
+      const one = named(name)
+      if (!one) continue
+      const path = join(folder, name)
+      if (one.kind === 'beginning') for (const more of await level(path, begun + one.text)) found.set(more.text, more)
+      else {
+        const isFolder = one.kind === 'folder'
+        const text = begun + one.text + (isFolder ? '/' : '')
+        found.set(text, { text, path, isFolder })
+      }
+    }
+    return [...found.values()]
+  }
+  async function* keys(folder: string, lead: string, prefix: string, after: string): AsyncGenerator<string> {
+    for (const one of (await level(folder)).sort((a, b) => inKeyOrder(a.text, b.text))) {
+      const text = lead + one.text
+      if (one.isFolder) {
+        const mayHold = text.startsWith(prefix) || prefix.startsWith(text)
+        if (mayHold && (after.startsWith(text) || inKeyOrder(text, after) > 0))
+          yield* keys(one.path, text, prefix, after)
+      } else if (text.startsWith(prefix) && inKeyOrder(text, after) > 0) yield text
+    }
+  }
+
+  async function eraseOne(key: string): Promise<boolean> {
+    const { folder } = pathOf(key)
+    const names = await namesOf(key)
+    if (names.length === 0) return false
+    for (const name of names) await rm(join(folder, name), { force: true })
+    await synced(folder)
+    for (let empty = folder; empty.startsWith(root) && empty !== root; empty = dirname(empty)) {
+      const isGone = await rmdir(empty).then(
+        () => true,
+        () => false, // something lies there
+      )
+      if (!isGone) break
+      await synced(dirname(empty)).catch(() => {}) // the next may be gone already; what counts went before
+    }
+    return true
+  }
+
+  return {
+    provider: 'files',
+    async state() {
+      const began = performance.now()
+      try {
+        await mkdir(root, { recursive: true, mode: 0o700 })
+        await access(root, constants.R_OK | constants.W_OK | constants.X_OK)
+        return { state: 'ok', latency: performance.now() - began }
+      } catch (error) {
+        return { state: 'down', latency: performance.now() - began, detail: codeOf(error) }
+      }
+    },
+    async put(key, bytes) {
+      checkKey(key)
+      const { folder, name } = pathOf(key)
+      const begun = `${name}.${randomBytes(8).toString('hex')}.tmp`
+      const file = await told(begin(folder, begun))
+      try {
+        await write(file, bytes).finally(() => file.close())
+      } catch (error) {
+        await rm(join(folder, begun), { force: true })
+        throw error
+      }
+      try {
+        await rename(join(folder, begun), join(folder, `${name}.o`))
+      } catch (error) {
+        if (!isMissing(error)) throw refused(error)
+        throw new Problem('conflict', 'The object was erased while it was stored. Nothing of it was kept.')
+      }
+      await told(synced(folder))
+    },
+    async get(key) {
+      if (!isKey(key)) return undefined
+      const { folder, name } = pathOf(key)
+      try {
+        return (await open(join(folder, `${name}.o`), 'r')).createReadStream()
+      } catch (error) {
+        if (isMissing(error)) return undefined
+        throw refused(error)
+      }
+    },
+    async versions(key) {
+      if (!isKey(key)) return []
+      const { folder } = pathOf(key)
+      const found: ObjectVersion[] = []
+      for (const name of await namesOf(key)) {
+        const one = named(name)
+        const about = await stat(join(folder, name)).catch((error: unknown) => {
+          if (isMissing(error)) return undefined
+          throw refused(error)
+        })
+        if (!about) continue
+        const version = one?.kind === 'upload' ? `upload:${one.id}` : ''
+        found.push({ key, version, bytes: about.size, at: about.mtime })
+      }
+      return found
+    },
+    async erase(given) {
+      let count = 0
+      for (const key of new Set(given)) if (isKey(key) && (await told(eraseOne(key)))) count++
+      return count
+    },
+    async list(prefix, after, most) {
+      const found: string[] = []
+      if (most < 1) return found
+      for await (const key of keys(root, '', prefix, after)) {
+        found.push(key)
+        if (found.length >= most) break
+      }
+      return found
+    },
+    lingers: async () => 0,
+    close: async () => {},
+  }
+}

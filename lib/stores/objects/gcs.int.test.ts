@@ -1,0 +1,51 @@
+import { Storage } from '@google-cloud/storage'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+import { gcsServer } from '#lib/testing/services/shared.ts'
+import { objectsPlace } from './address.ts'
+import { gcsObjects } from './gcs.ts'
+import { type ObjectsBed, objectsSuite } from './suite/objects-suite.ts'
+
+let server: Awaited<ReturnType<typeof gcsServer>>
+let storage: Storage
+const run = Date.now().toString(36)
+
+function storeOf(bucket: string, endpoint = server.endpoint) {
+  const place = objectsPlace(`gs://${bucket}?endpoint=${endpoint}`, '/nowhere')
+  if (place.provider !== 'gcs') throw new Error('that is no Google Cloud Storage')
+  return gcsObjects(place)
+}
+
+async function bedOf(bucket: string, keepsVersions: boolean): Promise<ObjectsBed> {
+  await storage.createBucket(bucket, { versioning: { enabled: keepsVersions } })
+  const store = storeOf(bucket)
+  return {
+    store,
+    keepsVersions,
+    nests: true,
+    leaveUnfinished: undefined,
+    async removeNewest(key) {
+      await storage.bucket(bucket).file(key).delete()
+    },
+    down: storeOf(bucket, 'http://127.0.0.1:1'),
+    secrets: ['127.0.0.1'],
+    close: () => store.close(),
+  }
+}
+
+describe.skipIf(!isInstalled('gcs'))('with a Google Cloud Storage server', () => {
+  beforeAll(async () => {
+    server = await gcsServer()
+    storage = new Storage({ apiEndpoint: server.endpoint, projectId: 'local', useAuthWithCustomEndpoint: false })
+  })
+
+  objectsSuite('Google Cloud Storage with versions', () => bedOf(`with-versions-${run}`, true))
+  objectsSuite('Google Cloud Storage without versions', () => bedOf(`without-versions-${run}`, false))
+
+  it('is down and unavailable with a bucket that is not there, which is never an empty answer', async () => {
+    const store = storeOf('no-such-bucket')
+    expect(await store.state()).toMatchObject({ state: 'down', detail: '404' })
+    for (const ask of [() => store.get('a'), () => store.versions('a'), () => store.erase(['a'])])
+      await expect(ask()).rejects.toMatchObject({ code: 'unavailable' })
+  })
+})

@@ -1,0 +1,192 @@
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Bucket, Storage } from '@google-cloud/storage'
+import { Problem } from '#lib/kernel/problem.ts'
+import { checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
+import type { ObjectStore, ObjectVersion } from './objects.ts'
+
+export interface GcsPlace {
+  bucket: string
+  /** A server of one's own, which is asked without credentials; undefined: Google, with the credentials that its library finds. */
+  endpoint: string | undefined
+}
+interface Generation extends ObjectVersion {
+  generation: string | number
+}
+const atOnce = 8
+const perPage = 1000
+
+/** What failed, by its HTTP status or the system's name for it; nothing of the request. */
+function nameOf(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return /^[A-Za-z0-9_]{1,64}$/.test(code) ? code : 'unknown fault'
+}
+const refused = (error: unknown): Problem =>
+  Problem.is(error)
+    ? error
+    : new Problem(
+        'unavailable',
+        `The object store (Google Cloud Storage) did not do it (${nameOf(error)}). Nothing was lost; it is tried again.`,
+      )
+const told = async <T>(work: Promise<T>): Promise<T> => {
+  try {
+    return await work
+  } catch (error) {
+    throw refused(error)
+  }
+}
+/** What may go well a moment later: a connection that was kept and is closed, a server that is busy. */
+const passing = /^(ECONNRESET|EPIPE|ETIMEDOUT|408|429|50[0234])$/
+/** Only for what may be asked twice. */
+async function patiently<T>(ask: () => Promise<T>): Promise<T> {
+  for (const rest of [50, 500])
+    try {
+      return await ask()
+    } catch (error) {
+      if (!passing.test(nameOf(error))) throw error
+      await delay(rest)
+    }
+  return ask()
+}
+async function* toldAlong(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (error) {
+    throw refused(error)
+  }
+}
+
+/** Google Cloud Storage, with all generations of an object. Nothing is connected before it is first asked something. */
+export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
+  const bucket: Bucket = new Storage({
+    ...(endpoint !== undefined && { apiEndpoint: endpoint, projectId: 'local', useAuthWithCustomEndpoint: false }),
+    timeout: 30_000,
+    retryOptions: { autoRetry: false },
+  }).bucket(name)
+
+  /** From `from` on, itself included. */
+  async function* generations(prefix: string, from = ''): AsyncGenerator<Generation[]> {
+    const question = { prefix, versions: true, autoPaginate: false, maxResults: perPage }
+    for (let pageToken: string | undefined; ; ) {
+      const [files, next] = await patiently(() =>
+        bucket.getFiles({
+          ...question,
+          ...(from !== '' && { startOffset: from }),
+          ...(pageToken !== undefined && { pageToken }),
+        }),
+      )
+      yield files.map(({ name: key, metadata }) => ({
+        key,
+        generation: metadata.generation ?? '',
+        version: String(metadata.generation ?? ''),
+        bytes: Number(metadata.size ?? 0),
+        at: new Date(metadata.timeCreated ?? 0),
+      }))
+      const token = next !== null && 'pageToken' in next ? String(next.pageToken) : undefined
+      if (token === undefined || token === pageToken) return
+      pageToken = token
+    }
+  }
+  async function generationsOf(key: string): Promise<Generation[]> {
+    const found: Generation[] = []
+    for await (const page of generations(key)) {
+      found.push(...page.filter((one) => one.key === key))
+      if (page.some((one) => one.key !== key)) break
+    }
+    return found
+  }
+  async function sweep(keys: readonly string[]): Promise<number> {
+    let had = 0
+    let found = 0
+    let refusals = 0
+    await forEach(keys, atOnce, async (key) => {
+      const all = await generationsOf(key)
+      if (all.length > 0) had++
+      found += all.length
+      for (const { generation } of all)
+        try {
+          await patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true }))
+        } catch (error) {
+          // A hold, a retention policy, missing rights: the others go nevertheless.
+          if (nameOf(error) !== '403' && nameOf(error) !== '412') throw error
+          refusals++
+        }
+    })
+    if (refusals > 0)
+      throw new Problem(
+        'unavailable',
+        `The object store (Google Cloud Storage) keeps ${refusals} of ${found} versions: a hold, a retention rule or missing rights. They are tried again.`,
+      )
+    return had
+  }
+
+  return {
+    provider: 'gcs',
+    async state() {
+      const began = performance.now()
+      try {
+        await bucket.getFiles({ maxResults: 1, autoPaginate: false })
+        return { state: 'ok', latency: performance.now() - began }
+      } catch (error) {
+        return { state: 'down', latency: performance.now() - began, detail: nameOf(error) }
+      }
+    },
+    async put(key, bytes, { mediaType }) {
+      checkKey(key)
+      let own: { fault: unknown } | undefined
+      const source = async function* () {
+        try {
+          yield* bytes
+        } catch (fault) {
+          own = { fault }
+          throw fault
+        }
+      }
+      try {
+        // One request: what is not sent to its end is not stored, and no unfinished upload stays behind.
+        const target = bucket.file(key).createWriteStream({ resumable: false, contentType: mediaType })
+        await pipeline(Readable.from(source(), { objectMode: false }), target)
+      } catch (error) {
+        throw own ? own.fault : refused(error)
+      }
+    },
+    async get(key) {
+      if (!isKey(key)) return undefined
+      try {
+        const [{ generation }] = await patiently(() => bucket.file(key).getMetadata())
+        const file = bucket.file(key, { ...(generation !== undefined && { generation }) })
+        return toldAlong(file.createReadStream())
+      } catch (error) {
+        if (nameOf(error) !== '404') throw refused(error)
+        // A bucket that is not there answers the same.
+        await told(patiently(() => bucket.getFiles({ maxResults: 1, autoPaginate: false })))
+        return undefined
+      }
+    },
+    async versions(key) {
+      if (!isAskable(key)) return []
+      return (await told(generationsOf(key))).map(({ version, bytes, at }) => ({ key, version, bytes, at }))
+    },
+    async erase(given) {
+      return told(sweep([...new Set(given)].filter(isAskable)))
+    },
+    async list(prefix, after, most) {
+      if (most < 1) return []
+      const found = new Set<string>()
+      const read = async () => {
+        for await (const page of generations(prefix, after)) {
+          for (const { key } of page) if (inKeyOrder(key, after) > 0) found.add(key)
+          if (found.size >= most) break
+        }
+      }
+      await told(read())
+      return [...found].sort(inKeyOrder).slice(0, most)
+    },
+    async lingers() {
+      const [{ softDeletePolicy }] = await told(patiently(() => bucket.getMetadata()))
+      return Number(softDeletePolicy?.retentionDurationSeconds ?? 0)
+    },
+    close: async () => {},
+  }
+}

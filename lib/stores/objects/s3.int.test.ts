@@ -1,0 +1,116 @@
+import {
+  CreateBucketCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  PutBucketVersioningCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+import { s3Credentials } from '#lib/testing/services/objects.ts'
+import { s3Server } from '#lib/testing/services/shared.ts'
+import { objectsPlace } from './address.ts'
+import { s3Objects } from './s3.ts'
+import { type ObjectsBed, objectsSuite } from './suite/objects-suite.ts'
+
+let server: Awaited<ReturnType<typeof s3Server>>
+let client: S3Client
+const run = Date.now().toString(36)
+
+function openObjects(url: string) {
+  const place = objectsPlace(url, '/nowhere')
+  if (place.provider !== 's3') throw new Error('that is no S3')
+  return s3Objects(place)
+}
+const storeOf = (bucket: string, port = server.port) =>
+  openObjects(
+    `s3://${s3Credentials.key}:${s3Credentials.secret}@127.0.0.1:${port}/${bucket}?region=us-east-1&tls=false&path_style=true`,
+  )
+async function bedOf(bucket: string, keepsVersions: boolean): Promise<ObjectsBed> {
+  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  if (keepsVersions)
+    await client.send(
+      new PutBucketVersioningCommand({ Bucket: bucket, VersioningConfiguration: { Status: 'Enabled' } }),
+    )
+  const [store, down] = [storeOf(bucket), storeOf(bucket, 1)]
+  return {
+    store,
+    keepsVersions,
+    nests: false,
+    async leaveUnfinished(Key) {
+      const about = { Bucket: bucket, Key }
+      const { UploadId } = await client.send(new CreateMultipartUploadCommand(about))
+      await client.send(new UploadPartCommand({ ...about, UploadId, PartNumber: 1, Body: 'half of' }))
+    },
+    async removeNewest(Key) {
+      await client.send(new DeleteObjectCommand({ Bucket: bucket, Key }))
+    },
+    down,
+    secrets: [s3Credentials.key, s3Credentials.secret, '127.0.0.1'],
+    async close() {
+      await store.close()
+      await down.close()
+    },
+  }
+}
+
+describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
+  beforeAll(async () => {
+    server = await s3Server()
+    client = new S3Client({
+      endpoint: server.endpoint,
+      region: 'us-east-1',
+      forcePathStyle: true,
+      credentials: { accessKeyId: s3Credentials.key, secretAccessKey: s3Credentials.secret },
+    })
+  })
+  afterAll(() => client?.destroy())
+
+  objectsSuite('S3 with versions', () => bedOf(`with-versions-${run}`, true))
+  objectsSuite('S3 without versions', () => bedOf(`without-versions-${run}`, false))
+
+  describe('S3', () => {
+    const bytes = async function* () {
+      yield Buffer.from('x')
+    }
+    it('is unavailable, by counts alone, while a lock keeps a version; the others go', async () => {
+      const Bucket = `locked-${run}`
+      await client.send(new CreateBucketCommand({ Bucket, ObjectLockEnabledForBucket: true }))
+      const store = storeOf(Bucket)
+      await store.put('kept/one', bytes(), { mediaType: 'text/plain' })
+      const until = new Date(Date.now() + 3_600_000)
+      const lock = { ObjectLockMode: 'GOVERNANCE', ObjectLockRetainUntilDate: until } as const
+      await client.send(new PutObjectCommand({ Bucket, Key: 'kept/one', Body: 'locked', ...lock }))
+      await store.put('kept/two', bytes(), { mediaType: 'text/plain' })
+      await expect(store.erase(['kept/one', 'kept/two'])).rejects.toMatchObject({
+        code: 'unavailable',
+        detail: expect.stringMatching(/keeps 1 of 3 versions/),
+      })
+      expect(await store.versions('kept/two')).toEqual([])
+      expect(await store.versions('kept/one')).toHaveLength(1)
+      await store.close()
+    })
+
+    it.each([
+      ['a bucket that is not there', () => storeOf('no-such-bucket'), 'NoSuchBucket'],
+      [
+        'a key that is not known',
+        () => openObjects(`s3://stranger:wrong-secret@127.0.0.1:${server.port}/locked-${run}?tls=false`),
+        expect.any(String),
+      ],
+      [
+        'a wrong secret',
+        () => openObjects(`s3://${s3Credentials.key}:wrong-secret@127.0.0.1:${server.port}/locked-${run}?tls=false`),
+        'SignatureDoesNotMatch',
+      ],
+    ])('is down and unavailable with %s, which is never an empty answer', async (_what, open, detail) => {
+      const store = open()
+      expect(await store.state()).toMatchObject({ state: 'down', detail })
+      for (const ask of [() => store.get('a'), () => store.versions('a'), () => store.erase(['a'])])
+        await expect(ask()).rejects.toMatchObject({ code: 'unavailable' })
+      await store.close()
+    })
+  })
+})

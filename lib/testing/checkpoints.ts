@@ -1,0 +1,46 @@
+import type { TestApp } from './app.ts'
+
+/**
+ * A thread of two checkpoints as `@langchain/langgraph-checkpoint-postgres` leaves one in our own database, with what came of it in the
+ * long-term store; past the library, which takes long to load.
+ */
+export async function keptInThread(
+  { app }: TestApp,
+  thread: string,
+  messages: readonly { id: string; text: string }[],
+): Promise<void> {
+  const said = messages.map(({ id, text }) => ({
+    ...{ lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'HumanMessage'] },
+    kwargs: { id, content: text, additional_kwargs: {}, response_metadata: {} },
+  }))
+  for (const step of [1, 2]) {
+    const id = `1f000000-0000-6000-8000-00000000000${step}`
+    const versions = { messages: step }
+    await app.db.query(
+      undefined,
+      `INSERT INTO langgraph.checkpoints (thread_id, checkpoint_id, checkpoint, metadata) VALUES ($1, $2, $3, $4)`,
+      [
+        thread,
+        id,
+        JSON.stringify({ v: 4, id, ts: '2026-01-01T00:00:00.000Z', channel_versions: versions, versions_seen: {} }),
+        JSON.stringify({ source: 'loop', step, parents: {} }),
+      ],
+    )
+    await app.db.query(
+      undefined,
+      `INSERT INTO langgraph.checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, 'messages', $2, 'json', $3)`,
+      [thread, String(step), Buffer.from(JSON.stringify(said))],
+    )
+    await app.db.query(
+      undefined,
+      `INSERT INTO langgraph.checkpoint_writes (thread_id, checkpoint_id, task_id, idx, channel, type, blob) VALUES ($1, $2, 'task', 0, 'messages', 'json', $3)`,
+      [thread, id, Buffer.from(JSON.stringify(said))],
+    )
+  }
+  for (const { id, text } of messages)
+    await app.db.query(undefined, 'INSERT INTO langgraph.store (namespace_path, key, value) VALUES ($1, $2, $3)', [
+      'memories',
+      `memory of ${id}`,
+      JSON.stringify({ from: id, text }),
+    ])
+}

@@ -1,0 +1,97 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { GetObjectCommand, ListObjectVersionsCommand, type S3Client } from '@aws-sdk/client-s3'
+import { createClient } from '@redis/client'
+import type { Driver } from 'neo4j-driver'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+
+/** Everything that a store holds, thing by thing, as text: where it is → what it says. By the store's own interfaces, past all code of ours. */
+export type Contents = Map<string, string>
+
+const plain = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
+
+/** Every row of every table of a database, whatever schema it is in; bytes as the text that they are. */
+export async function rowsOf(url: string): Promise<Contents> {
+  const found: Contents = new Map()
+  await withConnection(url, async (client) => {
+    const { rows: tables } = await client.query<{ name: string }>(
+      `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+       WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND n.nspname NOT LIKE 'pg\\_%' AND n.nspname <> 'information_schema'`,
+    )
+    for (const { name } of tables) {
+      const { rows } = await client.query<Record<string, unknown>>(`SELECT * FROM ${name}`)
+      for (const [n, row] of rows.entries())
+        for (const [column, value] of Object.entries(row))
+          found.set(
+            `${name} ${n} ${column}`,
+            Buffer.isBuffer(value) ? plain(value) : typeof value === 'string' ? value : JSON.stringify(value),
+          )
+    }
+  })
+  return found
+}
+
+/** Every file below a folder. */
+export async function filesOf(folder: string): Promise<Contents> {
+  const found: Contents = new Map()
+  for (const entry of await readdir(folder, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue
+    const path = join(entry.parentPath, entry.name)
+    found.set(path, `${path}\n${plain(await readFile(path))}`)
+  }
+  return found
+}
+
+/** Every node and relationship of a Neo4j, with labels and properties. */
+export async function graphOf(driver: Driver): Promise<Contents> {
+  const { records } = await driver.executeQuery(
+    `MATCH (n) RETURN elementId(n) AS id, labels(n) AS of, properties(n) AS p
+     UNION ALL MATCH ()-[r]->() RETURN elementId(r) AS id, [type(r)] AS of, properties(r) AS p`,
+  )
+  return new Map(records.map((record) => [String(record.get('id')), JSON.stringify(record.toObject())]))
+}
+
+/** Every key of a Redis with its value, whatever its type. */
+export async function keysOf(url: string): Promise<Contents> {
+  const client = createClient({ url })
+  await client.connect()
+  try {
+    const found: Contents = new Map()
+    for await (const keys of client.scanIterator())
+      for (const key of keys) {
+        const type = await client.type(key)
+        const value =
+          type === 'string'
+            ? await client.get(key)
+            : type === 'hash'
+              ? await client.hGetAll(key)
+              : type === 'list'
+                ? await client.lRange(key, 0, -1)
+                : type === 'zset'
+                  ? await client.zRange(key, 0, -1)
+                  : await client.sMembers(key)
+        found.set(key, `${key} ${JSON.stringify(value)}`)
+      }
+    return found
+  } finally {
+    client.destroy()
+  }
+}
+
+/** Every version of every object of a bucket. */
+export async function objectsOf(client: S3Client, bucket: string): Promise<Contents> {
+  const found: Contents = new Map()
+  const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: bucket }))
+  for (const { Key = '', VersionId } of Versions) {
+    const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key, VersionId }))
+    found.set(`${Key} ${VersionId}`, `${Key} ${plain((await Body?.transformToByteArray()) ?? new Uint8Array())}`)
+  }
+  for (const { Key = '', VersionId } of DeleteMarkers) found.set(`${Key} ${VersionId}`, Key)
+  return found
+}
+
+/** Letters and digits alone, in lower case: however often it was escaped, wrapped or broken, it is found. */
+const bare = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '')
+/** Where it stands. */
+export const placesOf = (contents: Contents, needle: string): string[] =>
+  [...contents].flatMap(([place, text]) => (bare(text).includes(bare(needle)) ? [place] : []))

@@ -1,0 +1,137 @@
+import { endedWithin, type GraphChange, type Neighbourhood, type PlantedGraph } from '#lib/stores/graph/graph.ts'
+
+const without = (ids: readonly string[], gone: ReadonlySet<string>) => ids.filter((id) => !gone.has(id))
+
+/** What a store would read around these episodes, from a graph in memory. */
+export function neighbourhoodIn(
+  graph: PlantedGraph,
+  asked: readonly string[],
+  endedIds: readonly string[] = [],
+): Neighbourhood {
+  const episodes = graph.episodes.filter(({ uuid }) => asked.includes(uuid))
+  const ids = new Set(episodes.map(({ uuid }) => uuid))
+  const noted = new Set(episodes.flatMap(({ entityEdges }) => entityEdges))
+  const facts = graph.facts.filter(
+    (fact) => fact.episodes.some((one) => ids.has(one)) || (fact.episodes.length === 0 && noted.has(fact.uuid)),
+  )
+  const alone = new Set(facts.filter((fact) => fact.episodes.every((one) => ids.has(one))).map(({ uuid }) => uuid))
+  const mentions = (entity: string) => graph.mentions.filter((mention) => mention.entity === entity)
+  const isBare = (entity: string) =>
+    mentions(entity).length === 0 &&
+    facts.some(({ source, target }) => source === entity || target === entity) &&
+    graph.facts.every(({ uuid, source, target }) => alone.has(uuid) || (source !== entity && target !== entity))
+  const entities = graph.entities.filter(
+    ({ uuid }) => mentions(uuid).some(({ episode }) => ids.has(episode)) || isBare(uuid),
+  )
+  const entityIds = new Set(entities.map(({ uuid }) => uuid))
+  const above = new Set<string>()
+  for (let size = -1; size !== above.size; ) {
+    size = above.size
+    for (const { uuid, members } of graph.communities)
+      if (members.some((member) => entityIds.has(member) || above.has(member))) above.add(uuid)
+  }
+  const next = graph.next.filter(({ from, to }) => ids.has(from) || ids.has(to))
+  const around = new Set([...ids, ...next.flatMap(({ from, to }) => [from, to])])
+  const own = new Set(facts.map(({ uuid }) => uuid))
+  return {
+    group: graph.group,
+    episodes,
+    entities,
+    otherMentions: new Map(
+      entities.flatMap(({ uuid }) => {
+        const others = mentions(uuid).filter(({ episode }) => !ids.has(episode)).length
+        return others > 0 ? [[uuid, others]] : []
+      }),
+    ),
+    facts,
+    ended: graph.facts.filter(
+      ({ uuid, expiredAt }) =>
+        !own.has(uuid) &&
+        (endedIds.includes(uuid) ||
+          noted.has(uuid) ||
+          episodes.some(
+            ({ createdAt }) =>
+              expiredAt !== null && expiredAt >= createdAt && expiredAt.getTime() <= createdAt.getTime() + endedWithin,
+          )),
+    ),
+    communities: graph.communities
+      .filter(({ uuid }) => above.has(uuid))
+      .map((community) => ({
+        ...community,
+        members: community.members.filter((member) => entityIds.has(member)),
+        others: community.members.filter((member) => !entityIds.has(member)).length,
+      })),
+    sagas: graph.sagas
+      .filter(
+        ({ episodes: told, firstEpisode, lastEpisode }) =>
+          told.some((one) => ids.has(one)) || ids.has(firstEpisode ?? '') || ids.has(lastEpisode ?? ''),
+      )
+      .map((saga) => ({
+        ...saga,
+        episodes: saga.episodes.filter((one) => around.has(one)),
+        others: saga.episodes.filter((one) => !ids.has(one)).length,
+      })),
+    next,
+  }
+}
+
+/** The graph once a store did what was judged. */
+export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph {
+  const [episodes, entities] = [new Set(change.deleteEpisodes), new Set(change.deleteEntities)]
+  const goneFacts = new Set([
+    ...change.deleteFacts,
+    ...graph.facts.filter(({ source, target }) => entities.has(source) || entities.has(target)).map(({ uuid }) => uuid),
+  ])
+  const gatherings = new Set([...change.deleteCommunities, ...change.deleteSagas])
+  const gone = new Set([...episodes, ...entities, ...gatherings])
+  const changes = new Map(change.changeFacts.map((one) => [one.uuid, one]))
+  const sagas = new Map(change.changeSagas.map((one) => [one.uuid, one]))
+  const links = new Map(
+    [...graph.next.filter(({ from, to }) => !gone.has(from) && !gone.has(to)), ...change.link].map((link) => [
+      `${link.from} ${link.to}`,
+      link,
+    ]),
+  )
+  return {
+    group: graph.group,
+    episodes: graph.episodes
+      .filter(({ uuid }) => !episodes.has(uuid))
+      .map((episode) => ({ ...episode, entityEdges: without(episode.entityEdges, goneFacts) })),
+    entities: graph.entities
+      .filter(({ uuid }) => !entities.has(uuid))
+      .map((entity) =>
+        change.blankEntities.includes(entity.uuid) ? { ...entity, summary: '', attributes: {} } : entity,
+      ),
+    facts: graph.facts
+      .filter(({ uuid }) => !goneFacts.has(uuid))
+      .map((fact) => {
+        const how = changes.get(fact.uuid)
+        return {
+          ...fact,
+          ...(how && { episodes: without(fact.episodes, episodes), attributes: {} }),
+          ...(how?.isBlanked && { name: 'RELATES_TO', fact: '', referenceTime: null }),
+          ...(change.restoreFacts.includes(fact.uuid) && { invalidAt: null, expiredAt: null }),
+        }
+      }),
+    mentions: graph.mentions.filter(({ episode, entity }) => !episodes.has(episode) && !entities.has(entity)),
+    communities: graph.communities
+      .filter(({ uuid }) => !gatherings.has(uuid))
+      .map((community) => ({
+        ...community,
+        ...(change.blankCommunities.includes(community.uuid) && { name: '', summary: '' }),
+        members: without(community.members, gone),
+      })),
+    sagas: graph.sagas
+      .filter(({ uuid }) => !gatherings.has(uuid))
+      .map((saga) => {
+        const how = sagas.get(saga.uuid)
+        return {
+          ...saga,
+          ...how,
+          ...(how && { summary: '', summarizedTo: null }),
+          episodes: without(saga.episodes, gone),
+        }
+      }),
+    next: [...links.values()].sort((one, other) => (`${one.from} ${one.to}` < `${other.from} ${other.to}` ? -1 : 1)),
+  }
+}

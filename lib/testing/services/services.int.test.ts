@@ -1,0 +1,56 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import neo4j from 'neo4j-driver'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { nodeFlags } from '#bin/children.ts'
+import { isInstalled } from './installed.ts'
+import { gcsServer, neo4jServer, s3Server } from './shared.ts'
+
+const isThere = (port: number): Promise<boolean> =>
+  new Promise((tell) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => tell(true)).once('error', () => tell(false))
+    socket.once('connect', () => socket.destroy())
+  })
+
+describe.skipIf(!isInstalled('neo4j'))('Neo4j for tests', () => {
+  test('is one server for all who ask, at the lowest version that we support', async () => {
+    const [one, other] = await Promise.all([neo4jServer(), neo4jServer()])
+    expect(other).toEqual(one)
+    const { username, password, host } = new URL(one.url)
+    const driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
+    const { records } = await driver.executeQuery('CALL dbms.components() YIELD versions RETURN versions[0] AS version')
+    await driver.close()
+    expect(records[0]?.get('version')).toBe('5.26.0')
+  })
+})
+
+describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('object servers for tests', () => {
+  test('answer', async () => {
+    const [s3, gcs] = [await s3Server(), await gcsServer()]
+    expect(await (await fetch(`${s3.endpoint}/no-such-bucket`)).text()).toContain('<Code>NoSuchBucket</Code>')
+    expect(await (await fetch(`${gcs.endpoint}/storage/v1/b?project=test`)).json()).toMatchObject({
+      kind: 'storage#buckets',
+    })
+  })
+})
+
+describe.skipIf(!isInstalled('neo4j') || !isInstalled('s3'))('a run that is killed', () => {
+  test('leaves no server and no folder', async () => {
+    const child = fork('lib/testing/services/abandoned.ts', [], { execArgv: [...nodeFlags] })
+    const [message] = await once(child, 'message')
+    const { ports, folder } = z.object({ ports: z.array(z.number()), folder: z.string() }).parse(message)
+    for (const port of ports) expect(await isThere(port)).toBe(true)
+    child.kill('SIGKILL')
+    const deadline = performance.now() + 20_000
+    const isLeft = async () => existsSync(folder) || (await Promise.all(ports.map(isThere))).includes(true)
+    while (await isLeft()) {
+      expect(performance.now()).toBeLessThan(deadline)
+      await delay(50)
+    }
+  }, 60_000)
+})

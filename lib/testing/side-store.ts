@@ -1,0 +1,76 @@
+import type { DataHolder, Erased, Scope } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+export interface SideEntry {
+  message: string
+  conversation: string
+  project: string
+  author: string
+}
+/** A store outside the database, to which others write as they like. */
+export interface SideStore {
+  entries: Map<string, SideEntry>
+  /** What a test does to it: throw, wait. */
+  before?: ((what: 'erase' | 'residue') => void) | undefined
+  /** What it remembers of the pages that it erased, by their keys. */
+  remembered: Map<string, Erased>
+  forgot: string[]
+}
+export const sideStore = (): SideStore => ({ entries: new Map(), remembered: new Map(), forgot: [] })
+
+const covers = (scope: Scope, entry: SideEntry): boolean => {
+  if ('part' in scope) return [entry.message, entry.conversation, entry.project].includes(scope.part.id)
+  return 'subject' in scope && (entry.author === scope.subject.account || scope.subject.agents.includes(entry.author))
+}
+
+/** Its holder: erases outside the transaction, remembers what a page came to, and can be searched by ids alone. */
+export const sideHolder =
+  (side: SideStore) =>
+  (_db: Database): DataHolder => ({
+    name: 'side.entries',
+    store: 'side',
+    isShared: true,
+    pageSize: 2,
+    stage: 'derived',
+    what: 'entries that were made of messages',
+    purpose: 'to remember',
+    kept: 'as long as the message',
+    tables: [],
+    inventory: async () => ({ count: 0, since: null, until: null }),
+    plan: async (scope) => ({
+      items: [...side.entries].flatMap(([id, entry]) => (covers(scope, entry) ? [id] : [])).sort(),
+      held: {},
+    }),
+    explain: async (scope) =>
+      [...side.entries].flatMap(([id, entry]) =>
+        covers(scope, entry)
+          ? [
+              {
+                ...{ store: 'side', kind: 'entry', id, name: null, verdict: 'deleted' as const },
+                ...{ reason: 'source', evidence: [`message:${entry.message}`], found: 'pointer' },
+              },
+            ]
+          : [],
+      ),
+    async erase(_scope, items, _tx, manner) {
+      side.before?.('erase')
+      const known = side.remembered.get(manner?.key ?? '')
+      if (known) return known
+      const gone = items.filter((id) => side.entries.delete(id))
+      const erased: Erased = {
+        count: gone.length,
+        results: { entriesDeleted: gone.length },
+        mentions: gone.map((id) => ({ store: 'side', kind: 'entry', id, field: 'text', isRedacted: false })),
+      }
+      if (manner) side.remembered.set(manner.key, erased)
+      return erased
+    },
+    async residue(scope, items) {
+      side.before?.('residue')
+      return [...side.entries].filter(([id, entry]) => items.includes(id) || covers(scope, entry)).length
+    },
+    async forget(runId) {
+      side.forgot.push(runId)
+      for (const key of side.remembered.keys()) if (key.startsWith(`${runId}:`)) side.remembered.delete(key)
+    },
+  })
