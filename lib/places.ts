@@ -118,8 +118,9 @@ function cacheSite(env: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
 function objectsSite({ KP_OBJECTS_URL: url, KP_DATA_DIR }: Settings): Omit<Site, 'name' | 'kind' | 'port'> {
   const place = objectsPlace(url, KP_DATA_DIR)
   if (place.provider === 'files') {
-    const within = url === undefined ? 'files' : null
-    return { provider: 'files', address: `file:${place.folder}`, identity: place.folder, derived: null, within }
+    // The installation's own folder goes where its data goes: moved or restored elsewhere, it is the same.
+    const [within, identity] = url === undefined ? (['files', 'own'] as const) : ([null, place.folder] as const)
+    return { provider: 'files', address: `file:${place.folder}`, identity, derived: null, within }
   }
   const { provider, shown } = place
   const isAws = place.provider === 's3' && place.endpoint === undefined

@@ -25,23 +25,27 @@ export type DeletedFrom = z.output<typeof DeletedFrom>
 /** True only when every store is done, searched again, and nothing was kept. */
 export const isErased = ({ state }: Pick<RunView, 'state'>): boolean => state === 'done'
 
-const emptied = (steps: readonly StepView[], store: string): boolean => {
+type Progress = Pick<RunView, 'state' | 'steps'>
+/** While it is planned, not every step is known; nor is one done of which something was found again. */
+const emptied = ({ state, steps }: Progress, store: string): boolean => {
   const own = steps.filter((step) => step.store === store)
-  return own.length > 0 && own.every(({ state, held }) => state === 'done' && held.length === 0)
+  const isDone = ({ state, held, residue }: StepView) => state === 'done' && held.length === 0 && (residue ?? 0) === 0
+  return state !== 'planning' && own.length > 0 && own.every(isDone)
 }
 
 /** What a run came to up to now, by store. */
-export function deletedFrom({ steps }: Pick<RunView, 'steps'>): DeletedFrom {
+export function deletedFrom(run: Progress): DeletedFrom {
+  const { steps } = run
   const counted = (store: string, name: string): number =>
     steps.filter((step) => step.store === store).reduce((sum, { results }) => sum + (results[name] ?? 0), 0)
   return {
-    postgresql: emptied(steps, 'postgresql'),
+    postgresql: emptied(run, 'postgresql'),
     graphiti: {
       episodesDeleted: counted('graph', 'episodesDeleted'),
       entitiesDeleted: counted('graph', 'entitiesDeleted'),
       entitiesOrphaned: counted('graph', 'entitiesOrphaned'),
     },
-    redis: emptied(steps, 'cache'),
+    redis: emptied(run, 'cache'),
     checkpoints: { threads: counted('checkpoints', 'threads'), messages: counted('checkpoints', 'messages') },
     objects: counted('objects', 'objects'),
   }

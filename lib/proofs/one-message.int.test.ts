@@ -90,12 +90,14 @@ async function withServers(): Promise<Place> {
   const saver = opened(PostgresSaver.fromConnString(other.ownerUrl, { schema: 'threads' }), (one) => one.end())
   await saver.setup()
   const { host } = new URL(endpoint)
+  const checkpoints = new URL(other.ownerUrl)
+  checkpoints.searchParams.set('schema', 'threads')
   const app = opened(
     await testApp({
       KP_GRAPH_URL: graph.url,
       KP_REDIS_URL: redis.url,
       KP_OBJECTS_URL: `s3://${s3Credentials.key}:${s3Credentials.secret}@${host}/${bucket}?region=us-east-1&tls=false&path_style=true`,
-      KP_CHECKPOINTS_URL: `${other.ownerUrl}?schema=threads`,
+      KP_CHECKPOINTS_URL: checkpoints.href,
     }),
     (one) => one.close(),
   )
@@ -210,7 +212,7 @@ describe.each([
 
       // The dry run names every store, and changes nothing.
       const plan = await app.fetch('DELETE', `${message.path}?dry_run=true`, project.owner)
-      expect(plan.status).toBe(200)
+      expect(plan.status, plan.text).toBe(200)
       expect(new Set(plan.json.data.verdicts.map(({ store }: { store: string }) => store))).toEqual(
         new Set(['cache', 'checkpoints', 'graph', 'objects', 'postgresql']),
       )

@@ -13,6 +13,7 @@ const plain = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8')
 /** Every row of every table of a database, whatever schema it is in; bytes as the text that they are. */
 export async function rowsOf(url: string): Promise<Contents> {
   const found: Contents = new Map()
+  const database = new URL(url).pathname
   await withConnection(url, async (client) => {
     const { rows: tables } = await client.query<{ name: string }>(
       `SELECT c.oid::regclass::text AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
@@ -23,7 +24,7 @@ export async function rowsOf(url: string): Promise<Contents> {
       for (const [n, row] of rows.entries())
         for (const [column, value] of Object.entries(row))
           found.set(
-            `${name} ${n} ${column}`,
+            `${name} ${n} ${column} ${database}`,
             Buffer.isBuffer(value) ? plain(value) : typeof value === 'string' ? value : JSON.stringify(value),
           )
     }

@@ -63,7 +63,23 @@ describe('registering', () => {
     const names = [
       ...app.app.jobs.map(({ name }) => name),
       ...app.app.holders.map(({ name }) => name),
-      ...['usr', 'preq', 'run', 'rcpt', 'exp', 'hold', 'org', 'tok', 'ses', 'plan', 'req'].map(newId),
+      ...[
+        'usr',
+        'preq',
+        'run',
+        'rcpt',
+        'exp',
+        'hold',
+        'org',
+        'tok',
+        'ses',
+        'plan',
+        'req',
+        'prj',
+        'conv',
+        'msg',
+        'doc',
+      ].map(newId),
       ...['erased-0Ab1Cd2Ef3Gh', 'erased', 'list', 'bulk', 'query'],
     ]
     expect(names.length).toBeGreaterThan(40)

@@ -10,10 +10,11 @@ const reservedWords = new Set(
   ),
 )
 /** As ids of ours begin, pseudonyms of the erased among them; agents that the registry names itself are `agent_…`. */
-const reservedForms = /^(usr|preq|req|run|rcpt|exp|hold|org|tok|ses|plan|swp|batch|imp|job|erased|system|user)[_-]/
+const reservedForms =
+  /^(usr|preq|req|run|rcpt|exp|hold|org|tok|ses|plan|swp|batch|imp|job|prj|conv|msg|doc|att|prov|edit|store|erased|system|user)[_-]/
 /** As jobs and holders are called: `<domain>.<word>`, and three domains by themselves. */
 const reservedNames =
-  /^((accounts|agents|audit|erasure|exports|holds|idempotency|installation|knowledge|mail|privacy|queue|reputation|retention|settings|skills|sops|tokens|units)\..*|accounts|agents|tokens)$/
+  /^((accounts|agents|audit|cache|checkpoints|erasure|exports|graph|holds|idempotency|installation|knowledge|mail|objects|privacy|projects|queue|reputation|residency|retention|settings|skills|sops|stores|tokens|units)\..*|accounts|agents|tokens)$/
 /**
  * Whether nobody may register under this id, so that no agent is called what something else is called. Agents of former days may have
  * such an id: nothing may rely on it.
@@ -32,7 +33,7 @@ export interface Notice {
   url: string
 }
 /** Changes whenever the notice says something else; consent names it. */
-export const noticeVersion = '2026-11-21.4'
+export const noticeVersion = '2026-11-22.1'
 
 export interface Grant {
   scopes: Scope[]

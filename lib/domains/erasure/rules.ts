@@ -139,10 +139,20 @@ export const retainedOfSubject = (
   ...retainedAfter(deletedAt),
 ]
 
+/** What a connected store keeps of what was deleted there, out of everybody's reach or nearly, and for how many days; null where nobody can say. */
+export interface Lingering {
+  what: string
+  days: number | null
+}
 /** What lingers where a database cannot reach at once, with its longest life. */
-export const lingeringAfter = (deletedAt: Date, { backupDays }: RetentionFacts): Receipt['physical'] => [
+export const lingeringAfter = (
+  deletedAt: Date,
+  { backupDays }: RetentionFacts,
+  inStores: readonly Lingering[] = [],
+): Receipt['physical'] => [
   { what: 'dead rows in table files, unreadable through the database, until the next vacuum', until: null },
   { what: 'write-ahead log, until it is recycled', until: null },
+  ...inStores.map(({ what, days }) => ({ what, until: days === null ? null : plusDays(deletedAt, days) })),
   backupDays === undefined
     ? {
         what: 'backups, for a term that the operator does not state; after one is restored, the operator erases again from the ledger',

@@ -273,6 +273,8 @@ test('no column of bytes is left out of the rotation unless it is known to be a 
     'idempotency_records.request_hash',
     'suppressions.hash',
     'privacy_links.hash',
+    'attachments.sha256',
+    'documents.sha256',
   ])
   const database = await testDatabase()
   const columns = await withConnection(database.ownerUrl, async (owner) => {

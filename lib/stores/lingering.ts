@@ -1,0 +1,37 @@
+import type { CacheStore } from './cache/cache.ts'
+import type { GraphStore } from './graph/graph.ts'
+import type { ObjectStore } from './objects/objects.ts'
+
+const daySeconds = 86_400
+
+/**
+ * What connected stores keep of what was deleted in them, for receipts: nothing of it is reached through their interfaces, but for what
+ * says so. Ours are told of with the database. `days` null: it depends on how they are run. Throws `unavailable` where a store has to be asked and
+ * does not answer.
+ */
+export const lingeringIn =
+  (
+    { graph, cache, objects }: { graph: GraphStore; cache: CacheStore; objects: ObjectStore },
+    { hasOtherCheckpoints }: { hasOtherCheckpoints: boolean },
+  ) =>
+  async (stores: readonly string[]): Promise<{ what: string; days: number | null }[]> => {
+    const of = async (store: string): Promise<{ what: string; days: number | null }[]> => {
+      if (store === 'graph' && graph.provider === 'neo4j')
+        return [{ what: 'transaction logs of the graph database, until it prunes them', days: null }]
+      if (store === 'cache' && cache.provider === 'redis')
+        return [{ what: 'the append-only file and snapshots of the cache, until they are rewritten', days: null }]
+      if (store === 'checkpoints' && hasOtherCheckpoints)
+        return [{ what: 'dead rows and the write-ahead log of the checkpoints’ database', days: null }]
+      if (store !== 'objects' || objects.provider === 'files') return []
+      const seconds = await objects.lingers()
+      return seconds === 0
+        ? [{ what: 'what the object store’s provider keeps of deleted objects for itself', days: null }]
+        : [
+            {
+              what: 'objects in the object store’s soft deletion, which its owner could restore',
+              days: seconds / daySeconds,
+            },
+          ]
+    }
+    return (await Promise.all(stores.map(of))).flat()
+  }
