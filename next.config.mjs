@@ -18,7 +18,9 @@ const config = {
     'neo4j-driver',
     '@aws-sdk/client-s3',
     '@google-cloud/storage',
+    '@langchain/core',
     '@langchain/langgraph-checkpoint',
+    '@langchain/langgraph-checkpoint-postgres',
   ],
   // `npm run check` does it for all files at once; a start need not wait for it.
   typescript: { ignoreBuildErrors: true },

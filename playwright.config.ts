@@ -33,7 +33,8 @@ export default defineConfig({
   webServer: {
     command: 'exec node_modules/.bin/node e2e/start.ts',
     url: `${origin}/health`,
-    timeout: 180_000,
+    // A build on a busy machine.
+    timeout: 400_000,
     stdout: 'pipe',
     gracefulShutdown: { signal: 'SIGTERM', timeout: 15_000 },
   },

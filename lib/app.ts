@@ -403,7 +403,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
 
   const service = serviceUseCases(
     metrics,
-    storeChecks(sites, stateOf),
+    storeChecks(judgedSites(sites, judged), stateOf),
     () => useCases.map(({ operation }) => operation),
     packageJson.version,
   )

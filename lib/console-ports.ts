@@ -40,7 +40,7 @@ export const consolePorts = ({
     revokedByLimits: (since) => revokedByLimits(db, since),
   },
   requests,
-  erasures: { underWay: (runs) => runsUnderWay(db, runs), open: engine.open },
+  erasures: { underWay: (whose) => runsUnderWay(db, whose), open: engine.open },
   receipts,
   exports: {
     underWay: (accountId, now) => exportsUnderWay(db, accountId, now),

@@ -94,6 +94,7 @@ describe('connected stores', () => {
     ['KP_OBJECTS_URL', 'gs://bucket?endpoint=here', 'takes endpoint=http://host:port or https://host:port'],
     ['KP_CHECKPOINTS_URL', 'mysql://p.example/x', 'takes a URL that begins with postgres:// or postgresql://'],
     ['KP_CHECKPOINTS_URL', 'postgres://p.example/x?schema=A-B', 'takes ?schema= with lower-case letters'],
+    ['KP_POINTER_PREFIXES', 'app:,x', 'takes beginnings of keys of 3 characters'],
     ['KP_REGIONS', 'neo4j=de@own', 'has no "neo4j"; the names are postgresql, files'],
     ['KP_RESIDENCY', 'de', 'takes eu'],
   ])('%s refuses "%s" by its name, and says nothing of what it was given', (variable, text, message) => {

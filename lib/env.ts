@@ -123,6 +123,20 @@ const variables = z.object({
   KP_OBJECTS_URL: objectsUrl.optional(),
   /** LangGraph's tables; without it, a schema of our database. */
   KP_CHECKPOINTS_URL: checkpointsUrl.optional(),
+  /** Keys that begin so may be named by any project as what came of its messages, separated by commas. */
+  KP_POINTER_PREFIXES: z
+    .string()
+    .refine(
+      (text) => text === '' || text.split(',').every((one) => one.trim().length >= 3),
+      'takes beginnings of keys of 3 characters at least, separated by commas',
+    )
+    .transform((text) =>
+      text
+        .split(',')
+        .map((one) => one.trim())
+        .filter((one) => one !== ''),
+    )
+    .default([]),
   /** Where stores and processors are: `name=region@provider`, separated by commas. */
   KP_REGIONS: regions.default(''),
   /** `eu`: nothing starts while a store or a processor is outside the European Economic Area, or nobody says where it is. */

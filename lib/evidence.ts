@@ -7,6 +7,7 @@ import { erasureEvidence } from './domains/erasure/evidence.ts'
 import { exportsEvidence } from './domains/exports/evidence.ts'
 import { knowledgeEvidence } from './domains/knowledge/evidence.ts'
 import { requestsEvidence } from './domains/privacy-requests/evidence.ts'
+import { projectsInEu } from './domains/projects/in-region.ts'
 import { residencyEvidence } from './domains/residency/evidence.ts'
 import { retentionEvidence } from './domains/retention/evidence.ts'
 import { periodsOf } from './domains/retention/rules.ts'
@@ -52,7 +53,7 @@ export function evidenceOf({
       oldestLetter: mail.folder.oldest,
       lettersKept,
     }),
-    ...residencyEvidence(env.KP_RESIDENCY, judged),
+    ...residencyEvidence(env.KP_RESIDENCY, judged, projectsInEu),
     ...coverageChecks({ ...coverage, usesOf }),
   ]
 }

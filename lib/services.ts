@@ -67,6 +67,7 @@ import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './pl
 import { deriveKey, installationSecret, sealedPurposes, subjectPurpose } from './secret.ts'
 import { storeStates } from './store-states.ts'
 import { fileLedger } from './stores/ledger/ledger.ts'
+import { lingeringIn } from './stores/lingering.ts'
 import { openMail } from './stores/mail/mail.ts'
 import { openDatabase } from './stores/postgres/database.ts'
 import { isEmptyStore, openStores } from './stores-opened.ts'
@@ -162,6 +163,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
       }
     },
   }
+  const lingering = lingeringIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined })
   const engine = subjectEngine({
     db,
     ledger,
@@ -173,6 +175,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     holds: holdsInForce,
     subjects,
     parts: projectParts,
+    lingering,
     onChange: (tx, change) => requests.erasureChanged(tx, change),
     audit: log.auditWithin,
     interrupt,
@@ -227,6 +230,9 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     contactOf: accounts.contactOf,
     erasures: engine,
     hindering: (region) => hindering(region, judged),
+    pointerPrefixes: env.KP_POINTER_PREFIXES,
+    installation: () => known.idOf('objects'),
+    hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
     origin,
   }
   const projects = projectsService({
@@ -310,6 +316,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     holds: holdsInForce,
     subjects,
     parts: projectParts,
+    lingering,
     restored: restoredRecord,
     records: erasures,
     complete: engine.complete,

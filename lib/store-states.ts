@@ -101,10 +101,17 @@ export function storeStates({ db, limiter, stores, sites }: StateParts): StateOf
 }
 
 /** What readiness asks of each store; without the database nothing can be served. */
-export const storeChecks = (sites: readonly Site[], stateOf: StateOf): Record<string, StoreCheck> =>
+export const storeChecks = (
+  sites: readonly (Pick<Site, 'kind' | 'name'> & { region: string | null })[],
+  stateOf: StateOf,
+): Record<string, StoreCheck> =>
   Object.fromEntries(
     ['limits', ...sites.filter(({ kind }) => kind === 'store').map(({ name }) => name)].map((name) => [
       name,
-      { isNeeded: name === 'postgresql', ask: () => stateOf(name) },
+      {
+        isNeeded: name === 'postgresql',
+        region: sites.find((site) => site.name === name)?.region ?? null,
+        ask: () => stateOf(name),
+      },
     ]),
   )

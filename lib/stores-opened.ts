@@ -67,6 +67,7 @@ function laterGraph(provider: GraphStore['provider'], load: () => Promise<GraphS
     forget: async (...asked) => (await store()).forget(...asked),
     groupsOf: async (...asked) => (await store()).groupsOf(...asked),
     episodes: async (...asked) => (await store()).episodes(...asked),
+    search: async (...asked) => (await store()).search(...asked),
     factsAt: async (...asked) => (await store()).factsAt(...asked),
     residue: async (...asked) => (await store()).residue(...asked),
     dropGroup: async (...asked) => (await store()).dropGroup(...asked),

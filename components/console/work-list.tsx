@@ -2,6 +2,7 @@
 
 import { useTranslations } from 'next-intl'
 import { useAsked } from '#components/frame/asking.ts'
+import { workPlace } from '#components/frame/work-places.ts'
 import { Progress } from '#components/ui/progress.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
@@ -9,14 +10,6 @@ import type { readWork } from '#lib/domains/console/contract.ts'
 import type { Work } from './overview.ts'
 
 const workAt: Endpoint<typeof readWork> = { method: 'get', path: '/api/work' }
-type Item = Work['data']['items'][number]
-
-const placeOf = ({ kind, id, request_id, is_own }: Item): string => {
-  if (kind === 'export') return '/settings/privacy#download'
-  if (kind === 'sweep') return '/admin/retention'
-  return is_own && request_id !== null ? `/settings/privacy/requests/${request_id}` : `/admin/erasures/${id}`
-}
-
 /** What runs for the reader at this moment; it follows what happens. */
 export function WorkList({ initial }: { initial: Work }) {
   const t = useTranslations('overview.work')
@@ -31,7 +24,7 @@ export function WorkList({ initial }: { initial: Work }) {
         return (
           <li key={item.id} className="grid gap-1.5 py-2.5">
             <p className="flex flex-wrap items-baseline gap-x-4">
-              <TextLink href={placeOf(item)} className="grow">
+              <TextLink href={workPlace(item)} className="grow">
                 {t(`kinds.${kind}`)}
               </TextLink>
               <span className={state === 'stuck' ? 'text-sm text-amber' : 'text-sm text-quiet'}>

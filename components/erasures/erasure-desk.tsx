@@ -9,7 +9,9 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { Mentions } from './mentions.tsx'
 import { erasureAt, isLive, pace, type Run } from './places.ts'
+import { RetryErasure } from './retry-erasure.tsx'
 import { StoreProgress } from './store-progress.tsx'
 import { StuckSteps } from './stuck-steps.tsx'
 
@@ -63,7 +65,12 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
     >
       {asked.problem && <ProblemAlert problem={asked.problem} />}
       <Section id="progress" title={t('progress')}>
-        <StuckSteps steps={run.steps} requestId={isAdmin ? run.request_id : null} />
+        <StuckSteps
+          steps={run.steps}
+          requestId={isAdmin ? run.request_id : null}
+          auditId={isAdmin ? run.audit_id : null}
+        />
+        {isAdmin && <RetryErasure run={run} />}
         {isStuck && !isAdmin && <p>{t('auditorStuck')}</p>}
         {run.state === 'failed' && <p className="text-red">{t('failedText')}</p>}
         {run.state === 'held' && (
@@ -84,6 +91,7 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
         )}
         <StoreProgress run={run} />
       </Section>
+      <Mentions run={run} />
       <Section id="facts" title={t('facts')}>
         <Facts facts={facts} />
       </Section>

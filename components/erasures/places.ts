@@ -1,9 +1,16 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type { listErasures, readErasure } from '#lib/domains/privacy-requests/admin-contract.ts'
+import type { dropThread } from '#lib/domains/projects/checkpoints/contract.ts'
+import type { retryErasure } from '#lib/domains/projects/erasing/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const erasuresAt: Endpoint<typeof listErasures> = { method: 'get', path: '/api/erasures' }
 export const erasureAt: Endpoint<typeof readErasure> = { method: 'get', path: '/api/erasures/{id}' }
+export const dropThreadAt: Endpoint<typeof dropThread> = {
+  method: 'post',
+  path: '/api/erasures/{id}/threads/{threadId}/drop',
+}
+export const retryErasureAt: Endpoint<typeof retryErasure> = { method: 'post', path: '/api/erasures/{id}/retry' }
 export type ErasurePage = Output<typeof listErasures>
 export type Erasure = ErasurePage['data'][number]
 export type Run = Output<typeof readErasure>['data']

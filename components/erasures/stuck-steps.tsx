@@ -1,53 +1,102 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
+import { useState } from 'react'
 import { useChange } from '#components/frame/asking.ts'
 import { retryAt, touched } from '#components/queue/places.ts'
 import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { faultParts } from './fault-rules.ts'
+import { dropThreadAt } from './places.ts'
 import { useHoldingNames } from './store-progress.tsx'
 import type { Step, Steps } from './store-rows.ts'
 
 const faults = ['unavailable', 'internal'] as const
 
-function StuckStep({ step, requestId }: { step: Step; requestId: string | null }) {
+/** Lets a thread go whole that cannot be rewritten: others' words in it go too, so that it is asked once more. */
+function DropThread({ auditId, thread }: { auditId: string; thread: string }) {
+  const t = useTranslations('adminRequest.stuck')
+  const [isOpen, setOpen] = useState(false)
+  const drop = useChange(dropThreadAt, { touches: touched })
+  return (
+    <>
+      <Button tone="danger" size="small" onClick={() => setOpen(true)}>
+        {t('drop')}
+      </Button>
+      <Confirm
+        open={isOpen}
+        onOpenChange={(open) => {
+          setOpen(open)
+          if (!open) drop.reset()
+        }}
+        title={<span className="[overflow-wrap:anywhere]">{t('dropAsk', { thread })}</span>}
+        consequences={<p>{t('dropText')}</p>}
+        action={t('dropDo')}
+        change={drop}
+        onConfirm={() => drop.begin({ params: { id: auditId, threadId: thread } }, () => setOpen(false))}
+      />
+    </>
+  )
+}
+
+interface StuckStepProps {
+  step: Step
+  requestId: string | null
+  auditId: string | null
+}
+function StuckStep({ step, requestId, auditId }: StuckStepProps) {
   const t = useTranslations('adminRequest.stuck')
   const common = useTranslations('common')
   const names = useHoldingNames()
   const retry = useChange(retryAt, { touches: touched })
   const holder = names.holder(step.holder)
-  const fault = faults.find((known) => known === step.fault) ?? 'other'
+  const { code, thread } = faultParts(step.fault)
+  const fault = faults.find((known) => known === code) ?? 'other'
   return (
     <li className="grid gap-2 py-3">
       <p>
         {t.rich('fault', {
           holder,
           store: names.store(step.store),
-          fault: step.fault ?? 'internal',
+          fault: code,
           attempts: step.attempts,
           code: (text) => <code className="font-mono">{text}</code>,
         })}
       </p>
-      <p className="text-quiet">{t(`faults.${fault}`)}</p>
+      <p className="text-quiet [overflow-wrap:anywhere]">
+        {thread === null
+          ? t(`faults.${fault}`)
+          : t.rich('thread', { thread, code: (text) => <code className="font-mono">{text}</code> })}
+      </p>
       {retry.problem && <ProblemAlert problem={retry.problem} />}
-      {requestId !== null && (
-        <Button
-          tone="plain"
-          size="small"
-          className="justify-self-start"
-          aria-disabled={retry.isPending}
-          aria-label={t('retryNamed', { holder })}
-          onClick={() => retry.begin({ params: { id: requestId }, body: { holder: step.holder } })}
-        >
-          {retry.isPending ? common('busy') : t('retry')}
-        </Button>
-      )}
+      <p className="flex flex-wrap gap-2">
+        {requestId !== null && (
+          <Button
+            tone="plain"
+            size="small"
+            aria-disabled={retry.isPending}
+            aria-label={t('retryNamed', { holder })}
+            onClick={() => retry.begin({ params: { id: requestId }, body: { holder: step.holder } })}
+          >
+            {retry.isPending ? common('busy') : t('retry')}
+          </Button>
+        )}
+        {auditId !== null && thread !== null && <DropThread auditId={auditId} thread={thread} />}
+      </p>
     </li>
   )
 }
 
-/** Steps that gave up: why, what to do, and the button that tries again, for whom it is given a request. */
-export function StuckSteps({ steps, requestId }: { steps: Steps; requestId: string | null }) {
+interface StuckStepsProps {
+  steps: Steps
+  /** The request that they are tried again by, for who may. */
+  requestId: string | null
+  /** The erasure's entry in the deletion log, for who may let a thread go whole. */
+  auditId?: string | null
+}
+/** Steps that gave up: why, what to do, and the buttons for whom they are given something to act on. */
+export function StuckSteps({ steps, requestId, auditId = null }: StuckStepsProps) {
   const t = useTranslations('adminRequest.stuck')
   const stuck = steps.filter(({ state }) => state === 'stuck')
   if (stuck.length === 0) return null
@@ -57,7 +106,7 @@ export function StuckSteps({ steps, requestId }: { steps: Steps; requestId: stri
       <p>{t('lead', { attempts: Math.max(...stuck.map(({ attempts }) => attempts)) })}</p>
       <ul className="divide-y divide-line">
         {stuck.map((step) => (
-          <StuckStep key={step.holder} step={step} requestId={requestId} />
+          <StuckStep key={step.holder} step={step} requestId={requestId} auditId={auditId} />
         ))}
       </ul>
     </section>

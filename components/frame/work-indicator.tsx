@@ -5,19 +5,14 @@ import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
 import { Menu } from '#components/ui/menu.tsx'
 import type { Endpoint } from '#lib/client/request.ts'
-import type { readWork, WorkItem } from '#lib/domains/console/contract.ts'
+import type { readWork } from '#lib/domains/console/contract.ts'
 import { useAsked } from './asking.ts'
+import { workPlace } from './work-places.ts'
 
 const workAt: Endpoint<typeof readWork> = { method: 'get', path: '/api/work' }
 
 /** How often it looks, in milliseconds: while something runs, and else. */
 const pace = { running: 4_000, idle: 60_000 }
-
-function placeOf({ kind, id, request_id, is_own }: WorkItem): string {
-  if (kind === 'export') return '/settings/privacy#download'
-  if (kind === 'sweep') return '/admin/retention'
-  return is_own && request_id !== null ? `/settings/privacy/requests/${request_id}` : `/admin/erasures/${id}`
-}
 
 /** What runs now, wherever the reader is: work that takes long can be left, and is found again here. */
 export function WorkIndicator() {
@@ -40,7 +35,7 @@ export function WorkIndicator() {
       }
       items={work.items.map((item) => ({
         key: item.id,
-        href: placeOf(item),
+        href: workPlace(item),
         label: (
           <span className="flex w-full items-baseline justify-between gap-4">
             <span>{t(`workKinds.${item.kind}`)}</span>

@@ -60,8 +60,14 @@ function PlanView({ plan }: { plan: Plan }) {
   )
 }
 
+interface EraseDeskProps {
+  projectId: string
+  target: Target
+  /** Whether names may be taken out of what others wrote: the project's owners alone decide on others' words. */
+  mayRedact: boolean
+}
 /** Plans the erasure of a part, asks once more, and begins it: the plan comes first, whatever it finds. */
-export function EraseDesk({ projectId, target }: { projectId: string; target: Target }) {
+export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
   const t = useTranslations('projects.plan')
   const common = useTranslations('common')
   const router = useRouter()
@@ -122,13 +128,15 @@ export function EraseDesk({ projectId, target }: { projectId: string; target: Ta
               }
             />
           </div>
-          <Checkbox
-            name="redact"
-            checked={redacts}
-            onChange={({ target: { checked } }) => setRedacts(checked)}
-            label={t('confirm.redact')}
-            hint={t('confirm.redactHint')}
-          />
+          {mayRedact && (
+            <Checkbox
+              name="redact"
+              checked={redacts}
+              onChange={({ target: { checked } }) => setRedacts(checked)}
+              label={t('confirm.redact')}
+              hint={t('confirm.redactHint')}
+            />
+          )}
           <Button tone="danger" onClick={() => setOpen(true)}>
             {t(`confirm.do.${kind}`)}
           </Button>

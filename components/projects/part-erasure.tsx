@@ -2,67 +2,32 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { Mentions } from '#components/erasures/mentions.tsx'
 import { erasureAt, isLive, type Run } from '#components/erasures/places.ts'
+import { RetryErasure } from '#components/erasures/retry-erasure.tsx'
 import { StoreProgress, useHoldingNames } from '#components/erasures/store-progress.tsx'
+import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
 import { useAsked } from '#components/frame/asking.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
-import { DataTable } from '#components/ui/table.tsx'
-import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { paceOf, sayingOf } from './part-erasure-rules.ts'
 import { projectPage } from './places.ts'
-import { usePlanWords } from './plan-words.ts'
 
-const atOnce = 200
-
-function Mentions({ mentions }: { mentions: Run['remaining_mentions'] }) {
-  const t = useTranslations('projects.erasure.mentions')
-  const words = usePlanWords()
-  const names = useHoldingNames()
-  if (mentions.length === 0) return <p className="text-quiet">{t('none')}</p>
-  return (
-    <div className="grid gap-3">
-      <p>{t('lead', { count: mentions.length })}</p>
-      <DataTable
-        label={t('title')}
-        rows={mentions.slice(0, atOnce)}
-        rowKey={({ store, kind, id, field }) => `${store} ${kind} ${id} ${field}`}
-        columns={[
-          {
-            key: 'where',
-            title: t('columns.where'),
-            main: true,
-            cell: ({ store, kind }) => `${words.kind(kind)} · ${names.store(store)}`,
-          },
-          { key: 'id', title: t('columns.id'), cell: ({ id }) => <ShortId id={id} what={t('columns.id')} /> },
-          {
-            key: 'field',
-            title: t('columns.field'),
-            cell: ({ field }) => <code className="font-mono text-[0.8125rem]">{field}</code>,
-          },
-          {
-            key: 'state',
-            title: t('columns.state'),
-            cell: ({ is_redacted }) => (
-              <Tag tone={is_redacted ? 'accent' : 'amber'}>{t(is_redacted ? 'redacted' : 'stays')}</Tag>
-            ),
-          },
-        ]}
-      />
-      {mentions.length > atOnce && (
-        <p className="text-sm text-quiet">{t('more', { count: mentions.length - atOnce })}</p>
-      )}
-    </div>
-  )
+interface PartErasureProps {
+  projectId: string
+  initial: { data: Run }
+  /** May let a thread go whole that cannot be rewritten. */
+  isAdmin: boolean
+  /** Owners of the project may, and admins. */
+  mayRetry: boolean
 }
-
 /** How far the erasure of a part is, store by store, until every store was searched again and the receipt is signed. */
-export function PartErasure({ projectId, initial }: { projectId: string; initial: { data: Run } }) {
+export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasureProps) {
   const t = useTranslations('projects.erasure')
   const format = useFormatter()
   const names = useHoldingNames()
@@ -77,7 +42,6 @@ export function PartErasure({ projectId, initial }: { projectId: string; initial
   const percent = planned === 0 ? 0 : Math.floor((erased / planned) * 100)
   const saying = sayingOf(run)
   const stuck = [...new Set(run.steps.filter(({ state }) => state === 'stuck').map(({ store }) => names.store(store)))]
-  const isOver = run.state === 'done'
   const facts: [string, ReactNode][] = [
     ...(run.part ? [[t('what'), t(`parts.${run.part.kind}`)] satisfies [string, ReactNode]] : []),
     [t('audit'), <ShortId key="audit" id={run.audit_id ?? run.run_id} what={t('audit')} />],
@@ -109,13 +73,11 @@ export function PartErasure({ projectId, initial }: { projectId: string; initial
       {saying === 'held' && <Alert tone="warning" title={t('held')} />}
       {saying === 'failed' && <Alert tone="danger" title={t('failedText')} isLive />}
       <Section id="progress" title={t('stores')}>
+        {isAdmin && <StuckSteps steps={run.steps} requestId={null} auditId={run.audit_id} />}
+        {mayRetry && <RetryErasure run={run} />}
         <StoreProgress run={run} />
       </Section>
-      {(isOver || run.remaining_mentions.length > 0) && (
-        <Section id="mentions" title={t('mentions.title')}>
-          <Mentions mentions={run.remaining_mentions} />
-        </Section>
-      )}
+      <Mentions run={run} />
       {run.recheck_at !== null && (
         <Section id="recheck" title={t('recheck.title')}>
           <p>

@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import { type EntityKinds, kindOf } from '#lib/domains/projects/graph/entity-kinds.ts'
+import { judge } from '#lib/domains/projects/graph/rules.ts'
+import { episode, entity as graphEntity } from '#lib/testing/graphs.ts'
+import { neighbourhoodIn } from '#lib/testing/model-graph.ts'
 import en from '#messages/en.ts'
 import type { Verdict } from './places.ts'
 import {
@@ -50,12 +53,29 @@ describe('an entity that goes as personal', () => {
   })
 })
 
+/** As the policy judges companies that another episode mentions, too. */
+const companies = (count: number): Verdict[] => {
+  const entities = Array.from({ length: count }, (_, n) =>
+    graphEntity(`n${n}`, `Sample ${n}`, ['Company'], { summary: n === 0 ? 'Told of it.' : '', attributes: {} }),
+  )
+  const mentions = ['e1', 'e2'].flatMap((one) => entities.map(({ uuid }) => ({ episode: one, entity: uuid })))
+  const graph = {
+    ...{ group: 'g', episodes: [episode('e1', 1), episode('e2', 2)], entities, mentions },
+    ...{ facts: [], communities: [], sagas: [], next: [] },
+  }
+  const { verdicts } = judge(neighbourhoodIn(graph, ['e1'], []), {
+    ...{ entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } },
+  })
+  return verdicts
+    .filter(({ kind }) => kind === 'entity')
+    .map((judged) => ({ ...judged, store: 'graph', found: 'group' }))
+}
+
 describe('a plan in words', () => {
   const verdicts = [
     ...Array.from({ length: 4 }, () => verdict('entity', 'deleted', 'pii', { evidence: ['label:Person'] })),
     ...Array.from({ length: 12 }, () => verdict('entity', 'deleted', 'unreferenced')),
-    ...Array.from({ length: 14 }, () => verdict('entity', 'kept', 'orphaned', { evidence: ['label:Company'] })),
-    verdict('entity', 'changed', 'orphaned', { evidence: ['mentions:3', 'label:Company'] }),
+    ...companies(15),
     verdict('fact', 'deleted', 'source'),
     verdict('community', 'changed', 'built_on_source'),
     verdict('saga', 'changed', 'built_on_source'),

@@ -1,6 +1,7 @@
 'use client'
 
 import { useNow, useTranslations } from 'next-intl'
+import { MentionsOf } from '#components/erasures/mentions.tsx'
 import { StoreProgress } from '#components/erasures/store-progress.tsx'
 import { useAsked } from '#components/frame/asking.ts'
 import { Alert } from '#components/ui/alert.tsx'
@@ -125,6 +126,7 @@ export function RequestView({ initial, hasPassword }: { initial: RequestDetail; 
           {held > 0 && <p>{t('request.kept', { count: held })}</p>}
         </Section>
       )}
+      {request.erasure && <MentionsOf runId={request.erasure.run_id} isOver={request.erasure.state === 'done'} />}
       <Section id="clocks" title={t('request.clocks')}>
         <RequestClocks request={request} />
       </Section>

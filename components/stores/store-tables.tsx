@@ -42,11 +42,15 @@ export function StoreTable({ stores }: { stores: readonly Store[] }) {
     {
       key: 'holds',
       title: t('list.columns.holds'),
-      cell: ({ holds }) =>
-        listed(
-          holds.map((thing) => t(`holds.${thing}`)),
-          t('nothing'),
-        ),
+      cell: ({ holds, port }) => (
+        <span className="grid gap-0.5">
+          {listed(
+            holds.map((thing) => t(`holds.${thing}`)),
+            t('nothing'),
+          )}
+          {port !== null && port !== 'objects' && <span className="text-quiet">{t(`writers.${port}`)}</span>}
+        </span>
+      ),
     },
   ]
   return (

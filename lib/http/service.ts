@@ -22,6 +22,10 @@ const StoreState = z.object({
   state: z.enum(['ok', 'degraded', 'down']),
   latency_ms: z.number().optional().meta({ description: 'Of one round trip' }),
   detail: z.string().optional(),
+  region: z
+    .string()
+    .nullable()
+    .meta({ description: 'As `KP_REGIONS` states it, or its address proves; null: nobody says' }),
 })
 const checkReadiness = operation({
   id: 'checkReadiness',
@@ -70,6 +74,8 @@ const readMetrics = operation({
 export interface StoreCheck {
   /** Nothing can be served without it. */
   isNeeded?: boolean
+  /** Null: nobody says. */
+  region: string | null
   /** `latency` in milliseconds. */
   ask(): Promise<{ state: 'ok' | 'degraded' | 'down'; latency: number; detail?: string } | undefined>
 }
@@ -95,10 +101,10 @@ export function serviceUseCases(
         asked.some(({ check, answer }) => answer?.state === 'down' && (check.isNeeded ?? false) === needed)
       const status = isDown(true) ? ('not_ready' as const) : isDown(false) ? ('degraded' as const) : ('ready' as const)
       const stores = Object.fromEntries(
-        asked.flatMap(({ name, answer }) => {
+        asked.flatMap(({ name, check, answer }) => {
           if (!answer) return []
           const { latency, ...rest } = answer
-          return [[name, { ...rest, latency_ms: tenths(latency) }]]
+          return [[name, { ...rest, latency_ms: tenths(latency), region: check.region }]]
         }),
       )
       return {

@@ -16,7 +16,7 @@ it('adds up what the stores told, in the names of the API', () => {
     step('cache', { erased: 0, results: { keys: 0 } }),
     step('postgresql'),
   ]
-  expect(deletedFrom({ steps })).toEqual({
+  expect(deletedFrom({ state: 'done', steps })).toEqual({
     postgresql: true,
     graphiti: { episodesDeleted: 2, entitiesDeleted: 2, entitiesOrphaned: 3 },
     redis: true,
@@ -26,11 +26,14 @@ it('adds up what the stores told, in the names of the API', () => {
 })
 
 it('says of no store that it is emptied before every step of it is done and nothing is held', () => {
-  expect(deletedFrom({ steps: [] })).toMatchObject({ postgresql: false, redis: false })
+  expect(deletedFrom({ state: 'planning', steps: [] })).toMatchObject({ postgresql: false, redis: false })
   const waiting = [step('postgresql'), step('postgresql', { state: 'stuck' }), step('cache', { state: 'waiting' })]
-  expect(deletedFrom({ steps: waiting })).toMatchObject({ postgresql: false, redis: false })
+  expect(deletedFrom({ state: 'erasing', steps: waiting })).toMatchObject({ postgresql: false, redis: false })
   const held = [step('postgresql', { held: [{ hold: 'hold_x', count: 1 }] })]
-  expect(deletedFrom({ steps: held })).toMatchObject({ postgresql: false })
+  expect(deletedFrom({ state: 'held', steps: held })).toMatchObject({ postgresql: false })
+  const again = [step('postgresql', { residue: 2 })]
+  expect(deletedFrom({ state: 'erasing', steps: again })).toMatchObject({ postgresql: false })
+  expect(deletedFrom({ state: 'planning', steps: [step('postgresql')] })).toMatchObject({ postgresql: false })
 })
 
 it('is a success in one state alone', () => {

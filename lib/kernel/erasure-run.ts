@@ -50,6 +50,8 @@ export interface RunView {
   auditId: string | null
   requestedBy: string
   reason: string
+  /** The code of what kept it from being planned up to now. */
+  fault: string | null
   rounds: number
   createdAt: Date
   fencedAt: Date | null
@@ -101,27 +103,27 @@ export interface RunChange {
 export interface SubjectErasures {
   /** What an erasure would do now. Nothing is fenced, nothing written. */
   dryRun(subject: Subject, now: Date): Promise<PlannedHolding[]>
-  /** Reserves run and receipt and enqueues the start; all of it commits with the caller. The same request gets the same run. */
+  /** Reserves run and receipt and enqueues the start; all of it commits with the caller. The same request gets the same run, and so does a part until that is done. */
   begin(tx: Transaction, run: BeginRun): Promise<{ runId: string; receiptId: string; auditId: string }>
   run(runId: string, tx?: Transaction): Promise<RunView | undefined>
   /** What an erasure of a part would do now to every single thing. Nothing is fenced, nothing written. */
   explain(part: Part, now: Date): Promise<{ planned: PlannedHolding[]; verdicts: Verdict[] }>
   /** The run whose entry in the deletion log has this id. */
   byAudit(auditId: string, tx?: Transaction): Promise<RunView | undefined>
-  /** The run of a part, the newest. */
-  ofPart(tx: Transaction, partId: string): Promise<{ runId: string; receiptId: string; auditId: string } | undefined>
   /** Newest first, after the cursor's place. */
   runs(which: {
     state?: RunState | undefined
     after?: { at: Date; id: string } | undefined
     limit: number
   }): Promise<RunView[]>
-  /** How many are in each state but done; `stuck`: of them, those with a step that stands still. */
+  /** How many are in each state but done; `stuck`: of them, those with a step that stands still, and those that could not be planned. */
   open(): Promise<Record<Exclude<RunState, 'done'> | 'stuck', number>>
   /** The run stays as it is until the transaction ends: for who then locks what a run locks after itself. */
   lock(tx: Transaction, runId: string): Promise<unknown>
   /** Stuck steps, or the named one, and a failed run are on again; false when there is nothing to retry. */
   retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
+  /** As {@link retry}, of all that stands still, in a transaction of its own. */
+  resume(runId: string): Promise<boolean>
   /** After a hold was released: runs that holds keep open look again. */
   resumeHeld(tx: Transaction): Promise<void>
 }

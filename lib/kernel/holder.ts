@@ -138,6 +138,11 @@ export interface Verdict {
 /** What a holder would erase: each item once, sorted. */
 export interface Planned {
   items: ItemId[]
+  /**
+   * What to look for where nothing is yet: others may write it once more, past every fence. It counts nothing; the verification and the
+   * search a day later look for it, and what they find is erased.
+   */
+  watched?: ItemId[]
   /** How many stay because a legal hold covers the record, by the id of the hold; holds on the subject itself are the engine's to mind. */
   held: Record<string, number>
 }

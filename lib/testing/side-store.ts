@@ -23,6 +23,11 @@ const covers = (scope: Scope, entry: SideEntry): boolean => {
   return 'subject' in scope && (entry.author === scope.subject.account || scope.subject.agents.includes(entry.author))
 }
 
+const about = (message: string): string => `about:${message}`
+/** By their own ids, or as about a message that is watched. */
+const named = (side: SideStore, items: readonly string[]): string[] =>
+  [...side.entries].flatMap(([id, { message }]) => (items.includes(id) || items.includes(about(message)) ? [id] : []))
+
 /** Its holder: erases outside the transaction, remembers what a page came to, and can be searched by ids alone. */
 export const sideHolder =
   (side: SideStore) =>
@@ -39,6 +44,7 @@ export const sideHolder =
     inventory: async () => ({ count: 0, since: null, until: null }),
     plan: async (scope) => ({
       items: [...side.entries].flatMap(([id, entry]) => (covers(scope, entry) ? [id] : [])).sort(),
+      watched: 'part' in scope && scope.part.kind === 'message' ? [about(scope.part.id)] : [],
       held: {},
     }),
     explain: async (scope) =>
@@ -56,7 +62,7 @@ export const sideHolder =
       side.before?.('erase')
       const known = side.remembered.get(manner?.key ?? '')
       if (known) return known
-      const gone = items.filter((id) => side.entries.delete(id))
+      const gone = named(side, items).filter((id) => side.entries.delete(id))
       const erased: Erased = {
         count: gone.length,
         results: { entriesDeleted: gone.length },
@@ -67,7 +73,8 @@ export const sideHolder =
     },
     async residue(scope, items) {
       side.before?.('residue')
-      return [...side.entries].filter(([id, entry]) => items.includes(id) || covers(scope, entry)).length
+      const known = named(side, items)
+      return [...side.entries].filter(([id, entry]) => known.includes(id) || covers(scope, entry)).length
     },
     async forget(runId) {
       side.forgot.push(runId)

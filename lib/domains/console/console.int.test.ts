@@ -269,6 +269,27 @@ describe('work and what waits', () => {
     ])
   })
 
+  it('has erasures of parts of projects for who asked, with their page, and for the admins', async () => {
+    const owner = await signedIn(setting.test)
+    const { db, clock } = setting.test
+    await db.prisma.erasureRun.create({
+      data: {
+        ...{ id: 'run_part', receiptId: 'rcpt_part', auditId: '00000000-0000-4000-8000-00000000000a', agents: [] },
+        ...{ partKind: 'message', partId: 'msg_part', projectId: 'prj_part', conversationId: 'conv_part' },
+        ...{ requestedBy: `user:${owner.accountId}`, reason: 'user_request', createdAt: clock.now() },
+      },
+    })
+    const one = { kind: 'erasure', id: 'run_part', request_id: null, state: 'running' }
+    expect((await work(owner.cookie)).items).toMatchObject([{ ...one, is_own: true, project_id: 'prj_part' }])
+    expect((await work(person.cookie)).items).toEqual([])
+    for (const { cookie } of [setting.admin, auditor])
+      expect((await work(cookie)).items).toMatchObject([{ ...one, is_own: false, project_id: null }])
+    await db.prisma.erasureRun.update({ where: { id: 'run_part' }, data: { state: 'failed' } })
+    expect((await work(owner.cookie)).items).toMatchObject([{ ...one, state: 'stuck' }])
+    await db.prisma.erasureRun.delete({ where: { id: 'run_part' } })
+    expect((await work(owner.cookie)).total).toBe(0)
+  })
+
   it('shows a sweep that runs to who may see retention', async () => {
     const { db, clock } = setting.test
     const row = { trigger: 'cron', requestedBy: 'system:test', policy: {}, startedAt: clock.now() }

@@ -99,7 +99,13 @@ export const WorkItem = z
       .string()
       .nullable()
       .meta({ description: 'The privacy request that it answers; null where it is not yours to see' }),
-    is_own: z.boolean().meta({ description: 'About the reader; false: seen as an admin or auditor' }),
+    project_id: z.string().nullable().meta({
+      description:
+        'Of an erasure of a part of a project that the reader asked for; its page is /projects/{project_id}/erasures/{id}',
+    }),
+    is_own: z
+      .boolean()
+      .meta({ description: 'About the reader, or asked for by them; false: seen as an admin or auditor' }),
     state: z.enum(workStates).meta({ description: 'stuck: it waits for an admin' }),
     done: count,
     total: count.meta({
@@ -116,7 +122,7 @@ export const readWork = operation({
   path: '/api/work',
   summary: 'What runs now',
   description:
-    'Exports that are being prepared for the reader and erasures of theirs that are under way; for those who may see all erasures, those too, and a retention sweep. The reader’s own first, then the newest; 20 at most.',
+    'Exports that are being prepared for the reader, erasures of theirs that are under way, and those of messages, conversations and documents that they asked for; for those who may see all erasures, those too, and a retention sweep. The reader’s own first, then the newest; 20 at most.',
   permission: 'console:person',
   audit: { none: 'the console asks every few seconds whether something runs; what runs is audited where it was begun' },
   limit: 'read',

@@ -10,6 +10,7 @@ interface Span {
 interface RunNow {
   id: string
   requestId: string | null
+  projectId: string | null
   state: string
   stepsDone: number
   stepsTotal: number
@@ -63,8 +64,8 @@ export interface ConsolePorts {
     ownRuns(actor: Actor): Promise<{ requestId: string; runId: string }[]>
   }
   erasures: {
-    /** All of them, or those of these runs. */
-    underWay(runs?: readonly string[]): Promise<RunNow[]>
+    /** All of them, or those of these runs and of parts of projects that somebody asked for. */
+    underWay(whose?: { runs: readonly string[]; askedBy: string }): Promise<RunNow[]>
     open(): Promise<{ planning: number; erasing: number; verifying: number; failed: number; stuck: number }>
   }
   receipts: { newest(actor: Actor, most: number): Promise<ReceiptNow[]> }

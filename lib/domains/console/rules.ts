@@ -1,4 +1,4 @@
-/** What runs: an export that is being prepared, an erasure of a person or an agent, a retention sweep. */
+/** What runs: an export that is being prepared, an erasure of a person, an agent or a part of a project, a retention sweep. */
 export const workKinds = ['export', 'erasure', 'sweep'] as const
 export const workStates = ['waiting', 'running', 'stuck'] as const
 

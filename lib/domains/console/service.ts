@@ -30,12 +30,13 @@ async function heldOn(holders: readonly DataHolder[], subject: Subject, now: Dat
 export function consoleService(ports: ConsolePorts) {
   async function ownWork(actor: Actor, accountId: string, now: Date): Promise<WorkItem[]> {
     const [exports, own] = await Promise.all([ports.exports.underWay(accountId, now), ports.requests.ownRuns(actor)])
-    const runs = own.length === 0 ? [] : await ports.erasures.underWay(own.map(({ runId }) => runId))
+    const runs = await ports.erasures.underWay({ runs: own.map(({ runId }) => runId), askedBy: actor.id })
     return [
       ...exports.map((one) => ({
         kind: 'export' as const,
         id: one.id,
         request_id: one.requestId,
+        project_id: null,
         is_own: true,
         state: one.state === 'queued' ? ('waiting' as const) : ('running' as const),
         done: one.partsDone,
@@ -56,6 +57,7 @@ export function consoleService(ports: ConsolePorts) {
         kind: 'sweep',
         id: sweep.id,
         request_id: null,
+        project_id: null,
         is_own: false,
         state: 'running',
         done: sweep.deleted,
@@ -207,6 +209,7 @@ function erasureItem(
   run: {
     id: string
     requestId: string | null
+    projectId: string | null
     state: string
     stepsDone: number
     stepsTotal: number
@@ -220,6 +223,7 @@ function erasureItem(
     kind: 'erasure',
     id: run.id,
     request_id: seesRequest ? run.requestId : null,
+    project_id: isOwn ? run.projectId : null,
     is_own: isOwn,
     state: run.isStuck ? 'stuck' : 'running',
     done: run.stepsDone,

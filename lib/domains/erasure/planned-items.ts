@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 
 /**
  * Of what a holder has still to erase in a run: every item that begins so becomes another, as many as there were. Gives how many. For who
- * decides that a stuck step goes about it otherwise.
+ * decides that a stuck step goes about it otherwise; a plan that is made meanwhile does not undo it.
  */
 export async function replaceItems(
   tx: Transaction,
@@ -16,7 +16,7 @@ export async function replaceItems(
     count += replaced
     await tx.erasurePage.update({
       where: { runId_holder_page: { runId, holder, page } },
-      data: { items: items.map((one) => (one.startsWith(prefix) ? item : one)) },
+      data: { items: items.map((one) => (one.startsWith(prefix) ? item : one)), stays: true },
     })
   }
   return count

@@ -39,12 +39,13 @@ export async function aimAt(
 /** What a holder would erase, and how much holds keep: on the records, as the holder knows, and on the subject itself, as we do. */
 export async function planOf(holder: DataHolder, { free, kept }: Aim, tx: Transaction, now: Date): Promise<Planned> {
   const planned: Planned = free === null ? { items: [], held: {} } : await holder.plan(free, tx, now)
+  const { items, watched = [] } = planned
   const held = [planned.held]
   for (const { hold, scope } of kept) {
     const there = await holder.plan(scope, tx, now)
     held.push({ [hold]: there.items.length }, there.held)
   }
-  return { items: planned.items, held: heldTogether(held) }
+  return { items, watched, held: heldTogether(held) }
 }
 
 /** As {@link planOf}, of every holder, each in a transaction of its own. */
@@ -63,43 +64,68 @@ export async function dryRun(
   return planned
 }
 
-const insertPages = `INSERT INTO erasure_pages (run_id, holder, page, items)
-  SELECT $1, $2, $3::int + ((place - 1) / $5::int)::int, array_agg(item ORDER BY place)
+const insertPages = `INSERT INTO erasure_pages (run_id, holder, page, items, is_watched)
+  SELECT $1, $2, $3::int + ((place - 1) / $5::int)::int, array_agg(item ORDER BY place), $6::boolean
   FROM unnest($4::text[]) WITH ORDINALITY AS planned(item, place) GROUP BY (place - 1) / $5::int`
 
-/** The pages that a holder has erased already, which verification found something left of: they are to be erased once more. */
-async function pagesToRepeat(tx: Transaction, runId: string, holder: string): Promise<string[]> {
-  const pages = await tx.erasurePage.findMany({
-    where: { runId, holder, erasedAt: { not: null } },
-    select: { items: true },
-  })
-  return pages.flatMap(({ items }) => items)
+/** What the pages of a holder in a run come to. */
+interface Pages {
+  /** Items of those that stay and are to be erased. */
+  staying: Set<string>
+  watched: Set<string>
+  /** Counted items, of those that are erased and those that are not. */
+  erased: number
+  open: number
+  next: number
+}
+
+async function pagesOf(tx: Transaction, runId: string, holder: string): Promise<Pages> {
+  const pages = await tx.erasurePage.findMany({ where: { runId, holder } })
+  const found: Pages = { staying: new Set(), watched: new Set(), erased: 0, open: 0, next: 0 }
+  for (const { page, items, isWatched, erasedAt } of pages) {
+    found.next = Math.max(found.next, page + 1)
+    if (erasedAt === null) for (const item of items) found.staying.add(item)
+    if (isWatched) for (const item of items) found.watched.add(item)
+    else if (erasedAt === null) found.open += items.length
+    else found.erased += items.length
+  }
+  return found
 }
 
 /**
  * Writes down what a holder will erase. Pages that were erased stay, with their counts; those that were not are made anew. A holder of
- * whose erased items something was left does them again, unless a hold keeps anything there.
+ * whose items something was left does all its pages again, and these stay through every further plan, for the rows by which they were
+ * found may be gone by then; unless a hold keeps anything there.
  */
 export async function writeStep(
   tx: Transaction,
   runId: string,
   { holder, position }: { holder: DataHolder; position: number },
-  { items, held }: Planned,
-  now: Date,
+  { items, watched = [], held }: Planned,
+  { isKept, now }: { isKept: boolean; now: Date },
 ): Promise<void> {
   const { name, store } = holder
   const step = await tx.erasureStep.findUnique({ where: { runId_holder: { runId, holder: name } } })
-  const again = (step?.residue ?? 0) > 0 && Object.keys(held).length === 0
-  const toErase = again ? [...new Set([...(await pagesToRepeat(tx, runId, name)), ...items])] : items
-  await tx.erasurePage.deleteMany({ where: { runId, holder: name, ...(!again && { erasedAt: null }) } })
-  const erased = again ? 0 : (step?.erased ?? 0)
-  const isDone = toErase.length === 0
+  const where = { runId, holder: name }
+  if (isKept || Object.keys(held).length > 0)
+    // They were erased once; what is there again by now is the hold's.
+    await tx.erasurePage.updateMany({ where: { ...where, erasedAt: null, stays: true }, data: { erasedAt: now } })
+  else if ((step?.residue ?? 0) > 0)
+    await tx.erasurePage.updateMany({
+      where: { ...where, erasedAt: { not: null } },
+      data: { erasedAt: null, stays: true },
+    })
+  await tx.erasurePage.deleteMany({ where: { ...where, erasedAt: null, stays: false } })
+  const known = await pagesOf(tx, runId, name)
+  const fresh = items.filter((item) => !known.staying.has(item))
+  const toWatch = watched.filter((item) => !known.watched.has(item))
+  const isDone = fresh.length + toWatch.length + known.staying.size === 0
   const plan = {
     store,
     position,
     held,
-    erased,
-    planned: erased + toErase.length,
+    erased: known.erased,
+    planned: known.erased + known.open + fresh.length,
     state: isDone ? ('done' as const) : ('waiting' as const),
     attempts: 0,
     residue: null,
@@ -108,16 +134,13 @@ export async function writeStep(
   }
   await tx.erasureStep.upsert({
     where: { runId_holder: { runId, holder: name } },
-    create: { runId, holder: name, ...plan },
+    create: { ...where, ...plan },
     update: plan,
   })
-  if (isDone) return
-  const { _max: last } = await tx.erasurePage.aggregate({ where: { runId, holder: name }, _max: { page: true } })
-  await queryWithin(tx, 'erasure-pages-insert', insertPages, [
-    runId,
-    name,
-    (last.page ?? -1) + 1,
-    toErase,
-    Math.min(holder.pageSize ?? pageSize, pageSize),
-  ])
+  const size = Math.min(holder.pageSize ?? pageSize, pageSize)
+  const insert = (first: number, some: readonly string[], isWatched: boolean) =>
+    queryWithin(tx, 'erasure-pages-insert', insertPages, [runId, name, first, some, size, isWatched])
+  await insert(known.next, fresh, false)
+  // What is there goes first; then it is looked whether there is more.
+  await insert(known.next + Math.ceil(fresh.length / size), toWatch, true)
 }

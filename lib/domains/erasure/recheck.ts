@@ -5,7 +5,6 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { noteMentions } from './mentions.ts'
-import { aimAt } from './plans.ts'
 import { kindOf, namedInLog, nameOf } from './run-names.ts'
 import { nobody, type RunScope, recheckAfter, recheckAgainAfter } from './run-rules.ts'
 import { lockedRun, type RunRow, scopeOf } from './runs.ts'
@@ -50,7 +49,10 @@ export function runRecheck(parts: RecheckParts) {
     const run = await lockedRun(tx, runId)
     if (run?.state !== 'done' || run.recheckAt === null || run.recheckAt > now()) return undefined
     const scope = scopeOf(run)
-    if ('part' in scope && (await aimAt(tx, scope, holds, now())).free === null) {
+    // Of a subject, nothing but the projects is known any more.
+    await holds.lock(tx)
+    const projects = 'part' in scope ? [scope.part.project] : run.projects
+    if ((await holds.projects(tx, projects, now())).size > 0) {
       await tx.erasureRun.update({ where: { id: runId }, data: { recheckAt: later(recheckAgainAfter) } })
       return undefined
     }
@@ -137,7 +139,10 @@ export function runRecheck(parts: RecheckParts) {
     await db.transaction(async (tx) => {
       if (!(await due(tx, runId))) return
       const recheckAt = left > 0 ? later(recheckAgainAfter) : found > 0 ? later(recheckAfter) : null
-      await tx.erasureRun.update({ where: { id: runId }, data: { recheckAt, recheckedAt: now() } })
+      await tx.erasureRun.update({
+        where: { id: runId },
+        data: { recheckAt, recheckedAt: now(), ...(recheckAt === null && { projects: [] }) },
+      })
       if (recheckAt === null) await tx.erasurePage.deleteMany({ where: { runId } })
     })
     interrupt('recheck.after')

@@ -17,6 +17,7 @@ export interface ReinstatementParts {
   signer: Signer
   holders: readonly DataHolder[]
   subjects: SubjectErasurePorts['subjects']
+  lingering: SubjectErasurePorts['lingering']
   suppressions: Suppressions
   issuer: string
   facts: RetentionFacts
@@ -38,6 +39,7 @@ export function reinstatement({
   signer,
   holders,
   subjects,
+  lingering,
   suppressions,
   issuer,
   facts,
@@ -61,6 +63,7 @@ export function reinstatement({
         verified_at: now().toISOString(),
       }
     })
+    const emptied = new Set(holders.filter(({ name }) => (erased[name] ?? 0) > 0).map(({ store }) => store))
     const receipt = await signer.sign({
       receipt_id: intent.id,
       version: 1,
@@ -73,7 +76,7 @@ export function reinstatement({
         'part' in scope
           ? retainedOfPart(at, { held: [] })
           : retainedOfSubject(at, { isOfRequest: false, requestsYears: facts.requestsYears, held: [] }),
-      physical: lingeringAfter(at, facts),
+      physical: lingeringAfter(at, facts, await lingering([...emptied])),
       signed_at: now().toISOString(),
     })
     const since = 'part' in scope ? [] : (await subjects.stored(db.prisma, scope.subject, at)).since.agents

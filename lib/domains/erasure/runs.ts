@@ -22,6 +22,8 @@ export interface RunRow {
   projectId: string | null
   conversationId: string | null
   redacts: boolean
+  projects: string[]
+  fault: string | null
   auditId: string | null
   requestedBy: string
   reason: string
@@ -103,18 +105,21 @@ export interface Begun {
   receiptId: string
   auditId: string
 }
-/** The run of a part, the newest. */
-export async function runOfPart(tx: Transaction, partId: string): Promise<(Begun & { state: RunState }) | undefined> {
+/** The run of a part, the newest. Ids of one kind and project alone are one part: clients choose them. */
+async function runOfPart(
+  tx: Transaction,
+  { kind, id, project }: Part,
+): Promise<(Begun & { state: RunState }) | undefined> {
   const run = await tx.erasureRun.findFirst({
-    where: { partId },
+    where: { partKind: kind, partId: id, projectId: project },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     select: { id: true, receiptId: true, auditId: true, state: true },
   })
   return run?.auditId ? { runId: run.id, receiptId: run.receiptId, auditId: run.auditId, state: run.state } : undefined
 }
 
-/** The run that there is already: of the same request, or of the same part. What a restored backup brought back needs another. */
-async function begunBefore(tx: Transaction, { requestId, part, reason }: BeginRun): Promise<Begun | undefined> {
+/** The run that there is already: of the same request, or of the same part. What stands there again after its run needs another. */
+async function begunBefore(tx: Transaction, { requestId, part }: BeginRun): Promise<Begun | undefined> {
   if (requestId !== null) {
     const begun = await tx.erasureRun.findUnique({ where: { requestId } })
     if (!begun) return undefined
@@ -125,9 +130,9 @@ async function begunBefore(tx: Transaction, { requestId, part, reason }: BeginRu
   }
   if (!part) return undefined
   // Two who ask at once take turns, and the second finds the run of the first.
-  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`erasure_runs ${part.kind} ${part.id}`}))`
-  const begun = await runOfPart(tx, part.id)
-  return begun && (reason !== 'replay' || begun.state !== 'done') ? begun : undefined
+  await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtext(${`erasure_runs ${part.kind} ${part.project} ${part.id}`}))`
+  const begun = await runOfPart(tx, part)
+  return begun?.state === 'done' ? undefined : begun
 }
 
 /** Reserves the run and the id of its receipt, unless it is reserved already, and enqueues its start; the same request gets the same run. */
@@ -231,7 +236,7 @@ export async function planAgain(tx: Transaction, runId: string): Promise<void> {
 
 export async function viewOf(tx: Transaction, run: RunRow): Promise<RunView> {
   const { holdsSeen: _seen, planId: _plan, partKind: _kind, partId: _id, redacts: _redacts, ...rest } = run
-  const { projectId: _project, conversationId: _conversation, ...shown } = rest
+  const { projectId: _project, conversationId: _conversation, projects: _projects, ...shown } = rest
   const mentions = await tx.remainingMention.findMany({
     where: { runId: run.id },
     omit: { runId: true },

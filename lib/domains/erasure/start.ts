@@ -8,7 +8,7 @@ import { raiseFence } from './fence.ts'
 import { isKeptWhole, letGo, wholeOf } from './kept-whole.ts'
 import { type Aim, aimAt, planOf, writeStep } from './plans.ts'
 import { inOrder, nobody, type RunScope } from './run-rules.ts'
-import { changeOf, goOn, lockedRun, partOf, planAgain, type RunRow, scopeOf, stepsOf } from './runs.ts'
+import { changeOf, goOn, lockedRun, partOf, planAgain, type RunRow, scopeOf, stepsOf, subjectOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
 
@@ -57,7 +57,10 @@ export function runStart(parts: StartParts) {
       // The hold ended since the fence was left down.
       if (!keptWhole && run.fencedAt === null) return 'outdated'
       const planId = newId('plan')
-      await tx.erasureRun.update({ where: { id: runId }, data: { planId, holdsSeen: aim.fingerprint } })
+      // While the rows are there by which they are known.
+      const theirs = partOf(run) ? [] : await parts.parts.projectsOf(tx, subjectOf(run))
+      const projects = [...new Set([...run.projects, ...theirs])]
+      await tx.erasureRun.update({ where: { id: runId }, data: { planId, holdsSeen: aim.fingerprint, projects } })
       return { ...aim, runId, planId, isKeptWhole: keptWhole }
     })
 
@@ -75,7 +78,8 @@ export function runStart(parts: StartParts) {
       const found = await db.transaction(async (tx) => {
         const run = await planned(tx, plan)
         if (!run || run === 'outdated') return run
-        await writeStep(tx, run.id, { holder, position }, await planOf(holder, plan, tx, now()), now())
+        const toErase = await planOf(holder, plan, tx, now())
+        await writeStep(tx, run.id, { holder, position }, toErase, { isKept: plan.free === null, now: now() })
         return 'planned'
       })
       if (found !== 'planned') return found
@@ -124,7 +128,7 @@ export function runStart(parts: StartParts) {
       const run = await planned(tx, plan)
       if (!run || run === 'outdated') return run
       const at = now()
-      await tx.erasureRun.update({ where: { id: run.id }, data: { state: 'erasing', plannedAt: at } })
+      await tx.erasureRun.update({ where: { id: run.id }, data: { state: 'erasing', plannedAt: at, fault: null } })
       await parts.onChange(tx, changeOf(run, await stepsOf(tx, run.id), 'erasing', at))
       await goOn(tx, run, parts, at)
       return 'off'
@@ -139,7 +143,7 @@ export function runStart(parts: StartParts) {
       await letGo(tx, run, parts, at)
       await tx.erasureRun.update({
         where: { id: run.id },
-        data: { state: 'held', fencedAt: null, plannedAt: at, finishedAt: at },
+        data: { state: 'held', fencedAt: null, plannedAt: at, finishedAt: at, fault: null },
       })
       await parts.onChange(tx, { ...changeOf(run, await stepsOf(tx, run.id), 'held', at), isKeptWhole: true })
       return 'aside'
@@ -171,8 +175,14 @@ export function runStart(parts: StartParts) {
     return changed
   }
 
-  /** Safe to repeat, and beside another. Throws `unavailable` when the ledger or the database does not answer; nothing is erased then. */
-  return async function start(runId: string): Promise<void> {
+  /** The run says what keeps it from being planned. */
+  const noteFault = (runId: string, error: unknown) =>
+    db.prisma.erasureRun.updateMany({
+      where: { id: runId, state: 'planning' },
+      data: { fault: Problem.is(error) ? error.code : 'internal' },
+    })
+
+  async function plan(runId: string): Promise<void> {
     const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true } })
     if (run?.state === 'held' && !(await looksAgain(runId))) return
     interrupt('start.before')
@@ -195,6 +205,17 @@ export function runStart(parts: StartParts) {
       if ((await setOff(plan)) !== 'outdated') return interrupt('start.after')
     }
     throw new Problem('unavailable', 'Legal holds keep changing; the erasure is planned again later.')
+  }
+
+  /** Safe to repeat, and beside another. Throws `unavailable` when the ledger, a store or the database does not answer; nothing is erased then. */
+  return async function start(runId: string): Promise<void> {
+    try {
+      await plan(runId)
+    } catch (error) {
+      // Where the database is what failed, nobody can be told through it.
+      await noteFault(runId, error).catch(() => undefined)
+      throw error
+    }
   }
 }
 

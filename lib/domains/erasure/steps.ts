@@ -22,6 +22,13 @@ const turn = 20_000
 /** `page`: one more is erased; `all`: none is left; `holds`: others are in force than the plan knew; `over`: there is nothing to do here. */
 type Outcome = 'page' | 'all' | 'holds' | 'over'
 
+/** Why a step did not work, by its code; a store that names the thread that it is about adds it, for who may let it go. */
+function faultOf(error: unknown): string {
+  if (!Problem.is(error)) return 'internal'
+  const { thread } = error.extensions
+  return typeof thread === 'string' ? `${error.code}:${thread}` : error.code
+}
+
 /** One holder's step: page by page, each its own transaction, so that a page is erased and counted or neither. */
 export function runStep(parts: StepParts) {
   const { db, holders, holds, now, interrupt } = parts
@@ -43,7 +50,7 @@ export function runStep(parts: StepParts) {
     if (!page) return 'all'
     // A plan that was made under the same holds has no pages of whom they keep.
     if (free === null) throw new Error(`holds keep all of ${runId}, and ${holder.name} is to erase some of it`)
-    const { items } = page
+    const { items, isWatched } = page
     await keepIdentities(tx, run.receiptId, holder, items)
     const key = `${runId}:${holder.name}:${page.page}:${run.planId}`
     const manner = { key, redacts: run.redacts, now: now() }
@@ -57,7 +64,7 @@ export function runStep(parts: StepParts) {
       where: { runId_holder: { runId, holder: holder.name } },
       data: {
         state: 'running',
-        erased: { increment: items.length },
+        erased: { increment: isWatched ? 0 : items.length },
         results: addedUp([step.results, results]),
         startedAt: step.startedAt ?? now(),
       },
@@ -107,7 +114,7 @@ export function runStep(parts: StepParts) {
       if (run?.state !== 'erasing') return false
       await tx.erasureStep.updateMany({
         where,
-        data: { attempts: { increment: 1 }, fault: Problem.is(error) ? error.code : 'internal' },
+        data: { attempts: { increment: 1 }, fault: faultOf(error) },
       })
       const { count } = await tx.erasureStep.updateMany({
         where: { ...where, attempts: { gte: mostAttempts } },

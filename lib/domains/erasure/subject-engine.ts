@@ -12,7 +12,6 @@ import {
   lockedRun,
   planAgain,
   type RunRow,
-  runOfPart,
   startJob,
   stepJob,
   stepsOf,
@@ -113,14 +112,31 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     for (const { id } of held) await enqueueStart(tx, id)
   }
 
+  /** Stuck steps, or the named one, a failed run, and one that could not be planned are on again. */
+  async function retry(tx: Transaction, runId: string, holder?: string): Promise<boolean> {
+    const run = await lockedRun(tx, runId)
+    if (run?.state === 'failed' && holder === undefined) {
+      await tx.erasureRun.update({ where: { id: runId }, data: { rounds: 0, finishedAt: null } })
+      await planAgain(tx, runId)
+      return true
+    }
+    if (run?.state === 'planning' && run.fault !== null && holder === undefined) {
+      await enqueueStart(tx, runId)
+      return true
+    }
+    if (run?.state !== 'erasing') return false
+    const { count } = await tx.erasureStep.updateMany({
+      where: { runId, state: 'stuck', ...(holder !== undefined && { holder }) },
+      data: { state: 'waiting', attempts: 0 },
+    })
+    if (count > 0) await enqueueNext(tx, run)
+    return count > 0
+  }
+
   return {
     async byAudit(auditId, tx = db.prisma) {
       const run = await tx.erasureRun.findUnique({ where: { auditId } })
       return run ? viewOf(tx, run) : undefined
-    },
-    async ofPart(tx, partId) {
-      const found = await runOfPart(tx, partId)
-      return found && { runId: found.runId, receiptId: found.receiptId, auditId: found.auditId }
     },
     async explain(part, now) {
       const scope = { part }
@@ -170,27 +186,14 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
       const [row] = await db.query<Awaited<ReturnType<SubjectErasures['open']>>>(
         'open-erasures',
         `SELECT ${openStates.map((state) => `count(*) FILTER (WHERE state = '${state}')::int AS ${state}`).join(', ')},
-           count(*) FILTER (WHERE EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.state = 'stuck'))::int AS stuck
+           count(*) FILTER (WHERE EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.state = 'stuck') OR (state = 'planning' AND fault IS NOT NULL))::int AS stuck
          FROM erasure_runs r WHERE state <> 'done'`,
       )
       return row ?? { planning: 0, erasing: 0, verifying: 0, held: 0, failed: 0, stuck: 0 }
     },
 
-    async retry(tx, runId, holder) {
-      const run = await lockedRun(tx, runId)
-      if (run?.state === 'failed' && holder === undefined) {
-        await tx.erasureRun.update({ where: { id: runId }, data: { rounds: 0, finishedAt: null } })
-        await planAgain(tx, runId)
-        return true
-      }
-      if (run?.state !== 'erasing') return false
-      const { count } = await tx.erasureStep.updateMany({
-        where: { runId, state: 'stuck', ...(holder !== undefined && { holder }) },
-        data: { state: 'waiting', attempts: 0 },
-      })
-      if (count > 0) await enqueueNext(tx, run)
-      return count > 0
-    },
+    retry: (tx, runId, holder) => retry(tx, runId, holder),
+    resume: (runId) => db.transaction((tx) => retry(tx, runId)),
 
     async watch() {
       await takeUpForgotten()

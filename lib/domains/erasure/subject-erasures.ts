@@ -1,6 +1,7 @@
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { Part, Subject } from '#lib/kernel/holder.ts'
+import type { Lingering } from './rules.ts'
 
 /** The legal holds in force that matter to a subject. */
 export interface HoldsInForce {
@@ -49,9 +50,13 @@ export interface SubjectErasurePorts {
     release(tx: Transaction, part: Part): Promise<void>
     /** When the newest of it came; null where nothing of it is stored. */
     newest(tx: Transaction, part: Part): Promise<Date | null>
+    /** The projects in which the subject wrote something that is stored, in their order. */
+    projectsOf(tx: Transaction, subject: Subject): Promise<string[]>
     /** What of it is stored that was there at that time. Where something came since, each message and document by itself. */
     restored(tx: Transaction, part: Part, at: Date): Promise<Part[]>
   }
+  /** What these stores, by their names on receipts, keep of what was deleted in them. */
+  lingering(stores: readonly string[]): Promise<Lingering[]>
   onChange(tx: Transaction, change: RunChange): Promise<void>
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /** A test throws here what a crash would be; nothing in production. */

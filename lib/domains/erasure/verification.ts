@@ -8,7 +8,7 @@ import { recordDeletion } from './deletion-log.ts'
 import { lowerFence } from './fence.ts'
 import { type Aim, aimAt } from './plans.ts'
 import { type Accounting, keepReceipt } from './receipts.ts'
-import { lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
+import { type Lingering, lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
 import { kindOf, namedInLog, namedOnReceipt, nameOf } from './run-names.ts'
 import { heldCounts, heldTogether, inOrder, mostRounds, nobody, recheckAfter } from './run-rules.ts'
 import {
@@ -91,22 +91,25 @@ export function runVerification(parts: VerificationParts) {
     return kept
   }
 
-  /** Holders that erased something from a store that others write to, past every fence. */
-  const toSearchAgain = (steps: readonly StepRow[]): string[] =>
-    holders
-      .filter(({ name, isShared }) => isShared && steps.some(({ holder, planned }) => holder === name && planned > 0))
-      .map(({ name }) => name)
+  /** Holders that had something to erase or to look for in a store that others write to, past every fence. */
+  async function toSearchAgain(tx: Transaction, runId: string): Promise<string[]> {
+    const shared = holders.filter(({ isShared }) => isShared).map(({ name }) => name)
+    const where = { runId, holder: { in: shared } }
+    return (await tx.erasurePage.findMany({ where, distinct: ['holder'], select: { holder: true } })).map(
+      ({ holder }) => holder,
+    )
+  }
 
   function receiptOf(
     run: RunRow,
     steps: readonly StepRow[],
     whileHeld: readonly { what: string; ground: string }[],
+    { inStores, isSearchedAgain }: { inStores: readonly Lingering[]; isSearchedAgain: boolean },
     at: Date,
   ): Omit<Receipt, 'jws'> {
     const deletedAt = run.erasedAt ?? at
     const isHeld = steps.some(({ held }) => Object.keys(held).length > 0)
     const held = heldCounts(heldTogether(steps.map((step) => step.held)))
-    const isSearchedAgain = toSearchAgain(steps).length > 0
     const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
     const lineOf = ({ holder, store, planned, erased }: StepRow): Receipt['stores'][number] => ({
       store,
@@ -142,7 +145,7 @@ export function runVerification(parts: VerificationParts) {
                   : 'last',
           }),
       ...(heldTotal > 0 && { held: heldTotal }),
-      physical: lingeringAfter(deletedAt, facts),
+      physical: lingeringAfter(deletedAt, facts, inStores),
       signed_at: at.toISOString(),
     }
   }
@@ -180,20 +183,26 @@ export function runVerification(parts: VerificationParts) {
         details: { receipt: run.receiptId, state, items: total(steps) - before.total },
       })
       await tx.erasureRun.update({ where: { id: run.id }, data: { state, finishedAt: at, rounds: 0 } })
-      if (state === 'done') await forget(tx, run, steps, at)
+      if (state === 'done') await forget(tx, run, at)
       await parts.onChange(tx, changeOf(run, steps, state, at))
     })
 
   /** What served the run and names the subject: the ledger, the receipt and the logs keep what must be kept. */
-  async function forget(tx: Transaction, run: RunRow, steps: readonly StepRow[], at: Date): Promise<void> {
+  async function forget(tx: Transaction, run: RunRow, at: Date): Promise<void> {
     await lowerFence(tx, run.id)
-    const again = toSearchAgain(steps)
+    const again = await toSearchAgain(tx, run.id)
     await tx.erasurePage.deleteMany({ where: { runId: run.id, holder: { notIn: again } } })
     const recheckAt = again.length > 0 ? new Date(at.getTime() + recheckAfter) : null
     const isTheirs = run.requestedBy === `user:${run.accountId}` || run.agents.includes(run.requestedBy)
     await tx.erasureRun.update({
       where: { id: run.id },
-      data: { accountId: null, agents: [], recheckAt, ...(isTheirs && { requestedBy: 'subject' }) },
+      data: {
+        accountId: null,
+        agents: [],
+        recheckAt,
+        ...(recheckAt === null && { projects: [] }),
+        ...(isTheirs && { requestedBy: 'subject' }),
+      },
     })
   }
 
@@ -221,7 +230,11 @@ export function runVerification(parts: VerificationParts) {
     const left = [...(await searchAll(run, aim))].filter(([, residue]) => residue > 0)
     if (left.length > 0) await sendBack(run, new Map(left))
     else {
-      const receipt = await signer.sign(receiptOf(run, steps, await keptWhileHeld(run, steps), now()))
+      const beyond = {
+        inStores: await parts.lingering(storesOf(steps)),
+        isSearchedAgain: (await toSearchAgain(db.prisma, run.id)).length > 0,
+      }
+      const receipt = await signer.sign(receiptOf(run, steps, await keptWhileHeld(run, steps), beyond, now()))
       interrupt('verify.signed')
       await finish(run, receipt)
       await forgetPages(run.id)
@@ -230,4 +243,8 @@ export function runVerification(parts: VerificationParts) {
   }
 }
 
+/** Stores from which something was erased. */
+const storesOf = (steps: readonly StepRow[]): string[] => [
+  ...new Set(steps.flatMap(({ store, planned }) => (planned > 0 ? [store] : []))),
+]
 const total = (steps: readonly StepRow[]): number => steps.reduce((sum, { erased }) => sum + erased, 0)

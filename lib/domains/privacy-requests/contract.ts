@@ -143,6 +143,7 @@ export const ErasureDetail = z
     recheck_at: whenever.meta({ description: 'When stores that others write to are searched once more' }),
     rechecked_at: whenever,
     late_found: z.number().int().meta({ description: 'What others had written again by then; it is erased' }),
+    fault: z.string().nullable().meta({ description: 'Why it could not be planned, as the code of a problem' }),
   })
   .meta({ id: 'ErasureDetail' })
 export type ErasureDetail = z.output<typeof ErasureDetail>

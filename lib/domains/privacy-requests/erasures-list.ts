@@ -23,7 +23,9 @@ const listed = (run: RunView) => ({
   finished_at: run.finishedAt?.toISOString() ?? null,
   steps_done: run.steps.filter(({ state }) => state === 'done').length,
   steps_total: run.steps.length,
-  stuck: run.steps.filter(({ state }) => state === 'stuck').length,
+  stuck:
+    run.steps.filter(({ state }) => state === 'stuck').length +
+    (run.state === 'planning' && run.fault !== null ? 1 : 0),
   planned: sum(run.steps.map(({ planned }) => planned)),
   erased: sum(run.steps.map(({ erased }) => erased)),
 })

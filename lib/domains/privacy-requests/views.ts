@@ -146,4 +146,5 @@ export const erasureView = (run: RunView): z.input<typeof ErasureDetail> => ({
   recheck_at: text(run.recheckAt),
   rechecked_at: text(run.recheckedAt),
   late_found: run.lateFound,
+  fault: run.fault,
 })

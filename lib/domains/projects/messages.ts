@@ -32,7 +32,7 @@ const orders = {
 }
 
 /** What was said. */
-export const projectMessages = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong'>) => {
+export const projectMessages = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong' | 'pointerPrefixes'>) => {
   const { db } = ports
   return {
     messages: read(listMessages, async (ctx, { params, query: { cursor, limit, order } }) => {
@@ -89,7 +89,7 @@ export const projectMessages = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong'>)
         kind: 'message' as const,
         path: ['provenance', index],
       }))
-      await confine(tx, project, told)
+      await confine(tx, project, told, ports.pointerPrefixes)
       await store(tx, [...told, ...defaultsOf(id)], { projectId, toldBy: actor.id, now })
       await tx.conversation.update({ where: { id: conversationId }, data: { updatedAt: now } })
       const row = await messageAt(ask, { projectId, conversationId, messageId: id })

@@ -24,13 +24,37 @@ export const objectPointer = (source: string, kind: ToldPointer['kind'], key: st
   path: [],
 })
 
+/**
+ * Whether a key tells that it is of this source: it has an id of ours in it that nobody else can have (the project's, its conversation's,
+ * its own), or begins as the operator allows. Stores may be shared with others: whoever names a key first is not therefore its owner.
+ */
+export function isTied(ref: string, ids: readonly string[], prefixes: readonly string[]): boolean {
+  return ids.some((id) => ref.includes(id)) || prefixes.some((prefix) => prefix !== '' && ref.startsWith(prefix))
+}
+const ownForm = /^(?:prj|conv|msg|doc)_[0-9A-Za-z]{22}$/
+const begins = { message: 'msg_', document: 'doc_' } as const
+/** The ids of ours by which a key may be known as a source's: not those that a client chose. */
+const tiesOf = (projectId: string, { source, kind }: ToldPointer, conversation: string | undefined): string[] => [
+  projectId,
+  ...(ownForm.test(source) && source.startsWith(begins[kind]) ? [source] : []),
+  ...(conversation !== undefined && ownForm.test(conversation) && conversation.startsWith('conv_')
+    ? [conversation]
+    : []),
+]
+
 const objectsOf = (projectId: string, { kind, source }: ToldPointer): string =>
   `projects/${projectId}/${kind}s/${source}`
 
 /** Threads of conversations of other projects, and what else others' pointers name already. */
 const foreign = `SELECT i.n FROM unnest($2::int[], $3::text[], $4::text[], $5::text[]) AS i(n, store, ref, place)
-  WHERE (i.store = 'checkpoints' AND i.place <> '' AND EXISTS (
-      SELECT FROM conversations c WHERE c.threads @> ARRAY[i.place] AND c.project_id <> $1))
+  WHERE (i.store = 'checkpoints' AND i.place <> '' AND (
+      EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[i.place] AND c.project_id <> $1)
+      OR EXISTS (SELECT FROM provenance v WHERE v.store = 'checkpoints' AND v.place = i.place AND v.project_id <> $1)))
+    OR (i.store = 'checkpoints' AND (
+      EXISTS (SELECT FROM messages m WHERE m.id = i.ref AND m.project_id <> $1)
+      OR EXISTS (SELECT FROM documents d WHERE d.id = i.ref AND d.project_id <> $1)
+      OR EXISTS (SELECT FROM conversations c WHERE c.id = i.ref AND c.project_id <> $1)
+      OR EXISTS (SELECT FROM projects p WHERE p.id = i.ref AND p.id <> $1)))
     OR (i.store = 'graph' AND i.place <> '' AND EXISTS (SELECT FROM projects p WHERE p.group_id = i.place AND p.id <> $1))
     OR (i.store IN ('objects', 'cache') AND EXISTS (
       SELECT FROM provenance v WHERE v.store = i.store AND v.ref = i.ref AND v.project_id <> $1))`
@@ -39,7 +63,12 @@ const foreign = `SELECT i.n FROM unnest($2::int[], $3::text[], $4::text[], $5::t
  * What a pointer names is erased with its source: so it may name nothing that another project says is its own, nor objects of ours but its
  * source's. Throws `invalid` with every entry that does.
  */
-export async function confine(tx: Transaction, { id }: SeenProject, told: readonly ToldPointer[]): Promise<void> {
+export async function confine(
+  tx: Transaction,
+  { id }: SeenProject,
+  told: readonly ToldPointer[],
+  prefixes: readonly string[],
+): Promise<void> {
   if (told.length === 0) return
   const rows = await queryWithin<{ n: number }>(tx, 'foreign-pointers', foreign, [
     id,
@@ -49,6 +78,13 @@ export async function confine(tx: Transaction, { id }: SeenProject, told: readon
     told.map(({ place = '' }) => place),
   ])
   const others = new Set(rows.map(({ n }) => n))
+  const lying = await queryWithin<{ id: string; conversation: string }>(
+    tx,
+    'conversations-of-sources',
+    'SELECT id, conversation_id AS conversation FROM messages WHERE project_id = $1 AND id = ANY($2::text[])',
+    [id, told.flatMap(({ kind, source }) => (kind === 'message' ? [source] : []))],
+  )
+  const conversations = new Map(lying.map(({ id: source, conversation }) => [source, conversation]))
   const issues = told.flatMap((entry, n): Issue[] => {
     const own = objectsOf(id, entry)
     const isOurs = entry.store === 'objects' && entry.ref.startsWith('projects/')
@@ -60,7 +96,19 @@ export async function confine(tx: Transaction, { id }: SeenProject, told: readon
           message: 'belongs to another project',
         },
       ]
-    return isOurs && !isOwn ? [{ path: [...entry.path, 'ref'], message: 'is an object of something else' }] : []
+    const path = [...entry.path, 'ref']
+    if (isOurs) return isOwn ? [] : [{ path, message: 'is an object of something else' }]
+    if (entry.store !== 'objects' && entry.store !== 'cache') return []
+    const conversation = entry.kind === 'message' ? conversations.get(entry.source) : undefined
+    return isTied(entry.ref, tiesOf(id, entry, conversation), prefixes)
+      ? []
+      : [
+          {
+            path,
+            message:
+              'does not tell whose it is: a key has the id of its project, conversation, message or document in it, as we made it, or begins as KP_POINTER_PREFIXES allows',
+          },
+        ]
   })
   if (issues.length > 0)
     throw new Problem('invalid', {

@@ -18,6 +18,12 @@ export interface ProjectPorts {
   erasures: Pick<SubjectErasures, 'begin'>
   /** The stores and services that keep data which may lie in this region alone from being placed here. */
   hindering(region: 'eu'): readonly string[]
+  /** Whether the graph has episodes of a group already, whoever wrote them. Throws `unavailable`. */
+  hasEpisodes(tx: Transaction, group: string): Promise<boolean>
+  /** Keys of the cache and of objects that begin so may be named by any project, though no id of theirs stands in them. */
+  pointerPrefixes: readonly string[]
+  /** Tells this installation from another that might use the same bucket. */
+  installation(): Promise<string>
   /** Our own address, for links in letters. */
   origin: string
 }

@@ -19,7 +19,7 @@ let project: MadeProject
 let conversation: MadeConversation
 let elsewhere: MadeProject
 beforeAll(async () => {
-  test = await testApp()
+  test = await testApp({ KP_POINTER_PREFIXES: 'allowed:' })
   project = await madeProject(test)
   conversation = await madeConversation(test, project)
   elsewhere = await madeProject(test)
@@ -68,9 +68,9 @@ describe('the ledger of what came of what', () => {
     const there = await madeMessage(test, await madeConversation(test, elsewhere), elsewhere.owner)
     const before = (await known(own.id)).total
     const { status, json } = await report([
-      { source_id: own.id, store: 'cache', ref: 'k' },
-      { source_id: there.id, store: 'cache', ref: 'k' },
-      { source_id: 'nobody', store: 'cache', ref: 'k' },
+      { source_id: own.id, store: 'outside', ref: 'k' },
+      { source_id: there.id, store: 'outside', ref: 'k' },
+      { source_id: 'nobody', store: 'outside', ref: 'k' },
     ])
     expect(status).toBe(422)
     expect(json.issues).toMatchObject([
@@ -78,7 +78,7 @@ describe('the ledger of what came of what', () => {
       { path: ['entries', 2, 'source_id'] },
     ])
     expect((await known(own.id)).total).toBe(before)
-    expect((await report([{ source_id: own.id, store: 'cache', ref: 'k' }], elsewhere.owner)).status).toBe(404)
+    expect((await report([{ source_id: own.id, store: 'outside', ref: 'k' }], elsewhere.owner)).status).toBe(404)
   })
 
   it('points at nothing that is another’s: what it names goes with its source', async () => {
@@ -87,7 +87,9 @@ describe('the ledger of what came of what', () => {
     const file = await madeAttachment(test, other, project.agent)
     const there = await madeConversation(test, elsewhere, { threads: ['their-thread'] })
     const theirs = await madeMessage(test, there, elsewhere.owner)
-    await reported(test, elsewhere, elsewhere.owner, [{ source_id: theirs.id, store: 'cache', ref: 'their-key' }])
+    const named = await madeMessage(test, conversation, project.owner, { id: newId('prj') })
+    const theirKey = `${project.id}:${elsewhere.id}`
+    await reported(test, elsewhere, elsewhere.owner, [{ source_id: theirs.id, store: 'cache', ref: theirKey }])
     const source_id = own.id
     for (const entry of [
       { store: 'objects', ref: `projects/${project.id}/messages/${other.id}/${file.id}` },
@@ -95,14 +97,20 @@ describe('the ledger of what came of what', () => {
       { store: 'checkpoints', ref: 'm', place: 'their-thread' },
       { store: 'checkpoints', ref: 'm', place: there.id },
       { store: 'graph', ref: 'e', place: elsewhere.groupId },
-      { store: 'cache', ref: 'their-key' },
-      { store: 'cache', ref: 'k', ended: ['f'] },
+      { store: 'cache', ref: theirKey },
+      { store: 'cache', ref: `session:${elsewhere.id}` },
+      { store: 'objects', ref: 'backups/db.tar' },
+      { store: 'cache', ref: own.id, ended: ['f'] },
       { store: 'elsewhere', ref: 'k' },
       { store: 'cache', ref: '' },
       { store: 'cache', ref: 'a\nb' },
     ])
       expect([entry, (await report([{ source_id, ...entry }])).status]).toEqual([entry, 422])
-    expect((await report([{ source_id, store: 'objects', ref: 'app/own-key' }])).status).toBe(200)
+    // What a client calls its message tells nothing.
+    expect((await report([{ source_id: named.id, store: 'objects', ref: `app/${named.id}` }])).status).toBe(422)
+    for (const id of [own.id, conversation.id, project.id])
+      expect((await report([{ source_id, store: 'objects', ref: `app/${id}/x` }])).status).toBe(200)
+    expect((await report([{ source_id, store: 'cache', ref: 'allowed:x' }])).status).toBe(200)
     expect((await report([{ source_id, store: 'checkpoints', ref: 'm', place: 'thread-of-nobody' }])).status).toBe(200)
   })
 })

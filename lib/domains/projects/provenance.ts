@@ -20,7 +20,7 @@ const lockSources = `WITH m AS MATERIALIZED (SELECT m.id, m.erasing_since, m.con
   UNION ALL SELECT d.id, 'document', d.erasing_since IS NOT NULL FROM d`
 
 /** The ledger of what came of what: pointers, no content. */
-export const projectProvenance = ({ db }: Pick<ProjectPorts, 'db'>) => ({
+export const projectProvenance = ({ db, pointerPrefixes }: Pick<ProjectPorts, 'db' | 'pointerPrefixes'>) => ({
   reportProvenance: mutation(reportProvenance, async (ctx, { params: { projectId }, body: { entries } }) => {
     const { tx, actor, now } = ctx
     const ask = askingWithin(tx)
@@ -56,7 +56,7 @@ export const projectProvenance = ({ db }: Pick<ProjectPorts, 'db'>) => ({
       const source = found.get(source_id)
       return source ? [{ ...entry, source: source.id, kind: source.kind, path: ['entries', index] }] : []
     })
-    await confine(tx, project, told)
+    await confine(tx, project, told, pointerPrefixes)
     const stored = await store(tx, told, { projectId, toldBy: actor.id, now })
     return {
       body: { data: { received: entries.length, stored, known: entries.length - stored } },

@@ -84,6 +84,21 @@ describe('whose words go', () => {
       expect(left.filter(({ text }) => text.includes(name))).toEqual([])
   }, 120_000)
 
+  it('takes the name off a correction of an agent’s message, when the agent is another’s since', async () => {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    const before = await madeMember(test, project)
+    const { id: messageId } = await madeMessage(test, conversation, project.owner)
+    const { prisma } = test.app.db
+    const editedBy = `user:${before.accountId}`
+    await prisma.messageEdit.create({
+      data: { id: 'edit_former_owner', messageId, content: 'as it was', editedBy, editedAt: test.clock.now() },
+    })
+    await erased({ account: before.accountId, agents: [] })
+    const edit = await prisma.messageEdit.findUniqueOrThrow({ where: { id: 'edit_former_owner' } })
+    expect(edit).toMatchObject({ content: 'as it was', editedBy: expect.stringMatching(/^erased-/) })
+  })
+
   it('makes an owner of who is there longest, where the last owner goes', async () => {
     const project = await madeProject(test)
     const first = await madeMember(test, project)

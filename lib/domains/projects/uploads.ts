@@ -1,4 +1,6 @@
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Upload } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -87,13 +89,39 @@ const ownKey = /^projects\/prj_\w+\/(?:messages\/[\w.:-]+\/att_\w+|documents\/[\
 const day = 24 * 3_600_000
 const pageSize = 500
 
+/** In the bucket: which installation sweeps it. */
+const markKey = 'knowledgepulse-installation'
+
+/** Whether the bucket says that it is ours to sweep; one that says nothing is marked, and swept from the next time on. */
+async function isOurs({ objects, installation }: Pick<ProjectPorts, 'objects' | 'installation'>): Promise<boolean> {
+  const [own, mark] = [await installation(), await objects.get(markKey)]
+  if (!mark) {
+    await objects.put(markKey, Readable.from([Buffer.from(own)]), { mediaType: 'text/plain' })
+    return false
+  }
+  if ((await text(mark)) === own) return true
+  logFault(
+    new Problem(
+      'conflict',
+      `The bucket is marked as another installation's (${markKey}): what uploads left there is not swept from here. Give each installation a bucket of its own; if this one is the heir of the other, remove the mark.`,
+    ),
+    { operationId: 'projects.sweep-uploads' },
+  )
+  return false
+}
+
 /**
- * Removes objects without a row that are older than a day: of uploads that a crash ended between object and row. Returns how many.
+ * Removes objects without a row that are older than a day: of uploads that a crash ended between object and row. Returns how many. Where
+ * another installation keeps its objects in the same bucket, it has no rows here: then nothing is removed.
  */
-export async function sweepUploads(ports: Pick<ProjectPorts, 'db' | 'objects'>, now: Date): Promise<number> {
+export async function sweepUploads(
+  ports: Pick<ProjectPorts, 'db' | 'objects' | 'installation'>,
+  now: Date,
+): Promise<number> {
   const { objects } = ports
   const before = new Date(now.getTime() - day)
   let swept = 0
+  let areOurs: boolean | undefined
   for (let after = ''; ; ) {
     const keys = await objects.list('projects/', after, pageSize)
     const ours = keys.filter((key) => ownKey.test(key))
@@ -104,7 +132,11 @@ export async function sweepUploads(ports: Pick<ProjectPorts, 'db' | 'objects'>, 
       const versions = await objects.versions(key)
       if (versions.every(({ at }) => at < before)) orphans.push(key)
     }
-    if (orphans.length > 0) swept += await objects.erase(orphans)
+    if (orphans.length > 0) {
+      areOurs ??= await isOurs(ports)
+      if (!areOurs) return 0
+      swept += await objects.erase(orphans)
+    }
     const last = keys.at(-1)
     if (last === undefined || keys.length < pageSize) return swept
     after = last

@@ -1,18 +1,22 @@
-import type { Check } from '#lib/kernel/evidence.ts'
+import type { AskDatabase, Check } from '#lib/kernel/evidence.ts'
 import type { Placed } from './rules.ts'
 import { residencyState } from './rules.ts'
 
-/** Whether what was promised to stay in the EEA does: every place as the table of regions has it, and the projects that ask for it. */
-export const residencyEvidence = (residency: 'eu' | undefined, places: readonly Placed[]): Check[] => [
+/**
+ * Whether what was promised to stay in the EEA does: every place as the table of regions has it, and the projects that ask for it, which
+ * `projectsInEu` counts.
+ */
+export const residencyEvidence = (
+  residency: 'eu' | undefined,
+  places: readonly Placed[],
+  projectsInEu: (query: AskDatabase) => Promise<number>,
+): Check[] => [
   {
     line: 'residency',
     name: 'residency.places',
     page: '/admin/stores',
     async ask(query) {
-      const [row] = await query<{ projects: number }>(
-        "SELECT count(*)::int AS projects FROM projects WHERE region = 'eu' AND status <> 'closed'",
-      )
-      const projects = row?.projects ?? 0
+      const projects = await projectsInEu(query)
       const count = (jurisdiction: Placed['jurisdiction']) =>
         places.filter((place) => place.jurisdiction === jurisdiction).length
       return {

@@ -84,6 +84,14 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
       }
     },
 
+    /** What this installation calls its connected store of the port; another installation that uses it, too, calls it otherwise. */
+    async idOf(port: StorePort): Promise<string> {
+      await this.used(port)
+      const address = byPort.get(port)?.hash ?? ''
+      const { id } = await db.prisma.knownStore.findUniqueOrThrow({ where: { port_address: { port, address } } })
+      return id
+    },
+
     isConnected: ({ port, address }: { port: string; address: string }): boolean =>
       [...byPort.values()].some((store) => store.port === port && store.hash === address),
 

@@ -73,6 +73,8 @@ describe('GET /api/stores', () => {
     expect([status, json.status]).toEqual([200, 'degraded'])
     expect(json.stores.graph).toMatchObject({ state: 'down' })
     expect(json.stores.postgresql).toMatchObject({ state: 'ok', latency_ms: expect.any(Number) })
+    expect(json.stores.objects).toMatchObject({ state: 'down', region: 'eu-west-2' })
+    expect(json.stores.checkpoints.region).toBeNull()
     expect(text).not.toMatch(/127\.0\.0\.1|secret|bolt|s3:/)
   })
 })

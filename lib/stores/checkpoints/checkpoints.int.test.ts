@@ -50,11 +50,14 @@ test('a database without LangGraph’s tables, or one that is away, is never one
   for (const address of [inSchema(ownerUrl, 'typo'), 'postgresql://nobody:secret@127.0.0.1:1/nowhere']) {
     const store = otherCheckpoints(address)
     const wanted = { ids: ['a-message-of-somebody'], texts: [] }
-    const refusal: unknown = await store.residue([{ thread: 't', ...wanted }]).catch((error: unknown) => error)
+    const refusal: unknown = await store.residue([{ thread: 't', ...wanted }], []).catch((error: unknown) => error)
     expect(refusal).toMatchObject({ code: 'unavailable' })
     expect(String(refusal)).not.toContain('secret')
     await expect(db.transaction((tx) => store.rewrite('t', wanted, tx))).rejects.toMatchObject({ code: 'unavailable' })
-    expect((await store.state()).state).toBe('down')
+    const state = await store.state()
+    expect(state.state).toBe('down')
+    expect(state.detail).toMatch(/setup\(\)|does not answer/)
+    expect(state.detail).not.toContain('secret')
     await store.close()
   }
   await db.close()

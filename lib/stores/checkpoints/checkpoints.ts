@@ -8,11 +8,21 @@ export interface Wanted {
   texts: readonly string[]
 }
 export interface WantedIn extends Wanted {
-  thread: string | null
+  thread: string
+}
+/**
+ * What goes of the long-term store, which all applications share: items that hold an id nobody else can have, and of those that hold the
+ * other ids or the words, which anybody may have chosen, the ones that also name what they are tied to.
+ */
+export interface Remembered extends Wanted {
+  /** Ids that we made: whatever holds one is about it. */
+  sure: readonly string[]
+  /** Threads, conversation and project that it belongs to: generated ones count anywhere in an item, others in its namespace and key. */
+  ties: readonly string[]
 }
 /** Characters that a text must have to be searched for. */
 export const leastText = 20
-/** Characters that an id must have to be recognised outside the `id` of a message: `1` or `user` may mean anything there. */
+/** Characters, a digit among them, that an id must have to be recognised outside the `id` of a message: `1` or `HumanMessage` may mean anything there. */
 export const leastId = 12
 
 /** A message of a thread that goes with what was asked for. */
@@ -36,8 +46,6 @@ export interface Rewritten {
   rows: number
   /** Messages that went, those among them that go with a call of a tool. */
   messages: number
-  /** Items of the long-term store that went. */
-  memories: number
 }
 
 /**
@@ -50,25 +58,27 @@ export interface CheckpointStore {
   state(): Promise<StoreState>
   /** What of a thread would go. Without locks: for a plan. */
   find(thread: string, wanted: Wanted, tx: Transaction): Promise<FoundInThread>
-  /** Threads, of all there are, in which one of these ids stands; ids shorter than {@link leastId} are not looked for. */
+  /** Threads, of all there are and whoever's they are, in which one of these ids stands; ids shorter than {@link leastId} are not looked for. */
   naming(ids: readonly string[], tx: Transaction): Promise<{ thread: string; id: string }[]>
   /** Those of the threads of which there is a row. */
   present(threads: readonly string[], tx: Transaction): Promise<string[]>
-  /** How many items of the long-term store hold one of the ids or texts. */
-  memories(wanted: Wanted, tx: Transaction): Promise<number>
+  /** How many items of the long-term store would go. */
+  memories(wanted: Remembered, tx: Transaction): Promise<number>
   /**
    * In one transaction, in every namespace and past state of the thread: messages with these ids or words are gone, calls of tools with
    * what the tools said; what was made of them is emptied; their words and ids are cut out wherever else they stand. Keys and versions
-   * stay. Items of the long-term store that hold them are deleted. Without a thread: these alone. Throws `conflict`, which names the
-   * thread and changes nothing, where a row cannot be rewritten safely.
+   * stay. Throws `conflict`, which names the thread (its extension `thread`, too) and changes nothing, where a row cannot be rewritten
+   * safely.
    */
-  rewrite(thread: string | null, wanted: Wanted, tx: Transaction): Promise<Rewritten>
+  rewrite(thread: string, wanted: Wanted, tx: Transaction): Promise<Rewritten>
+  /** Deletes items of the long-term store, with their vectors. Gives how many. */
+  forget(wanted: Remembered, tx: Transaction): Promise<number>
   /** The whole thread. Gives how many rows went. */
   drop(thread: string, tx: Transaction): Promise<number>
   /**
-   * Rows in which ids or texts still stand, in any column: of the thread that each is wanted in, and for ids of all threads; null is the
-   * long-term store alone. Found by the database's own search in text and bytes.
+   * Rows in which ids or texts still stand, in any column, of the thread that each is wanted in; and items of the long-term store that
+   * would go. Found by the database's own search in text and bytes.
    */
-  residue(wanted: readonly WantedIn[]): Promise<number>
+  residue(wanted: readonly WantedIn[], remembered: readonly Remembered[]): Promise<number>
   close(): Promise<void>
 }

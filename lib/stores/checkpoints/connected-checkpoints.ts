@@ -28,7 +28,11 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
     const began = performance.now()
     const state = await reading((ask) => shapeOf(ask, schema)).then(
       () => ({ state: 'ok' as const }),
-      () => ({ state: 'down' as const }),
+      // What is ours to say tells what to do, and names no address.
+      (error: unknown) => ({
+        state: 'down' as const,
+        ...(Problem.is(error) && error.detail !== undefined && { detail: error.detail }),
+      }),
     )
     return { ...state, latency: performance.now() - began }
   },
@@ -40,25 +44,23 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
   rewrite: (thread, wanted, tx) =>
     writing(async (ask) => {
       const shape = await shapeOf(ask, schema)
-      if (thread !== null) await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
-      const gone = thread === null ? { rows: 0, messages: 0 } : await rewriteThread(ask, shape, thread, wanted)
-      return { ...gone, memories: await dropMemories(ask, shape, wanted) }
+      await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
+      return rewriteThread(ask, shape, thread, wanted)
     }, tx),
+  forget: (wanted, tx) => writing(async (ask) => dropMemories(ask, await shapeOf(ask, schema), wanted), tx),
   drop: (thread, tx) =>
     writing(async (ask) => {
       await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
       return dropThread(ask, await shapeOf(ask, schema), thread)
     }, tx),
-  residue: (wanted) =>
+  residue: (wanted, remembered) =>
     reading(async (ask) => {
       const shape = await shapeOf(ask, schema)
-      const threads = new Set(wanted.map(({ thread }) => thread))
-      const ids = [...new Set(wanted.flatMap((one) => one.ids))]
-      const elsewhere = (await threadsNaming(ask, shape, ids)).filter(({ thread }) => !threads.has(thread))
-      let count =
-        elsewhere.length + (await countMemories(ask, shape, { ids, texts: wanted.flatMap(({ texts }) => texts) }))
+      // What needs no tie is looked for at once: each search reads the whole store.
+      const sure = remembered.flatMap((one) => one.sure)
+      let count = await countMemories(ask, shape, { sure, ids: [], texts: [], ties: [] })
+      for (const one of remembered) count += await countMemories(ask, shape, { ...one, sure: [] })
       for (const { thread, ...one } of wanted) {
-        if (thread === null) continue
         count += await rowsHolding(ask, shape, thread, one)
         // Ids that mean nothing by themselves are looked for as ids of messages.
         const short = one.ids.filter((id) => !isTelling(id))

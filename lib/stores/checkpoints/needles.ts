@@ -14,11 +14,16 @@ export function formsOf(text: string): string[] {
   const forms = [text, once, asAscii(once), asJson(once), asJson(asAscii(once))]
   return [...new Set(forms)].sort((a, b) => b.length - a.length)
 }
+/** `completion_tokens_details`, `langchain_core.messages.human`: words of the libraries, which every thread holds. */
+const isMachines = (text: string): boolean => /^[A-Za-z_.:-]+$/.test(text)
 /** The texts that are long enough, each once, without the white space around them. */
 export const tellingTexts = ({ texts }: Pick<Wanted, 'texts'>): string[] => [
-  ...new Set(texts.map((text) => text.trim()).filter((text) => text.length >= leastText)),
+  ...new Set(texts.map((text) => text.trim()).filter((text) => text.length >= leastText && !isMachines(text))),
 ]
-export const isTelling = (id: string): boolean => id.length >= leastId
+export const isTelling = (id: string): boolean => id.length >= leastId && /\d/.test(id)
+const generated = /^([a-z]{2,8}_[0-9A-Za-z]{22}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i
+/** Of a form that no word has: `thread_` and 22 characters, or a UUID. Says nothing of who made it. */
+export const isGenerated = (id: string): boolean => generated.test(id)
 
 /** What may stand beside an id without making another id of it. */
 const beside = '[A-Za-z0-9_-]'

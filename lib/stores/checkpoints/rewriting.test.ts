@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
 import type { Wanted } from './checkpoints.ts'
 import { formsOf, isNaming, withoutId } from './needles.ts'
 import { type Rewriting, rewriteValue } from './rewriting.ts'
@@ -6,6 +7,7 @@ import { surveyor } from './survey.ts'
 
 const text = 'She said "no", and left\nthe house — für immer.'
 const id = 'message-number-1'
+const generated = newId('msg')
 const human = (more: object = {}) => ({ type: 'human', content: 'another', id: 'message-number-2', ...more })
 const constructed = (name: string, kwargs: object) => ({
   lc: 1,
@@ -17,7 +19,10 @@ const constructed = (name: string, kwargs: object) => ({
 function rewritten(
   value: unknown,
   name = 'state',
-  wanted: Wanted = { ids: [id], texts: [text] },
+  wanted: Wanted = {
+    ids: [id, generated, 'HumanMessage', 'langchain_core', 'additional_kwargs'],
+    texts: [text, 'completion_tokens_details'],
+  },
   more: Partial<Rewriting> = {},
 ) {
   const reader = surveyor(wanted)
@@ -73,7 +78,16 @@ describe('a value', () => {
       { arguments: JSON.stringify({ q: text, deep: JSON.stringify([text]) }) },
       { arguments: '{"q":"[erased]","deep":"[\\"[erased]\\"]"}' },
     ],
-    ['loses a key that names it', { [id]: 1, other: 2 }, { other: 2 }],
+    [
+      'loses what stands under a generated id, and of a key that a client’s id names the name alone',
+      { [generated]: 1, [id]: 2, '[erased]': 3 },
+      { '[erased] 2': 2, '[erased]': 3 },
+    ],
+    [
+      'keeps the words of the libraries, whoever calls a message so',
+      constructed('HumanMessage', { content: 'another', additional_kwargs: { completion_tokens_details: 1 } }),
+      constructed('HumanMessage', { content: 'another', additional_kwargs: { completion_tokens_details: 1 } }),
+    ],
     ['loses its id in lists', { seen: [id, 'x'] }, { seen: ['x'] }],
     [
       'loses entries of a Map, not their pairs',

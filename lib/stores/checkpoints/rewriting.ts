@@ -1,5 +1,5 @@
 import { isConstructed, isObject, type JsonObject, messageIn } from './messages.ts'
-import { isTelling, placeholder, withoutId } from './needles.ts'
+import { isGenerated, isTelling, placeholder, withoutId } from './needles.ts'
 import { type Doomed, goes, isHolding, isPairThatGoes } from './survey.ts'
 
 /** How one value of a thread is rewritten. */
@@ -68,6 +68,17 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): { va
     return undefined
   }
 
+  /** An id that a client chose may be the name of a field: then the name is cut, and what stands under it stays. */
+  const isAboutIt = (key: string): boolean =>
+    doomed.forms.some((form) => key.includes(form)) ||
+    doomed.ids.values().some((id) => isGenerated(id) && key.includes(id))
+  function freeKey(key: string, record: JsonObject): string {
+    const plain = cut(key, doomed)
+    let free = plain
+    for (let n = 2; free in record; n++) free = `${plain} ${n}`
+    return free
+  }
+
   function object(record: JsonObject, isOfDerived: boolean): unknown {
     const facts = messageIn(record)
     if (facts && goes(facts, doomed)) return changed(gone)
@@ -77,7 +88,8 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): { va
     if (special !== undefined) return special
     const made: [string, unknown][] = []
     for (const [key, item] of Object.entries(record)) {
-      if (isHolding(key, doomed)) {
+      const isNamed = isHolding(key, doomed)
+      if (isNamed && isAboutIt(key)) {
         isChanged = true
         continue
       }
@@ -85,7 +97,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): { va
       const result = walk(item, key, isWords)
       // What was sent to a node and is gone was not sent.
       if (result === gone && key === 'args' && typeof record.node === 'string') return changed(gone)
-      made.push([key, result === gone ? emptied(key) : result])
+      made.push([isNamed ? changed(freeKey(key, record)) : key, result === gone ? emptied(key) : result])
     }
     return Object.fromEntries(made)
   }

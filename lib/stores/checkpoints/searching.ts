@@ -1,5 +1,5 @@
-import type { Wanted } from './checkpoints.ts'
-import { formsOf, isTelling, namingPattern, tellingTexts } from './needles.ts'
+import type { Remembered, Wanted } from './checkpoints.ts'
+import { formsOf, isGenerated, isTelling, namingPattern, tellingTexts } from './needles.ts'
 import { type Ask, type Column, has, named, type Shape, tableOf, threadTables } from './rows.ts'
 
 /** More ids than this are compared with all the names that a row holds; fewer are looked for one by one. */
@@ -44,33 +44,55 @@ export async function rowsHolding(ask: Ask, shape: Shape, thread: string, wanted
 
 /** A row of `store` by what is its key, for JavaScript and for Python. */
 const memoryKey = (shape: Shape): string => (has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix')
-/** SQL: whether an item `s` of the long-term store holds a needle, in itself or in what was indexed of it. */
-function memoryHolds(shape: Shape): string {
-  const own = `EXISTS (SELECT FROM ${wantedSql} WHERE ${anyColumn(shape, 'store')})`
+/** SQL: whether an item `s` of the long-term store holds one of the needles, in itself or in what was indexed of it. */
+function memoryHolds(shape: Shape, needles: string): string {
+  const own = `EXISTS (SELECT FROM ${needles} WHERE ${anyColumn(shape, 'store')})`
   const indexed = (shape.columns.get('store_vectors') ?? []).filter(({ type }) => type === 'text')
   if (indexed.length === 0) return own
   const key = memoryKey(shape)
-  return `(${own} OR EXISTS (SELECT FROM ${tableOf(shape, 'store_vectors')} v, ${wantedSql} WHERE v."${key}" = s."${key}" AND v.key = s.key
+  return `(${own} OR EXISTS (SELECT FROM ${tableOf(shape, 'store_vectors')} v, ${needles} WHERE v."${key}" = s."${key}" AND v.key = s.key
     AND (${indexed.map(({ column }) => `(position(needle IN v."${column}") > 0 AND (pattern = '' OR v."${column}" ~ pattern))`).join(' OR ')})))`
+}
+/** SQL: whether the namespace or the key of an item `s` names one of the needles. */
+const memoryIsIn = (shape: Shape, needles: string): string =>
+  `EXISTS (SELECT FROM ${needles} WHERE s."${memoryKey(shape)}" ~ pattern OR s.key ~ pattern)`
+
+/** SQL, and its values: whether an item `s` goes. Undefined where nothing can. */
+function memoryGoes(shape: Shape, wanted: Remembered): { where: string; values: string[][] } | undefined {
+  const patterned = (ids: readonly string[]): [string[], string[]] => [[...ids], ids.map(namingPattern)]
+  const ties = wanted.ties.filter(isTelling)
+  const sure = wanted.sure.filter(isTelling)
+  const weak = ties.length > 0 ? (needlesOf(wanted) ?? [[], []]) : [[], []]
+  if (sure.length + (weak[0]?.length ?? 0) === 0) return undefined
+  const values = [
+    ...patterned(sure),
+    ...weak,
+    ...patterned(ties.filter(isGenerated)),
+    ...patterned(ties.filter((tie) => !isGenerated(tie))),
+  ]
+  const list = (at: number) => `unnest($${at}::text[], $${at + 1}::text[]) AS wanted (needle, pattern)`
+  const where = `(${memoryHolds(shape, list(1))} OR (${memoryHolds(shape, list(3))}
+    AND (${memoryHolds(shape, list(5))} OR ${memoryIsIn(shape, list(7))})))`
+  return { where, values }
 }
 async function isEmptyStore(ask: Ask, shape: Shape): Promise<boolean> {
   if (!has(shape, 'store')) return true
   const text = `SELECT 1 FROM ${tableOf(shape, 'store')} LIMIT 1`
   return (await ask(named(text), text, [])).length === 0
 }
-export async function countMemories(ask: Ask, shape: Shape, wanted: Wanted): Promise<number> {
-  const needles = needlesOf(wanted)
-  if (!needles || (await isEmptyStore(ask, shape))) return 0
-  const text = `SELECT count(*)::int AS n FROM ${tableOf(shape, 'store')} s WHERE ${memoryHolds(shape)}`
-  const [row] = await ask<{ n: number }>(named(text), text, needles)
+export async function countMemories(ask: Ask, shape: Shape, wanted: Remembered): Promise<number> {
+  const goes = memoryGoes(shape, wanted)
+  if (!goes || (await isEmptyStore(ask, shape))) return 0
+  const text = `SELECT count(*)::int AS n FROM ${tableOf(shape, 'store')} s WHERE ${goes.where}`
+  const [row] = await ask<{ n: number }>(named(text), text, goes.values)
   return row?.n ?? 0
 }
 /** Vectors of them go by the library's own foreign key. */
-export async function dropMemories(ask: Ask, shape: Shape, wanted: Wanted): Promise<number> {
-  const needles = needlesOf(wanted)
-  if (!needles || (await isEmptyStore(ask, shape))) return 0
-  const text = `DELETE FROM ${tableOf(shape, 'store')} s WHERE ${memoryHolds(shape)} RETURNING 1`
-  return (await ask(named(text), text, needles)).length
+export async function dropMemories(ask: Ask, shape: Shape, wanted: Remembered): Promise<number> {
+  const goes = memoryGoes(shape, wanted)
+  if (!goes || (await isEmptyStore(ask, shape))) return 0
+  const text = `DELETE FROM ${tableOf(shape, 'store')} s WHERE ${goes.where} RETURNING 1`
+  return (await ask(named(text), text, goes.values)).length
 }
 
 /** Where these ids stand, among all threads there are. */

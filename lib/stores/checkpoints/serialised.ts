@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { JsonPlusSerializer } from '@langchain/langgraph-checkpoint'
+import { lazily } from '#lib/lazily.ts'
 import { isConstructed, isObject } from './messages.ts'
 import { holdsAny } from './needles.ts'
 import { type Doomed, isHolding } from './survey.ts'
@@ -7,7 +7,8 @@ import { type Doomed, isHolding } from './survey.ts'
 /** Thrown inside; who rewrites a thread says which one. */
 export class Unreadable extends Error {}
 
-const serde = new JsonPlusSerializer()
+// The library is large: what erases no checkpoint does not load it.
+const serialiser = lazily(async () => new (await import('@langchain/langgraph-checkpoint')).JsonPlusSerializer())
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 /** A blob as a writer's serialiser left it. */
@@ -60,18 +61,20 @@ function namesOtherClasses(tree: unknown): boolean {
   if (tree.lc === 1 && !isConstructed(tree, /(Message(Chunk)?|Document)$/)) return true
   return Object.values(tree).some(namesOtherClasses)
 }
-const loads = (bytes: Uint8Array): Promise<boolean> =>
-  serde.loadsTyped('json', bytes).then(
+async function loads(bytes: Uint8Array): Promise<boolean> {
+  const serde = await serialiser()
+  return serde.loadsTyped('json', bytes).then(
     () => true,
     () => false,
   )
+}
 
 /**
  * A changed tree as the library's own serialiser writes it, read back by it before anybody else has to: what could be read before can be
  * read after.
  */
 export async function encode(tree: unknown, before: Uint8Array): Promise<Uint8Array> {
-  const [type, bytes] = await serde.dumpsTyped(tree)
+  const [type, bytes] = await (await serialiser()).dumpsTyped(tree)
   if (type !== 'json' || !isDeepStrictEqual(parsed(read(bytes)), tree)) throw new Unreadable('not written as it is')
   if (!namesOtherClasses(tree) && !(await loads(bytes)) && (await loads(before)))
     throw new Unreadable('cannot be read back')

@@ -141,16 +141,13 @@ async function rewriteRow(ask: Ask, shape: Shape, row: ThreadRow, surveyed: Surv
 const refused = (thread: string, cause?: unknown): Problem =>
   new Problem('conflict', {
     detail: `The thread ${JSON.stringify(thread)} holds a checkpoint that cannot be rewritten safely. Nothing of the thread was changed. An admin may delete the whole thread instead.`,
+    // The log says the same, and no page shows it: who may let the thread go needs to know which.
+    extensions: { thread },
     cause,
   })
 
 /** In the caller's transaction, with the thread locked. */
-export async function rewriteThread(
-  ask: Ask,
-  shape: Shape,
-  thread: string,
-  wanted: Wanted,
-): Promise<Omit<Rewritten, 'memories'>> {
+export async function rewriteThread(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<Rewritten> {
   const surveyed = await survey(ask, shape, thread, wanted, 'FOR UPDATE')
   if (surveyed.isUnreadable) throw refused(thread)
   let rows = 0

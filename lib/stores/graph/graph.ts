@@ -178,9 +178,9 @@ export interface GraphStore {
   episodes(group: string, after: string, most: number, tx: Transaction): Promise<Episode[]>
   /**
    * Episodes of a group that may name one of the ids in their name, source description or metadata, or whose content may have one of the
-   * texts; rather too many than too few, through an index. Where a store has none for it, {@link episodes} are gone through.
+   * texts; rather too many than too few, through an index.
    */
-  search?(
+  search(
     group: string,
     sought: { ids: readonly string[]; texts: readonly string[] },
     tx: Transaction,

@@ -6,6 +6,7 @@ import { type Ask, connectNeo4j } from './neo4j-connection.ts'
 import { inGroup, neo4jIndexes, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { nameMentions } from './neo4j-names.ts'
 import { neighbourhood, unlock } from './neo4j-neighbourhood.ts'
+import { search } from './neo4j-search.ts'
 import { asEpisodes } from './neo4j-values.ts'
 
 const Place = z.object({
@@ -157,6 +158,7 @@ export function neo4jGraph(url: string): GraphStore {
           ),
         ),
       ),
+    search: (group, sought) => withWords((words) => reading((ask) => search(ask, group, sought, words))),
     // By the words of every property, ids and lists of ids among them: not the ways that erasing takes.
     residue: (group, episodes) =>
       withWords((words) =>

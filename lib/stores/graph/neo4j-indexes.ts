@@ -6,6 +6,8 @@ import { type Connection, isSupported } from './neo4j-connection.ts'
 /** Sources of facts, and facts that episodes noted: each element of a list one term, which no property index can do. */
 export const sources = 'knowledgepulse_sources'
 export const noted = 'knowledgepulse_noted'
+/** Runs of letters in what names an episode: an id is found there whatever stands before and after it (`message:msg_1`, `msg_1.md`). */
+export const namings = 'knowledgepulse_namings'
 const exact = "OPTIONS {indexConfig: {`fulltext.analyzer`: 'keyword'}}"
 const definitions: Record<string, string> = {
   knowledgepulse_page: 'CREATE CONSTRAINT $ IF NOT EXISTS FOR (n:KnowledgePulsePage) REQUIRE n.key IS UNIQUE',
@@ -24,6 +26,8 @@ const definitions: Record<string, string> = {
   knowledgepulse_saga_first: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Saga) ON (n.first_episode_uuid)',
   knowledgepulse_saga_last: 'CREATE INDEX $ IF NOT EXISTS FOR (n:Saga) ON (n.last_episode_uuid)',
   [sources]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR ()-[r:RELATES_TO]-() ON EACH [r.episodes] ${exact}`,
+  [namings]:
+    "CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.group_id, n.name, n.source_description, n.episode_metadata] OPTIONS {indexConfig: {`fulltext.analyzer`: 'simple'}}",
   [noted]: `CREATE FULLTEXT INDEX $ IF NOT EXISTS FOR (n:Episodic) ON EACH [n.entity_edges] ${exact}`,
 }
 const Named = z.array(z.object({ name: z.string() }))

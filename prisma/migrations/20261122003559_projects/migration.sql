@@ -7,13 +7,19 @@ CREATE TYPE "project_role" AS ENUM ('owner', 'member');
 -- AlterTable
 ALTER TABLE "erasure_runs" ADD COLUMN     "audit_id" TEXT,
 ADD COLUMN     "conversation_id" TEXT,
+ADD COLUMN     "fault" TEXT,
 ADD COLUMN     "late_found" INTEGER NOT NULL DEFAULT 0,
 ADD COLUMN     "part_id" TEXT,
 ADD COLUMN     "part_kind" TEXT,
 ADD COLUMN     "project_id" TEXT,
+ADD COLUMN     "projects" TEXT[] DEFAULT ARRAY[]::TEXT[],
 ADD COLUMN     "recheck_at" TIMESTAMPTZ(3),
 ADD COLUMN     "rechecked_at" TIMESTAMPTZ(3),
 ADD COLUMN     "redacts" BOOLEAN NOT NULL DEFAULT false;
+
+-- AlterTable
+ALTER TABLE "erasure_pages" ADD COLUMN     "is_watched" BOOLEAN NOT NULL DEFAULT false,
+ADD COLUMN     "stays" BOOLEAN NOT NULL DEFAULT false;
 
 -- AlterTable
 ALTER TABLE "erasure_steps" ADD COLUMN     "results" JSONB NOT NULL DEFAULT '{}';
@@ -307,6 +313,9 @@ CREATE INDEX "messages_author_kind_author_id_created_at_id_idx" ON "messages"("a
 CREATE INDEX "message_edits_message_id_edited_at_id_idx" ON "message_edits"("message_id", "edited_at", "id");
 
 -- CreateIndex
+CREATE INDEX "message_edits_edited_by_idx" ON "message_edits"("edited_by");
+
+-- CreateIndex
 CREATE UNIQUE INDEX "attachments_object_key_key" ON "attachments"("object_key");
 
 -- CreateIndex
@@ -326,6 +335,9 @@ CREATE INDEX "documents_author_kind_author_id_created_at_id_idx" ON "documents"(
 
 -- CreateIndex
 CREATE INDEX "provenance_store_ref_idx" ON "provenance"("store", "ref");
+
+-- CreateIndex
+CREATE INDEX "provenance_place_idx" ON "provenance"("place");
 
 -- CreateIndex
 CREATE INDEX "provenance_project_id_idx" ON "provenance"("project_id");

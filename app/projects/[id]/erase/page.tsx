@@ -85,7 +85,7 @@ export default async function ErasePage({ params, searchParams }: Props) {
         }
       >
         {preview}
-        <EraseDesk projectId={project.id} target={target} />
+        <EraseDesk projectId={project.id} target={target} mayRedact={project.role === 'owner'} />
       </Page>
     </Words>
   )

@@ -34,7 +34,10 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     if (!found) throw new Error('there is no holder of the cache')
     return found
   }
-  const planOf = (scope: Scope) => test.db.transaction((tx) => holder().plan(scope, tx, test.clock.now()))
+  const planOf = async (scope: Scope) => {
+    const { items, watched = [] } = await test.db.transaction((tx) => holder().plan(scope, tx, test.clock.now()))
+    return { items, watched, all: [...items, ...watched] }
+  }
   const erased = (scope: Scope, items: readonly string[]) =>
     test.db.transaction((tx) =>
       holder().erase(scope, items, tx, { key: newId('k'), redacts: false, now: test.clock.now() }),
@@ -42,10 +45,10 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
   const left = (scope: Scope, items: readonly string[]) => holder().residue(scope, items, test.clock.now())
   const keys = async () => (await client.keys('*')).filter((key) => !key.startsWith('kp:limit')).sort()
 
-  async function talk(id?: string) {
+  async function talk(id?: string, words?: string) {
     const project = await madeProject(test)
     const conversation = await madeConversation(test, project)
-    const content = `They said: "${newId('word')}", in ${newId('word')}.`
+    const content = words ?? `They said: "${newId('word')}", in ${newId('word')}.`
     const message = await madeMessage(test, conversation, project.owner, { content, ...(id !== undefined && { id }) })
     const other = await madeMessage(test, conversation, project.owner, { content: 'Something else entirely.' })
     const part: Part = { kind: 'message', id: message.id, project: project.id, conversation: conversation.id }
@@ -56,39 +59,42 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     await client.flushDb()
     const { cache } = test.app.stored
     const { project, conversation, message, other, content, scope } = await talk()
-    await client.set('app:told', 'x')
-    await reported(test, project, project.owner, [{ source_id: message.id, store: 'cache', ref: 'app:told' }])
+    const told = `app:told:${conversation.id}`
+    await client.set(told, 'x')
+    await reported(test, project, project.owner, [{ source_id: message.id, store: 'cache', ref: told }])
     await client.set(`app:answer:${message.id}:2`, 'x')
     await client.hSet('app:hash', 'of', `["${message.id}"]`)
-    await client.rPush('app:list', JSON.stringify({ prompt: content }))
+    await client.rPush('app:list', JSON.stringify({ project: project.id, prompt: content }))
+    await client.set('app:of-another-tenant', JSON.stringify({ prompt: content }))
     await cache.set('opaque', 'x', { ttl, about: [message.id] })
     await client.set(`app:history:${conversation.id}`, 'shared with others')
     await cache.set('counts', '2', { ttl, about: [project.id] })
-    const stays = [`app:answer:${other.id}`, 'app:innocent', `app:project:${project.id}`]
+    const stays = [`app:answer:${other.id}`, 'app:innocent', 'app:of-another-tenant', `app:project:${project.id}`]
     for (const key of stays) await client.set(key, 'x')
     const verdicts = await test.db.transaction(
       async (tx) => (await holder().explain?.(scope, tx, test.clock.now())) ?? [],
     )
-    const gone = ['app:told', `app:answer:${message.id}:2`, 'app:hash', 'app:list', 'kp:cache:opaque']
+    const gone = [told, `app:answer:${message.id}:2`, 'app:hash', 'app:list', 'kp:cache:opaque']
     const near = [`app:history:${conversation.id}`, 'kp:cache:counts']
-    expect(
-      verdicts
-        .filter(({ verdict }) => verdict === 'deleted')
-        .map(({ id }) => id)
-        .filter((id) => !id.startsWith('kp:about:')),
-    ).toEqual([...gone, ...near].sort())
-    const { items } = await planOf(scope)
-    expect(await left(scope, items)).toBeGreaterThan(0)
+    expect(verdicts.filter(({ verdict }) => verdict === 'deleted').map(({ id }) => id)).toEqual(
+      [...gone, ...near].sort(),
+    )
+    const { items, watched } = await planOf(scope)
+    expect(items).toHaveLength(7)
+    for (const item of items) expect(item).toMatch(item.includes(told) ? /^key:/ : /^found:[\w-]{22}$/)
+    expect(await left(scope, watched)).toBeGreaterThan(0)
     const done = await erased(scope, items)
-    expect(done).toMatchObject({ results: { keys: expect.any(Number) }, mentions: [] })
-    expect(await left(scope, items)).toBe(0)
+    expect(done).toEqual({ count: 7, results: { keys: 7 }, mentions: [] })
+    // As after a crash between the cache and our commit.
+    expect(await erased(scope, items)).toEqual({ count: 0, results: { keys: 7 }, mentions: [] })
+    expect(await left(scope, [...items, ...watched])).toBe(0)
     expect(await keys()).toEqual(stays.sort())
   })
 
   it('what a conversation that stays has anew is nobody’s residue; a late entry of the message is, and goes', async () => {
     await client.flushDb()
     const { conversation, message, scope } = await talk()
-    const { items } = await planOf(scope)
+    const { all: items } = await planOf(scope)
     await erased(scope, items)
     await client.set(`app:history:${conversation.id}`, 'without it')
     expect(await left(nobody, items)).toBe(0)
@@ -105,7 +111,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     async (id) => {
       await client.flushDb()
       const { project, scope } = await talk(id)
-      const told = `app:${newId('told')}`
+      const told = `app:${project.id}:told`
       const stays = [`app:${id}:1`, 'app:role', 'kp:cache:other']
       await client.set(`app:${id}:1`, 'x')
       await client.set('app:role', JSON.stringify({ role: id }))
@@ -113,7 +119,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
       await test.app.stored.cache.set('own', 'x', { ttl, about: [id] })
       await client.set(told, 'x')
       await reported(test, project, project.owner, [{ source_id: id, store: 'cache', ref: told }])
-      const { items } = await planOf(scope)
+      const { all: items } = await planOf(scope)
       await erased(scope, items)
       expect(await left(scope, items)).toBe(0)
       expect((await keys()).filter((key) => !key.startsWith('kp:about:'))).toEqual(stays.sort())
@@ -122,12 +128,48 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
 
   it('an id is not taken for a longer one', async () => {
     await client.flushDb()
-    const { scope } = await talk('message-1')
-    await client.set('app:message-10', 'of message-100')
-    await client.set('app:message-1', 'x')
-    const { items } = await planOf(scope)
+    const { scope, project } = await talk('message-1')
+    const stays = [`app:${project.id}:message-10`, 'app:message-1']
+    for (const key of stays) await client.set(key, `of message-100 of ${project.id}`)
+    await client.set('app:message-1', 'of somebody else, who calls a message so')
+    await client.set(`app:${project.id}:message-1`, 'x')
+    const { all: items } = await planOf(scope)
     await erased(scope, items)
-    expect(await keys()).toEqual(['app:message-10'])
+    expect(await keys()).toEqual(stays.sort())
+  })
+
+  it.each([newId('usr'), newId('prj'), '01890a5d-ac96-774b-bcce-b302099a8057', '"cookie":{"originalMaxAge"'])(
+    'whoever calls a message %s, or writes that, takes nothing of others with it',
+    async (word) => {
+      await client.flushDb()
+      const isId = !word.includes('"')
+      const { scope } = await talk(isId ? word : undefined, isId ? undefined : word)
+      if (/_/.test(word)) await test.app.stored.cache.set('theirs', 'x', { ttl, about: [word] })
+      await client.set('app:session', `{"user":"${word}", ${word}: 1}`)
+      await client.hSet('app:queue', 'of', word)
+      const before = await keys()
+      const { items, all } = await planOf(scope)
+      expect(items).toEqual([])
+      expect(await left(scope, all)).toBe(0)
+      await erased(scope, all)
+      expect(await keys()).toEqual(before)
+    },
+  )
+
+  it('an entry that another message names too goes with the last of them', async () => {
+    await client.flushDb()
+    const { project, message, other, part } = await talk()
+    const both = `app:${project.id}:of-both`
+    await client.set(both, 'x')
+    for (const { id: source_id } of [message, other])
+      await reported(test, project, project.owner, [{ source_id, store: 'cache', ref: both }])
+    const one = await planOf({ part })
+    await erased({ part }, one.all)
+    expect(await keys()).toEqual([both])
+    await test.db.prisma.message.update({ where: { id: message.id }, data: { erasingSince: test.clock.now() } })
+    const last = { part: { ...part, id: other.id } }
+    await erased(last, (await planOf(last)).all)
+    expect(await keys()).toEqual([])
   })
 
   it('a person takes what was set about them and their messages', async () => {
@@ -138,7 +180,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     await test.app.stored.cache.set('said', 'x', { ttl, about: [message.id] })
     await test.app.stored.cache.set('theirs', 'x', { ttl, about: ['usr_0123456789abcdefghijkl'] })
     const scope = { subject: { account: accountId, agents: [] } }
-    const { items } = await planOf(scope)
+    const { all: items } = await planOf(scope)
     expect(items).toContain(`who:${accountId}`)
     await erased(scope, items)
     expect(await left(scope, items)).toBe(0)
@@ -161,7 +203,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
   it('a Redis that is down stops the step, and a plan is made all the same', async () => {
     const { scope } = await talk()
     await redis.stop()
-    const { items } = await planOf(scope)
+    const { all: items } = await planOf(scope)
     expect(items.length).toBeGreaterThan(0)
     await expect(erased(scope, items)).rejects.toMatchObject({ code: 'unavailable' })
     await expect(left(scope, items)).rejects.toMatchObject({ code: 'unavailable' })

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder, Scope, Subject, Verdict } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -7,8 +8,21 @@ import { literally } from '#lib/stores/cache/patterns.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { partOf, subjectOf, writersOf } from '../held.ts'
+import { othersOf } from '../shared-pointers.ts'
 import type { Sources } from '../sources.ts'
-import { followed, isGenerated, isTelling, itemOf, itemsByKind, mayGo, textsToFind } from './rules.ts'
+import {
+  type Chosen,
+  chosenItem,
+  chosenOf,
+  followed,
+  isOurs,
+  isTelling,
+  itemOf,
+  itemsByKind,
+  looksOurs,
+  mayGo,
+  textsToFind,
+} from './rules.ts'
 
 export interface CacheHolderPorts {
   db: Database
@@ -20,65 +34,121 @@ export interface CacheHolderPorts {
 const mostTexts = 200
 
 interface Gathered {
-  /** Of what goes. */
+  /** Ids of ours, of what goes. */
   ids: Set<string>
-  /** Of what they lay in, and which stays: conversations and their threads. */
+  /** Ids of what goes that a client chose. */
+  chosen: Map<string, Chosen>
+  /** Of what they lay in, and which stays: conversations and their threads, projects. By the index of all, by names of ours alone. */
   near: Set<string>
+  /** Ids of ours of the projects and conversations. */
+  anchors: Set<string>
   /** Names that pointers tell. */
   names: Set<string>
   foreign: Set<string>
+  /** Names that pointers of what stays tell, too. */
+  shared: Set<string>
   texts: string[]
 }
 const isUnavailable = (error: unknown): boolean => Problem.is(error) && error.code === 'unavailable'
 const idsOf = ({ account, agents }: Subject): string[] => [...(account === null ? [] : [account]), ...agents]
+/** Of a name, for the plan: the name may be content. */
+const labelOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 22)
 
-/** Answers that were kept for a while: ours, and those that applications keep in the same Redis. Items: see {@link itemOf}. */
+/** Answers that were kept for a while: ours, and those that applications keep in the same Redis. Items: see `itemKinds`. */
 export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPorts): DataHolder {
   async function gather(scope: Scope, tx: Transaction, now: Date): Promise<Gathered> {
-    const found: Gathered = { ids: new Set(), near: new Set(), names: new Set(), foreign: new Set(), texts: [] }
+    const found: Gathered = {
+      ...{ ids: new Set(), chosen: new Map(), near: new Set(), anchors: new Set() },
+      ...{ names: new Set(), foreign: new Set(), shared: new Set(), texts: [] },
+    }
+    const gone = new Set<string>()
+    const goes = (kind: Parameters<typeof isOurs>[0], id: string, anchors: readonly string[]) => {
+      if (isOurs(kind, id)) found.ids.add(id)
+      else found.chosen.set(id, { id, anchors })
+    }
     for await (const page of sources.of(scope, tx, now))
-      for (const { id, project, conversation, threads, texts, pointers } of page) {
-        found.ids.add(id)
-        for (const one of [project, ...(conversation === null ? [] : [conversation]), ...threads]) found.near.add(one)
+      for (const { kind, id, project, conversation, threads, texts, pointers } of page) {
+        const anchors = [
+          project,
+          ...(conversation !== null && isOurs('conversation', conversation) ? [conversation] : []),
+        ]
+        for (const anchor of anchors) found.anchors.add(anchor)
+        goes(kind, id, anchors)
+        gone.add(id)
+        for (const one of [...anchors, ...(conversation === null ? [] : [conversation]), ...threads])
+          if (anchors.includes(one) || !looksOurs(one)) found.near.add(one)
         if (found.texts.length <= mostTexts) found.texts.push(...texts)
         for (const { store, ref } of pointers)
           if (store === 'cache') (mayGo(ref, ownPrefix) ? found.names : found.foreign).add(ref)
       }
-    for (const { project, group, threads } of await sources.whole(scope, tx, now))
-      for (const id of [...threads, ...(group === null ? [] : [project, group])]) found.ids.add(id)
+    for (const { project, group, threads } of await sources.whole(scope, tx, now)) {
+      found.anchors.add(project)
+      if (group !== null) goes('project', project, [project])
+      // A thread is called as its conversation, unless somebody chose otherwise.
+      for (const id of [...threads, ...(group === null ? [] : [group])])
+        if (id !== project) goes(found.near.has(id) ? 'conversation' : 'project', id, [project])
+    }
     const part = partOf(scope)
-    if (part?.kind === 'conversation' && found.ids.size > 0) found.ids.add(part.id)
-    for (const id of found.ids) found.near.delete(id)
+    if (part?.kind === 'conversation' && gone.size > 0) goes('conversation', part.id, [part.project])
+    for (const id of [...found.ids, ...found.chosen.keys()]) found.near.delete(id)
     if (found.texts.length > mostTexts) found.texts = []
+    found.shared = await othersOf(tx, 'cache', [...found.names], gone)
+    for (const name of found.shared) found.names.delete(name)
     return found
   }
 
-  /**
-   * Whether the rows are there still: then one scan looks for everything of the scope. Where they are gone, each page looks for its own ids,
-   * and what lay around them is left in peace.
-   */
-  async function stand(scope: Scope, tx: Transaction, now: Date): Promise<boolean> {
-    for await (const page of sources.of(scope, tx, now)) if (page.length > 0) return true
-    return (await sources.whole(scope, tx, now)).length > 0
-  }
-  /** By the index, and by names that contain the id as a word. Projects by the index alone: too much stands under them that is of others. */
+  /** By the index, and by names that contain an id of ours; projects by the index alone: too much stands under them that is of others. */
   async function around(near: readonly string[]): Promise<string[]> {
-    const telling = near.filter((id) => isTelling(id) && !id.startsWith('prj_'))
+    const telling = near.filter((id) => isOurs('conversation', id))
     const words = needlesOf(telling)
     const byIndex = near.length === 0 ? [] : await cache.find({ patterns: [], about: near })
     const patterns = telling.map((id) => `*${literally(id)}*`)
     const byName = patterns.length === 0 ? [] : await cache.find({ patterns, about: [] })
-    const chosen = telling.filter((id) => !isGenerated(id))
-    const named = byName.filter((name) => words.standIn(name) && mayGo(name, ownPrefix))
-    return [...new Set([...byIndex, ...(chosen.length === 0 ? named : followed(named, telling, ownPrefix))])]
+    return [...new Set([...byIndex, ...byName.filter((name) => words.standIn(name))])].filter((name) =>
+      mayGo(name, ownPrefix),
+    )
   }
-  /** Names, values and indexes that contain one of them. */
-  async function containing(ids: readonly string[], texts: readonly string[] = []): Promise<string[]> {
-    const chosen = ids.filter((id) => isTelling(id) && !isGenerated(id))
-    const sure = [...ids.filter(isGenerated), ...texts]
-    const bySure = sure.length === 0 ? [] : await cache.search(sure)
-    const byChosen = chosen.length === 0 ? [] : followed(await cache.search(chosen), chosen, ownPrefix)
-    return [...new Set([...bySure, ...byChosen])]
+  /**
+   * Names whose name or value contains an id of ours; and of those that contain what a client chose (ids, texts), what is ours or has an
+   * id of the project or conversation too: whoever writes a word may not have everything erased in which it stands.
+   */
+  async function containing(
+    ids: readonly string[],
+    chosen: Iterable<Chosen>,
+    texts: readonly string[] = [],
+    more: Iterable<string> = [],
+  ): Promise<string[]> {
+    const sure = ids.length === 0 ? [] : await cache.search(ids)
+    const telling = [...chosen].filter(({ id }) => isTelling(id))
+    const loose = [...telling.map(({ id }) => id), ...texts]
+    if (loose.length === 0) return sure.filter((name) => mayGo(name, ownPrefix))
+    const maybe = await cache.search(loose)
+    const anchors = [...new Set([...more, ...telling.flatMap((one) => one.anchors)])]
+    // One that looks like an id of ours may be another's: then our entries are told apart as everything else is.
+    const isPlain = (name: string) => name.startsWith(ownPrefix) && !telling.some(({ id }) => looksOurs(id))
+    const isAsked = anchors.length > 0 && !maybe.every(isPlain)
+    const anchored = new Set(isAsked ? await cache.search(anchors) : [])
+    const tied = maybe.filter((name) => isPlain(name) || anchored.has(name))
+    return [...new Set([...sure, ...followed(tied, loose.length, ownPrefix)])].filter((name) => mayGo(name, ownPrefix))
+  }
+  /** Ids by which the index may be asked: one of a client's choice that looks like ours is another's. */
+  const indexedOf = (ids: Iterable<string>, chosen: Iterable<Chosen>): string[] => [
+    ...ids,
+    ...[...chosen].map(({ id }) => id).filter((id) => !looksOurs(id)),
+  ]
+  /** Everything that goes with a scope, but what pointers name, by how it was found. */
+  async function search(gathered: Gathered, who: readonly string[]): Promise<Map<string, 'index' | 'text' | 'group'>> {
+    const { ids, chosen, near, anchors, texts } = gathered
+    const found = new Map<string, 'index' | 'text' | 'group'>()
+    const add = (how: 'index' | 'text' | 'group', names: readonly string[]) => {
+      for (const name of names) if (!found.has(name)) found.set(name, how)
+    }
+    const indexed = [...indexedOf(ids, chosen.values()), ...who]
+    if (indexed.length > 0) add('index', await cache.find({ patterns: [], about: indexed }))
+    if (ids.size + chosen.size === 0) return found
+    add('text', await containing([...ids], chosen.values(), textsToFind(texts), anchors))
+    add('group', await around([...near]))
+    return found
   }
   async function checkMissing(tx?: Transaction): Promise<void> {
     const missing = await whatIsMissing(tx)
@@ -87,18 +157,6 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
         'unavailable',
         `${missing.length} caches that kept data are switched off. Connect them again, or state that nothing is there any more.`,
       )
-  }
-  /** Of the subject's own ids those that anything is kept about; all of them where the cache cannot say. */
-  async function keptAbout(subject: Subject | undefined): Promise<string[]> {
-    if (!subject) return []
-    try {
-      const found: string[] = []
-      for (const id of idsOf(subject)) if ((await cache.find({ patterns: [], about: [id] })).length > 0) found.push(id)
-      return found
-    } catch (error) {
-      if (!isUnavailable(error)) throw error
-      return idsOf(subject)
-    }
   }
 
   return {
@@ -125,67 +183,89 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
       return { count: row?.count ?? 0, since: row?.since ?? null, until: null }
     },
     async plan(scope, tx, now) {
-      if (!partOf(scope) && !subjectOf(scope)) return { items: [], held: {} }
-      const { ids, near, names } = await gather(scope, tx, now)
-      const own = await keptAbout(subjectOf(scope))
-      const items = [
-        ...[...ids].map((id) => itemOf('about', id)),
-        ...own.map((id) => itemOf('who', id)),
-        ...[...near].map((id) => itemOf('near', id)),
-        ...[...names].map((name) => itemOf('key', name)),
-        ...(ids.size > 0 ? [itemOf('search')] : []),
+      const subject = subjectOf(scope)
+      if (!partOf(scope) && !subject) return { items: [], held: {} }
+      const gathered = await gather(scope, tx, now)
+      const who = subject ? idsOf(subject) : []
+      const watched = [
+        ...[...gathered.ids].map((id) => itemOf('about', id)),
+        ...[...gathered.chosen.values()].map(chosenItem),
+        ...who.map((id) => itemOf('who', id)),
+        // Done when it is erased: what came between the plan and that.
+        ...(gathered.ids.size + gathered.chosen.size > 0 ? [itemOf('search')] : []),
       ]
-      return { items: [...new Set(items)].sort(), held: await sources.held(scope, tx, now) }
+      const items: string[] = []
+      const names = [...gathered.names]
+      try {
+        const there = new Set(names.length === 0 ? [] : await cache.find({ patterns: names.map(literally), about: [] }))
+        for (const name of names) (there.has(name) ? items : watched).push(itemOf('key', name))
+        for (const name of (await search(gathered, who)).keys())
+          if (!there.has(name)) items.push(itemOf('found', labelOf(name)))
+      } catch (error) {
+        // A plan is made while the store is down, too: its step waits, and searches when it is back.
+        if (!isUnavailable(error)) throw error
+        items.splice(0, items.length, ...names.map((name) => itemOf('key', name)))
+        if (watched.length > 0) items.push(itemOf('search'))
+      }
+      const planned = new Set(items)
+      return {
+        items: [...planned].sort(),
+        watched: [...new Set(watched)].filter((item) => !planned.has(item)).sort(),
+        held: await sources.held(scope, tx, now),
+      }
     },
     async explain(scope, tx, now) {
-      const { ids, near, names, foreign, texts } = await gather(scope, tx, now)
+      const gathered = await gather(scope, tx, now)
       const verdicts = new Map<string, Verdict>()
       const tell = (found: string, id: string, reason = 'source', verdict: Verdict['verdict'] = 'deleted') => {
         const one = { store: 'cache', kind: 'key', id, name: null, verdict, reason, evidence: [], found }
         if (!verdicts.has(id)) verdicts.set(id, one)
       }
-      for (const name of names) tell('pointer', name)
-      for (const name of foreign) tell('pointer', name, 'foreign', 'untouched')
+      for (const name of gathered.names) tell('pointer', name)
+      for (const name of gathered.foreign) tell('pointer', name, 'foreign', 'untouched')
       try {
-        if (ids.size > 0) {
-          for (const name of await cache.find({ patterns: [], about: [...ids] })) tell('index', name)
-          for (const name of await containing([...ids], textsToFind(texts))) tell('text', name)
-          for (const name of await around([...near])) tell('group', name, 'shared')
-        }
+        for (const [name, found] of await search(gathered, []))
+          tell(found, name, found === 'group' ? 'shared' : 'source')
       } catch (error) {
         if (!isUnavailable(error)) throw error
       }
+      for (const name of gathered.shared) tell('pointer', name, 'shared', 'kept')
       return [...verdicts.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
     },
     async erase(scope, items, tx, manner) {
       if (items.length === 0) return 0
       await checkMissing(tx)
-      const { about, who, key, near, search } = itemsByKind(items)
-      const names = new Set(key)
-      const take = (found: readonly string[]) => {
+      const kinds = itemsByKind(items)
+      const chosen = kinds.chosen.map(chosenOf)
+      const names = new Set(kinds.key)
+      const take = (found: Iterable<string>) => {
         for (const name of found) names.add(name)
       }
-      const indexed = [...about, ...who]
+      const indexed = [...indexedOf(kinds.about, chosen), ...kinds.who]
       if (indexed.length > 0) take(await cache.find({ patterns: [], about: indexed }))
-      if (!manner || !(await stand(scope, tx, manner.now))) take(await containing(about))
-      else {
-        take(await around(near))
-        if (search.length > 0) {
-          const { ids, texts } = await gather(scope, tx, manner.now)
-          take(await containing([...ids], textsToFind(texts)))
-        }
+      take(await containing(kinds.about, chosen))
+      // Once the rows are gone there is nothing to gather: what lay around them may be there again without them, and is left in peace.
+      if (manner && kinds.found.length + kinds.search.length > 0) {
+        const subject = subjectOf(scope)
+        const gathered = await gather(scope, tx, manner.now)
+        take((await search(gathered, subject ? idsOf(subject) : [])).keys())
+        indexed.push(...indexedOf(gathered.ids, gathered.chosen.values()))
       }
       const count = await cache.drop([...names])
       await cache.forget(indexed)
-      return { count, results: { keys: Math.max(count, key.length) }, mentions: [] }
+      // What was planned was there: after a crash it is counted as it would have been without.
+      const planned = kinds.key.length + kinds.found.length
+      return { count, results: { keys: planned > 0 ? planned : count }, mentions: [] }
     },
-    /** By a scan of all names, values and indexes; what has an id too short for that, by its index. */
+    /** By a scan of all names and values; what has an id too short for that, by its index. What is not tied to the project is not ours to judge. */
     async residue(_scope, items) {
-      const { about, who, key } = itemsByKind(items)
-      if (about.length + who.length + key.length === 0) return 0
+      const { about, chosen: told, who, key } = itemsByKind(items)
+      const chosen = told.map(chosenOf)
+      if (about.length + chosen.length + who.length + key.length === 0) return 0
       await checkMissing()
-      const left = new Set(await containing(about))
-      for (const name of await cache.find({ patterns: key.map(literally), about: [...about, ...who] })) left.add(name)
+      const left = new Set(await containing(about, chosen))
+      const indexed = [...indexedOf(about, chosen), ...who]
+      for (const name of await cache.find({ patterns: key.map(literally), about: indexed })) left.add(name)
       return left.size
     },
   }

@@ -1,13 +1,31 @@
 import { expect, it } from 'vitest'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
-import { followed, isTelling, itemOf, itemsByKind, mayGo, textsToFind } from './rules.ts'
+import { chosenItem, chosenOf, followed, isOurs, isTelling, itemOf, itemsByKind, mayGo, textsToFind } from './rules.ts'
 
 it('takes an item apart again, whatever the name is', () => {
   const items = [itemOf('key', 'about:x'), itemOf('key', 'key:'), itemOf('about', 'a:b'), itemOf('search'), 'other:x']
-  expect(itemsByKind(items)).toEqual({ about: ['a:b'], who: [], key: ['about:x', 'key:'], near: [], search: [''] })
+  expect(itemsByKind(items)).toEqual({
+    about: ['a:b'],
+    chosen: [],
+    who: [],
+    key: ['about:x', 'key:'],
+    found: [],
+    search: [''],
+  })
+  for (const chosen of [
+    { id: 'a:b', anchors: ['prj_1', 'conv_1'] },
+    { id: '', anchors: [] },
+  ])
+    expect(itemsByKind([chosenItem(chosen)]).chosen.map(chosenOf)).toEqual([chosen])
 })
 
-it.each([newId('msg'), newId('conv'), newUuid(), 'message-0042'])('looks for %s wherever it stands', (id) => {
+it('knows an id that nobody else can have from one that a client chose', () => {
+  expect(isOurs('message', newId('msg')) && isOurs('conversation', newId('conv'))).toBe(true)
+  for (const id of [newId('prj'), newId('usr'), newUuid(), 'message-0042', 'msg_1'])
+    expect(isOurs('message', id), id).toBe(false)
+})
+
+it.each([newUuid(), 'message-0042'])('looks for %s in names and values', (id) => {
   expect(isTelling(id)).toBe(true)
 })
 it.each(['', 'a', '*', '1234567', 'user', 'assistant', 'kp:cache:', 'session-key'])(
@@ -19,18 +37,13 @@ it.each(['', 'a', '*', '1234567', 'user', 'assistant', 'kp:cache:', 'session-key
 
 it('does not follow a word of everybody’s beyond what is ours', () => {
   const names = (count: number) => Array.from({ length: count }, (_, n) => (n % 2 ? `app:${n}` : `kp:cache:${n}`))
-  expect(followed(names(1_000), ['gpt-4o-mini'], 'kp:cache:')).toHaveLength(1_000)
-  expect(followed(names(1_002), ['gpt-4o-mini'], 'kp:cache:')).toHaveLength(501)
+  expect(followed(names(1_000), 1, 'kp:cache:')).toHaveLength(1_000)
+  expect(followed(names(1_002), 1, 'kp:cache:')).toHaveLength(501)
 })
 
-it('lets a pointer reach what applications keep and our entries, never what we count and find by', () => {
-  expect(['app:answer', 'kp:cache:x', 'kpx', ''].map((name) => mayGo(name, 'kp:cache:'))).toEqual([
-    true,
-    true,
-    true,
-    true,
-  ])
-  expect(['kp:limit:x', 'kp:about:x', 'kp:'].map((name) => mayGo(name, 'kp:cache:'))).toEqual([false, false, false])
+it('lets an erasure reach what applications keep and our entries, never what we count and find by', () => {
+  expect(['app:answer', 'kp:cache:x', 'kpx', ''].every((name) => mayGo(name, 'kp:cache:'))).toBe(true)
+  expect(['kp:limit:x', 'kp:about:x', 'kp:'].some((name) => mayGo(name, 'kp:cache:'))).toBe(false)
 })
 
 it('looks for texts as they are and as JSON writes them, unless they are so short that they stand everywhere', () => {

@@ -1,35 +1,51 @@
 /**
- * What an erasure looks for in the cache: `about:<id>` of each message and document that goes,
- * `who:<id>` of whom, where anything was set about them, `key:<name>` of each entry that is known, `near:<id>` of a conversation that stays: what is kept of it goes once and may come
- * again without what was erased; `search:` for a scan of everything.
+ * What an erasure notes of the cache. `key:<name>`: an entry that a pointer names. `found:<hash>`: one that the search found when it was
+ * planned; the name itself may say what people asked, and stays where it is. `search:`: nobody could search then, so that it is done when it
+ * is erased. To be looked for later, too: `about:<id>` of a message, document or conversation that goes; `chosen:<anchors>:<id>` where a
+ * client gave it its id (see {@link isOurs}); `who:<id>` of whom.
  */
-export const itemKinds = ['about', 'who', 'key', 'near', 'search'] as const
+export const itemKinds = ['about', 'chosen', 'who', 'key', 'found', 'search'] as const
 export type ItemKind = (typeof itemKinds)[number]
 
 export const itemOf = (kind: ItemKind, what = ''): string => `${kind}:${what}`
 
 export function itemsByKind(items: readonly string[]): Record<ItemKind, string[]> {
-  const found: Record<ItemKind, string[]> = { about: [], who: [], key: [], near: [], search: [] }
+  const found: Record<ItemKind, string[]> = { about: [], chosen: [], who: [], key: [], found: [], search: [] }
   for (const item of items)
     for (const kind of itemKinds) if (item.startsWith(`${kind}:`)) found[kind].push(item.slice(kind.length + 1))
   return found
 }
 
-/** Ids that nobody chose: ours (`msg_` and 22 characters), and UUIDs. */
-const generated = /^([a-z]{2,8}_[0-9A-Za-z]{22}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i
-export const isGenerated = (id: string): boolean => generated.test(id)
+/** An id that a client chose, with ids of ours beside which alone it is taken for what it seems to be. */
+export interface Chosen {
+  id: string
+  anchors: readonly string[]
+}
+export const chosenItem = ({ id, anchors }: Chosen): string => itemOf('chosen', `${anchors.join(',')}:${id}`)
+export function chosenOf(what: string): Chosen {
+  const at = what.indexOf(':')
+  return { id: what.slice(at + 1), anchors: what.slice(0, at).split(',').filter(Boolean) }
+}
 
+const prefixes = { message: 'msg_', document: 'doc_', conversation: 'conv_', project: 'prj_' } as const
+const ownForm = /^[a-z]{2,8}_[0-9A-Za-z]{22}$/
+/** Whether it looks like an id of ours, whoever made it. */
+export const looksOurs = (id: string): boolean => ownForm.test(id)
 /**
- * Whether names and values that contain the id are taken to be about it. A client may call a message `user` or `assistant`, which half of
- * a database contains: such a one is looked for by the index and by pointers alone.
+ * Whether nobody else can mean something by it: ids of one kind are unique, and made by us where they begin as their kind does. Any other,
+ * of whatever form, is the client's choice: it may be the id of something of another, or a word that half of a database contains.
  */
-export const isTelling = (id: string): boolean => isGenerated(id) || (id.length >= 8 && /[0-9]/.test(id))
+export const isOurs = (kind: keyof typeof prefixes, id: string): boolean =>
+  looksOurs(id) && id.startsWith(prefixes[kind])
 
-/** Of what contains ids that a client chose: all of it, unless that is so much that the ids must be words of everybody's; then what is ours. */
-export const followed = (names: readonly string[], ids: readonly string[], ownPrefix: string): string[] =>
-  names.length <= Math.max(1_000, 20 * ids.length) ? [...names] : names.filter((name) => name.startsWith(ownPrefix))
+/** Whether an id that a client chose is looked for in names and values at all, and not by the index and pointers alone. */
+export const isTelling = (id: string): boolean => id.length >= 8 && /[0-9]/.test(id)
 
-/** Names that a pointer may have erased: everything but what we count and find by. */
+/** Of what contains ids or texts that a client chose: all of it, unless it is so much that they must be everybody's; then what is ours. */
+export const followed = (names: readonly string[], strings: number, ownPrefix: string): string[] =>
+  names.length <= Math.max(1_000, 20 * strings) ? [...names] : names.filter((name) => name.startsWith(ownPrefix))
+
+/** Names that an erasure may take: everything but what we count and find by. */
 export const mayGo = (name: string, ownPrefix: string): boolean => name.startsWith(ownPrefix) || !name.startsWith('kp:')
 
 /** A text is looked for whole, as it is and as it stands in JSON; a short one would be found everywhere. */

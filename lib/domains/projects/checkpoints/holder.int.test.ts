@@ -161,6 +161,52 @@ describe.each([
     for (const thread of [named, unnamed]) expect(await textOf(thread)).not.toContain('Musterfrau')
   })
 
+  it('another project’s threads are neither named nor touched, whatever a message is called and whatever it says', async () => {
+    const theirs = await talk()
+    const unnamed = newId('thread')
+    await say(app, unnamed, newId('lc'), sentence)
+    await memory.put(['people', 'of-theirs'], 'fact', { text: sentence, from: theirs.first.id })
+    const before = [await textOf(theirs.conversation.id), await textOf(unnamed)]
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    const ours = await madeMessage(test, conversation, project.owner, { content: sentence })
+    const called = await madeMessage(test, conversation, project.owner, { id: `call-for-${theirs.first.id}` })
+    for (const [ref, place] of [
+      [theirs.first.id, undefined],
+      ['m', theirs.conversation.id],
+    ]) {
+      const body = { entries: [{ source_id: ours.id, store: 'checkpoints', ref, ...(place && { place }) }] }
+      const told = await test.fetch('POST', `${project.path}/provenance`, { cookie: project.owner.cookie, body })
+      expect([ref, told.status]).toEqual([ref, 422])
+    }
+    for (const { path } of [ours, called]) {
+      const plan = await erase(path, project.owner, '?dry_run=true')
+      expect(JSON.stringify(plan.json.data)).not.toContain(theirs.conversation.id)
+      const told = await erase(path, project.owner)
+      await drain(test)
+      expect((await look(told.json.auditId)).success).toBe(true)
+    }
+    expect([await textOf(theirs.conversation.id), await textOf(unnamed)]).toEqual(before)
+    expect(await memory.get(['people', 'of-theirs'], 'fact')).not.toBeNull()
+  })
+
+  it('a thread in which nothing stands yet is watched: what is put there after the receipt is found and erased', async () => {
+    const project = await madeProject(test)
+    const conversation = await madeConversation(test, project)
+    const early = await madeMessage(test, conversation, project.owner, { content: sentence })
+    const told = await erase(early.path, project.owner)
+    await drain(test)
+    expect((await look(told.json.auditId)).success).toBe(true)
+    await say(app, conversation.id, early.id, sentence)
+    await memory.put(['people', 'late'], early.id, { text: 'Noted late.' })
+    test.clock.advance(25 * hour)
+    await test.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(test.app.gate, {})
+    await drain(test, { mayFail: true })
+    expect((await look(told.json.auditId)).late_found).toBeGreaterThan(0)
+    expect(await messagesOf(app, conversation.id)).not.toContain(early.id)
+    expect(await memory.get(['people', 'late'], early.id)).toBeNull()
+  })
+
   it.each(['its list', 'a pointer'])(
     'a conversation takes its threads with it, but of one that another conversation has by %s, too, its own messages alone',
     async (how) => {
@@ -222,7 +268,7 @@ describe.each([
     const early = await test.fetch('POST', path, { cookie: admin.cookie, body: {} })
     expect(early.json.code).toBe('wrong_state')
     await drain(test, { mayFail: true })
-    expect(await step(told.json.auditId)).toMatchObject({ state: 'stuck', fault: 'conflict' })
+    expect(await step(told.json.auditId)).toMatchObject({ state: 'stuck', fault: `conflict:${conversation.id}` })
     expect(await textOf(conversation.id)).toBe(before)
     for (const by of [project.owner, await signedIn(test, 'auditor')])
       expect((await test.fetch('POST', path, { cookie: by.cookie, body: {} })).status).toBe(403)
@@ -240,5 +286,29 @@ describe.each([
       where: { resourceId: told.json.auditId, resourceType: 'erasure' },
     })
     expect(entries).toBeGreaterThan(0)
+  })
+})
+
+describe.each([
+  ['does not answer', () => 'postgresql://nobody:secret@127.0.0.1:1/nowhere'],
+  ['has no tables of LangGraph yet', (url: string) => `${url}${url.includes('?') ? '&' : '?'}schema=nothing`],
+])('checkpoints whose database %s', (_, address) => {
+  it('keep nothing else from being erased, and the step says what it waits for', async () => {
+    const database = await testDatabase()
+    const test = await testApp({ KP_CHECKPOINTS_URL: address(database.ownerUrl) }, database)
+    const admin = await signedIn(test, 'admin')
+    const project = await madeProject(test)
+    const message = await madeMessage(test, await madeConversation(test, project), project.owner, { content: sentence })
+    const plan = await test.fetch('DELETE', `${message.path}?dry_run=true`, { cookie: project.owner.cookie, body: {} })
+    expect(plan.status).toBe(200)
+    const told = await test.fetch('DELETE', message.path, { cookie: project.owner.cookie, body: {} })
+    await drain(test, { mayFail: true })
+    const { data } = (await test.fetch('GET', `/api/erasures/${told.json.auditId}`, { cookie: admin.cookie })).json
+    expect(data).toMatchObject({ state: 'erasing', success: false })
+    const steps: { holder: string; state: string; fault: string | null }[] = data.steps
+    const states = new Map(steps.map(({ holder, state, fault }) => [holder, [state, fault]]))
+    expect(states.get('checkpoints.messages')?.[1]).toBe('unavailable')
+    expect(states.get('graph.episodes')?.[0]).toBe('done')
+    await test.close()
   })
 })

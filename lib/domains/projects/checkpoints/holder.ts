@@ -1,12 +1,13 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder, Erased, Scope, Subject, Verdict } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { CheckpointStore, Wanted } from '#lib/stores/checkpoints/checkpoints.ts'
+import type { CheckpointStore, Remembered } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import type { Sources } from '../sources.ts'
 import { parseItem } from './items.ts'
 import { planning, type ThreadPlan } from './planning.ts'
+import { isSure, projectsOf, remembered, together } from './sought.ts'
 
 export const checkpointsHolderName = 'checkpoints.messages'
 
@@ -21,20 +22,32 @@ const isAbout = (scope: Scope): boolean => 'part' in scope || 'subject' in scope
 const isNobody = (scope: Scope): boolean =>
   'subject' in scope && scope.subject.account === null && scope.subject.agents.length === 0
 
-/** The words of messages and documents that still have their rows. */
-async function textsOf(tx: Transaction, sources: readonly string[]): Promise<Map<string, string[]>> {
-  const rows = await queryWithin<{ id: string; text: string }>(
+interface Standing {
+  project: string
+  conversation: string | null
+  threads: string[]
+  texts: string[]
+}
+/** Messages and documents that still have their rows: what they belong to, and their words. */
+async function standing(tx: Transaction, sources: readonly string[]): Promise<Map<string, Standing>> {
+  if (sources.length === 0) return new Map()
+  const rows = await queryWithin<Standing & { id: string }>(
     tx,
-    'checkpoints-texts',
-    `SELECT id, content AS text FROM messages WHERE id = ANY($1::text[])
-     UNION ALL SELECT message_id, content FROM message_edits WHERE message_id = ANY($1::text[])
-     UNION ALL SELECT document_id, content FROM document_chunks WHERE document_id = ANY($1::text[])`,
+    'checkpoints-standing',
+    `SELECT m.id, m.project_id AS project, m.conversation_id AS conversation, c.threads,
+       ARRAY[m.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = m.id) AS texts
+     FROM messages m JOIN conversations c ON c.id = m.conversation_id WHERE m.id = ANY($1::text[])
+     UNION ALL SELECT d.id, d.project_id, NULL, '{}', ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = d.id)
+     FROM documents d WHERE d.id = ANY($1::text[])`,
     [sources],
   )
-  const texts = new Map<string, string[]>()
-  for (const { id, text } of rows) texts.set(id, [...(texts.get(id) ?? []), text])
-  return texts
+  return new Map(rows.map((row) => [row.id, row]))
 }
+/** Of a source without its row only what needs no tie can be told. */
+const rememberedOf = (id: string, row: Standing | undefined): Remembered =>
+  row
+    ? remembered({ kind: 'message', id, pointers: [], ...row })
+    : { sure: [id].filter(isSure), ids: [], texts: [], ties: [] }
 
 /** Items by thread, in their order; null is the long-term store. */
 function byThread(items: readonly string[]) {
@@ -67,6 +80,26 @@ const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }:
  */
 export function checkpointsHolder({ db, store, sources, whatIsMissing }: CheckpointsHolderParts): DataHolder {
   const planned = planning({ store, sources })
+  /** As {@link planning} does; of a store that does not answer, what pointers and conversations say. */
+  async function planOf(scope: Scope, tx: Transaction, now: Date): Promise<ThreadPlan[]> {
+    try {
+      return await Array.fromAsync(planned(scope, tx, now, false))
+    } catch (error) {
+      if (!Problem.is(error) || error.code !== 'unavailable') throw error
+      return Array.fromAsync(planned(scope, tx, now, true))
+    }
+  }
+  /** Threads that nobody's conversation has, or the project's own, in which ids that we made stand. */
+  async function elsewhere(ids: readonly string[], project: string | null, tx: Transaction) {
+    const sure = ids.filter(isSure)
+    if (sure.length === 0) return []
+    const named = await store.naming(sure, tx)
+    const projects = await projectsOf(tx, [...new Set(named.map(({ thread }) => thread))])
+    return named.filter(({ thread }) => {
+      const theirs = projects.get(thread)
+      return !theirs || (project !== null && theirs.has(project))
+    })
+  }
   const refuseIfMissing = async (tx?: Transaction): Promise<void> => {
     if ((await whatIsMissing(tx)).length > 0)
       throw new Problem(
@@ -108,18 +141,18 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       return { count: dates.length, since: dates.length > 0 ? new Date(Math.min(...dates)) : null, until: null }
     },
     async plan(scope, tx, now) {
-      if (!isAbout(scope)) return { items: [], held: {} }
-      const items = new Set<string>()
-      const missing = await whatIsMissing(tx)
-      for await (const thread of planned(scope, tx, now, false)) for (const item of thread.items) items.add(item)
-      if (missing.length > 0)
-        for await (const thread of planned(scope, tx, now, true)) for (const item of thread.items) items.add(item)
-      return { items: [...items].sort(), held: await sources.held(scope, tx, now) }
+      if (!isAbout(scope) || isNobody(scope)) return { items: [], held: {} }
+      const plans = await planOf(scope, tx, now)
+      if ((await whatIsMissing(tx)).length > 0) plans.push(...(await Array.fromAsync(planned(scope, tx, now, true))))
+      const items = new Set(plans.flatMap((one) => one.items))
+      const watched = new Set(plans.flatMap((one) => one.watched)).difference(items)
+      return { items: [...items].sort(), watched: [...watched].sort(), held: await sources.held(scope, tx, now) }
     },
     async explain(scope, tx, now) {
       if (!isAbout(scope)) return []
       const verdicts = new Map<string, Verdict>()
-      for await (const thread of planned(scope, tx, now, false)) {
+      for (const thread of await planOf(scope, tx, now)) {
+        if (thread.items.length === 0 && !thread.isShared) continue
         const verdict = verdictOf(thread)
         const known = verdicts.get(verdict.id)
         // A thread that others share is kept, but for the messages that go.
@@ -131,52 +164,73 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       if (!isAbout(scope) || items.length === 0) return 0
       await refuseIfMissing(tx)
       const threads = byThread(items)
-      const texts = await textsOf(tx, [...new Set(threads.flatMap(([, { sources: ids }]) => [...ids]))])
+      const ids = [...new Set(threads.flatMap(([, { sources: of }]) => [...of]))]
+      const rows = await standing(tx, ids)
+      const part = 'part' in scope ? scope.part : undefined
+      // Their plan looked everywhere while there were rows; a repetition looks for what came since.
+      const late = await elsewhere(
+        ids.filter((id) => !rows.has(id)),
+        part?.project ?? null,
+        tx,
+      )
+      const named = threads.filter(([thread]) => thread !== null).length
+      for (const { thread, id } of late) {
+        const known = threads.find(([one]) => one === thread)?.[1]
+        if (known) known.ids.add(id)
+        else threads.push([thread, { isWhole: false, ids: new Set([id]), sources: new Set([id]) }])
+      }
       let gone = 0
-      for (const [thread, { isWhole, ids, sources: of }] of threads) {
-        if (thread !== null && isWhole) {
+      for (const one of together(ids.map((id) => rememberedOf(id, rows.get(id))))) gone += await store.forget(one, tx)
+      for (const [thread, { isWhole, ids: wanted, sources: of }] of threads) {
+        if (thread === null) continue
+        if (isWhole) {
           if ((await store.drop(thread, tx)) > 0) gone++
           continue
         }
-        const wanted: Wanted = { ids: [...ids], texts: [...of].flatMap((id) => texts.get(id) ?? []) }
-        const { messages, rows, memories } = await store.rewrite(thread, wanted, tx)
-        gone += Math.max(messages, Math.min(rows, 1)) + memories
+        const texts = [...of].flatMap((id) => rows.get(id)?.texts ?? [])
+        const made = await store.rewrite(thread, { ids: [...wanted], texts }, tx)
+        gone += Math.max(made.messages, Math.min(made.rows, 1))
       }
       // As planned, so that a page that is repeated after a crash counts the same; a second search has no plan, and counts what it met.
       const count = isNobody(scope) ? gone : items.length
-      const named = threads.filter(([thread]) => thread !== null)
       const messages = items.map(parseItem).filter(({ thread, message }) => thread !== null && message !== null)
       return {
         count,
-        results: isNobody(scope) ? { messages: gone } : { threads: named.length, messages: messages.length },
+        // What was only watched for, and is not there, counts nothing.
+        results: gone === 0 ? {} : isNobody(scope) ? { messages: gone } : { threads: named, messages: messages.length },
         mentions: [],
       }
     },
     async residue(scope, items) {
-      const part = 'part' in scope && scope.part.kind === 'message' ? scope.part : undefined
-      if (items.length === 0 && !part) return 0
+      const part = 'part' in scope ? scope.part : undefined
+      const message = part?.kind === 'message' ? part : undefined
+      if (items.length === 0 && !message) return 0
       if (items.length > 0) await refuseIfMissing()
-      let count = 0
-      const rest = new Map<string | null, Set<string>>()
-      if (part) rest.set(part.conversation, new Set([part.id]))
       const wholes: string[] = []
-      for (const [thread, { isWhole, ids }] of byThread(items)) {
-        if (thread !== null && isWhole) wholes.push(thread)
-        else rest.set(thread, ids.union(rest.get(thread) ?? new Set()))
+      const rest = new Map<string, Set<string>>()
+      const ids = new Set<string>(message ? [message.id] : [])
+      if (message) rest.set(message.conversation ?? '', new Set([message.id]))
+      for (const [thread, { isWhole, ids: wanted, sources: of }] of byThread(items)) {
+        for (const id of of) ids.add(id)
+        if (thread === null) continue
+        if (isWhole) wholes.push(thread)
+        else rest.set(thread, wanted.union(rest.get(thread) ?? new Set()))
       }
-      if (wholes.length > 0) count += (await db.transaction((tx) => store.present(wholes, tx))).length
-      const sought = [...new Set([...rest.values()].flatMap((ids) => [...ids]))]
-      const texts =
-        sought.length === 0 ? new Map<string, string[]>() : await db.transaction((tx) => textsOf(tx, sought))
-      if (rest.size > 0)
-        count += await store.residue(
-          [...rest].map(([thread, ids]) => ({
-            thread,
-            ids: [...ids],
-            texts: [...ids].flatMap((id) => texts.get(id) ?? []),
-          })),
-        )
-      return count
+      const found = await db.transaction(async (tx) => ({
+        rows: await standing(tx, [...ids]),
+        present: wholes.length === 0 ? 0 : (await store.present(wholes, tx)).length,
+        late: await elsewhere([...ids], part?.project ?? null, tx),
+      }))
+      const left = await store.residue(
+        [...rest].map(([thread, wanted]) => ({
+          thread,
+          ids: [...wanted],
+          texts: [...wanted].flatMap((id) => found.rows.get(id)?.texts ?? []),
+        })),
+        together([...ids].map((id) => rememberedOf(id, found.rows.get(id)))),
+      )
+      const elsewhereAlone = found.late.filter(({ thread }) => !rest.has(thread) && !wholes.includes(thread))
+      return left + found.present + elsewhereAlone.length
     },
   }
 }

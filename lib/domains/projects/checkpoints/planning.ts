@@ -2,14 +2,17 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Part, Scope } from '#lib/kernel/holder.ts'
 import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import type { Source, Sources } from '../sources.ts'
+import type { Sources } from '../sources.ts'
 import { messageItem, wholeThread } from './items.ts'
+import { idsOf, isSure, projectsOf, remembered, type Sought, textsOf, threadsOf, together } from './sought.ts'
 
 /** What would become of one thread, and how that is known. */
 export interface ThreadPlan {
   /** Null: the long-term store. */
   thread: string | null
   items: string[]
+  /** What to look for there, where nothing is yet. */
+  watched: string[]
   isWhole: boolean
   /** It goes whole with what it belongs to, but others that stay have it too. */
   isShared: boolean
@@ -18,17 +21,7 @@ export interface ThreadPlan {
   /** pointer, thread, text, tools */
   found: string[]
 }
-/** The words and ids by which a source is found. */
-type Sought = Pick<Source, 'id' | 'kind' | 'threads' | 'texts' | 'pointers'>
-
 const partOf = (scope: Scope): Part | undefined => ('part' in scope ? scope.part : undefined)
-const pointersOf = ({ pointers }: Sought) => pointers.filter(({ store }) => store === 'checkpoints')
-const idsOf = (source: Sought): string[] => [source.id, ...pointersOf(source).map(({ ref }) => ref)]
-const textsOf = (source: Sought): Set<string> => new Set(source.texts.map((text) => text.trim()))
-const threadsOf = (source: Sought): string[] => [
-  ...source.threads,
-  ...pointersOf(source).flatMap(({ place }) => (place === '' ? [] : [place])),
-]
 
 /** Threads that conversations name which stay: of those only the messages go that are erased themselves. */
 async function sharedThreads(
@@ -93,13 +86,38 @@ export interface PlanningParts {
   sources: Sources
 }
 
+const nothing = { items: [], watched: [], isWhole: false, isShared: false, isUnreadable: false, messages: 0, found: [] }
+
 /** Everything that a scope has in the checkpoints, thread by thread; a thread may come several times. `isAway`: of a store that cannot be asked. */
 export function planning({ store, sources }: PlanningParts) {
-  /** Threads in which ids stand, whoever's they are: all are looked for at once, because that reads everything there is. */
+  /** Threads in which ids that we made stand: all are looked for at once, because that reads everything there is. */
   async function threadsById(ids: readonly string[], tx: Transaction): Promise<Map<string, string[]>> {
     const threads = new Map<string, string[]>()
-    for (const { thread, id } of await store.naming(ids, tx)) threads.set(id, [...(threads.get(id) ?? []), thread])
+    const sure = ids.filter(isSure)
+    if (sure.length === 0) return threads
+    for (const { thread, id } of await store.naming(sure, tx)) threads.set(id, [...(threads.get(id) ?? []), thread])
     return threads
+  }
+
+  /** Which threads a source is looked for in: never in one that is another project's, whoever says so. */
+  async function threadsToSearch(
+    batch: readonly Sought[],
+    byId: ReadonlyMap<string, readonly string[]>,
+    tx: Transaction,
+  ): Promise<Map<string, Set<Sought>>> {
+    const named = batch.map((source) => ({
+      source,
+      threads: new Set([...threadsOf(source), ...(byId.get(source.id) ?? [])]),
+    }))
+    const projects = await projectsOf(tx, [...new Set(named.flatMap(({ threads }) => [...threads]))])
+    const searched = new Map<string, Set<Sought>>()
+    for (const { source, threads } of named)
+      for (const thread of threads) {
+        const theirs = projects.get(thread)
+        if (theirs && !theirs.has(source.project)) continue
+        searched.set(thread, (searched.get(thread) ?? new Set()).add(source))
+      }
+    return searched
   }
 
   async function* ofBatch(
@@ -108,68 +126,60 @@ export function planning({ store, sources }: PlanningParts) {
     byId: ReadonlyMap<string, readonly string[]>,
     tx: Transaction,
   ): AsyncGenerator<ThreadPlan> {
-    const byThread = new Map<string, Set<Sought>>()
-    const put = (thread: string, source: Sought) => {
-      if (!wholes.has(thread)) byThread.set(thread, (byThread.get(thread) ?? new Set()).add(source))
-    }
-    for (const source of batch) for (const thread of threadsOf(source)) put(thread, source)
-    const present = new Set(await store.present([...byThread.keys()], tx))
-    for (const source of batch)
-      for (const thread of idsOf(source).flatMap((id) => byId.get(id) ?? [])) {
-        present.add(thread)
-        put(thread, source)
+    const searched = await threadsToSearch(batch, byId, tx)
+    const threads = [...searched.keys()].filter((thread) => !wholes.has(thread)).sort()
+    const present = new Set(threads.length === 0 ? [] : await store.present(threads, tx))
+    for (const thread of threads) {
+      const own = [...(searched.get(thread) ?? [])]
+      const watched = own.flatMap((source) => idsOf(source).map((id) => messageItem(thread, id, source.id)))
+      if (!present.has(thread)) {
+        yield { ...nothing, thread, watched }
+        continue
       }
-    for (const [thread, asked] of [...byThread].sort(([a], [b]) => (a < b ? -1 : 1))) {
-      if (!present.has(thread)) continue
-      const own = [...asked]
       const found = await store.find(thread, { ids: own.flatMap(idsOf), texts: own.flatMap(({ texts }) => texts) }, tx)
       const { items, ways } = itemsFound(thread, found, own)
-      if (items.size === 0) continue
       const { messages, isUnreadable } = found
       yield {
+        ...nothing,
         thread,
         items: [...items],
-        isWhole: false,
-        isShared: false,
+        watched,
         isUnreadable,
         messages: messages.length,
         found: [...ways].sort(),
       }
     }
-    if ((await store.memories({ ids: batch.flatMap(idsOf), texts: batch.flatMap(({ texts }) => texts) }, tx)) === 0)
-      return
+    const memories = batch.map(remembered)
+    const ties = [...new Set(memories.flatMap((one) => one.ties))]
+    // All at once, for each search reads the whole store; most find nothing.
+    const [all] = together(memories.map((one) => ({ ...one, ties })))
+    const isAny = all !== undefined && (await store.memories(all, tx)) > 0
     for (const source of batch) {
-      const held = await store.memories({ ids: idsOf(source), texts: source.texts }, tx)
-      if (held > 0)
-        yield {
-          thread: null,
-          items: [messageItem(null, source.id, null)],
-          isWhole: false,
-          isShared: false,
-          isUnreadable: false,
-          messages: held,
-          found: ['text'],
-        }
+      const held = isAny ? await store.memories(remembered(source), tx) : 0
+      const item = messageItem(null, source.id, null)
+      if (held > 0) yield { ...nothing, thread: null, items: [item], messages: held, found: ['text'] }
+      else yield { ...nothing, thread: null, watched: [item] }
     }
   }
 
   /** What pointers and conversations say, of a store that cannot be asked: all of it counts as held there. */
-  function* unasked(batch: readonly Sought[], wholes: ReadonlySet<string>): Generator<ThreadPlan> {
-    for (const source of batch) {
-      const items = threadsOf(source)
-        .filter((thread) => !wholes.has(thread))
-        .flatMap((thread) => idsOf(source).map((id) => ({ thread, item: messageItem(thread, id, source.id) })))
-      for (const { thread, item } of items)
-        yield {
-          thread,
-          items: [item],
-          isWhole: false,
-          isShared: false,
-          isUnreadable: false,
-          messages: 1,
-          found: ['pointer'],
-        }
-    }
+  async function* unasked(
+    batch: readonly Sought[],
+    wholes: ReadonlySet<string>,
+    tx: Transaction,
+  ): AsyncGenerator<ThreadPlan> {
+    for (const [thread, own] of await threadsToSearch(batch, new Map(), tx))
+      if (!wholes.has(thread))
+        for (const source of own)
+          for (const id of idsOf(source))
+            yield {
+              ...nothing,
+              thread,
+              items: [messageItem(thread, id, source.id)],
+              messages: 1,
+              found: ['pointer'],
+            }
+    for (const { id } of batch) yield { ...nothing, thread: null, watched: [messageItem(null, id, null)] }
   }
 
   return async function* planned(
@@ -182,32 +192,26 @@ export function planning({ store, sources }: PlanningParts) {
     const named = (await sources.whole(scope, tx, now)).flatMap(({ threads }) => threads)
     const shared = named.length > 0 ? await sharedThreads(tx, part, named) : new Set<string>()
     const wholes = new Set(named.filter((thread) => !shared.has(thread)))
-    const there = isAway ? [...wholes] : await store.present([...wholes], tx)
-    for (const thread of there.toSorted())
-      yield {
-        thread,
-        items: [wholeThread(thread)],
-        isWhole: true,
-        isShared: false,
-        isUnreadable: false,
-        messages: 0,
-        found: ['thread'],
-      }
-    for (const thread of [...shared].sort())
-      yield { thread, items: [], isWhole: false, isShared: true, isUnreadable: false, messages: 0, found: ['thread'] }
+    const there = new Set(isAway || wholes.size === 0 ? wholes : await store.present([...wholes], tx))
+    for (const thread of [...wholes].sort()) {
+      const item = wholeThread(thread)
+      if (there.has(thread)) yield { ...nothing, thread, items: [item], isWhole: true, found: ['thread'] }
+      else yield { ...nothing, thread, watched: [item], isWhole: true }
+    }
+    for (const thread of [...shared].sort()) yield { ...nothing, thread, isShared: true, found: ['thread'] }
     if (isAway) {
-      for await (const batch of sources.of(scope, tx, now)) yield* unasked(batch, wholes)
+      for await (const batch of sources.of(scope, tx, now)) yield* unasked(batch, wholes, tx)
       return
     }
     const ids: string[] = []
-    for await (const batch of sources.of(scope, tx, now)) ids.push(...batch.flatMap(idsOf))
+    for await (const batch of sources.of(scope, tx, now)) ids.push(...batch.map(({ id }) => id))
     const byId = await threadsById(ids, tx)
     for await (const batch of sources.of(scope, tx, now)) yield* ofBatch(batch, wholes, byId, tx)
     if (ids.length > 0 || part?.kind !== 'message') return
     // Its row is gone: what was written back since is found by its id, and in its conversation's own thread.
     const gone: Sought = {
+      ...part,
       kind: 'message',
-      id: part.id,
       threads: part.conversation === null ? [] : [part.conversation],
       texts: [],
       pointers: [],

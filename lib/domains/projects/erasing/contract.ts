@@ -108,3 +108,19 @@ export const eraseDocument = operation({
   params: z.strictObject({ projectId: Id, documentId: Id }),
   body,
 })
+
+export const retryErasure = operation({
+  id: 'retryErasure',
+  method: 'post',
+  path: '/api/erasures/{id}/retry',
+  summary: 'Try an erasure that stands still again',
+  description:
+    'One of a part of a project, for its owners and for admins: its stuck steps, or all of it where it failed or could not be planned. An erasure that a privacy request asked for is tried again with that request.',
+  permission: 'projects:write',
+  audit: { action: 'update', resourceType: 'erasure' },
+  limit: 'write',
+  status: 202,
+  params: z.strictObject({ id: Id }),
+  output: z.strictObject({ data: z.strictObject({ audit_id: z.string() }) }),
+  refusals: ['not_found', 'wrong_state'],
+})

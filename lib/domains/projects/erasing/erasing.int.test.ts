@@ -234,6 +234,86 @@ describe('a store that does not answer', () => {
   })
 })
 
+describe('what the verification finds', () => {
+  it('is erased though the plan is made twice meanwhile, and the rows by which it was found are gone', async () => {
+    const made = await talk()
+    const message = first(made)
+    const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === message)
+    let isLate = false
+    side.before = (asked) => {
+      if (asked !== 'residue' || isLate) return
+      isLate = true
+      // By its id and the watched name alone: whose it was, the entry does not say.
+      side.entries.set(entry, { message, conversation: 'gone', project: 'gone', author: 'gone' })
+      crashAt = 'start.intent'
+    }
+    const told = await erase(made)
+    expect([isLate, crashAt]).toEqual([true, undefined])
+    expect((await runOf(told)).fault).toBe('internal')
+    expect((await test.app.subjectErasures.open()).stuck).toBeGreaterThan(0)
+    await drain(test)
+    const run = await runOf(told)
+    expect([run.state, run.fault, run.rounds, entriesOf(message)]).toEqual(['done', null, 0, 0])
+    expect(run.steps.find(({ holder }) => holder === 'side.entries')).toMatchObject({ planned: 3, erased: 3 })
+  })
+})
+
+describe('asking again', () => {
+  it('for what gave up has it tried again', async () => {
+    const made = await talk()
+    side.before = isDown('erase')
+    const told = await erase(made)
+    await drain(test, { mayFail: true })
+    side.before = undefined
+    const again = await erase(made)
+    expect([again.status, again.json.success, again.json.auditId]).toEqual([200, true, told.json.auditId])
+  })
+
+  it('is for the project’s owners and admins, and refused where nothing stands still', async () => {
+    const made = await talk()
+    side.before = isDown('erase')
+    const { auditId } = (await erase(made)).json
+    await drain(test, { mayFail: true })
+    side.before = undefined
+    const retried = async (by: Person, id = auditId) => {
+      const { status, json } = await test.fetch('POST', `/api/erasures/${id}/retry`, { cookie: by.cookie })
+      return [status, json.code ?? json.data?.audit_id]
+    }
+    const colleague = await signedIn(test, 'person', made.owner.organisationId)
+    expect(await retried(colleague)).toEqual([404, 'not_found'])
+    expect(await retried(made.owner, 'nobody')).toEqual([404, 'not_found'])
+    expect(await retried(await signedIn(test, 'admin'))).toEqual([202, auditId])
+    await drain(test)
+    expect((await looked(auditId, made.owner)).json.data.success).toBe(true)
+    expect(await retried(made.owner)).toEqual([409, 'wrong_state'])
+  })
+
+  it('for what has the id of something else that was erased is an erasure of its own', async () => {
+    const made = await talk()
+    const other = await talk()
+    const [message, id] = [first(made), first(other)]
+    const now = test.clock.now()
+    await test.db.prisma.erasureRun.create({
+      data: {
+        ...{ id: newId('run'), receiptId: newId('rcpt'), auditId: newId('audit'), agents: [], state: 'done' },
+        ...{ partKind: 'document', partId: message, projectId: other.project, createdAt: now },
+        ...{ requestedBy: `user:${other.owner.accountId}`, reason: 'user_request' },
+      },
+    })
+    expect((await erase(made)).json.success).toBe(true)
+    expect([await isStored(message), entriesOf(message)]).toEqual([false, 0])
+    // A run that is over while the row stands, however that came: it is erased by another one.
+    await test.db.prisma.erasureRun.create({
+      data: {
+        ...{ id: newId('run'), receiptId: newId('rcpt'), auditId: newId('audit'), agents: [], state: 'done' },
+        ...{ partKind: 'message', partId: id, projectId: other.project, conversationId: other.conversation },
+        ...{ requestedBy: `user:${other.owner.accountId}`, reason: 'user_request', createdAt: now },
+      },
+    })
+    expect([(await erase(other)).json.success, await isStored(id)]).toEqual([true, false])
+  })
+})
+
 describe('a crash', () => {
   for (const point of [
     'start.before',
@@ -332,6 +412,49 @@ describe('the second search, a day later', () => {
     expect(run.recheckedAt).toEqual(test.clock.now())
     expect(side.forgot).toContain(run.id)
     expect([...side.remembered.keys()].filter((key) => key.startsWith(run.id))).toEqual([])
+  })
+
+  it('finds what was written late where nothing was, though that counted nothing', async () => {
+    const made = await talk({ entries: 0 })
+    const message = first(made)
+    const told = await erase(made)
+    expect(told.json.success).toBe(true)
+    const run = await runOf(told)
+    expect(run.recheckAt).toEqual(new Date(test.clock.now().getTime() + 24 * hour))
+    expect(run.steps.find(({ holder }) => holder === 'side.entries')).toMatchObject({ planned: 0, erased: 0 })
+    const receipt = (await test.fetch('GET', `/v1/receipts/${run.receiptId}`)).json
+    expect(receipt.stores.map(({ holder }: { holder: string }) => holder)).not.toContain('side.entries')
+    late(made, message)
+    await later(25)
+    expect([entriesOf(message), (await runOf(told)).lateFound]).toEqual([0, 1])
+    await later(25)
+    expect((await runOf(told)).recheckAt).toBeNull()
+  })
+
+  it('waits while a legal hold covers the project, of a person’s run too', async () => {
+    const made = await talk({ messages: 1 })
+    const member = await signedIn(test)
+    const theirs = await say(made, 1, member)
+    const [entry = ''] = [...side.entries.keys()].filter((id) => side.entries.get(id)?.message === theirs)
+    const { runId } = await test.db.transaction((tx) =>
+      test.app.subjectErasures.begin(tx, {
+        ...{ requestId: null, subject: { account: member.accountId, agents: [] }, reason: 'user_request' },
+        ...{ requestedBy: `user:${member.accountId}`, now: test.clock.now() },
+      }),
+    )
+    await drain(test)
+    late(made, theirs, member, entry)
+    const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
+    const set = await test.fetch('POST', '/v1/holds', {
+      token: admin.token,
+      body: { kind: 'project', target_id: made.project, reason: 'a court asked for it' },
+    })
+    expect(set.status).toBe(201)
+    await later(25)
+    expect([entriesOf(theirs), (await test.app.subjectErasures.run(runId))?.lateFound]).toEqual([1, 0])
+    await test.fetch('POST', `/v1/holds/${set.json.data.id}/release`, { token: admin.token })
+    await later(2)
+    expect([entriesOf(theirs), (await test.app.subjectErasures.run(runId))?.lateFound]).toEqual([0, 1])
   })
 
   it('waits for a store that is down, says so, and ends when it is back', async () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
-import { type Part, type PartKind, partKinds } from '#lib/kernel/holder.ts'
+import { type Part, type PartKind, partKinds, type Subject } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { readerOf, readerValues, roleOf } from '../access.ts'
 
@@ -68,6 +68,10 @@ const inside: Record<PartKind, string> = {
   document: "kind = 'document' AND id = $1",
 }
 
+const byAuthor = `((author_kind = 'account' AND author_id = $1) OR (author_kind = 'agent' AND author_id = ANY($2::text[])))`
+const writtenIn = `SELECT project_id AS id FROM messages WHERE ${byAuthor}
+  UNION SELECT project_id FROM documents WHERE ${byAuthor} ORDER BY id`
+
 /** What the erasure of a part asks of projects. */
 export const projectParts = {
   async seize(tx: Transaction, part: Part, now: Date): Promise<void> {
@@ -92,6 +96,11 @@ export const projectParts = {
     return row?.at ?? null
   },
 
+  async projectsOf(tx: Transaction, { account, agents }: Subject): Promise<string[]> {
+    const rows = await queryWithin<{ id: string }>(tx, 'projects-written-in', writtenIn, [account, agents])
+    return rows.map(({ id }) => id)
+  },
+
   async restored(tx: Transaction, { kind, id }: Part, at: Date): Promise<Part[]> {
     const rows = await queryWithin<PartRow & { isSince: boolean }>(
       tx,
@@ -111,14 +120,19 @@ export const projectParts = {
 export const isProject = async (tx: Transaction, id: string): Promise<boolean> =>
   (await tx.project.count({ where: { id, status: { not: 'closed' } } })) > 0
 
+const ownRole = `SELECT ${roleOf} AS role FROM projects p WHERE p.id = $5`
+
 /** Whether the reader owns the project of a part. */
 export const ownsPart =
-  (db: Database) =>
+  (db: Pick<Database, 'query'>) =>
   async (ctx: Pick<Context, 'actor'>, { project }: Part): Promise<boolean> => {
-    const [found] = await db.query<{ role: string | null }>(
-      'part-owned',
-      `SELECT ${roleOf} AS role FROM projects p WHERE p.id = $5`,
-      [...readerValues(readerOf(ctx)), project],
-    )
+    const values = [...readerValues(readerOf(ctx)), project]
+    const [found] = await db.query<{ role: string | null }>('part-owned', ownRole, values)
     return found?.role === 'owner'
   }
+/** As {@link ownsPart}, within a transaction. */
+export async function ownsPartWithin(ctx: Pick<Context, 'actor'> & { tx: Transaction }, { project }: Part) {
+  const values = [...readerValues(readerOf(ctx)), project]
+  const [found] = await queryWithin<{ role: string | null }>(ctx.tx, 'part-owned', ownRole, values)
+  return found?.role === 'owner'
+}

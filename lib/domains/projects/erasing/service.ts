@@ -6,11 +6,18 @@ import type { Part } from '#lib/kernel/holder.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
 import { askingWithin, mayErase, readerOf, writableProject } from '../access.ts'
-import { eraseConversation, eraseDocument, eraseMessage, type PartErasure, type PartPlan } from './contract.ts'
-import { lockPart, markPart } from './parts.ts'
+import {
+  eraseConversation,
+  eraseDocument,
+  eraseMessage,
+  type PartErasure,
+  type PartPlan,
+  retryErasure,
+} from './contract.ts'
+import { lockPart, markPart, ownsPartWithin } from './parts.ts'
 
 export interface PartErasurePorts {
-  erasures: Pick<SubjectErasures, 'begin' | 'explain' | 'ofPart' | 'run'>
+  erasures: Pick<SubjectErasures, 'begin' | 'byAudit' | 'explain' | 'lock' | 'resume' | 'retry' | 'run'>
   /** Brings a run as far as it comes without waiting. */
   complete(runId: string): Promise<unknown>
   /** Milliseconds of system time that the request itself waits for the stores; 10,000 unless told. */
@@ -47,6 +54,10 @@ function answerOf(
   }
 }
 
+/** It waits for nobody but who tries it again. */
+const doesStandStill = ({ state, steps }: RunView): boolean =>
+  state === 'failed' || steps.some((step) => step.state === 'stuck')
+
 /** Resolves when the work is over, came to a fault, or took too long; the work goes on meanwhile, and the queue after it. */
 async function inTime(work: Promise<unknown>, patience: number, runId: string): Promise<void> {
   let timer: NodeJS.Timeout | undefined
@@ -68,7 +79,9 @@ export function partErasures({ erasures, complete, patience = 10_000 }: PartEras
   }
 
   /** In the transaction's answer nothing is done yet: it is what a repetition under the same idempotency key is told. */
-  const finishing = (runId: string, auditId: string) => async () => {
+  const finishing = (runId: string, auditId: string, standsStill: boolean) => async () => {
+    // Who asks again for what gave up has it tried again.
+    if (standsStill) await erasures.resume(runId)
     await inTime(carriedOut(runId), patience, runId)
     const run = await erasures.run(runId)
     if (!run) throw new Error(`the run ${runId} is gone`)
@@ -109,7 +122,7 @@ export function partErasures({ erasures, complete, patience = 10_000 }: PartEras
   }
 
   /** Throws `not_found`, `erased`, `forbidden`. */
-  async function found(ctx: MutationContext, part: Part): Promise<PartRow> {
+  async function found(ctx: MutationContext, part: Part, redacts: boolean): Promise<PartRow> {
     const ask = askingWithin(ctx.tx)
     await writableProject(ask, readerOf(ctx), part.project)
     await lockPart(ctx.tx, part)
@@ -119,6 +132,8 @@ export function partErasures({ erasures, complete, patience = 10_000 }: PartEras
     if (!row) throw await gone(ctx, part)
     if (!mayErase(project, ctx.actor, row))
       throw new Problem('forbidden', `Who wrote the ${part.kind}, and the project's owners, erase it.`)
+    if (redacts && project.role !== 'owner')
+      throw new Problem('forbidden', 'Names in what others wrote: the owners of the project have them taken out.')
     return row
   }
 
@@ -148,7 +163,7 @@ export function partErasures({ erasures, complete, patience = 10_000 }: PartEras
   }
 
   async function erase(ctx: MutationContext, { part, reason, query }: Wanted): Promise<Reply<Answer>> {
-    const row = await found(ctx, part)
+    const row = await found(ctx, part, query.redact)
     if (query.dry_run) return explained(ctx, part)
     if (row.erasingSince === null) await markPart(ctx.tx, part, ctx.now)
     const { runId, receiptId, auditId } = await erasures.begin(ctx.tx, {
@@ -166,11 +181,23 @@ export function partErasures({ erasures, complete, patience = 10_000 }: PartEras
       ...answerOf(run, auditId),
       resourceId: part.id,
       details: { receipt: receiptId, project: part.project, reason },
-      afterCommit: finishing(runId, auditId),
+      afterCommit: finishing(runId, auditId, doesStandStill(run)),
     }
   }
 
   return {
+    retry: mutation(retryErasure, async (ctx, { params: { id } }) => {
+      const known = await erasures.byAudit(id, ctx.tx)
+      const isAdmin = ctx.actor.can('erasures:admin')
+      if (!known || !(isAdmin || (known.part !== null && (await ownsPartWithin(ctx, known.part)))))
+        throw new Problem('not_found', 'There is no such erasure, or others see to it.')
+      if (known.requestId !== null)
+        throw new Problem('wrong_state', 'It is part of a privacy request: that is what is tried again.')
+      await erasures.lock(ctx.tx, known.id)
+      if (!(await erasures.retry(ctx.tx, known.id, undefined, ctx.now)))
+        throw new Problem('wrong_state', 'Nothing of this erasure stands still, so there is nothing to try again.')
+      return { body: { data: { audit_id: id } }, status: 202, resourceId: known.id }
+    }),
     eraseMessage: mutation(eraseMessage, (ctx, { params, query, body }) => {
       if (body?.messageId !== undefined && body.messageId !== params.messageId)
         throw invalid(['messageId'], 'is another one than the path has')

@@ -1,6 +1,6 @@
+import { findPersonalData } from '#lib/domains/pii/personal-data.ts'
+import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
 import type { Entity } from '#lib/stores/graph/graph.ts'
-import { findPersonalData } from '../../pii/personal-data.ts'
-import { looksLikeAPersonsName } from '../../pii/persons-name.ts'
 
 /** What a project says of the labels of its graph. `Entity` is the label of those that have no other. */
 export type EntityKinds = Readonly<Record<string, 'person' | 'business'>>

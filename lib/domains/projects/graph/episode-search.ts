@@ -3,8 +3,6 @@ import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
 
 /** Shorter texts are said too often to tell one message by. */
 export const shortestText = 20
-/** Episodes of one question. */
-const pageSize = 500
 
 const normal = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
@@ -63,24 +61,8 @@ export async function episodesOf(
   tx: Transaction,
 ): Promise<{ episode: Episode; of: Map<string, 'group' | 'text'> }[]> {
   const match = matcher(sought)
-  const found: { episode: Episode; of: Map<string, 'group' | 'text'> }[] = []
-  const look = (episodes: readonly Episode[]) => {
-    for (const episode of episodes) {
-      const of = match(episode)
-      if (of.size > 0) found.push({ episode, of })
-    }
-  }
-  if (sought.ids.size === 0 && sought.texts.length === 0) return []
-  if (graph.search) {
-    const texts = sought.texts.map(({ text }) => text).filter((text) => normal(text).length >= shortestText)
-    look(await graph.search(group, { ids: [...sought.ids], texts }, tx))
-    return found
-  }
-  for (let after = ''; ; ) {
-    const page = await graph.episodes(group, after, pageSize, tx)
-    look(page)
-    const last = page.at(-1)
-    if (!last || page.length < pageSize) return found
-    after = last.uuid
-  }
+  const texts = sought.texts.map(({ text }) => text).filter((text) => normal(text).length >= shortestText)
+  if (sought.ids.size === 0 && texts.length === 0) return []
+  const found = await graph.search(group, { ids: [...sought.ids], texts }, tx)
+  return found.map((episode) => ({ episode, of: match(episode) })).filter(({ of }) => of.size > 0)
 }

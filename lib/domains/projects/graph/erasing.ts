@@ -7,6 +7,7 @@ import type { EntityKinds } from './entity-kinds.ts'
 import type { GroupItems } from './items.ts'
 import { searched } from './planned-episodes.ts'
 import type { Policy } from './rules.ts'
+import { namedByOthers } from './shared-episodes.ts'
 
 interface Parts {
   graph: GraphStore
@@ -35,14 +36,22 @@ export async function episodesInGroup(
   { graph }: Pick<Parts, 'graph'>,
   { group, episodes, about, unsearched }: GroupItems,
   tx: Transaction,
+  now: Date,
 ): Promise<string[]> {
   const texts =
     unsearched.length === 0
       ? []
       : await queryWithin<{ source: string; text: string }>(tx, 'graph-texts', unpointedTexts, [unsearched])
-  const found = await searched(graph, tx, { group, ids: [...about, ...unsearched], texts })
+  const found = await searched(graph, tx, { group, ids: [...about, ...unsearched], texts, now })
   return [...new Set([...episodes, ...found.keys()])].sort()
 }
+
+/** What messages and documents of the group's own project say that episodes ended; another project has no say in it. */
+const endings = `SELECT v.ref, v.ended FROM provenance v JOIN projects p ON p.id = v.project_id
+  WHERE v.store = 'graph' AND v.ref = ANY($2::text[]) AND v.place IN ('', $1) AND p.group_id = $1 AND v.ended <> '{}'
+    AND (EXISTS (SELECT FROM messages m WHERE v.source_kind = 'message' AND m.id = v.source_id AND m.project_id = p.id)
+      OR EXISTS (SELECT FROM documents d WHERE v.source_kind = 'document' AND d.id = v.source_id AND d.project_id = p.id))
+  ORDER BY v.ref, v.id`
 
 /** How these episodes are judged: what the project says of labels, and what who wrote them says that they ended. */
 export async function policyOf(
@@ -53,17 +62,21 @@ export async function policyOf(
   tx: Transaction,
   { redacts, now }: Pick<Manner, 'redacts' | 'now'>,
 ): Promise<{ ended: string[]; policy: Policy }> {
-  const rows = await tx.provenance.findMany({
-    where: { store: 'graph', ref: { in: [...episodes] }, place: { in: ['', group] }, ended: { isEmpty: false } },
-    select: { ref: true, ended: true },
-  })
+  const rows = await queryWithin<{ ref: string; ended: string[] }>(tx, 'graph-told-endings', endings, [group, episodes])
   const endedBy = new Map<string, string[]>()
   for (const { ref, ended } of rows) for (const fact of ended) endedBy.set(fact, [...(endedBy.get(fact) ?? []), ref])
   const goes = new Set<string>()
-  if (endedBy.size > 0)
+  if (endedBy.size > 0) {
+    const going = new Set<string>()
     for await (const some of sources.of(scope, tx, now))
-      for (const source of some)
-        if (source.group === group) for (const { store, ref } of source.pointers) if (store === 'graph') goes.add(ref)
+      for (const source of some) {
+        if (source.group !== group) continue
+        going.add(source.id)
+        for (const { store, ref, place } of source.pointers)
+          if (store === 'graph' && (place === '' || place === group)) goes.add(ref)
+      }
+    for (const uuid of (await namedByOthers(tx, group, [...goes], going, now)).keys()) goes.delete(uuid)
+  }
   const entityKinds = await entityKindsOf(tx, group)
   return { ended: [...endedBy.keys()].sort(), policy: { entityKinds, redacts, provenance: { endedBy, goes } } }
 }

@@ -25,7 +25,7 @@ export async function verdictsOf(
         ...{ evidence: [`rows:${count}`], found: 'group' },
       })
   }
-  for (const { group, episodes, foreign } of await plannedEpisodes(
+  for (const { group, episodes, foreign, shared } of await plannedEpisodes(
     { graph, sources, isReachable: true },
     scope,
     tx,
@@ -35,6 +35,11 @@ export async function verdictsOf(
       verdicts.push({
         ...{ store, kind: 'episode', id, name: null, verdict: 'untouched', reason: 'foreign_group' },
         ...{ evidence: [`group:${place}`], found: 'pointer' },
+      })
+    for (const [id, count] of shared)
+      verdicts.push({
+        ...{ store, kind: 'episode', id, name: null, verdict: 'kept', reason: 'shared' },
+        ...{ evidence: [`sources:${count}`], found: 'pointer' },
       })
     const ids = [...episodes.keys()]
     if (ids.length === 0) continue

@@ -12,14 +12,26 @@ interface Pointed extends Record<string, unknown> {
   project: string
   sources: string[]
 }
-/** Episodes in the order of their groups and ids, after one, that came of what this author wrote, as far as pointers tell. */
+/** $1: an author of that kind; $5: agents whose words are theirs, too. */
+const ownSources = (
+  kind: MemberKind,
+  agents: string,
+) => `(SELECT id FROM messages WHERE author_kind = '${kind}' AND author_id = $1
+    UNION ALL SELECT id FROM documents WHERE author_kind = '${kind}' AND author_id = $1${agents})`
+const theirAgents = ` UNION ALL SELECT id FROM messages WHERE author_kind = 'agent' AND author_id = ANY($5::text[])
+    UNION ALL SELECT id FROM documents WHERE author_kind = 'agent' AND author_id = ANY($5::text[])`
+/**
+ * Episodes in the order of their groups and ids, after one, that came of what this author wrote, as far as pointers tell. One that came of
+ * somebody else's words, too, is left out, for it may have them (GDPR art. 15(4)).
+ */
 const pointed = (
   kind: MemberKind,
 ) => `SELECT v.ref, p.group_id AS group, min(p.id) AS project, array_agg(DISTINCT v.source_id ORDER BY v.source_id) AS sources
   FROM provenance v JOIN projects p ON p.id = v.project_id
   WHERE v.store = 'graph' AND v.place IN ('', p.group_id) AND v.at <= $2 AND (p.group_id, v.ref) > ($3, $4)
-    AND v.source_id IN (SELECT id FROM messages WHERE author_kind = '${kind}' AND author_id = $1
-      UNION ALL SELECT id FROM documents WHERE author_kind = '${kind}' AND author_id = $1)
+    AND v.source_id IN ${ownSources(kind, '')}
+    AND NOT EXISTS (SELECT FROM provenance o WHERE o.store = 'graph' AND o.ref = v.ref AND o.project_id = v.project_id
+      AND o.place IN ('', p.group_id) AND o.source_id NOT IN ${ownSources(kind, theirAgents)})
   GROUP BY p.group_id, v.ref ORDER BY p.group_id, v.ref LIMIT ${pageSize}`
 
 function recordOf(
@@ -55,10 +67,13 @@ async function* pagesOf(
   graph: GraphStore,
   kind: MemberKind,
   author: string,
-  { until }: ExportReader,
+  { until, agents }: ExportReader,
 ): AsyncIterable<ExportPage> {
   for (let after: [string, string] = ['', '']; ; ) {
-    const rows = await db.query<Pointed>(`graph-exported-${kind}`, pointed(kind), [author, until, ...after])
+    const rows = await db.query<Pointed>(`graph-exported-${kind}`, pointed(kind), [
+      ...[author, until, ...after],
+      agents,
+    ])
     const last = rows.at(-1)
     if (!last) return
     const lines: string[] = []

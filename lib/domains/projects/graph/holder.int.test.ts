@@ -110,7 +110,9 @@ describe('the erasure of one message', () => {
     })
     expect(of('plain')).toMatchObject({ verdict: 'deleted', reason: 'pii', evidence: ['label:none', 'mentions:1'] })
     expect(of('lonely')).toMatchObject({ verdict: 'deleted', reason: 'unreferenced' })
-    expect(of('company')).toMatchObject({ verdict: 'changed', reason: 'orphaned' })
+    expect(of('company')).toMatchObject({
+      ...{ verdict: 'changed', reason: 'orphaned', evidence: ['label:Company', 'mentions:1'] },
+    })
     expect(await standing()).toEqual(before)
   })
 
@@ -210,6 +212,99 @@ describe('what is of others', () => {
   )
 })
 
+describe('what several pointers name', () => {
+  const of = (found: Verdict[], id: string) => found.find((one) => one.id === id)
+
+  it('goes with the last of what it came of', async () => {
+    const both = `${place.group}-both`
+    await planting.plant({ group: place.group, ...bare, episodes: [episode(both, 1)] })
+    const [one, other] = [await says('One half of it is this.'), await says('The other half of it is that.')]
+    for (const source of [one, other]) await points(source, both)
+    expect(of(await plans(one), both)).toMatchObject({
+      ...{ verdict: 'kept', reason: 'shared', evidence: ['sources:1'] },
+    })
+    expect(await ask('DELETE', messagePath(one), {})).toMatchObject({ success: true })
+    expect((await standing()).episodes).toHaveLength(1)
+    expect(of(await plans(other), both)).toMatchObject({ verdict: 'deleted' })
+    await ask('DELETE', messagePath(other), {})
+    expect((await standing()).episodes).toEqual([])
+  })
+
+  it('goes where all of it goes at once', async () => {
+    const both = `${place.group}-both`
+    await planting.plant({ group: place.group, ...bare, episodes: [episode(both, 1)] })
+    for (const words of ['One half of it is this.', 'The other half is that.']) await points(await says(words), both)
+    await ask('DELETE', `/api/projects/${place.project}/conversations/${place.conversation}`, {})
+    expect((await standing()).episodes).toEqual([])
+  })
+
+  it('what another project says of the group neither keeps an episode nor brings validity back', async () => {
+    const deal = dealGraph(place.group)
+    await planting.plant(deal)
+    const message = await says(`${sentence}.`)
+    const mine = { ...place }
+    place.project = (await ask('POST', '/api/projects', { name: 'Elsewhere' }, 201)).data.id
+    place.conversation = (
+      await ask('POST', `/api/projects/${place.project}/conversations`, { title: 'Talk' }, 201)
+    ).data.id
+    await points(await says('Whatever is said elsewhere.'), deal.id('e1'), { ended: [deal.id('f-ended')] })
+    place = mine
+    expect(of(await plans(message), deal.id('e1'))).toMatchObject({ verdict: 'deleted', found: 'text' })
+    expect(await ask('DELETE', messagePath(message), {})).toMatchObject({
+      ...{ success: true, deletedFrom: { graphiti: { episodesDeleted: 1 } } },
+    })
+    const left = await standing()
+    expect(left.episodes.map(({ uuid }) => uuid)).not.toContain(deal.id('e1'))
+    expect(left.facts.find(({ uuid }) => uuid === deal.id('f-ended'))?.expiredAt).not.toBeNull()
+  })
+})
+
+describe('a group that has episodes already', () => {
+  it('is given to managers of the organisation alone', async () => {
+    const group = newId('grp').toLowerCase()
+    await planting.plant({ group, ...bare, episodes: [episode(`${group}-1`, 1)] })
+    const refused = await ask('POST', '/api/projects', { name: 'Taken', group_id: group }, 422)
+    expect(refused.issues ?? refused.errors).toMatchObject([{ path: ['group_id'] }])
+    const manager = await signedIn(test, 'manager', place.owner.organisationId)
+    const made = await test.fetch('POST', '/api/projects', {
+      ...{ cookie: manager.cookie, body: { name: 'Ours', group_id: group } },
+    })
+    expect([made.status, made.json.data?.group_id]).toEqual([201, group])
+  })
+})
+
+it('names in what others wrote are taken out for owners alone', async () => {
+  const member = await signedIn(test, 'person', place.owner.organisationId)
+  await ask(
+    'POST',
+    `/api/projects/${place.project}/members`,
+    { kind: 'account', member_id: member.accountId, role: 'member' },
+    201,
+  )
+  const said = await test.fetch('POST', `/api/projects/${place.project}/conversations/${place.conversation}/messages`, {
+    ...{ cookie: member.cookie, body: { role: 'user', content: 'A member says this much.' } },
+  })
+  const erased = (query: string) =>
+    test.fetch('DELETE', `${messagePath(said.json.data.id)}${query}`, { cookie: member.cookie, body: {} })
+  expect((await erased('?redact=true')).status).toBe(403)
+  expect((await erased('')).status).toBe(200)
+})
+
+it('the first episode of an empty group, come late, is found a day later', async () => {
+  const message = await says('Somebody processes the very first much too late.')
+  const told = await ask('DELETE', messagePath(message), {})
+  expect(told).toMatchObject({ success: true, deletedFrom: { graphiti: { episodesDeleted: 0 } } })
+  await planting.plant({
+    ...{ group: place.group, ...bare, episodes: [episode(`${place.group}-late`, 2, { metadata: { message } })] },
+  })
+  test.clock.advance(25 * 3_600_000)
+  await test.app.subjectErasures.recheckAll()
+  const run = await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { auditId: told.auditId } })
+  await test.app.subjectErasures.recheck(run.id)
+  expect((await standing()).episodes).toEqual([])
+  expect((await ask('GET', `/api/erasures/${told.auditId}`)).data.late_found).toBe(1)
+})
+
 it('an episode that comes late is found a day later, and erased', async () => {
   await planting.plant({ group: place.group, ...bare, episodes: [episode(`${place.group}-first`, 1)] })
   const message = await says('Somebody processes this much too late.')
@@ -284,8 +379,11 @@ describe('asked for itself', () => {
       },
     })
     const part = { kind: 'message' as const, id: message, project: place.project, conversation: place.conversation }
-    const { items } = await within((tx) => holder().plan({ part }, tx, now))
-    expect(items).toEqual([`${place.group}/somewhere-else`, `${place.group}/text:${message}`])
+    const planned = await within((tx) => holder().plan({ part }, tx, now))
+    expect(planned).toMatchObject({
+      ...{ items: [`${place.group}/somewhere-else`], watched: [`${place.group}/text:${message}`] },
+    })
+    const items = [...planned.items, ...(planned.watched ?? [])]
     const manner = { key: newId('run'), redacts: false, now }
     await expect(within((tx) => holder().erase({ part }, items, tx, manner))).rejects.toThrow('switched off')
     await expect(holder().residue({ part }, items, now)).rejects.toThrow('switched off')

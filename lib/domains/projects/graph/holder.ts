@@ -31,7 +31,7 @@ const authors = ({ account, agents }: Subject): [string[], string[]] => [
 
 /**
  * Episodes of the knowledge graph that came of messages and documents, with all that follows from them by the hybrid policy. Items:
- * `<group>/<episode>`; `<group>/about:<source>`, by which an episode that comes late is found; `<group>/*…` of a group that goes whole.
+ * `<group>/<episode>`; `<group>/*…` of a group that goes whole. Watched: `<group>/about:<source>`, by which an episode that comes late is found.
  */
 export function graphHolder(parts: GraphHolderParts): DataHolder {
   const { db, graph, sources, whatIsMissing } = parts
@@ -47,11 +47,11 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
   }
   // Of our own database no second connection is asked for inside a transaction: that it answers is known.
   const isUp = async () => graph.provider === 'postgresql' || (await graph.state()).state === 'ok'
-  const isEmpty = async (group: string, tx: Transaction) => (await graph.episodes(group, '', 1, tx)).length === 0
 
-  async function plan(scope: Scope, tx: Transaction, now: Date): Promise<ItemId[]> {
+  async function plan(scope: Scope, tx: Transaction, now: Date): Promise<{ items: ItemId[]; watched: ItemId[] }> {
     const isReachable = (await whatIsMissing(tx)).length === 0 && (await isUp())
     const items = new Set<ItemId>()
+    const watched = new Set<ItemId>()
     for (const { group } of await sources.whole(scope, tx, now)) {
       if (group === null) continue
       const portions = isReachable ? Math.ceil((await graph.countGroup(group, tx)) / portionSize) : 1
@@ -60,12 +60,11 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
       const { group, episodes } = found
       for (const uuid of episodes.keys()) items.add(episodeItem(group, uuid))
-      // A graph that has nothing of the group has had no writer: nobody is late.
-      if (!found.isUnsearched && episodes.size === 0 && (await isEmpty(group, tx))) continue
+      // A group that is empty is no sign that nobody writes: Graphiti may be at its first episode.
       for (const source of found.sources)
-        items.add(found.isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
+        watched.add(found.isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
     }
-    return [...items].sort()
+    return { items: [...items].sort(), watched: [...watched].sort() }
   }
 
   async function erase(scope: Scope, items: readonly ItemId[], tx: Transaction, manner: Manner): Promise<Erased> {
@@ -85,7 +84,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
         erased.count += await graph.dropGroup(group, portions * portionSize, tx)
         continue
       }
-      const episodes = await episodesInGroup(parts, of, tx)
+      const episodes = await episodesInGroup(parts, of, tx, manner.now)
       const { ended, policy } = await policyOf(parts, group, episodes, scope, tx, manner)
       const outcome = await graph.change(
         group,
@@ -114,7 +113,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     isShared: true,
     pageSize: 100,
     stage: 'derived',
-    what: 'episodes of the knowledge graph that came of messages and documents, with the people, facts and summaries that rested on them; one more for each message or document whose late episodes are searched for',
+    what: 'episodes of the knowledge graph that came of messages and documents, with the people, facts and summaries that rested on them',
     held: 'episodes of the knowledge graph that came of messages and documents',
     purpose: 'remembering what was said in a project, so that its agents can use it',
     kept: 'as long as the message or document that it came of',
@@ -124,7 +123,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
     },
     plan: async (scope, tx, now) => ({
-      items: await plan(scope, tx, now),
+      ...(await plan(scope, tx, now)),
       held: await sources.held(scope, tx, now),
     }),
     explain: (scope, tx, now) => verdictsOf(parts, scope, tx, now),
@@ -132,7 +131,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       if (items.length === 0) return 0
       return erase(scope, items, tx, manner ?? { key: newId('erase'), redacts: false, now: new Date() })
     },
-    async residue(_scope, items) {
+    async residue(_scope, items, now) {
       if (items.length === 0) return 0
       await mustBeWhole()
       let left = 0
@@ -140,7 +139,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
         const late = await db.transaction(async (tx) =>
           portions > 0
             ? graph.countGroup(group, tx)
-            : (await searched(graph, tx, { group, ids: [...about, ...unsearched], texts: [] })).size,
+            : (await searched(graph, tx, { group, ids: [...about, ...unsearched], texts: [], now })).size,
         )
         left += late + (portions > 0 ? 0 : await graph.residue(group, episodes))
       }

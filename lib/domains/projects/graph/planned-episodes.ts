@@ -5,6 +5,7 @@ import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Source, Sources } from '../sources.ts'
 import { episodesOf } from './episode-search.ts'
 import { isEpisodeId } from './items.ts'
+import { namedByOthers } from './shared-episodes.ts'
 
 /** What came of a scope in one group. */
 export interface GroupPlan {
@@ -15,38 +16,36 @@ export interface GroupPlan {
   sources: string[]
   /** Named by pointers, and another group's: they are not touched. By uuid, the group. */
   foreign: Map<string, string>
+  /** That came of something that stays, too: they stay with it. By uuid, of how many things. */
+  shared: ReadonlyMap<string, number>
   /** The graph did not answer, so nothing was looked for but what pointers say. */
   isUnsearched: boolean
 }
 
-/** Of these episodes: those that a pointer names as another source's alone; what names a message in passing, or says the same, is not of it. */
-async function ofOthers(tx: Transaction, uuids: readonly string[], sources: ReadonlySet<string>): Promise<Set<string>> {
-  const rows = await tx.provenance.findMany({
-    where: { store: 'graph', ref: { in: [...uuids] } },
-    select: { ref: true, sourceId: true },
-  })
-  const mine = new Set(rows.filter(({ sourceId }) => sources.has(sourceId)).map(({ ref }) => ref))
-  return new Set(rows.map(({ ref }) => ref).filter((ref) => !mine.has(ref)))
-}
-
-/** Episodes that name or contain what is looked for, and are no one else's by a pointer. */
+/** Episodes that name or contain what is looked for, but for those that came of what stays, too. */
 export async function searched(
   graph: GraphStore,
   tx: Transaction,
-  { group, ids, texts }: { group: string; ids: readonly string[]; texts: readonly { source: string; text: string }[] },
+  { group, ids, texts, now }: Sought,
 ): Promise<Map<string, 'group' | 'text'>> {
-  const sources = new Set(ids)
-  const found = await episodesOf(graph, group, { ids: sources, texts }, tx)
-  const others = await ofOthers(
-    tx,
-    found.map(({ episode }) => episode.uuid),
-    sources,
-  )
+  const found = await matching(graph, tx, { group, ids, texts })
+  for (const uuid of (await namedByOthers(tx, group, [...found.keys()], new Set(ids), now)).keys()) found.delete(uuid)
+  return found
+}
+interface Sought {
+  group: string
+  ids: readonly string[]
+  texts: readonly { source: string; text: string }[]
+  now: Date
+}
+async function matching(
+  graph: GraphStore,
+  tx: Transaction,
+  { group, ids, texts }: Omit<Sought, 'now'>,
+): Promise<Map<string, 'group' | 'text'>> {
+  const found = await episodesOf(graph, group, { ids: new Set(ids), texts }, tx)
   return new Map(
-    found.flatMap(({ episode, of }) => {
-      const how = [...of.values()].includes('text') ? ('text' as const) : ('group' as const)
-      return others.has(episode.uuid) ? [] : [[episode.uuid, how] as const]
-    }),
+    found.map(({ episode, of }) => [episode.uuid, [...of.values()].includes('text') ? 'text' : 'group'] as const),
   )
 }
 
@@ -85,7 +84,7 @@ async function addSources(
         plan.episodes.delete(uuid)
         plan.foreign.set(uuid, group)
       }
-    const found = await searched(graph, tx, {
+    const found = await matching(graph, tx, {
       group: plan.group,
       ids: sources.map(({ id }) => id),
       texts: unpointed.flatMap(({ id, texts }) => texts.map((text) => ({ source: id, text }))),
@@ -114,11 +113,16 @@ export async function plannedEpisodes(
     for (const [group, ofGroup] of byGroup) {
       if (whole.has(group)) continue
       const plan = plans.get(group) ?? {
-        ...{ group, episodes: new Map(), sources: [], foreign: new Map(), isUnsearched: false },
+        ...{ group, episodes: new Map(), sources: [], foreign: new Map(), shared: new Map(), isUnsearched: false },
       }
       plans.set(group, plan)
       await addSources(graph, tx, plan, ofGroup, isReachable)
     }
+  }
+  // Once all that goes is known: what several of it came to is shared with nobody else.
+  for (const plan of plans.values()) {
+    plan.shared = await namedByOthers(tx, plan.group, [...plan.episodes.keys()], new Set(plan.sources), now)
+    for (const uuid of plan.shared.keys()) plan.episodes.delete(uuid)
   }
   return [...plans.values()].sort((one, other) => (one.group < other.group ? -1 : 1))
 }

@@ -82,6 +82,9 @@ describe('verdicts', () => {
   ])('%s: %j', (name, expected) => {
     expect(of(name)).toEqual(expected)
   })
+  it('says of what stays what it is, and how many mention it', () => {
+    expect(verdicts.find(({ id }) => id === deal.id('company'))?.evidence).toEqual(['label:Company', 'mentions:1'])
+  })
   it('looks for the names of people, and not for what an address happened to stand in', () => {
     expect(change.names).toEqual(['Marked Finding', 'Quokka Nobody', 'Xanadu Beispielfrau'])
   })

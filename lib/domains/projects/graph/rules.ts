@@ -62,6 +62,7 @@ export function judge(found: Neighbourhood, { entityKinds, redacts, provenance }
   for (const entity of found.entities) {
     const { uuid, name } = entity
     const others = found.otherMentions.get(uuid) ?? 0
+    const labels = entity.labels.map((label) => `label:${label}`)
     const { isPersonal, isPerson, evidence } = kindOf(entity, entityKinds)
     if (isPersonal) {
       change.deleteEntities.push(uuid)
@@ -69,11 +70,11 @@ export function judge(found: Neighbourhood, { entityKinds, redacts, provenance }
       tell('entity', uuid, name, 'deleted', 'pii', [...evidence, `mentions:${others}`])
     } else if (others === 0) {
       change.deleteEntities.push(uuid)
-      tell('entity', uuid, name, 'deleted', 'unreferenced')
+      tell('entity', uuid, name, 'deleted', 'unreferenced', labels)
     } else {
       const isBare = entity.summary === '' && Object.keys(entity.attributes).length === 0
       if (!isBare) change.blankEntities.push(uuid)
-      tell('entity', uuid, name, isBare ? 'kept' : 'changed', 'orphaned', [`mentions:${others}`])
+      tell('entity', uuid, name, isBare ? 'kept' : 'changed', 'orphaned', [...labels, `mentions:${others}`])
     }
   }
   change.names = [...names].filter((name) => name.length > 1).sort()

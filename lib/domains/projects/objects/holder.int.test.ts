@@ -71,7 +71,7 @@ describe('the bytes of a project', () => {
     const { project, message, file, otherFile, document, part } = await deal()
     const [orphan, outside] = [
       `projects/${project.id}/messages/${message.id}/att_left_by_a_crash`,
-      `app/${newId('up')}`,
+      `app/${message.id}/upload`,
     ]
     await objects.put(orphan, bytes('nobody knows it'), text)
     await objects.put(outside, bytes('an upload of the application'), text)
@@ -96,6 +96,23 @@ describe('the bytes of a project', () => {
     expect(await objects.list(`projects/${project.id}/`, '', 10)).toEqual([document, otherFile].sort())
     const stays = await objects.get(otherFile)
     expect(stays && (await buffer(stays)).toString()).toBe('Some bytes.')
+  })
+
+  it('what another message names too goes with the last of them, and what is not there yet is looked for', async () => {
+    const { objects } = test.app.stored
+    const { project, message, other, file, otherFile, part } = await deal()
+    const [both, nothing] = [`app/${project.id}/of-both`, `app/${project.id}/nothing-yet`]
+    await objects.put(both, bytes('an upload of the application'), text)
+    for (const { id: source_id } of [message, other])
+      await reported(test, project, project.owner, [{ source_id, store: 'objects', ref: both }])
+    await reported(test, project, project.owner, [{ source_id: message.id, store: 'objects', ref: nothing }])
+    expect(await planOf({ part })).toMatchObject({ items: [file], watched: [`late:${nothing}`] })
+    expect(await erased({ part }, [`late:${nothing}`])).toMatchObject({ results: { objects: 0 } })
+    await objects.put(nothing, bytes('a late one'), text)
+    expect(await left({ part }, [`late:${nothing}`])).toBeGreaterThan(0)
+    expect(await erased({ part }, [`late:${nothing}`])).toMatchObject({ count: 1, results: { objects: 1 } })
+    await test.db.prisma.message.update({ where: { id: message.id }, data: { erasingSince: test.clock.now() } })
+    expect((await planOf({ part: { ...part, id: other.id } })).items).toEqual([both, otherFile].sort())
   })
 
   it('a pointer that somebody wrote into the table reaches no object of another', async () => {
@@ -154,7 +171,7 @@ describe.skipIf(!isInstalled('s3'))('in an S3 bucket that keeps versions', () =>
     await s3.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }))
     const database = await testDatabase()
     const url = `s3://${accessKeyId}:${secretAccessKey}@127.0.0.1:${port}/${Bucket}?tls=false`
-    const connected = await testApp({ KP_OBJECTS_URL: url }, database)
+    const connected = await testApp({ KP_OBJECTS_URL: url }, { ...database, drop: async () => {} })
     const { project, message, file, otherFile, document, part } = await deal(connected)
     await s3.send(new PutObjectCommand({ Bucket, Key: file, Body: 'another version, past us' }))
     expect(await connected.app.stored.objects.versions(file)).toHaveLength(2)

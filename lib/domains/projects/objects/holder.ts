@@ -5,8 +5,9 @@ import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { partOf, subjectOf, writersOf } from '../held.ts'
+import { othersOf } from '../shared-pointers.ts'
 import type { Source, Sources } from '../sources.ts'
-import { mayGo, objectsOf, objectsOfProject } from './rules.ts'
+import { isCounted, itemOf, keyOf, mayGo, objectsOf, objectsOfProject } from './rules.ts'
 
 export interface ObjectsHolderPorts {
   db: Database
@@ -16,6 +17,7 @@ export interface ObjectsHolderPorts {
 }
 /** Of more sources their prefixes are not listed one by one: rows and pointers name what they have, and the sweep takes what no row names. */
 const mostListed = 50
+const mostAsked = 500
 const listed = 1000
 const asked = 8
 
@@ -25,13 +27,15 @@ interface Gathered {
   keys: Map<string, Found>
   /** Named by pointers, and not its source's to erase. */
   foreign: Set<string>
+  /** Named by pointers of what stays, too. */
+  shared: Set<string>
 }
 
 const isUnavailable = (error: unknown): boolean => Problem.is(error) && error.code === 'unavailable'
 
 /**
  * The bytes of attachments and documents, and what applications put into the same bucket and said so: every version of them. An item is a
- * key. Read from rows, from pointers, and from the store by where the keys of a part begin, which finds what a crash left without a row.
+ * key, or one to look for where nothing is yet. Read from rows, from pointers, and from the store by where the keys of a part begin, which finds what a crash left without a row.
  */
 export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHolderPorts): DataHolder {
   async function* under(prefix: string): AsyncGenerator<string> {
@@ -54,11 +58,13 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
     const keys = new Map<string, Found>()
     const foreign = new Set<string>()
     const own: Source[] = []
+    const gone = new Set<string>()
     const add = (key: string, found: Found) => {
       if (!keys.has(key)) keys.set(key, found)
     }
     for await (const page of sources.of(scope, tx, now))
       for (const source of page) {
+        gone.add(source.id)
         for (const key of source.objects) add(key, 'row')
         for (const { store, ref } of source.pointers) {
           if (store !== 'objects') continue
@@ -67,6 +73,9 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
         }
         if (own.length <= mostListed) own.push({ ...source, texts: [] })
       }
+    const told = [...keys].flatMap(([key, found]) => (found === 'pointer' ? [key] : []))
+    const shared = await othersOf(tx, 'objects', told, gone)
+    for (const key of shared) keys.delete(key)
     const whole = (await sources.whole(scope, tx, now)).filter(({ group }) => group !== null)
     try {
       for (const { project } of whole) for await (const key of under(objectsOfProject(project))) add(key, 'prefix')
@@ -76,7 +85,24 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
       // A plan is made while the store is down, too: its step waits, and the search for what is left finds the rest.
       if (!isUnavailable(error)) throw error
     }
-    return { keys, foreign }
+    return { keys, foreign, shared }
+  }
+
+  /** Those of the keys under which there is nothing; of very many none is asked. */
+  async function absentOf(keys: readonly string[]): Promise<Set<string>> {
+    const absent = new Set<string>()
+    if (keys.length > mostAsked) return absent
+    try {
+      for (let at = 0; at < keys.length; at += asked)
+        await Promise.all(
+          keys.slice(at, at + asked).map(async (key) => {
+            if ((await objects.versions(key)).length === 0) absent.add(key)
+          }),
+        )
+    } catch (error) {
+      if (!isUnavailable(error)) throw error
+    }
+    return absent
   }
 
   /** One that kept data and is not connected may still have them. */
@@ -137,27 +163,34 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
     async plan(scope, tx, now) {
       if (!partOf(scope) && !subjectOf(scope)) return { items: [], held: {} }
       const { keys } = await gather(scope, tx, now)
-      return { items: [...keys.keys()].sort(), held: await sources.held(scope, tx, now) }
+      const told = [...keys].flatMap(([key, found]) => (found === 'pointer' ? [key] : []))
+      const absent = await absentOf(told)
+      const [items, watched]: [string[], string[]] = [[], []]
+      for (const key of keys.keys()) {
+        const item = itemOf(key, { isThere: !absent.has(key) })
+        ;(isCounted(item) ? items : watched).push(item)
+      }
+      return { items: items.sort(), watched: watched.sort(), held: await sources.held(scope, tx, now) }
     },
     async explain(scope, tx, now) {
-      const { keys, foreign } = await gather(scope, tx, now)
+      const { keys, foreign, shared } = await gather(scope, tx, now)
       const verdicts: Verdict[] = []
       const left = [...keys].sort(([one], [other]) => (one < other ? -1 : 1))
       for (let at = 0; at < left.length; at += asked)
         verdicts.push(...(await Promise.all(left.slice(at, at + asked).map(([key, found]) => verdictOf(key, found)))))
-      for (const id of [...foreign].sort())
-        verdicts.push({
-          ...{ store: 'objects', kind: 'object', id, name: null, verdict: 'untouched', reason: 'foreign' },
-          ...{ evidence: [], found: 'pointer' },
-        })
+      const stays = { store: 'objects', kind: 'object', name: null, evidence: [], found: 'pointer' }
+      for (const id of [...shared].sort()) verdicts.push({ ...stays, id, verdict: 'kept', reason: 'shared' })
+      for (const id of [...foreign].sort()) verdicts.push({ ...stays, id, verdict: 'untouched', reason: 'foreign' })
       return verdicts
     },
     async erase(_scope, items, tx) {
       if (items.length === 0) return 0
       await checkMissing(tx)
-      const count = await objects.erase(items)
-      // Whatever a crash had erased before it was counted is counted with its page.
-      return { count, results: { objects: items.length }, mentions: [] }
+      const [planned, late] = [items.filter(isCounted), items.filter((item) => !isCounted(item)).map(keyOf)]
+      const found = late.length === 0 ? 0 : await objects.erase(late)
+      const count = found + (planned.length === 0 ? 0 : await objects.erase(planned))
+      // What was planned was there: whatever a crash had erased before it was counted is counted with its page.
+      return { count, results: { objects: planned.length + found }, mentions: [] }
     },
     /** By listing the versions of every key, and whatever begins as the keys of the part do. */
     async residue(scope, items) {
@@ -165,7 +198,7 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
       if (items.length === 0 && !part) return 0
       await checkMissing()
       const left = new Set<string>()
-      const keys = items.values()
+      const keys = items.map(keyOf).values()
       await Promise.all(
         Array.from({ length: asked }, async () => {
           for (const key of keys) if ((await objects.versions(key)).length > 0) left.add(key)

@@ -15,3 +15,10 @@ export const mayGo = (source: Source, key: string): boolean => {
 
 /** Where all objects of a project lie. */
 export const objectsOfProject = (project: string): string => `${ours}${project}/`
+
+/** Of an item that is looked for though nothing was there when it was planned: it counts nothing. */
+const late = 'late:'
+export const itemOf = (key: string, { isThere }: { isThere: boolean }): string =>
+  isThere && !key.startsWith(late) ? key : late + key
+export const keyOf = (item: string): string => (item.startsWith(late) ? item.slice(late.length) : item)
+export const isCounted = (item: string): boolean => !item.startsWith(late)

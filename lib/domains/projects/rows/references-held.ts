@@ -8,8 +8,8 @@ import { byIndex, countLeft, holding } from './left.ts'
 export type PseudonymOf = (value: string) => string
 
 /**
- * Where what stays names the subject by `$3`: as who began a project or conversation, closes it, let somebody take part, or told where
- * something went. What goes with the subject is not among it: of the writers `$1`, `$2`.
+ * Where what stays names the subject by `$3`: as who began a project or conversation, closes it, let somebody take part, told where something
+ * went, or corrected a message of an agent that has another owner since. What goes with the subject is not among it: of the writers `$1`, `$2`.
  */
 const going = `emptied_projects AS MATERIALIZED (${emptiedProjects}), emptied_conversations AS MATERIALIZED (${emptiedConversations})`
 const naming = `
@@ -23,7 +23,9 @@ const naming = `
     LEFT JOIN messages x ON v.source_kind = 'message' AND x.id = v.source_id
     LEFT JOIN documents y ON v.source_kind = 'document' AND y.id = v.source_id
     WHERE v.told_by = ANY($3::text[]) AND NOT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id)
-      WHERE w.kind = coalesce(x.author_kind, y.author_kind) AND w.id = coalesce(x.author_id, y.author_id))`
+      WHERE w.kind = coalesce(x.author_kind, y.author_kind) AND w.id = coalesce(x.author_id, y.author_id))
+  UNION ALL SELECT 'edit:' || e.id, m.project_id, e.edited_at FROM message_edits e JOIN messages m ON m.id = e.message_id
+    WHERE e.edited_by = ANY($3::text[]) AND NOT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = m.author_kind AND w.id = m.author_id)`
 const planned = `WITH ${holdMembers('$4')}, ${going} SELECT n.id, h.hold FROM (${naming}) AS n LEFT JOIN held_projects h ON h.id = n.project_id`
 
 const of = (kind: string): string =>
@@ -37,6 +39,7 @@ const renaming = [
   `UPDATE project_members m SET added_by = ${renamed('m.added_by')} WHERE m.project_id IN (SELECT split_part(i, '/', 1) FROM ${of('member')} AS f(i))
      AND m.project_id || '/' || m.kind || '/' || m.member_id IN ${of('member')} RETURNING 1`,
   `UPDATE provenance v SET told_by = ${renamed('v.told_by')} WHERE v.id IN ${of('pointer')} RETURNING 1`,
+  `UPDATE message_edits e SET edited_by = ${renamed('e.edited_by')} WHERE e.id IN ${of('edit')} RETURNING 1`,
 ]
 
 /** Traces in what others have: the records stay, and a one-way pseudonym takes the name's place. */
@@ -49,8 +52,8 @@ export const projectReferencesHolder = (db: Database, { pseudonymOf }: { pseudon
     name: 'projects.references',
     store: 'postgresql',
     stage: 'content',
-    what: 'references in others’ projects: who began something, let somebody take part, or told where something went: replaced by a one-way pseudonym, titles that the subject gave blanked, and the records stay',
-    held: 'others’ projects and conversations that name the subject as who began them, let somebody take part, or told where something went',
+    what: 'references in others’ projects: who began something, let somebody take part, told where something went, or corrected a message: replaced by a one-way pseudonym, titles that the subject gave blanked, and the records stay',
+    held: 'others’ projects and conversations that name the subject as who began them, let somebody take part, told where something went, or corrected a message',
     purpose: 'saying who did what in a project',
     kept: 'as long as the record that they stand in',
     tables: [],

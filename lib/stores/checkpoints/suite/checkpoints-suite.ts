@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { withConnection } from '../../postgres/connection.ts'
-import type { CheckpointStore, Wanted } from '../checkpoints.ts'
+import type { CheckpointStore, Remembered, Wanted } from '../checkpoints.ts'
 import { type Assistant, approve, assistant, historyOf, messagesOf, say } from './written-thread.ts'
 
 export interface CheckpointsPlace {
@@ -42,9 +42,9 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
     const sql = <R extends Record<string, unknown>>(text: string, values: unknown[] = []): Promise<R[]> =>
       withConnection(place.url, async (client) => (await client.query<R>(text, values)).rows)
     const at = (table: string) => `"${place.schema}"."${table}"`
-    const rewrite = (thread: string | null, wanted: Wanted) =>
+    const rewrite = (thread: string, wanted: Wanted) =>
       place.transaction((tx) => place.store.rewrite(thread, wanted, tx))
-    const residue = (thread: string | null, wanted: Wanted) => place.store.residue([{ thread, ...wanted }])
+    const residue = (thread: string, wanted: Wanted) => place.store.residue([{ thread, ...wanted }], [])
     const find = (thread: string, wanted: Wanted) => place.transaction((tx) => place.store.find(thread, wanted, tx))
 
     /** Every row as one text, bytes as text, whatever the columns are. */
@@ -142,7 +142,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       const third = newId('msg')
       await say(app, thread, third, 'One thing more, if I may ask you for it.')
       expect(await messagesOf(app, thread)).toEqual(expect.arrayContaining([second, third, `result-tool-of-${third}`]))
-      expect(await rewrite(thread, wanted)).toEqual({ rows: 0, messages: 0, memories: 0 })
+      expect(await rewrite(thread, wanted)).toEqual({ rows: 0, messages: 0 })
     })
 
     test('erasing what a tool said takes its call along, and the other way round', async () => {
@@ -192,7 +192,6 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       await approve(app, thread)
       await say(app, thread, first, sentence)
       expect(await residue(thread, wanted)).toBeGreaterThan(0)
-      expect(await residue(null, wanted)).toBeGreaterThan(0)
       expect(await place.transaction((tx) => place.store.naming([first], tx))).toEqual([{ thread, id: first }])
       const many = [first, ...Array.from({ length: 40 }, () => newId('msg'))]
       expect(await place.transaction((tx) => place.store.naming(many, tx))).toEqual([{ thread, id: first }])
@@ -201,18 +200,31 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect(await historyOf(app, thread)).not.toHaveLength(0)
     })
 
-    test('the long-term store: items that hold the message go, the others stay', async () => {
-      const id = newId('msg')
-      const words = `${sentence} ${id}`
-      await memory.put(['people', 'erika'], 'fact', { text: `Noted: ${words}` })
-      await memory.put(['people', 'other'], 'from', { source: id })
-      await memory.put(['people', 'other'], 'fact', { text: 'Noted: nothing.' })
-      const wanted = { ids: [id], texts: [words] }
-      expect(await place.transaction((tx) => place.store.memories(wanted, tx))).toBe(2)
-      expect(await residue(null, wanted)).toBe(2)
-      expect(await rewrite(null, wanted)).toEqual({ rows: 0, messages: 0, memories: 2 })
-      expect(await memory.get(['people', 'other'], 'fact')).toMatchObject({ value: { text: 'Noted: nothing.' } })
-      expect(await residue(null, wanted)).toBe(0)
+    test('the long-term store: what holds an id of ours goes, and what holds the words or another id where it names what they belong to', async () => {
+      const [id, conversation, chosen] = [newId('msg'), newId('conv'), `their-${newId('id')}`]
+      const wanted: Remembered = {
+        sure: [id],
+        ids: [id, chosen],
+        texts: [sentence],
+        ties: [conversation, 'room-number-17'],
+      }
+      await memory.put(['people', 'erika'], 'from', { source: id })
+      await memory.put(['people'], conversation, { text: `Noted: ${sentence}` })
+      await memory.put(['rooms', 'room-number-17'], 'words', { text: `Noted: ${sentence}` })
+      await memory.put(['people', 'erika'], 'within', { text: `Noted: ${sentence}`, of: conversation })
+      await memory.put(['people', 'erika'], 'chosen', { source: chosen, of: conversation })
+      const others = ['words', 'chosen', 'room', 'nothing']
+      await memory.put(['others'], 'words', { text: `Noted: ${sentence}` })
+      await memory.put(['others'], 'chosen', { source: chosen })
+      await memory.put(['others'], 'room', { text: sentence, where: 'room-number-17' })
+      await memory.put(['others'], 'nothing', { text: 'Noted: nothing.', of: conversation })
+      const count = () => place.transaction((tx) => place.store.memories(wanted, tx))
+      expect([await count(), await place.store.residue([], [wanted])]).toEqual([5, 5])
+      expect(await place.transaction((tx) => place.store.forget({ ...wanted, sure: [], ties: [] }, tx))).toBe(0)
+      expect(await place.transaction((tx) => place.store.forget(wanted, tx))).toBe(5)
+      expect([await count(), await place.store.residue([], [wanted])]).toEqual([0, 0])
+      const left = await memory.search(['others'])
+      expect(left.map(({ key }) => key).sort()).toEqual(others.sort())
     })
 
     describe('what others wrote', () => {
@@ -248,6 +260,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         const refusal: unknown = await rewrite(thread, wanted).catch((error: unknown) => error)
         expect(refusal).toMatchObject({ code: 'conflict' })
         expect(String(refusal)).toContain(thread)
+        expect(refusal).toMatchObject({ extensions: { thread } })
         expect(String(refusal)).not.toContain('Musterfrau')
         expect(await everything(thread)).toEqual(before)
         // The way out.
@@ -341,11 +354,11 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
 
       test('an empty thread, a thread that is not there, an id with quotes', async () => {
         const odd = `o'neill "x" %_\\ ${newId('thread')}`
-        expect(await rewrite(odd, wanted)).toEqual({ rows: 0, messages: 0, memories: 0 })
+        expect(await rewrite(odd, wanted)).toEqual({ rows: 0, messages: 0 })
         expect(await place.transaction((tx) => place.store.drop(odd, tx))).toBe(0)
         await write(odd, 'messages', 'json', json([human]))
         expect(await place.transaction((tx) => place.store.present([odd, 'nobody'], tx))).toEqual([odd])
-        expect(await rewrite(odd, wanted)).toEqual({ rows: 1, messages: 1, memories: 0 })
+        expect(await rewrite(odd, wanted)).toEqual({ rows: 1, messages: 1 })
       })
 
       test('a thread of 10,000 messages and a blob of 20 MB', async () => {
@@ -359,7 +372,6 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         expect(await rewrite(thread, { ids: ['message-number-5000'], texts: [sentence] })).toEqual({
           rows: 2,
           messages: 1,
-          memories: 0,
         })
         const rows = await sql<{ channel: string; n: number }>(
           `SELECT channel, octet_length(blob) AS n FROM ${at('checkpoint_blobs')} WHERE thread_id = $1 ORDER BY 1`,

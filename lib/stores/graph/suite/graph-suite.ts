@@ -279,6 +279,45 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(await graph.store.residue(group, [id('e1')])).toBe(1)
     })
 
+    it('what may have come of a message is found by its id or its words, in whatever they stand, and in this group alone', async () => {
+      await planted()
+      const others = `${group}-other`
+      const id = newId('msg')
+      const said = 'The vault opens at nine, said somebody to nobody.'
+      const shapes: Record<string, Partial<PlantedGraph['episodes'][number]>> = {
+        named: { name: `message:${id}` },
+        file: { name: `${id}.md` },
+        told: { sourceDescription: `chat (${id}).` },
+        noted: { metadata: { of: [{ message: id }] } },
+        numbered: { metadata: { of: 4711 } },
+        said: { content: `user:${said.replaceAll(' ', '\n ')}And more.` },
+        longer: { content: `${said.repeat(20)} and so on` },
+        chinese: { content: '某人说：金库九点开门，请不要告诉任何人这件事。' },
+      }
+      const [shape] = dealGraph(group).episodes
+      if (!shape) throw new Error('nothing is planted')
+      const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
+      for (const of of [group, others])
+        await graph.planting.plant({
+          ...{ ...bare, group: of },
+          episodes: Object.entries(shapes).map(([name, more]) => ({ ...shape, uuid: `${of}-${name}`, ...more })),
+        })
+      const found = async (ids: string[], texts: string[]) =>
+        (await graph.transaction((tx) => graph.store.search(group, { ids, texts }, tx))).map(({ uuid }) =>
+          uuid.slice(group.length + 1),
+        )
+      expect((await found([id], [])).sort()).toEqual(['file', 'named', 'noted', 'told'])
+      expect(await found(['4711'], [])).toEqual(['numbered'])
+      expect(await found([], [said])).toEqual(expect.arrayContaining(['said', 'longer']))
+      expect(await found([], [`${said.repeat(20)} and so on`])).toContain('longer')
+      expect(await found([], ['金库九点开门，请不要告诉任何人这件事。'])).toContain('chinese')
+      expect(await found([newId('msg')], ['Something that nobody said at all.'])).toEqual([])
+      const many = Array.from({ length: 450 }, () => newId('msg'))
+      expect((await found([...many, id], [...many, said])).sort()).toEqual(
+        expect.arrayContaining(['file', 'longer', 'named', 'noted', 'said', 'told']),
+      )
+    })
+
     it('episodes come in pages, in the order of their ids', async () => {
       const { id } = await planted()
       const page = (after: string) => graph.transaction((tx) => graph.store.episodes(group, after, 2, tx))

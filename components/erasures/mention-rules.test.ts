@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { mentionKind, wereNamesLookedFor } from './mention-rules.ts'
+import type { Run } from './places.ts'
+
+const step = (store: string, planned: number): Run['steps'][number] => ({
+  ...{ holder: `${store}.things`, store, stage: 'derived', state: 'done', planned, erased: planned, held: [] },
+  ...{ residue: 0, results: {}, attempts: 1, fault: null, started_at: null, finished_at: null, verified_at: null },
+})
+
+describe('names in what others wrote', () => {
+  it.each<[boolean, Run['state'], Run['steps']]>([
+    [true, 'done', [step('postgresql', 1), step('graph', 2)]],
+    [false, 'done', [step('postgresql', 1), step('graph', 0)]],
+    [false, 'done', [step('postgresql', 1), step('cache', 3)]],
+    [false, 'verifying', [step('graph', 2)]],
+  ])('were looked for (%s) where the graph had something of it: %s', (looked, state, steps) => {
+    expect(wereNamesLookedFor({ state, steps })).toBe(looked)
+  })
+
+  it('stand in places that have words, or keep the store’s own', () => {
+    expect(mentionKind('fact')).toBe('fact')
+    expect(mentionKind('constructor')).toBeUndefined()
+  })
+})

@@ -1,0 +1,71 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useAsked } from '#components/frame/asking.ts'
+import { Section } from '#components/ui/page.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { DataTable } from '#components/ui/table.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { mentionKind, wereNamesLookedFor } from './mention-rules.ts'
+import { erasureAt, type Run } from './places.ts'
+import { useHoldingNames } from './store-progress.tsx'
+
+const atOnce = 200
+
+/** Where names of whom an erasure deleted stand in what others wrote. Nothing where nobody looked. Needs the words `storeProgress`. */
+export function Mentions({ run }: { run: Pick<Run, 'state' | 'steps' | 'remaining_mentions'> }) {
+  const t = useTranslations('storeProgress.mentions')
+  const names = useHoldingNames()
+  const mentions = run.remaining_mentions
+  if (mentions.length === 0 && !wereNamesLookedFor(run)) return null
+  const called = (kind: string): string => {
+    const key = mentionKind(kind)
+    return key ? t(`kinds.${key}`) : kind
+  }
+  return (
+    <Section id="mentions" title={t('title')}>
+      {mentions.length === 0 ? (
+        <p className="text-quiet">{t('none')}</p>
+      ) : (
+        <div className="grid gap-3">
+          <p>{t('lead', { count: mentions.length })}</p>
+          <DataTable
+            label={t('title')}
+            rows={mentions.slice(0, atOnce)}
+            rowKey={({ store, kind, id, field }) => `${store} ${kind} ${id} ${field}`}
+            columns={[
+              {
+                key: 'where',
+                title: t('columns.where'),
+                main: true,
+                cell: ({ store, kind }) => `${called(kind)} · ${names.store(store)}`,
+              },
+              { key: 'id', title: t('columns.id'), cell: ({ id }) => <ShortId id={id} what={t('columns.id')} /> },
+              {
+                key: 'field',
+                title: t('columns.field'),
+                cell: ({ field }) => <code className="font-mono text-[0.8125rem]">{field}</code>,
+              },
+              {
+                key: 'state',
+                title: t('columns.state'),
+                cell: ({ is_redacted }) => (
+                  <Tag tone={is_redacted ? 'accent' : 'amber'}>{t(is_redacted ? 'redacted' : 'stays')}</Tag>
+                ),
+              },
+            ]}
+          />
+          {mentions.length > atOnce && (
+            <p className="text-sm text-quiet">{t('more', { count: mentions.length - atOnce })}</p>
+          )}
+        </div>
+      )}
+    </Section>
+  )
+}
+
+/** {@link Mentions} of an erasure of which a page has the steps alone, asked for once it is over. */
+export function MentionsOf({ runId, isOver }: { runId: string; isOver: boolean }) {
+  const { data } = useAsked(erasureAt, { params: { id: runId } }, { enabled: isOver })
+  return data ? <Mentions run={data.data} /> : null
+}

@@ -1,0 +1,16 @@
+import type { WorkItem } from '#lib/domains/console/contract.ts'
+
+/** The page that shows more of what runs. An erasure of one's own is on the page of its request, or of its project; any other on the admins’. */
+export function workPlace({
+  kind,
+  id,
+  request_id,
+  project_id,
+  is_own,
+}: Pick<WorkItem, 'kind' | 'id' | 'request_id' | 'project_id' | 'is_own'>): string {
+  if (kind === 'export') return '/settings/privacy#download'
+  if (kind === 'sweep') return '/admin/retention'
+  if (is_own && request_id !== null) return `/settings/privacy/requests/${request_id}`
+  if (is_own && project_id !== null) return `/projects/${encodeURIComponent(project_id)}/erasures/${id}`
+  return `/admin/erasures/${id}`
+}

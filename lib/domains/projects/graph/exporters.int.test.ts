@@ -1,0 +1,49 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { ExportReader } from '#lib/kernel/holder.ts'
+import { postgresGraph } from '#lib/stores/graph/postgres-graph.ts'
+import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { episode } from '#lib/testing/graphs.ts'
+import { dataOf, madeConversation, madeMember, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { graphPersonExporters } from './exporters.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+it('gives a person the episodes that came of their words and their agents’ alone', async () => {
+  const project = await madeProject(test)
+  const member = await madeMember(test, project)
+  const conversation = await madeConversation(test, project)
+  const [own, reply, theirs] = [
+    await madeMessage(test, conversation, project.owner),
+    await madeMessage(test, conversation, { token: project.agent.token }),
+    await madeMessage(test, conversation, member),
+  ]
+  const id = (name: string) => `${project.id}-${name}`
+  await postgresPlanting(test.db).plant({
+    ...{ group: project.groupId, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+    episodes: ['own', 'talk', 'shared'].map((name, n) => episode(id(name), n)),
+  })
+  const entries = [
+    [own, 'own'],
+    [own, 'talk'],
+    [reply, 'talk'],
+    [own, 'shared'],
+    [theirs, 'shared'],
+  ] as const
+  await dataOf(test, 'POST', `${project.path}/provenance`, project.owner, {
+    body: { entries: entries.map(([source, name]) => ({ source_id: source.id, store: 'graph', ref: id(name) })) },
+  })
+  const reader: ExportReader = {
+    ...{ basis: 'all', id: `user:${project.owner.accountId}`, agents: [project.agent.id] },
+    ...{ organisationId: project.owner.organisationId, isAdmin: false, until: test.clock.now() },
+  }
+  const given: string[] = []
+  for (const exporter of graphPersonExporters(test.db, postgresGraph(test.db)))
+    for await (const { lines } of exporter.pages(project.owner.accountId, reader))
+      for (const line of lines.split('\n')) given.push(JSON.parse(line).episode_id)
+  expect(given).toEqual([id('own'), id('talk')])
+})

@@ -1,0 +1,34 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { holdMembers, holdOf, joinHolds } from '../held.ts'
+
+/**
+ * $1: a group; $2: episodes; $3: the present. Who names one of them: messages and documents of the group's own project, which stand and are
+ * not being erased, or are and a hold keeps them. What others say of a foreign group counts for nothing.
+ */
+const naming = `WITH ${holdMembers('$3')},
+  named AS MATERIALIZED (SELECT DISTINCT v.ref, v.source_kind, v.source_id, v.project_id FROM provenance v JOIN projects p ON p.id = v.project_id
+    WHERE v.store = 'graph' AND v.ref = ANY($2::text[]) AND v.place IN ('', $1) AND p.group_id = $1)
+  SELECT n.ref, x.id AS source FROM named n JOIN messages x ON n.source_kind = 'message' AND x.id = n.source_id AND x.project_id = n.project_id
+    JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')}
+    WHERE (x.erasing_since IS NULL AND c.erasing_since IS NULL) OR ${holdOf} IS NOT NULL
+  UNION SELECT n.ref, x.id FROM named n JOIN documents x ON n.source_kind = 'document' AND x.id = n.source_id AND x.project_id = n.project_id
+    ${joinHolds('x')} WHERE x.erasing_since IS NULL OR ${holdOf} IS NOT NULL`
+
+/**
+ * Of these episodes those that came of something that stays, too, as a pointer says; by uuid, of how many things. They go when the last of
+ * these does. `going`: ids of what goes.
+ */
+export async function namedByOthers(
+  tx: Transaction,
+  group: string,
+  uuids: readonly string[],
+  going: ReadonlySet<string>,
+  now: Date,
+): Promise<ReadonlyMap<string, number>> {
+  if (uuids.length === 0) return new Map()
+  const rows = await queryWithin<{ ref: string; source: string }>(tx, 'graph-named-by', naming, [group, uuids, now])
+  const others = new Map<string, number>()
+  for (const { ref, source } of rows) if (!going.has(source)) others.set(ref, (others.get(ref) ?? 0) + 1)
+  return others
+}
