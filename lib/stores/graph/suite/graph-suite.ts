@@ -297,10 +297,10 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       const [shape] = dealGraph(group).episodes
       if (!shape) throw new Error('nothing is planted')
       const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
-      for (const of of [group, others])
+      for (const one of [group, others])
         await graph.planting.plant({
-          ...{ ...bare, group: of },
-          episodes: Object.entries(shapes).map(([name, more]) => ({ ...shape, uuid: `${of}-${name}`, ...more })),
+          ...{ ...bare, group: one },
+          episodes: Object.entries(shapes).map(([name, more]) => ({ ...shape, uuid: `${one}-${name}`, ...more })),
         })
       const found = async (ids: string[], texts: string[]) =>
         (await graph.transaction((tx) => graph.store.search(group, { ids, texts }, tx))).map(({ uuid }) =>
