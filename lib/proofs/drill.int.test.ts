@@ -21,8 +21,11 @@ const folder = mkdtempSync(join(tmpdir(), 'kp-drill-'))
 const ledger = join(folder, 'ledger')
 /** What waits for the year 2100, so that the subject has jobs. */
 const except = ['accounts.notify', 'knowledge.novelty']
-/** Where ids of the erased may stand, and nothing else of them: receipts, logs and ledger say that they were erased. */
-const proofs = ['audit_entries', 'deletion_audit_log', 'erasures', 'erased_ids']
+/**
+ * Where ids of the erased may stand, and nothing else of them: receipts, logs and ledger say that they were erased, and pages what stores that
+ * others write to are searched for once more a day later.
+ */
+const proofs = ['audit_entries', 'deletion_audit_log', 'erasures', 'erased_ids', 'erasure_pages']
 
 interface Backup {
   database: TestDatabase
