@@ -68,18 +68,18 @@ const settled = (text: string): string =>
   text
     .replace(time, '<time>')
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uuid>')
-    .replace(/\b(plan|aud|job|evt)_[0-9A-Za-z]{22}\b/g, '<$1>')
+    .replace(/\b(plan|aud|job|evt|store)_[0-9A-Za-z]{22}\b/g, '<$1>')
     .replace(/"jws": ?"[^"]*"/g, '"jws": "<jws>"')
 
 /**
- * All that an installation holds, in a form in which two that did the same are equal: rows without their times and lots, sorted; the
+ * All that an installation holds, in a form in which two that did the same are equal: rows without their times, lots and folder, sorted; the
  * ledger's rows merged as its readers merge them; letters, each once: one that was handed over by a worker that then died comes twice.
  */
 export async function outcomeOf(installation: Stored): Promise<Record<string, string[]>> {
   const outcome: Record<string, string[]> = {}
   const add = (place: string, text: string) => {
     outcome[place] ??= []
-    outcome[place].push(settled(text))
+    outcome[place].push(settled(text).replaceAll(installation.dataDir, '<data>'))
   }
   await everything(installation, (place, text) => {
     if (place.startsWith('graphile_worker.')) {
