@@ -1,9 +1,10 @@
 import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
 import { holdMembers, holdOf, joinHolds, type PlannedRow, plannedOf } from './held.ts'
 import { keepGains, withdraw } from './reputation/award.ts'
 import type { KnowledgeParts } from './stored-unit.ts'
-import { byIndex, chunked, countLeft, holding, subjectOf } from './subject.ts'
+import { subjectOf } from './subject.ts'
 
 const unitOf = (scope: Scope): string | undefined => ('unit' in scope ? scope.unit : undefined)
 

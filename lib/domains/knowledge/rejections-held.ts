@@ -1,7 +1,8 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
 import { rejectionsKept } from './rules.ts'
-import { byIndex, chunked, countLeft, doersOf, holding, subjectOf } from './subject.ts'
+import { doersOf, subjectOf } from './subject.ts'
 
 /** Counts of refused contributions: who, when, at which stage. */
 export const rejectionsHolder = (db: Database): DataHolder => ({

@@ -1,6 +1,7 @@
 import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, countLeft, doersOf, holding, subjectOf } from './subject.ts'
+import { byIndex, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
+import { doersOf, subjectOf } from './subject.ts'
 
 interface Kind {
   table: 'unit_votes' | 'unit_reports'

@@ -1,6 +1,7 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, countLeft, holding, subjectOf } from '../subject.ts'
+import { byIndex, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
+import { subjectOf } from '../subject.ts'
 
 /** An agent's sum among the items, beside the ids of ledger rows; no such id has a colon. */
 const sumOf = 'agent:'

@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Holding } from '#lib/kernel/holder.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { type Ask, snapshot } from '#lib/stores/postgres/snapshot.ts'
+import { type Database, queryWithin } from './database.ts'
+import { type Ask, snapshot } from './snapshot.ts'
 
 /** Items of one statement. */
 const most = 1_000
@@ -29,9 +29,8 @@ export const countLeft = (
     return left
   })
 
-/** A holding from one row of `n` and `since`; projects end by being closed, so no term runs. */
+/** A holding from one row of `n`, `since` and, where a term runs, `until`. */
 export async function holding(db: Database, name: string, text: string, values: readonly unknown[]): Promise<Holding> {
-  const [row] = await db.query<{ n: number; since: Date | null }>(name, text, values)
-  return { count: row?.n ?? 0, since: row?.since ?? null, until: null }
+  const [row] = await db.query<{ n: number; since: Date | null; until?: Date | null }>(name, text, values)
+  return { count: row?.n ?? 0, since: row?.since ?? null, until: row?.until ?? null }
 }
-export const untilErased = 'until it is erased, or 30 days after its project is closed'
