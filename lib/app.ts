@@ -11,6 +11,10 @@ import { agentExporters } from './domains/agents/exporters.ts'
 import { agentHolder } from './domains/agents/holders.ts'
 import { agentsJobs } from './domains/agents/jobs.ts'
 import { agentsKept } from './domains/agents/kept.ts'
+import { lifeExporters } from './domains/agents/life/exporters.ts'
+import { lifeHolders } from './domains/agents/life/holders.ts'
+import { lifeJobs } from './domains/agents/life/jobs.ts'
+import { ownAgent, ownAgentLocked, writableAgent } from './domains/agents/life/whose.ts'
 import { agentListing } from './domains/agents/listing.ts'
 import { ownedAgents } from './domains/agents/owned.ts'
 import { agentOf } from './domains/agents/rows.ts'
@@ -35,6 +39,10 @@ import { exportJobs } from './domains/exports/jobs.ts'
 import { exportPersonExporters } from './domains/exports/person-exporters.ts'
 import { preparation } from './domains/exports/preparation.ts'
 import { exportUpkeep } from './domains/exports/upkeep.ts'
+import { grimoireExporters } from './domains/grimoire/exporters.ts'
+import { entryHolder, keyringHolder } from './domains/grimoire/holders.ts'
+import { grimoireJobs } from './domains/grimoire/jobs.ts'
+import { grimoireService } from './domains/grimoire/service.ts'
 import { holdsInForce } from './domains/holds/in-force.ts'
 import { holdsKept } from './domains/holds/kept.ts'
 import { holdsService } from './domains/holds/service.ts'
@@ -105,7 +113,7 @@ import type { AuditAction } from './kernel/operation.ts'
 import { isUseCase, type UseCase } from './kernel/use-case.ts'
 import { lazily } from './lazily.ts'
 import { judgedSites } from './places.ts'
-import { deriveKey } from './secret.ts'
+import { deriveKey, sealedPurposes } from './secret.ts'
 import { createServices } from './services.ts'
 import { storeChecks } from './store-states.ts'
 import { letterHolder } from './stores/mail/letters-held.ts'
@@ -187,6 +195,8 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     tokens,
   } = services
 
+  const grimoireKey = lazily(() => deriveKey(secret(), sealedPurposes.grimoire))
+
   // A new domain is one line here: what it offers, what it does by the clock, what it answers for.
   const domains = {
     accounts: {
@@ -202,8 +212,9 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     },
     agents: {
       offers: agents,
-      jobs: agentsJobs({ dropOrganisationIfEmpty, recordDeletion }),
-      exporters: agentExporters(db),
+      jobs: [...agentsJobs({ dropOrganisationIfEmpty, recordDeletion }), ...lifeJobs({ recordDeletion })],
+      exporters: [...agentExporters(db), ...lifeExporters(db)],
+      holders: lifeHolders(db),
       kept: agentsKept(db),
     },
     tokens: {
@@ -383,6 +394,19 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
           operations: () => useCases.map(({ operation }) => operation),
         }),
       }),
+    },
+    grimoire: {
+      offers: grimoireService({
+        db,
+        key: grimoireKey,
+        agents: { own: (actor, id) => ownAgent(db, actor, id), locked: ownAgentLocked, writable: writableAgent },
+        isSealedTo: async (tx, agentId, keyId) =>
+          (await tx.snapshot.count({ where: { agentId, keyId, state: { not: 'gone' } } })) > 0,
+      }),
+      jobs: grimoireJobs({ recordDeletion }),
+      exporters: grimoireExporters(db, grimoireKey),
+      // The keyring after everything that is sealed to it.
+      holders: [entryHolder(db), keyringHolder(db)],
     },
     queue: { offers: {}, jobs: queueJobs(db), holders: [queueHolder(db)] },
     idempotency: { offers: {}, jobs: idempotencyJobs(db), holders: [idempotencyHolder(db)] },

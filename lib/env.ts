@@ -228,6 +228,7 @@ const clientVariables = z.object({
     .transform((folder) => (folder?.startsWith('/') ? folder : undefined)),
   NO_COLOR: z.string().optional(),
   /** Set by npm: where the person stood when they typed `npm run`. */
+  KP_PASSPHRASE_FILE: z.string().optional(),
   INIT_CWD: z.string().optional(),
   npm_lifecycle_event: z.string().optional(),
 })

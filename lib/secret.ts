@@ -68,6 +68,7 @@ export const sealedPurposes = {
   signingKeys: 'receipt signing keys',
   suppressionKeys: 'suppression keys',
   privacyContacts: 'privacy contacts',
+  grimoire: 'grimoire entries',
 } as const
 
 /** Under which the subjects of privacy requests are hashed, by {@link deriveKey}. A rotation hashes those anew whose id is still there. */

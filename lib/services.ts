@@ -5,7 +5,7 @@ import { enqueueNotice } from './domains/accounts/notices.ts'
 import { seizeAccount } from './domains/accounts/seizing.ts'
 import { accountsService, createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
 import { countTry } from './domains/accounts/tries.ts'
-import { lawfulBases, ownedAgents } from './domains/agents/owned.ts'
+import { lawfulBases, ownedAgents, selfHostedAmong } from './domains/agents/owned.ts'
 import { agentOf, profileOf } from './domains/agents/rows.ts'
 import { noticeVersion } from './domains/agents/rules.ts'
 import { agentsSince, newestAgent, seizeAgents } from './domains/agents/seizing.ts'
@@ -218,6 +218,9 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     accounts,
     graceTokens: env.KP_GRACE_TOKENS,
     isSuppressed: suppressed.among,
+    hindering: (region) => hindering(region, judged),
+    strict: env.KP_SANITIZER_STRICT,
+    onDeath: [],
     createOrganisation,
     dropOrganisationIfEmpty,
   })
@@ -263,6 +266,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     holders,
     kept,
     registeredOn: lawfulBases(db),
+    selfHosted: selfHostedAmong(db),
     placeOf: (store) => placeNamed(places, store, judged),
     quotaOf: async (id) => {
       const agent = await profileOf(db)(id)

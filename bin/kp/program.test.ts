@@ -15,6 +15,7 @@ test('the overview names every command by its purpose, each in one line', () => 
   for (const command of program.commands) expect(overview).toMatch(new RegExp(`^  ${command.name()}\\b.* {2}\\S`, 'm'))
   expect(overview.match(/^\S.*:$/gm)).toEqual([
     'Who you are:',
+    'Your agents:',
     'Knowledge:',
     'Skills:',
     'Your data:',

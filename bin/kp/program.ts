@@ -2,6 +2,7 @@ import { Command, Help } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { accountCommands } from './account.ts'
 import { adminCommands } from './admin.ts'
+import { agentCommands } from './agents.ts'
 import { auditCommands } from './audit.ts'
 import { completionCommand } from './completion.ts'
 import { consentCommands } from './consent.ts'
@@ -10,6 +11,7 @@ import { doctorCommand } from './doctor.ts'
 import { erasingCommands } from './erasing.ts'
 import { erasureCommands } from './erasures.ts'
 import { exportCommands } from './exports.ts'
+import { grimoireCommands } from './grimoire.ts'
 import { holdCommands } from './holds.ts'
 import { importCommands } from './imports.ts'
 import { keyCommands } from './keys.ts'
@@ -81,6 +83,8 @@ export function buildProgram(opened: (session: Session) => void): Command {
     ['Who you are:', accountCommands],
     ['Who you are:', consentCommands],
     ['Who you are:', peopleCommands],
+    ['Your agents:', agentCommands],
+    ['Your agents:', grimoireCommands],
     ['Knowledge:', searchCommands],
     ['Knowledge:', knowledgeCommands],
     ['Knowledge:', validatingCommands],

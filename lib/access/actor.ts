@@ -27,6 +27,8 @@ export interface TokenRow {
   restricted_at: Date | null
   /** An erasure of its agent waits: see {@link TokenLookup}. */
   suspended_at: Date | null
+  /** What its owner made of the agent. */
+  status: 'active' | 'paused' | 'dead'
 }
 
 export function agentCaller(row: TokenRow): Caller {
@@ -43,6 +45,7 @@ export function agentCaller(row: TokenRow): Caller {
       agents: [row.agent_id],
       isAdmin,
       isRestricted: row.restricted_at !== null,
+      status: row.status,
       tokenId: row.id,
       scopes: row.scopes,
       quota: tier,

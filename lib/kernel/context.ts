@@ -19,6 +19,8 @@ export interface Actor {
   isAdmin: boolean
   /** GDPR art. 18: it may read, and nothing else. */
   isRestricted: boolean
+  /** Of an agent, what its owner made of it: a paused one writes nothing, a dead one does nothing. */
+  status?: 'active' | 'paused' | 'dead'
   accountId?: string
   sessionId?: string
   tokenId?: string

@@ -201,6 +201,8 @@ export interface DataHolder {
   erase(scope: Scope, items: readonly ItemId[], tx: Transaction, manner?: Manner): Promise<number | Erased>
   /** What is left of the scope or of the items that were to go, found by other queries than erase's; 0 when it is gone. What a hold covers does not count. */
   residue(scope: Scope, items: readonly ItemId[], now: Date): Promise<number>
+  /** What of so many erased items stays where nobody can erase it, in words for the receipt. */
+  leftBehind?(count: number): { what: string; ground: string }
   /** What it keeps of a subject on purpose as long as a legal hold keeps the erasure open, in words for the receipt; it ends with the hold. */
   whileHeld?(subject: Subject): Promise<{ what: string; ground: string }[]>
   /** The run is over, and nothing of it will be repeated: what the store remembers of its pages may go. Keys begin with the run's id. */

@@ -31,6 +31,8 @@ export interface OperationShape {
    * its agent asked for.
    */
   isOpenToSuspended?: true
+  /** A token of an agent that is dead may do it all the same. */
+  isOpenToDead?: true
   /** Which of the caller's two windows a request counts in. `exempt` counts in none. */
   limit: 'read' | 'write' | 'exempt'
   status: 200 | 201 | 202 | 204

@@ -57,8 +57,17 @@ export interface StatementPlan<T> {
   translate?(error: unknown): unknown
 }
 
+/** Whether it changes something for the caller that they may be kept from. Erasing one's own, and what is about oneself, stay rights. */
+const isOrdinaryWriting = ({ limit, method, permission }: OperationShape): boolean =>
+  limit === 'write' && method !== 'delete' && permission !== 'public' && !permission.endsWith(':self')
+
 function authorise(operation: OperationShape, ctx: Context): void {
   const { actor } = ctx
+  if (actor.status === 'dead' && !operation.isOpenToDead)
+    throw new Problem(
+      'dead',
+      'This agent is dead. Its token does one thing more, for 24 hours from then on: GET /v1/agents/{id}/heartbeats/export. What it left is its owner’s.',
+    )
   if (!actor.can(operation.permission)) {
     if (actor.kind === 'anonymous')
       throw new Problem(operation.path.startsWith('/v1/') ? 'token_missing' : 'sign_in_needed')
@@ -66,15 +75,15 @@ function authorise(operation: OperationShape, ctx: Context): void {
     const isScope = actor.kind === 'agent' && (verb === 'read' || verb === 'write' || verb === 'admin')
     throw new Problem(isScope ? 'scope_too_small' : 'forbidden', isScope ? `It needs the scope "${verb}".` : {})
   }
-  if (
-    actor.isRestricted &&
-    operation.limit === 'write' &&
-    // Erasing one's own stays a right of whoever restricted the rest (GDPR art. 17, 18(2)).
-    operation.method !== 'delete' &&
-    operation.permission !== 'public' &&
-    !operation.permission.endsWith(':self')
-  )
+  if (!isOrdinaryWriting(operation)) return
+  // Erasing one's own stays a right of whoever restricted the rest (GDPR art. 17, 18(2)).
+  if (actor.isRestricted)
     throw new Problem('restricted', 'Writing is paused for this agent because its processing was restricted.')
+  if (actor.status === 'paused')
+    throw new Problem(
+      'paused',
+      'This agent was paused: it reads, and writes nothing until its status is "active" again. Nothing was written.',
+    )
 }
 
 const auditOf = (

@@ -9,6 +9,7 @@ import type { TestApp } from './app.ts'
 import { keptInThread } from './checkpoints.ts'
 import { keptInGraph } from './graph-rows.ts'
 import { drain } from './jobs.ts'
+import { seemingEnvelope, seemingKeyring } from './keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from './people.ts'
 import {
   dataOf,
@@ -160,6 +161,7 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
       await told(test, 'POST', `/v1/knowledge/${unit}/validate`, { token: voter, body: { valid: true } })
   }
   await rowsOf(test, { accountId, agents })
+  for (const { id, token } of agents) await livedOf(test, id, { token, marker })
   const projects = await projectsOf(test, { person, agents, marker })
   await told(test, 'POST', '/api/privacy/exports', { cookie: person.cookie, body: {} })
   await drain(test)
@@ -230,6 +232,25 @@ async function projectsOf(
     sharedConversation: together.id,
     others: { messages: [theirs.id], documents: [document.id] },
   }
+}
+
+/** What an agent wrote for itself, that it lived, and what stands on a chain about it. */
+async function livedOf(test: TestApp, id: string, { token, marker }: { token: string; marker: string }): Promise<void> {
+  const lived = (path: string, body: unknown) => told(test, 'POST', `/v1/agents/${id}/${path}`, { token, body })
+  await lived('documents', { kind: 'playbook', title: `Play ${marker}`, body: `# ${marker}\n` })
+  await lived('heartbeats', { state: 'working', counts: { steps: 1 } })
+  await lived('chain-references', { chain: 'cosmos:cosmoshub-4', kind: 'address', reference: marker })
+  const keyring = seemingKeyring()
+  await told(test, 'PUT', `/v1/agents/${id}/keyring`, { token, body: { keyring } })
+  const envelope = seemingEnvelope(keyring.key_id)
+  await lived('grimoire', { scope: 'private', id: newId('ent'), kind: 'episode', envelope })
+  await lived('grimoire', {
+    scope: 'clade',
+    kind: 'insight',
+    content: { seen: marker },
+    confidence: 0.7,
+    tags: [marker],
+  })
 }
 
 /** What only much traffic or a browser would make. */

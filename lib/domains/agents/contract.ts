@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { inOrder, scopes, tiers } from '#lib/domains/tokens/rules.ts'
 import { operation } from '#lib/kernel/operation.ts'
+import { birthFields } from './life/contract.ts'
 import { agentIdForm } from './rules.ts'
 
 /** What others call an agent by. Colons are left to `user:` and `system:` in the audit log. */
@@ -49,6 +50,7 @@ export const registerAgent = operation({
       tier: z.enum(tiers).optional().meta({ description: '`free`, or what the invitation gives, unless given' }),
       invite: z.string().min(1).max(100).optional().meta({ description: 'The code of an invitation' }),
       consent: z.strictObject({ policy_version: PolicyVersion }).optional(),
+      ...birthFields,
     })
     .prefault({}),
   output: z.strictObject({
@@ -66,7 +68,7 @@ export const registerAgent = operation({
     message: z.string(),
   }),
   secrets: ['api_key'],
-  refusals: ['id_in_use', 'registration_closed', 'forbidden', 'scope_too_small', 'conflict'],
+  refusals: ['id_in_use', 'registration_closed', 'forbidden', 'scope_too_small', 'conflict', 'outside_region'],
 })
 
 const whose = {

@@ -49,6 +49,8 @@ export function agentCreation(
         organisationId,
         tier,
         isConsentExplicit: true,
+        region: body.region,
+        selfHosted: body.self_hosted,
         now,
       })
       const token = await tokens.issue(tx, {

@@ -4,6 +4,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { AgentId, AgentName, Notice, PolicyVersion } from './contract.ts'
+import { birthFields, lifeFields } from './life/contract.ts'
 import { agentStates, countedTo, mostUnusedAgents } from './rules.ts'
 
 const when = z.iso.datetime()
@@ -16,6 +17,7 @@ export const OwnAgent = z
     name: z.string().nullable(),
     tier: z.enum(tiers),
     created_at: when,
+    ...lifeFields,
     state: z.enum(agentStates).meta({
       description:
         '`paused`: nothing is written for it, nothing of it is found. `suspended`: its erasure was asked for and waits; its tokens stand still. `erasing`: its erasure runs.',
@@ -98,6 +100,7 @@ export const createOwnAgent = operation({
     agent_id: AgentId.optional().meta({ description: 'Made up by the registry unless given' }),
     name: AgentName.optional(),
     consent: z.strictObject({ policy_version: PolicyVersion }),
+    ...birthFields,
   }),
   output: z.strictObject({
     data: z.strictObject({
@@ -115,5 +118,5 @@ export const createOwnAgent = operation({
     message: z.string(),
   }),
   secrets: ['api_key'],
-  refusals: ['id_in_use', 'registration_closed', 'conflict', 'fenced'],
+  refusals: ['id_in_use', 'registration_closed', 'conflict', 'fenced', 'outside_region'],
 })

@@ -4,6 +4,8 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { AgentStatus } from './life/rules.ts'
+import { lifeOf } from './life/status.ts'
 import { listOwnAgents, type OwnAgent, readOwnAgent } from './own-contract.ts'
 import type { AgentPorts } from './ports.ts'
 import { countedTo, stateOf } from './rules.ts'
@@ -17,6 +19,11 @@ interface OwnRow {
   restricted_for: string[]
   suspended_at: Date | null
   is_fenced: boolean
+  status: AgentStatus
+  status_at: Date | null
+  died_at: Date | null
+  region: string | null
+  self_hosted: boolean
 }
 interface WholeRow extends OwnRow {
   lawful_basis: string
@@ -27,6 +34,7 @@ interface WholeRow extends OwnRow {
   first_used_at: Date | null
 }
 const ownColumns = `a.id, a.name, a.tier, a.created_at, a.restricted_at, a.restricted_for, a.suspended_at,
+  a.status, a.status_at, a.died_at, a.region, a.self_hosted,
   EXISTS (SELECT FROM fenced f WHERE f.kind = 'agent' AND f.id = a.id) AS is_fenced`
 const selectPage = `SELECT ${ownColumns} FROM agents a
   WHERE a.owner_id = $1 AND ($2::timestamptz IS NULL OR (a.created_at, a.id) < ($2, $3))
@@ -56,6 +64,13 @@ export function ownAgents(
         name: row.name,
         tier: row.tier,
         created_at: row.created_at.toISOString(),
+        ...lifeOf({
+          status: row.status,
+          statusAt: row.status_at,
+          diedAt: row.died_at,
+          region: row.region,
+          selfHosted: row.self_hosted,
+        }),
         state: stateOf({ restrictedAt: row.restricted_at, suspendedAt: row.suspended_at, isFenced: row.is_fenced }),
         restricted_at: iso(row.restricted_at),
         restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),

@@ -13,6 +13,18 @@ export const ownedAgents =
       )
     ).map(({ id }) => id)
 
+/** Those of the agents that run and remember elsewhere, sorted. */
+export const selfHostedAmong =
+  (db: Database) =>
+  async (agents: readonly string[]): Promise<string[]> =>
+    (
+      await db.query<{ id: string }>(
+        'self-hosted-agents',
+        'SELECT id FROM agents WHERE id = ANY($1::text[]) AND self_hosted ORDER BY id',
+        [agents],
+      )
+    ).map(({ id }) => id)
+
 /** On what the agents were registered, each ground once. */
 export const lawfulBases =
   (db: Database) =>

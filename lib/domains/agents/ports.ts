@@ -1,6 +1,8 @@
 import type { Scope } from '#lib/domains/tokens/rules.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Restriction, RestrictionReason } from '#lib/kernel/restriction.ts'
+import type { AgentRegion } from './life/rules.ts'
+import type { LifePorts } from './life/status.ts'
 import type { LawfulBasis, Notice, RegistrationMode } from './rules.ts'
 
 export interface IssuedToken {
@@ -51,6 +53,12 @@ export interface AgentPorts {
   graceTokens: 'stop' | 'keep'
   /** Those of the ids that somebody erased here had: nobody takes them again. */
   isSuppressed(tx: Transaction, kind: 'agent', values: readonly string[]): Promise<string[]>
+  /** Whether text is judged strictly. */
+  strict: boolean
+  /** What others do when an agent dies, within the transaction; its row is locked. */
+  onDeath: LifePorts['onDeath']
+  /** Places outside the region that would get what an agent leaves here. */
+  hindering(region: AgentRegion): readonly string[]
   createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
 }

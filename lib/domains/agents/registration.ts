@@ -7,6 +7,7 @@ import { mutation } from '#lib/kernel/use-case.ts'
 import { recordConsent, refuseOtherNotice } from './consent.ts'
 import { registerAgent } from './contract.ts'
 import { spendInvite } from './invites.ts'
+import type { AgentRegion } from './life/rules.ts'
 import type { AgentPorts, IssuedToken } from './ports.ts'
 import { agentOf } from './rows.ts'
 import { consentRecord, isReserved, judgeRegistration } from './rules.ts'
@@ -22,7 +23,19 @@ export interface NewAgent {
   tier: TierName
   /** Whether consent was sent, rather than given by registering. */
   isConsentExplicit: boolean
+  region?: AgentRegion | undefined
+  selfHosted?: boolean | undefined
   now: Date
+}
+
+/** Throws `outside_region` where a store or a service would take what the agent leaves here out of its region. */
+function refuseOutside({ hindering }: Pick<AgentPorts, 'hindering'>, region: AgentRegion | undefined): void {
+  const names = region === undefined ? [] : hindering(region)
+  if (names.length > 0)
+    throw new Problem(
+      'outside_region',
+      `This installation does not keep everything in the EU, or nobody has said that it does: ${names.join(', ')}. Nothing was created.`,
+    )
 }
 
 /** Registering, and making an agent by the operator's own hand. */
@@ -38,9 +51,13 @@ export function agentRegistration(ports: AgentPorts) {
 
   /**
    * Makes an agent; it asks nobody for permission. Of two that want the same id at once, one gets it: the other throws `id_in_use`. An id
-   * that is kept for the registry is refused (`invalid`).
+   * that is kept for the registry is refused (`invalid`), and a region that something here is outside of (`outside_region`).
    */
-  async function issueAgent(tx: Transaction, { agentId, isConsentExplicit, now, ...fields }: NewAgent): Promise<void> {
+  async function issueAgent(
+    tx: Transaction,
+    { agentId, isConsentExplicit, region, selfHosted = false, now, ...fields }: NewAgent,
+  ): Promise<void> {
+    refuseOutside(ports, region)
     if (isReserved(agentId)) throw invalid(['agent_id'], 'is a name that the registry keeps for itself')
     const consent = consentRecord(registration.lawfulBasis, notice, isConsentExplicit, now)
     const unrestricted = { restrictedAt: null, restrictedFor: [] }
@@ -50,7 +67,15 @@ export function agentRegistration(ports: AgentPorts) {
     const { count } = isTaken
       ? { count: 0 }
       : await tx.agent.createMany({
-          data: { id: agentId, ...fields, ...consent, ...standing, createdAt: now },
+          data: {
+            id: agentId,
+            ...fields,
+            ...consent,
+            ...standing,
+            region: region ?? null,
+            selfHosted,
+            createdAt: now,
+          },
           skipDuplicates: true,
         })
     if (count === 0)
@@ -107,6 +132,11 @@ export function agentRegistration(ports: AgentPorts) {
     if (!agent) throw new Problem('token_invalid', 'No such token.')
     if (body.tier !== undefined && body.tier !== agent.tier)
       throw new Problem('forbidden', 'Registering does not change the tier of an agent that exists; an admin does.')
+    if (body.region !== undefined || body.self_hosted !== undefined)
+      throw new Problem(
+        'forbidden',
+        'The region of an agent, and whether it is self-hosted, are fixed at its creation.',
+      )
     if (body.consent) await recordConsent(ctx.tx, agent, notice, ctx.now)
     const token = await tokens.grant(ctx, { agentId: id, scopes: body.scopes ?? ['read'], name: body.name ?? null })
     return {
@@ -138,6 +168,8 @@ export function agentRegistration(ports: AgentPorts) {
         organisationId,
         tier,
         isConsentExplicit: body.consent !== undefined,
+        region: body.region,
+        selfHosted: body.self_hosted,
         now,
       })
       const token = await tokens.issue(tx, { agentId: id, scopes, name: null, expiresAt: null, now })

@@ -40,6 +40,10 @@ describe('an agent_id', () => {
     'erasure.start',
     'Exports.Prepare',
     'tokens',
+    'adoc_0123456789abcdefghijkl',
+    'snap_0123456789abcdefghijkl',
+    'grimoire.entries',
+    'llm-log.entries',
   ])('%j is nobody’s to take', (id) => expect(isReserved(id)).toBe(true))
   test.each(['abc', 'agent_0123456789abcdefABCDEF', 'planner', 'userland', 'my.exports', 'erasurehead', 'first-agent'])(
     '%j is anybody’s',

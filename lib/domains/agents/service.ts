@@ -5,6 +5,7 @@ import { agentConsent } from './consent.ts'
 import { editAgent } from './contract.ts'
 import { agentCreation } from './creation.ts'
 import { agentInvites } from './invites.ts'
+import { agentLife } from './life/service.ts'
 import { ownAgents } from './own.ts'
 import { agentOwnership } from './ownership.ts'
 import type { AgentPorts } from './ports.ts'
@@ -27,6 +28,7 @@ export function agentsService(db: Database, ports: AgentPorts) {
     ...agentOwnership(ports),
     ...ownAgents(db, ports),
     ...agentCreation(ports, registration),
+    ...agentLife({ db, strict: ports.strict, onDeath: ports.onDeath }),
 
     edit: mutation(editAgent, async ({ tx }, { params, body }) => {
       const agent = await agentOf(tx, params.id, { lock: true })

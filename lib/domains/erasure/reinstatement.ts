@@ -75,7 +75,15 @@ export function reinstatement({
       retained:
         'part' in scope
           ? retainedOfPart(at, { held: [] })
-          : retainedOfSubject(at, { isOfRequest: false, requestsYears: facts.requestsYears, held: [] }),
+          : retainedOfSubject(at, {
+              isOfRequest: false,
+              requestsYears: facts.requestsYears,
+              held: [],
+              whileHeld: holders.flatMap(({ name, leftBehind }) => {
+                const count = erased[name] ?? 0
+                return leftBehind && count > 0 ? [leftBehind(count)] : []
+              }),
+            }),
       physical: lingeringAfter(at, facts, await lingering([...emptied])),
       signed_at: now().toISOString(),
     })

@@ -98,7 +98,7 @@ export const retainedOfSubject = (
     isOfRequest: boolean
     requestsYears: number
     held: readonly { hold: string; count: number }[]
-    /** What holders keep until the holds end. */
+    /** What holders keep until the holds end, and what stays where nobody can erase it. */
     whileHeld?: readonly { what: string; ground: string }[]
     /** About the erasure, in the mail folder: `all` of a request that is not closed, the `last` of one that is. */
     letters?: 'none' | 'last' | 'all'

@@ -111,6 +111,10 @@ export function runVerification(parts: VerificationParts) {
     const isHeld = steps.some(({ held }) => Object.keys(held).length > 0)
     const held = heldCounts(heldTogether(steps.map((step) => step.held)))
     const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
+    const beyondReach = steps.flatMap(({ holder, planned }) => {
+      const left = planned > 0 ? holders.find(({ name }) => name === holder)?.leftBehind?.(planned) : undefined
+      return left ? [left] : []
+    })
     const lineOf = ({ holder, store, planned, erased }: StepRow): Receipt['stores'][number] => ({
       store,
       holder,
@@ -135,7 +139,7 @@ export function runVerification(parts: VerificationParts) {
             isOfRequest: run.requestId !== null,
             requestsYears: facts.requestsYears,
             held,
-            whileHeld,
+            whileHeld: [...whileHeld, ...beyondReach],
             isSearchedAgain,
             letters:
               run.requestId === null || run.accountId === null || !facts.lettersInFolder

@@ -20,7 +20,14 @@ export const Inventory = z.strictObject({
     .array(z.strictObject({ name: z.string(), count: z.number().int().nullable(), ...Held }))
     .meta({ description: 'What stays after an erasure, as proof or by law; null where it is not counted' }),
   total: z.number().int().meta({ description: 'The sum of the counts in data' }),
-  subject: z.strictObject({ account_id: z.string().nullable(), agents: z.array(z.string()) }),
+  subject: z.strictObject({
+    account_id: z.string().nullable(),
+    agents: z.array(z.string()),
+    self_hosted: z.array(z.string()).meta({
+      description:
+        'Those of the agents that run and remember elsewhere: of them we hold nothing but what they shared, and what stands with them there is their operator’s to tell',
+    }),
+  }),
   as_of: when,
 })
 export type Inventory = z.output<typeof Inventory>

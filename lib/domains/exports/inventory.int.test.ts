@@ -78,7 +78,11 @@ describe('what is counted', () => {
       'knowledge.units': 2,
     })
     expect(json.total).toBe(Object.values(countsOf(json)).reduce((sum, n) => sum + n, 0))
-    expect(json.subject).toEqual({ account_id: someone.accountId, agents: [one.id, two.id].sort() })
+    expect(json.subject).toEqual({
+      account_id: someone.accountId,
+      agents: [one.id, two.id].sort(),
+      self_hosted: [],
+    })
     const units = json.data.find(({ holder }: { holder: string }) => holder === 'knowledge.units')
     expect(units).toMatchObject({
       since: test.clock.now().toISOString(),
@@ -96,7 +100,7 @@ describe('what is counted', () => {
     const { json: made } = await test.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     await test.fetch('DELETE', `/v1/knowledge/${made.data.id}`, { token: agent.token })
     const own = (await inventory({ token: agent.token })).json
-    expect(own.subject).toEqual({ account_id: null, agents: [agent.id] })
+    expect(own.subject).toEqual({ account_id: null, agents: [agent.id], self_hosted: [] })
     expect(countsOf(own)).toMatchObject({ agents: 1, tokens: 1 })
     expect(countsOf(own)).not.toHaveProperty('accounts')
     expect(countsOf(own)).not.toHaveProperty('knowledge.units')

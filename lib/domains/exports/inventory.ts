@@ -10,6 +10,8 @@ export interface InventoryPorts {
   kept: readonly Kept[]
   /** On what the agents were registered: `consent`, `contract`, `legitimate_interest`; each once. */
   registeredOn(agents: readonly string[]): Promise<string[]>
+  /** Those of the agents that run and remember elsewhere. */
+  selfHosted(agents: readonly string[]): Promise<string[]>
   /** Where a store is: provider and region. */
   placeOf(store: string): string
 }
@@ -32,7 +34,7 @@ const times = ({ since, until }: Holding) => ({
 })
 
 /** What is held on a subject: asked of every holder, so that none is missing that could be erased. */
-export const inventory = ({ holders, kept, registeredOn, placeOf }: InventoryPorts) =>
+export const inventory = ({ holders, kept, registeredOn, selfHosted, placeOf }: InventoryPorts) =>
   read(readInventory, async (ctx, { query: { agent_id: agentId } }) => {
     const subject = subjectOf(ctx, agentId)
     const registered = (await registeredOn(subject.agents)).map((name) => bases[name] ?? name).sort()
@@ -65,7 +67,11 @@ export const inventory = ({ holders, kept, registeredOn, placeOf }: InventoryPor
         data,
         kept_beside: beside,
         total: data.reduce((sum, { count }) => sum + count, 0),
-        subject: { account_id: subject.account, agents: [...subject.agents] },
+        subject: {
+          account_id: subject.account,
+          agents: [...subject.agents],
+          self_hosted: await selfHosted(subject.agents),
+        },
         as_of: ctx.now.toISOString(),
       },
     }

@@ -14,6 +14,7 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'signing_keys', id: 'kid', column: 'sealed_private', purpose: sealedPurposes.signingKeys },
   { table: 'suppression_keys', id: 'id', column: 'sealed_key', purpose: sealedPurposes.suppressionKeys },
   { table: 'privacy_requests', id: 'id', column: 'contact', purpose: sealedPurposes.privacyContacts },
+  { table: 'grimoire_entries', id: 'id', column: 'sealed', purpose: sealedPurposes.grimoire },
 ]
 
 export interface Resealed {

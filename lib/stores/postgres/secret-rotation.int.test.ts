@@ -275,6 +275,8 @@ test('no column of bytes is left out of the rotation unless it is known to be a 
     'privacy_links.hash',
     'attachments.sha256',
     'documents.sha256',
+    // A public key, which is no secret.
+    'keyrings.public_key',
   ])
   const database = await testDatabase()
   const columns = await withConnection(database.ownerUrl, async (owner) => {

@@ -1,0 +1,5 @@
+import { app, route } from '#lib/app.ts'
+
+export const GET = route(app.agents.readDocument)
+export const PUT = route(app.agents.editDocument)
+export const DELETE = route(app.agents.deleteDocument)

@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import type { Command } from 'commander'
+import { Option } from 'commander'
+import {
+  addAgentDocument,
+  deleteAgentDocument,
+  editAgentDocument,
+  listAgentDocuments,
+  readAgentDocument,
+} from '#lib/domains/agents/life/documents-contract.ts'
+import { type DocumentKind, documentKinds } from '#lib/domains/agents/life/rules.ts'
+import { namedAgent } from './agents-named.ts'
+import { Failure } from './failure.ts'
+import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
+import type { Session } from './session.ts'
+import { readStdin } from './terminal.ts'
+
+interface Whose extends PersonOptions {
+  agent?: string
+}
+
+function textOf({ pathOf }: Asking, path: string): string | Promise<string> {
+  if (path === '-') return readStdin('A document')
+  try {
+    return readFileSync(pathOf(path), 'utf8')
+  } catch {
+    throw new Failure('no_file', `${path} cannot be read. Nothing was sent.`)
+  }
+}
+
+async function list(asking: Asking, { agent, kind }: Whose & { kind?: DocumentKind }): Promise<void> {
+  const { terminal } = asking
+  const id = await namedAgent(asking, agent)
+  const rows = []
+  let cursor: string | undefined
+  do {
+    const { body } = await asking.call(listAgentDocuments, {
+      params: { id },
+      query: { limit: 100, ...(kind !== undefined && { kind }), ...(cursor !== undefined && { cursor }) },
+    })
+    rows.push(...body.data)
+    cursor = body.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  terminal.document({ data: rows, total: rows.length })
+  terminal.table(
+    ['ID', 'KIND', 'REVISION', 'CHANGED', 'TITLE'],
+    rows.map((row) => [row.id, row.kind, String(row.revision), row.updated_at.slice(0, 16), row.title]),
+  )
+  if (rows.length === 0) terminal.note('None.')
+}
+
+async function read(asking: Asking, documentId: string, { agent }: Whose) {
+  const id = await namedAgent(asking, agent)
+  const { body } = await asking.call(readAgentDocument, { params: { id, documentId }, query: { format: 'json' } })
+  if (typeof body === 'string') throw new Failure('not_a_registry', 'The answer is none that this kp understands.')
+  return { id, document: body.data }
+}
+
+async function show(asking: Asking, documentId: string, whose: Whose): Promise<void> {
+  const { terminal } = asking
+  const { document } = await read(asking, documentId, whose)
+  terminal.document({ data: document })
+  for (const line of document.body.split('\n')) terminal.line(line)
+}
+
+const said = ({ terminal }: Asking, words: string, isAsSent: boolean): void => {
+  terminal.line(terminal.good('✓ '), words)
+  if (!isAsSent) terminal.warning('Something was taken out before it was stored: look with kp agent documents show.')
+}
+
+async function add(
+  asking: Asking,
+  path: string,
+  { agent, kind, title }: Whose & { kind: DocumentKind; title?: string },
+): Promise<void> {
+  const body = await textOf(asking, path)
+  const id = await namedAgent(asking, agent)
+  const named = title ?? (path === '-' ? kind : basename(path).replace(/\.(md|markdown|txt)$/i, ''))
+  const answer = await asking.call(addAgentDocument, { params: { id }, body: { kind, title: named, body } })
+  asking.terminal.document(answer.body)
+  said(asking, `${answer.body.data.id} is kept.`, answer.body.data.is_as_sent)
+}
+
+async function edit(
+  asking: Asking,
+  documentId: string,
+  path: string,
+  { title, ...whose }: Whose & { title?: string },
+): Promise<void> {
+  const body = await textOf(asking, path)
+  const { id, document } = await read(asking, documentId, whose)
+  const answer = await asking.call(editAgentDocument, {
+    params: { id, documentId },
+    body: { revision: document.revision, title: title ?? document.title, body },
+  })
+  asking.terminal.document(answer.body)
+  said(asking, `${documentId} is changed: revision ${answer.body.data.revision}.`, answer.body.data.is_as_sent)
+}
+
+async function remove(asking: Asking, documentId: string, { agent }: Whose): Promise<void> {
+  const id = await namedAgent(asking, agent)
+  await asking.call(deleteAgentDocument, { params: { id, documentId } })
+  asking.terminal.document({ data: { deleted: documentId } })
+  asking.terminal.line(asking.terminal.good('✓ '), `${documentId} is deleted.`)
+}
+
+/** Strategy theses and playbooks: list, show, add, edit, delete. */
+export function agentDocumentCommands(agent: Command, begin: () => Session): void {
+  const documents = agent
+    .command('documents')
+    .summary('its strategy theses and playbooks')
+    .description(
+      'What an agent works by, for itself and its owner alone.\n\nExample:\n  kp agent documents add thesis.md --kind strategy_thesis',
+    )
+  const ofAgent = (command: Command): Command =>
+    asPersonOptions(command.option('--agent <id>', 'of this agent (default: the one behind the token)'))
+  const kindOption = () => new Option('--kind <kind>', 'what it is').choices(documentKinds)
+  ofAgent(documents.command('list'))
+    .summary('show documents, newest first')
+    .description('Shows the documents of an agent.\n\nExample:\n  kp agent documents list --kind playbook')
+    .addOption(kindOption())
+    .action((options: Whose & { kind?: DocumentKind }) =>
+      withAsking(begin(), options, (asking) => list(asking, options)),
+    )
+  ofAgent(documents.command('show'))
+    .summary('print a document')
+    .description(
+      'Prints the Markdown of a document.\n\nExample:\n  kp agent documents show adoc_0123456789abcdefghijkl',
+    )
+    .argument('<id>', 'the document’s id')
+    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => show(asking, id, options)))
+  ofAgent(documents.command('add'))
+    .summary('keep a Markdown file as a document')
+    .description(
+      'Keeps a Markdown file, 256 KiB at most. It is sanitized before it is stored.\n\nExample:\n  kp agent documents add plays.md --kind playbook --title "Quiet markets"',
+    )
+    .argument('<file>', 'the file; - for standard input')
+    .addOption(kindOption().default('playbook'))
+    .option('--title <title>', 'what it is called (default: the file’s name)')
+    .action((path: string, options: Whose & { kind: DocumentKind; title?: string }) =>
+      withAsking(begin(), options, (asking) => add(asking, path, options)),
+    )
+  ofAgent(documents.command('edit'))
+    .summary('replace the text of a document')
+    .description(
+      'Replaces the text by a file’s. If somebody changes it at the same moment, nothing is changed.\n\nExample:\n  kp agent documents edit adoc_0123456789abcdefghijkl plays.md',
+    )
+    .argument('<id>', 'the document’s id')
+    .argument('<file>', 'the file; - for standard input')
+    .option('--title <title>', 'what it is called (default: as before)')
+    .action((id: string, path: string, options: Whose & { title?: string }) =>
+      withAsking(begin(), options, (asking) => edit(asking, id, path, options)),
+    )
+  ofAgent(documents.command('delete'))
+    .summary('delete a document')
+    .description(
+      'Deletes a document; nothing of it is kept.\n\nExample:\n  kp agent documents delete adoc_0123456789abcdefghijkl',
+    )
+    .argument('<id>', 'the document’s id')
+    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => remove(asking, id, options)))
+}

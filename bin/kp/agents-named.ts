@@ -1,0 +1,11 @@
+import { readSelf } from '#lib/domains/tokens/contract.ts'
+import { usageFailure } from './failure.ts'
+import type { Asking } from './person.ts'
+
+/** The agent that is named; without a name the one behind the token. */
+export async function namedAgent({ call, person }: Asking, id: string | undefined): Promise<string> {
+  if (id !== undefined) return id
+  const self = person ? null : (await call(readSelf)).body.data.agent_id
+  if (self === null) throw usageFailure('Which agent? Give its id; kp agent list shows yours.')
+  return self
+}

@@ -1,0 +1,65 @@
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { commandLine } from '#lib/testing/command-line.ts'
+import { authPages } from '#lib/testing/next-auth.ts'
+import { issuedAgent } from '#lib/testing/people.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
+
+// Each call of kp is a process; on a busy machine one takes seconds.
+vi.setConfig({ testTimeout: 180_000 })
+
+let app: TestApp
+let kp: ReturnType<typeof commandLine>
+beforeAll(async () => {
+  const probe = createServer()
+  await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening))
+  const address = probe.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  await new Promise((closed) => probe.close(closed))
+  // People sign in by the pages of the installation, under its own address.
+  app = await testApp({ KP_URL: `http://127.0.0.1:${port}` }, undefined, { pages: authPages, port })
+  kp = commandLine(app.url)
+})
+afterAll(async () => {
+  kp?.close()
+  await app?.close()
+})
+beforeEach(() => kp.newHome())
+
+test('documents of the agent behind the token: add, list, show, edit, delete', async () => {
+  const agent = await app.agent()
+  await kp.signIn(agent.token)
+  const file = join(kp.workplace, 'plays.md')
+  writeFileSync(file, '# Quiet markets\n\nWait.\n')
+  const added = await kp.run(['agent', 'documents', 'add', file, '--json'])
+  expect(added.status, added.err).toBe(0)
+  const id: string = added.json.data.id
+  expect((await kp.run(['agent', 'documents', 'list'])).out).toMatch(new RegExp(`${id}.*playbook.*1 .*plays`))
+  expect((await kp.run(['agent', 'documents', 'show', id])).out).toContain('Wait.')
+  writeFileSync(file, 'Go.\n')
+  expect((await kp.run(['agent', 'documents', 'edit', id, file])).out).toContain('revision 2')
+  expect((await kp.run(['agent', 'documents', 'delete', id])).status).toBe(0)
+  expect((await kp.run(['agent', 'documents', 'show', id])).status).toBe(1)
+  expect((await kp.run(['agent', 'documents', 'add', join(kp.workplace, 'none.md')])).err).toContain('Nothing was sent')
+})
+
+test('a person pauses their agent, lets it go on, and ends it after saying so twice', async () => {
+  const person = await personWithPassword(app)
+  const agent = await issuedAgent(app, ['read', 'write'], { owner: person })
+  const as = ['--as', person.email, '--password-stdin']
+  const run = (...words: string[]) => kp.run(['agent', ...words, ...as], { input: `${person.password}\n` })
+  expect((await run('pause', agent.id)).out).toContain('paused')
+  await kp.signIn(agent.token)
+  const own = await kp.run(['agent', 'show'])
+  expect(own.out).toMatch(/status +paused/)
+  expect((await kp.run(['agent', 'resume'])).err).toContain('owns')
+  expect((await run('resume', agent.id)).status).toBe(0)
+  expect((await run('die', agent.id)).status).toBe(2)
+  expect((await run('list')).out).toMatch(new RegExp(`${agent.id} +active`))
+  expect((await run('die', agent.id, '--yes')).out).toContain('dead')
+  expect((await kp.run(['agent', 'show', agent.id])).err).toContain('dead')
+  expect((await kp.run(['agent', 'heartbeats'])).status).toBe(0)
+})

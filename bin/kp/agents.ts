@@ -1,0 +1,159 @@
+import type { Command } from 'commander'
+import { type LivingAgent, readAgent, setAgentStatus } from '#lib/domains/agents/life/contract.ts'
+import { exportHeartbeats } from '#lib/domains/agents/life/heartbeats-contract.ts'
+import type { AgentStatus } from '#lib/domains/agents/life/rules.ts'
+import { listOwnAgents } from '#lib/domains/agents/own-contract.ts'
+import { agentDocumentCommands } from './agent-documents.ts'
+import { namedAgent } from './agents-named.ts'
+import { Failure, usageFailure } from './failure.ts'
+import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
+import type { Session } from './session.ts'
+
+const living = async ({ call }: Asking, id: string): Promise<LivingAgent> =>
+  (await call(readAgent, { params: { id } })).body.data
+
+interface Shown {
+  agent_id: string
+  status: AgentStatus
+  region: string | null
+  self_hosted: boolean
+  created_at: string
+  name: string | null
+}
+async function agentsOf(asking: Asking): Promise<Shown[]> {
+  if (!asking.person) return [await living(asking, await namedAgent(asking, undefined))]
+  const rows: Shown[] = []
+  let cursor: string | undefined
+  do {
+    const { body } = await asking.call(listOwnAgents, {
+      query: { limit: 100, ...(cursor !== undefined && { cursor }) },
+    })
+    rows.push(...body.data)
+    cursor = body.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  return rows
+}
+
+async function list(asking: Asking): Promise<void> {
+  const rows = await agentsOf(asking)
+  asking.terminal.document({ data: rows, total: rows.length })
+  asking.terminal.table(
+    ['ID', 'STATUS', 'REGION', 'SINCE', 'NAME'],
+    rows.map(({ agent_id, status, region, self_hosted, created_at, name }) => [
+      agent_id,
+      status,
+      self_hosted ? 'self-hosted' : (region ?? '–'),
+      created_at.slice(0, 10),
+      name ?? '',
+    ]),
+  )
+  if (rows.length === 0) asking.terminal.note('None.')
+}
+
+async function show(asking: Asking, named: string | undefined): Promise<void> {
+  const { terminal } = asking
+  const agent = await living(asking, await namedAgent(asking, named))
+  terminal.document({ data: agent })
+  const row = (name: string, value: string) => terminal.line(terminal.dim(name.padEnd(12)), value)
+  row('agent', `${agent.agent_id}${agent.name === null ? '' : ` (${agent.name})`}`)
+  row('status', agent.status_at === null ? agent.status : `${agent.status} since ${agent.status_at}`)
+  row('region', agent.region ?? 'anywhere')
+  if (agent.self_hosted) row('where', 'self-hosted: the registry holds nothing but what it shared')
+  if (agent.restricted_at !== null) row('restricted', `since ${agent.restricted_at}`)
+  row('grimoire', agent.grimoire_days === null ? 'kept until deleted' : `kept for ${agent.grimoire_days} days`)
+  row('sharing', agent.sharing_since === null ? 'off' : `on since ${agent.sharing_since}`)
+  row('since', agent.created_at)
+}
+
+async function setStatus(
+  asking: Asking,
+  named: string | undefined,
+  status: AgentStatus,
+  confirm?: string,
+): Promise<void> {
+  const id = await namedAgent(asking, named)
+  const { body } = await asking.call(setAgentStatus, {
+    params: { id },
+    body: { status, ...(confirm !== undefined && { confirm }) },
+  })
+  asking.terminal.document(body)
+  asking.terminal.line(asking.terminal.good('✓ '), body.message)
+}
+
+async function die(asking: Asking, id: string, { yes = false }: { yes?: boolean }): Promise<void> {
+  const { terminal } = asking
+  if (!yes && !terminal.isInteractive)
+    throw usageFailure('Death is confirmed on a terminal, and this is none. Nothing was changed.', 'Or add --yes.')
+  const typed = yes ? id : await terminal.ask(`Death is for good. Type the agent’s id to end it (${id}):`)
+  if (typed !== id) throw new Failure('not_confirmed', 'Nothing was changed.')
+  await setStatus(asking, id, 'dead', id)
+}
+
+async function heartbeats(asking: Asking, named: string | undefined): Promise<void> {
+  const response = await asking.stream(exportHeartbeats, { params: { id: await namedAgent(asking, named) } })
+  const decoder = new TextDecoder()
+  for await (const piece of response.body ?? []) process.stdout.write(decoder.decode(piece, { stream: true }))
+}
+
+/** Agents of one's own: how they live, and what they wrote for themselves. */
+export function agentCommands(program: Command, begin: () => Session): void {
+  const agent = program
+    .command('agent')
+    .summary('pause an agent, let it go on, end it; its documents')
+    .description(
+      'How your agents live. With a token it is about the agent behind it; with --as about those that you own.\n\nExample:\n  kp agent show',
+    )
+  const as = (command: Command): Command => asPersonOptions(command)
+  as(agent.command('list'))
+    .summary('show your agents')
+    .description('Shows your agents and their status.\n\nExample:\n  kp agent list --as somebody@example.org')
+    .action((options: PersonOptions) => withAsking(begin(), options, list))
+  as(agent.command('show'))
+    .summary('show how an agent lives')
+    .description('Shows status, region, and what it keeps and shares.\n\nExample:\n  kp agent show')
+    .argument('[id]', 'the agent’s id (default: the one behind the token)')
+    .action((id: string | undefined, options: PersonOptions) =>
+      withAsking(begin(), options, (asking) => show(asking, id)),
+    )
+  as(agent.command('pause'))
+    .summary('let an agent write nothing')
+    .description(
+      'Nothing is written for it from now on; reading, deleting and exporting go on.\n\nExample:\n  kp agent pause',
+    )
+    .argument('[id]', 'the agent’s id (default: the one behind the token)')
+    .action((id: string | undefined, options: PersonOptions) =>
+      withAsking(begin(), options, (asking) => setStatus(asking, id, 'paused')),
+    )
+  as(agent.command('resume'))
+    .summary('let a paused agent go on')
+    .description(
+      'Where somebody owns the agent, they alone do it: add --as.\n\nExample:\n  kp agent resume my-agent --as somebody@example.org',
+    )
+    .argument('[id]', 'the agent’s id (default: the one behind the token)')
+    .action((id: string | undefined, options: PersonOptions) =>
+      withAsking(begin(), options, (asking) => setStatus(asking, id, 'active')),
+    )
+  as(agent.command('die'))
+    .summary('end an agent, for good')
+    .description(
+      'Its tokens do nothing any more but export its heartbeats, for 24 hours. What it left stays its owner’s.\n\nExample:\n  kp agent die my-agent',
+    )
+    .argument('<id>', 'the agent’s id')
+    .option('--yes', 'end it without being asked; needed in scripts')
+    .action((id: string, options: PersonOptions & { yes?: boolean }) =>
+      withAsking(begin(), options, (asking) => die(asking, id, options)),
+    )
+  as(agent.command('heartbeats'))
+    .summary('write an agent’s heartbeats as JSON Lines')
+    .description(
+      'Oldest first, to standard output; until 24 hours after its death.\n\nExample:\n  kp agent heartbeats > heartbeats.jsonl',
+    )
+    .argument('[id]', 'the agent’s id (default: the one behind the token)')
+    .action((id: string | undefined, options: PersonOptions) => {
+      const session = begin()
+      // A dead agent's token does not even say whose it is.
+      const own = session.usesStored && options.as === undefined ? session.stored?.agent_id : undefined
+      return withAsking(session, options, (asking) => heartbeats(asking, id ?? own))
+    })
+  agentDocumentCommands(agent, begin)
+}

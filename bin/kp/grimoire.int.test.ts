@@ -1,0 +1,189 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { openKeyring } from '#lib/client/sealing/keyring.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { commandLine } from '#lib/testing/command-line.ts'
+import { type Issued, issuedAgent } from '#lib/testing/people.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'kp-grimoire-'))
+const first = 'a heron stands in the shallow water'
+const second = 'the kettle sings before it is full'
+const third = 'seven lamps along the harbour wall'
+const secretWords = 'Quiet markets widen before the Tuesday auction.'
+const sharedWords = 'Thin books punish haste.'
+
+let app: TestApp
+let agent: Issued
+let between: Server
+let line: ReturnType<typeof commandLine>
+/** All that went over the wire, both ways, and all that the server printed. */
+const traffic: Buffer[] = []
+const printed: string[] = []
+const silenced = vi.spyOn(process.stderr, 'write')
+const silencedToo = vi.spyOn(process.stdout, 'write')
+
+beforeAll(async () => {
+  app = await testApp()
+  agent = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise' })
+  between = createServer(async (request, response) => {
+    const pieces: Buffer[] = []
+    for await (const piece of request) pieces.push(Buffer.from(piece))
+    const body = Buffer.concat(pieces)
+    traffic.push(Buffer.from(`${request.method} ${request.url} ${JSON.stringify(request.rawHeaders)}`), body)
+    const { host: _host, connection: _connection, ...headers } = request.headers
+    const told = await fetch(app.url + request.url, {
+      method: request.method ?? 'GET',
+      headers: Object.entries(headers).map(([name, value]): [string, string] => [name, String(value)]),
+      ...(body.length > 0 && { body: new Uint8Array(body) }),
+    })
+    const answer = Buffer.from(await told.arrayBuffer())
+    traffic.push(answer)
+    const sent = [...told.headers].filter(
+      ([name]) => !/^(connection|transfer-encoding|content-(length|encoding))$/.test(name),
+    )
+    response.writeHead(told.status, Object.fromEntries(sent)).end(answer)
+  })
+  await new Promise<void>((listening) => between.listen(0, '127.0.0.1', listening))
+  const address = between.address()
+  line = commandLine(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
+  await line.signIn(agent.token)
+})
+afterAll(async () => {
+  silenced.mockRestore()
+  silencedToo.mockRestore()
+  line?.close()
+  await new Promise((closed) => between.close(closed))
+  await app?.close()
+  rmSync(root, { recursive: true, force: true })
+})
+
+let files = 0
+const kp = (secrets: readonly string[], args: readonly string[], input = '') => {
+  const file = join(root, `secrets-${files++}`)
+  writeFileSync(file, secrets.join('\n'), { mode: 0o600 })
+  return line.run(['grimoire', ...args], { input, env: { KP_PASSPHRASE_FILE: file } })
+}
+/** Every row of every table, as text; bytes in base64 and in hex. */
+async function wholeDatabase(): Promise<string> {
+  const { rows: tables } = await app.db.pool.query<{ name: string }>(
+    `SELECT quote_ident(table_schema) || '.' || quote_ident(table_name) AS name FROM information_schema.tables
+     WHERE table_type = 'BASE TABLE' AND table_schema NOT IN ('pg_catalog', 'information_schema')
+       AND has_table_privilege(quote_ident(table_schema) || '.' || quote_ident(table_name), 'SELECT')`,
+  )
+  let text = ''
+  for (const { name } of tables) {
+    const { rows } = await app.db.pool.query<{ row: string }>(`SELECT t::text AS row FROM ${name} AS t`)
+    text += rows.map(({ row }) => row).join('\n')
+  }
+  return text
+}
+const everyFile = (folder: string): string =>
+  readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => readFileSync(join(one.parentPath, one.name), 'latin1'))
+    .join('\n')
+/** A secret as it might have been written. */
+const spellings = (secret: Uint8Array): string[] => {
+  const bytes = Buffer.from(secret)
+  return [
+    bytes.toString('latin1'),
+    bytes.toString('hex'),
+    bytes.toString('base64').slice(0, -4),
+    bytes.toString('base64url').slice(0, -4),
+  ]
+}
+
+describe('kp grimoire', () => {
+  test('makes a keyring, seals, opens, changes the passphrase, recovers; the server sees none of it', async () => {
+    const made = await kp([first], ['init', '--json'])
+    expect(made.status, made.err).toBe(0)
+    const code: string = made.json.data.recovery_code
+    expect(code).toMatch(/^(\w{4}-){6}\w{4}$/)
+
+    const added = await kp(
+      [first],
+      ['add', '-', '--kind', 'episode', '--confidence', '0.8', '--tag', 'auction-notes', '--json'],
+      secretWords,
+    )
+    expect(added.status, added.err).toBe(0)
+    const { id } = added.json.data
+    const shared = await kp(
+      [],
+      ['add', '-', '--kind', 'warning', '--confidence', '0.5', '--clade', '--json'],
+      sharedWords,
+    )
+    expect(shared.status, shared.err).toBe(0)
+    const listed = await kp([], ['list', '--json'])
+    expect(listed.json.data.map(({ id: one, scope }: { id: string; scope: string }) => [one, scope])).toEqual(
+      expect.arrayContaining([
+        [id, 'private'],
+        [shared.json.data.id, 'clade'],
+      ]),
+    )
+    const shown = await kp([first], ['show', id, '--json'])
+    expect(shown.json.data.entry).toMatchObject({ content: secretWords, confidence: 0.8, tags: ['auction-notes'] })
+    expect((await kp([], ['show', shared.json.data.id])).out).toContain(sharedWords)
+
+    const wrong = await kp([second], ['show', id])
+    expect([wrong.status, wrong.out]).toEqual([1, ''])
+    expect(wrong.err).toContain('This passphrase does not open the keyring')
+    const changed = await kp([first, second], ['passphrase', '--json'])
+    expect(changed.status, changed.err).toBe(0)
+    expect((await kp([first], ['show', id])).status).toBe(1)
+    expect((await kp([second], ['show', id])).out.trim()).toBe(secretWords)
+    const slip = `${code.slice(0, -1)}${code.endsWith('0') ? '1' : '0'}`
+    expect((await kp([slip, third], ['recover'])).err).toContain('has a slip')
+    const recovered = await kp([code, third], ['recover', '--json'])
+    expect(recovered.status, recovered.err).toBe(0)
+    expect((await kp([third], ['show', id])).out.trim()).toBe(secretWords)
+
+    printed.push(
+      ...silenced.mock.calls.map(([text]) => String(text)),
+      ...silencedToo.mock.calls.map(([text]) => String(text)),
+    )
+    const ring = await app.fetch('GET', `/v1/agents/${agent.id}/keyring`, { token: agent.token })
+    const master = await openKeyring(ring.json.data.keyring, third)
+    const database = await wholeDatabase()
+    const places: Record<string, string> = {
+      database,
+      'files of the installation': everyFile(app.dataDir),
+      'what the server printed': printed.join(''),
+      traffic: Buffer.concat(traffic).toString('latin1'),
+    }
+    const secrets: string[] = [
+      ...[first, second, third, secretWords, 'auction-notes', code, code.replace(/-/g, '')].flatMap((text) => [
+        text,
+        ...spellings(Buffer.from(text)),
+      ]),
+      ...spellings(master.bytes),
+    ]
+    // It finds what is there: the ciphertext in the database, the shared words on the wire.
+    expect(database).toContain(id)
+    expect(database).toContain(ring.json.data.keyring.passphrase.wrapped)
+    expect(places.traffic).toContain(sharedWords)
+    expect(database).not.toContain(sharedWords)
+    for (const [place, text] of Object.entries(places))
+      for (const secret of secrets) expect(text.includes(secret), `a secret in ${place}`).toBe(false)
+    const gone = await kp([], ['delete', id])
+    expect(gone.status, gone.err).toBe(0)
+    expect((await kp([third], ['show', id])).status).toBe(1)
+  }, 240_000)
+
+  test('tells what is missing, and sends nothing', async () => {
+    const sent = traffic.length
+    const bad = await kp([''], ['init'])
+    expect(bad.status).toBe(2)
+    const weak = await kp(['short'], ['init'])
+    expect([weak.status, weak.err.includes('12 signs')]).toEqual([1, true])
+    const none = await line.run(['grimoire', 'init'])
+    expect([none.status, none.err.includes('KP_PASSPHRASE_FILE')]).toEqual([2, true])
+    const unsure = await kp([], ['add', '-', '--clade'], 'x')
+    expect(unsure.status).toBe(2)
+    const written = Buffer.concat(traffic.slice(sent)).toString()
+    expect(written).not.toContain('PUT ')
+    expect(written).not.toContain('POST ')
+  }, 60_000)
+})

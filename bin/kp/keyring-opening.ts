@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { type MasterKey, openKeyring } from '#lib/client/sealing/keyring.ts'
+import { SealingRefusal } from '#lib/client/sealing/sealing-refusal.ts'
+import { readKeyring } from '#lib/domains/grimoire/contract.ts'
+import { readClientEnv } from '#lib/env.ts'
+import { Failure, usageFailure } from './failure.ts'
+import type { Asking } from './person.ts'
+
+function linesOf(file: string): string[] {
+  try {
+    return readFileSync(file, 'utf8').split(/\r?\n/)
+  } catch {
+    throw usageFailure('The file that KP_PASSPHRASE_FILE names cannot be read. Nothing was sent.')
+  }
+}
+
+/** What the person alone knows, one after the other: from the file that KP_PASSPHRASE_FILE names, line by line, or asked for without echo. Never an argument. */
+export function askedSecrets({ terminal }: Pick<Asking, 'terminal'>) {
+  const file = readClientEnv().KP_PASSPHRASE_FILE
+  const lines = file === undefined ? undefined : linesOf(file)
+  let taken = 0
+  return async (question: string, isRepeated = false): Promise<string> => {
+    if (lines) {
+      const line = lines[taken++] ?? ''
+      if (line === '')
+        throw usageFailure(
+          `The file of KP_PASSPHRASE_FILE has no line ${taken}. Nothing was sent.`,
+          `It is asked: ${question}`,
+        )
+      return line
+    }
+    if (!terminal.isInteractive)
+      throw usageFailure(
+        'A passphrase is asked for on a terminal, and this is none. Nothing was sent.',
+        'Put it into a file that you alone may read, and name the file in KP_PASSPHRASE_FILE.',
+      )
+    const typed = await terminal.askSecretly(`${question} (it is not shown):`)
+    if (typed === '') throw new Failure('no_passphrase', 'Nothing was given, so nothing was sent.')
+    if (isRepeated && (await terminal.askSecretly('Once more:')) !== typed)
+      throw new Failure('passphrases_differ', 'The two differ. Nothing was sent: try again.')
+    return typed
+  }
+}
+
+/** What the sealing refuses, as `kp` tells it. */
+export async function sealing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof SealingRefusal)) throw error
+    throw new Failure(error.code, error.message)
+  }
+}
+
+/** The agent's keyring as the registry keeps it. */
+export const storedKeyring = async (asking: Asking, agent: string) =>
+  (await asking.call(readKeyring, { params: { id: agent } })).body.data
+
+/** Opens the agent's keyring on this machine by the passphrase; throws {@link Failure}. */
+export async function openedMaster(asking: Asking, agent: string): Promise<{ master: MasterKey; keyring: unknown }> {
+  const { keyring } = await storedKeyring(asking, agent)
+  const passphrase = await askedSecrets(asking)(`Passphrase of ${agent}`)
+  asking.terminal.progress('Opening the keyring')
+  return { master: await sealing(() => openKeyring(keyring, passphrase)), keyring }
+}

@@ -1,0 +1,59 @@
+import { SealingRefusal } from './sealing-refusal.ts'
+
+/** Bytes of their own buffer, as Web Crypto wants them. */
+export type Bytes = Uint8Array<ArrayBuffer>
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export const utf8 = (text: string): Bytes => encoder.encode(text)
+/** Throws `damaged` where it is not UTF-8. */
+export function textOf(bytes: Uint8Array): string {
+  try {
+    return decoder.decode(bytes)
+  } catch {
+    throw new SealingRefusal('damaged')
+  }
+}
+
+/** How many bytes become signs at once: as arguments of a call there may not be more. */
+const atOnce = 32_768
+/** Base64url without padding (RFC 4648, section 5). */
+export function encoded(bytes: Uint8Array): string {
+  let signs = ''
+  for (let from = 0; from < bytes.length; from += atOnce)
+    signs += String.fromCharCode(...bytes.subarray(from, from + atOnce))
+  return btoa(signs).replace(/\+/g, '-').replace(/\//g, '_').replace(/=+$/, '')
+}
+/** The bytes; throws `damaged` unless it is the one way to write them and, where a length is given, there are so many. */
+export function decoded(text: unknown, length?: number): Bytes {
+  if (typeof text !== 'string' || !/^[\w-]*$/.test(text) || text.length % 4 === 1) throw new SealingRefusal('damaged')
+  const bytes = Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (sign) => sign.charCodeAt(0))
+  // The last sign may hold bits that no byte takes: written otherwise, it is another text.
+  if ((length !== undefined && bytes.length !== length) || encoded(bytes) !== text) throw new SealingRefusal('damaged')
+  return bytes
+}
+
+export const randomBytes = (length: number): Bytes => crypto.getRandomValues(new Uint8Array(length))
+
+/** RFC 8785 for headers: strings, integers and objects of them, their names in order. */
+export function canonical(value: Json): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  const members = Object.entries(value).sort(([left], [right]) => (left < right ? -1 : left > right ? 1 : 0))
+  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(',')}}`
+}
+
+export const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+/** The members that it names and no others; throws `damaged`. */
+export function membersOf<N extends string>(value: unknown, names: readonly N[]): Record<N, unknown> {
+  if (
+    !isRecord(value) ||
+    Object.keys(value).length !== names.length ||
+    !names.every((name) => Object.hasOwn(value, name))
+  )
+    throw new SealingRefusal('damaged')
+  return value as Record<N, unknown>
+}

@@ -1,0 +1,223 @@
+import { type Bytes, canonical, decoded, encoded, membersOf, randomBytes, utf8 } from './encoding.ts'
+import { type KeyPair, newKeyPair } from './hpke.ts'
+import {
+  areCostsGood,
+  type Costs,
+  costs,
+  decrypted,
+  derived,
+  encrypted,
+  keyLength,
+  nonceLength,
+  passphraseKey,
+  saltLength,
+  tagLength,
+} from './primitives.ts'
+import { newCode, secretOf } from './recovery-code.ts'
+import { SealingRefusal } from './sealing-refusal.ts'
+
+/** As the server keeps it and clients open it. Bytes are base64url without padding. */
+export interface Keyring {
+  v: 1
+  /** `key_` and 22 signs; names the master key. */
+  key_id: string
+  kdf: Costs & { name: 'argon2id'; p: 1; salt: string }
+  /** The master key, wrapped by what the passphrase gives. */
+  passphrase: { nonce: string; wrapped: string }
+  /** The same key, wrapped by what the recovery code gives. */
+  recovery: { salt: string; nonce: string; wrapped: string }
+  /** X25519: snapshots are sealed to it. */
+  public_key: string
+  /** Its other half under the master key, which vouches for all the rest of the keyring too. */
+  private_key: { nonce: string; sealed: string }
+}
+/** An open keyring. Lives in memory alone: it is never stored, sent or logged. */
+export interface MasterKey {
+  keyId: string
+  bytes: Bytes
+}
+
+export const fewestSigns = 12
+const wrappedLength = keyLength + tagLength
+const keyIdForm = /^key_[0-9A-Za-z]{22}$/
+const idAlphabet = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
+
+/** `<prefix>_` and 22 signs of base 62, 131 random bits: what the server's own ids look like. */
+export function newSealingId(prefix: 'key' | 'ent'): string {
+  let signs = ''
+  while (signs.length < 22)
+    for (const byte of randomBytes(32)) {
+      // Bytes above 247 would make some signs likelier than others.
+      if (byte < 248 && signs.length < 22) signs += idAlphabet.charAt(byte % 62)
+    }
+  return `${prefix}_${signs}`
+}
+
+/** The keyring, member for member; throws `damaged` and `refused_parameters`. */
+export function checkedKeyring(value: unknown): Keyring {
+  const ring = membersOf(value, ['v', 'key_id', 'kdf', 'passphrase', 'recovery', 'public_key', 'private_key'])
+  const kdf = membersOf(ring.kdf, ['name', 'm', 't', 'p', 'salt'])
+  const passphrase = membersOf(ring.passphrase, ['nonce', 'wrapped'])
+  const recovery = membersOf(ring.recovery, ['salt', 'nonce', 'wrapped'])
+  const privateKey = membersOf(ring.private_key, ['nonce', 'sealed'])
+  const lengths: [unknown, number][] = [
+    [kdf.salt, saltLength],
+    [recovery.salt, saltLength],
+    [passphrase.nonce, nonceLength],
+    [recovery.nonce, nonceLength],
+    [privateKey.nonce, nonceLength],
+    [passphrase.wrapped, wrappedLength],
+    [recovery.wrapped, wrappedLength],
+    [privateKey.sealed, wrappedLength],
+    [ring.public_key, keyLength],
+  ]
+  for (const [text, length] of lengths) decoded(text, length)
+  const { m, t, p } = kdf
+  if (ring.v !== 1 || typeof ring.key_id !== 'string' || !keyIdForm.test(ring.key_id) || kdf.name !== 'argon2id')
+    throw new SealingRefusal('damaged')
+  if (typeof m !== 'number' || typeof t !== 'number' || typeof p !== 'number') throw new SealingRefusal('damaged')
+  if (!areCostsGood({ m, t, p })) throw new SealingRefusal('refused_parameters')
+  return value as Keyring
+}
+
+type Header = Pick<Keyring, 'v' | 'key_id' | 'public_key'>
+const passphraseHeader = ({ v, key_id, public_key }: Header, kdf: Keyring['kdf']): Bytes =>
+  utf8(canonical({ role: 'passphrase', v, key_id, public_key, kdf: { ...kdf } }))
+const recoveryHeader = ({ v, key_id, public_key }: Header, salt: string): Bytes =>
+  utf8(canonical({ role: 'recovery', v, key_id, public_key, salt }))
+/** Everything but the sealed key itself: who opens it knows that nothing of the keyring was changed. */
+const wholeHeader = ({ private_key, ...rest }: Keyring): Bytes =>
+  utf8(
+    canonical({
+      role: 'private_key',
+      ...rest,
+      kdf: { ...rest.kdf },
+      passphrase: { ...rest.passphrase },
+      recovery: { ...rest.recovery },
+      nonce: private_key.nonce,
+    }),
+  )
+
+const passphraseOf = (text: string): string => {
+  if ([...text.normalize('NFKC')].length < fewestSigns) throw new SealingRefusal('weak_passphrase')
+  return text
+}
+const sealingKey = (master: MasterKey, purpose: string): Promise<Bytes> =>
+  derived(master.bytes, utf8(master.keyId), `knowledgepulse/${purpose}/v1`)
+const recoveryKey = (code: string, salt: Bytes): Promise<Bytes> =>
+  derived(utf8(secretOf(code)), salt, 'knowledgepulse/recovery/v1')
+
+async function wrappedByPassphrase(header: Header, master: MasterKey, passphrase: string) {
+  const salt = randomBytes(saltLength)
+  const kdf: Keyring['kdf'] = { name: 'argon2id', ...costs, p: 1, salt: encoded(salt) }
+  const nonce = randomBytes(nonceLength)
+  const key = await passphraseKey(passphraseOf(passphrase), salt, costs)
+  const wrapped = await encrypted(key, nonce, master.bytes, passphraseHeader(header, kdf))
+  return { kdf, passphrase: { nonce: encoded(nonce), wrapped: encoded(wrapped) } }
+}
+
+async function wrappedByCode(header: Header, master: MasterKey, code: string) {
+  const salt = randomBytes(saltLength)
+  const nonce = randomBytes(nonceLength)
+  const key = await recoveryKey(code, salt)
+  const wrapped = await encrypted(key, nonce, master.bytes, recoveryHeader(header, encoded(salt)))
+  return { salt: encoded(salt), nonce: encoded(nonce), wrapped: encoded(wrapped) }
+}
+
+async function vouchedFor(ring: Omit<Keyring, 'private_key'>, master: MasterKey, privateKey: Bytes): Promise<Keyring> {
+  const nonce = randomBytes(nonceLength)
+  const whole: Keyring = { ...ring, private_key: { nonce: encoded(nonce), sealed: '' } }
+  const key = await sealingKey(master, 'private-key')
+  const sealed = await encrypted(key, nonce, privateKey, wholeHeader(whole))
+  return { ...whole, private_key: { nonce: encoded(nonce), sealed: encoded(sealed) } }
+}
+
+/**
+ * A new master key with its keyring. The recovery code is shown once and kept nowhere: without it and the passphrase nobody can open
+ * what is sealed. Throws `weak_passphrase`.
+ */
+export async function newKeyring(
+  passphrase: string,
+): Promise<{ keyring: Keyring; recoveryCode: string; masterKey: MasterKey }> {
+  passphraseOf(passphrase)
+  const { publicKey, privateKey } = await newKeyPair()
+  const masterKey: MasterKey = { keyId: newSealingId('key'), bytes: randomBytes(keyLength) }
+  const header: Header = { v: 1, key_id: masterKey.keyId, public_key: encoded(publicKey) }
+  const recoveryCode = newCode()
+  const byPassphrase = await wrappedByPassphrase(header, masterKey, passphrase)
+  const recovery = await wrappedByCode(header, masterKey, recoveryCode)
+  const keyring = await vouchedFor({ ...header, ...byPassphrase, recovery }, masterKey, privateKey)
+  return { keyring, recoveryCode, masterKey }
+}
+
+async function openedBy(
+  key: Bytes,
+  { nonce, wrapped }: { nonce: string; wrapped: string },
+  header: Bytes,
+  keyring: Keyring,
+): Promise<MasterKey | undefined> {
+  const bytes = await decrypted(key, decoded(nonce, nonceLength), decoded(wrapped, wrappedLength), header)
+  if (bytes === undefined) return undefined
+  const master = { keyId: keyring.key_id, bytes }
+  await privateKeyOf(master, keyring)
+  return master
+}
+
+/** Opens by the passphrase; throws `wrong_passphrase`, `damaged` and `refused_parameters`. */
+export async function openKeyring(value: unknown, passphrase: string): Promise<MasterKey> {
+  const keyring = checkedKeyring(value)
+  const key = await passphraseKey(passphrase, decoded(keyring.kdf.salt, saltLength), keyring.kdf)
+  const master = await openedBy(key, keyring.passphrase, passphraseHeader(keyring, keyring.kdf), keyring)
+  if (master === undefined) throw new SealingRefusal('wrong_passphrase')
+  return master
+}
+
+/** Opens by the recovery code; throws `mistyped_recovery_code`, `wrong_recovery_code`, `damaged` and `refused_parameters`. */
+export async function recoverKeyring(value: unknown, code: string): Promise<MasterKey> {
+  const keyring = checkedKeyring(value)
+  const key = await recoveryKey(code, decoded(keyring.recovery.salt, saltLength))
+  const master = await openedBy(key, keyring.recovery, recoveryHeader(keyring, keyring.recovery.salt), keyring)
+  if (master === undefined) throw new SealingRefusal('wrong_recovery_code')
+  return master
+}
+
+/** X25519's private half (32 bytes), for what is sealed to the keyring; throws `other_key` and `damaged`. */
+export async function privateKeyOf(master: MasterKey, value: unknown): Promise<Bytes> {
+  const keyring = checkedKeyring(value)
+  if (keyring.key_id !== master.keyId) throw new SealingRefusal('other_key')
+  const { nonce, sealed } = keyring.private_key
+  const key = await sealingKey(master, 'private-key')
+  const opened = await decrypted(key, decoded(nonce, nonceLength), decoded(sealed, wrappedLength), wholeHeader(keyring))
+  if (opened === undefined) throw new SealingRefusal('damaged')
+  return opened
+}
+
+/** Both halves, for what is sealed to the keyring; throws as {@link privateKeyOf}. */
+export const keyPairOf = async (master: MasterKey, value: unknown): Promise<KeyPair> => ({
+  privateKey: await privateKeyOf(master, value),
+  publicKey: decoded(checkedKeyring(value).public_key, keyLength),
+})
+
+/** The same keys under another passphrase; the recovery code stays good, and no entry is touched. Throws `weak_passphrase`. */
+export async function rewrap(value: unknown, master: MasterKey, passphrase: string): Promise<Keyring> {
+  const privateKey = await privateKeyOf(master, value)
+  const keyring = checkedKeyring(value)
+  const { v, key_id, public_key, recovery } = keyring
+  const byPassphrase = await wrappedByPassphrase(keyring, master, passphrase)
+  return vouchedFor({ v, key_id, public_key, recovery, ...byPassphrase }, master, privateKey)
+}
+
+/** The same keys with another recovery code; the one before opens nothing that is stored from now on. */
+export async function newRecoveryCode(
+  value: unknown,
+  master: MasterKey,
+): Promise<{ keyring: Keyring; recoveryCode: string }> {
+  const privateKey = await privateKeyOf(master, value)
+  const { private_key: _before, ...rest } = checkedKeyring(value)
+  const recoveryCode = newCode()
+  const recovery = await wrappedByCode(rest, master, recoveryCode)
+  return { keyring: await vouchedFor({ ...rest, recovery }, master, privateKey), recoveryCode }
+}
+
+/** The key of private entries under that master key. */
+export const entriesKey = (master: MasterKey): Promise<Bytes> => sealingKey(master, 'grimoire')

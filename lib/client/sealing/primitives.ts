@@ -1,0 +1,66 @@
+import { argon2idAsync } from '@noble/hashes/argon2.js'
+import { type Bytes, utf8 } from './encoding.ts'
+import { SealingRefusal } from './sealing-refusal.ts'
+
+export const keyLength = 32
+export const nonceLength = 12
+export const tagLength = 16
+export const saltLength = 16
+
+/** Costs of Argon2id (RFC 9106): memory in KiB, passes, lanes. */
+export interface Costs {
+  m: number
+  t: number
+  p: number
+}
+export const costs: Costs = { m: 65_536, t: 3, p: 1 }
+/** Weaker ones would let a thief of the keyring guess; costlier ones would be an attack on whoever opens it. */
+export const areCostsGood = ({ m, t, p }: Costs): boolean =>
+  Number.isInteger(m) && m >= 65_536 && m <= 1_048_576 && Number.isInteger(t) && t >= 3 && t <= 16 && p === 1
+
+/** Argon2id, version 1.3, of the passphrase in Unicode form NFKC: the same on every keyboard. Takes a second or some; throws `refused_parameters`. */
+export async function passphraseKey(passphrase: string, salt: Bytes, { m, t, p }: Costs): Promise<Bytes> {
+  if (!areCostsGood({ m, t, p })) throw new SealingRefusal('refused_parameters')
+  // The memory that may be used is set above what 1 GiB of blocks takes with its own small tables.
+  const key = await argon2idAsync(utf8(passphrase.normalize('NFKC')), salt, {
+    m,
+    t,
+    p,
+    dkLen: keyLength,
+    asyncTick: 100,
+    maxmem: 2 ** 30 + 2 ** 20,
+  })
+  return Uint8Array.from(key)
+}
+
+/** HKDF-SHA256 (RFC 5869). */
+export async function derived(secret: Bytes, salt: Bytes, info: string | Bytes, length = keyLength): Promise<Bytes> {
+  const key = await crypto.subtle.importKey('raw', secret, 'HKDF', false, ['deriveBits'])
+  const bytes = typeof info === 'string' ? utf8(info) : info
+  return new Uint8Array(
+    await crypto.subtle.deriveBits({ name: 'HKDF', hash: 'SHA-256', salt, info: bytes }, key, length * 8),
+  )
+}
+
+const cipherKey = (key: Bytes, use: 'encrypt' | 'decrypt') =>
+  crypto.subtle.importKey('raw', key, 'AES-GCM', false, [use])
+const cipher = (nonce: Bytes, header: Bytes) => ({
+  name: 'AES-GCM',
+  iv: nonce,
+  additionalData: header,
+  tagLength: tagLength * 8,
+})
+
+/** AES-256-GCM (NIST SP 800-38D): the ciphertext with its tag at the end. */
+export const encrypted = async (key: Bytes, nonce: Bytes, plain: Bytes, header: Bytes): Promise<Bytes> =>
+  new Uint8Array(await crypto.subtle.encrypt(cipher(nonce, header), await cipherKey(key, 'encrypt'), plain))
+
+/** Opens what {@link encrypted} made; undefined where key, nonce, header or a bit differs. */
+export async function decrypted(key: Bytes, nonce: Bytes, sealed: Bytes, header: Bytes): Promise<Bytes | undefined> {
+  const opening = await cipherKey(key, 'decrypt')
+  try {
+    return new Uint8Array(await crypto.subtle.decrypt(cipher(nonce, header), opening, sealed))
+  } catch {
+    return undefined
+  }
+}

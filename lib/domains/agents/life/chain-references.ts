@@ -1,0 +1,96 @@
+import { newId } from '#lib/kernel/ids.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { addChainReference, chainPermanence, deleteChainReference, listChainReferences } from './chain-contract.ts'
+import { type ChainReferenceKind, chainFact, chainReferenceKinds } from './chain-rules.ts'
+import { mostChainReferences } from './rules.ts'
+import type { LifePorts } from './status.ts'
+import { ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
+
+interface ReferenceRow {
+  id: string
+  chain: string
+  kind: string
+  reference: string
+  reportedAt: Date
+}
+const kindOf = (text: string): ChainReferenceKind => chainReferenceKinds.find((kind) => kind === text) ?? 'attestation'
+const viewOf = (row: ReferenceRow) => ({
+  id: row.id,
+  chain: row.chain,
+  kind: kindOf(row.kind),
+  reference: row.reference,
+  reported_at: row.reportedAt.toISOString(),
+  is_public: true as const,
+  is_permanent: true as const,
+})
+
+/** Notes of what stands on public blockchains about an agent. */
+export const agentChainReferences = ({ db }: LifePorts) => ({
+  listChainReferences: read(listChainReferences, async ({ actor }, { params: { id }, query: { cursor, limit } }) => {
+    const place = placeOf(cursor)
+    await ownAgent(db, actor, id)
+    const [rows, total] = await Promise.all([
+      db.query<ReferenceRow>(
+        'chain-references-page',
+        `SELECT id, chain, kind, reference, reported_at AS "reportedAt" FROM chain_references
+         WHERE agent_id = $1 AND (reported_at, id) < ($2::timestamptz, $3) ORDER BY reported_at DESC, id DESC LIMIT $4`,
+        [id, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+      ),
+      db.prisma.chainReference.count({ where: { agentId: id } }),
+    ])
+    const data = rows.slice(0, limit)
+    const last = rows.length > limit ? data.at(-1) : undefined
+    return {
+      resourceId: id,
+      resourceType: 'agent',
+      details: { count: data.length },
+      body: {
+        data: data.map(viewOf),
+        total,
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.reportedAt, last.id) : null,
+        why: chainPermanence,
+      },
+    }
+  }),
+
+  addChainReference: mutation(addChainReference, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
+    const fact = chainFact(body)
+    if ('wrong' in fact) throw invalid([fact.wrong], fact.message)
+    await writableAgent(tx, actor, agentId)
+    const known = await tx.chainReference.findFirst({ where: { agentId, ...fact } })
+    if (!known && (await tx.chainReference.count({ where: { agentId } })) >= mostChainReferences)
+      throw new Problem(
+        'conflict',
+        `There are ${mostChainReferences.toLocaleString('en')} notes of this agent, which is the most. Nothing was stored: delete one first.`,
+      )
+    const row =
+      known ?? (await tx.chainReference.create({ data: { id: newId('chain'), agentId, ...fact, reportedAt: now } }))
+    return {
+      body: { data: viewOf(row), why: chainPermanence },
+      resourceId: row.id,
+      details: { agent_id: agentId, kind: row.kind, changed: known === null },
+      ...(known && { status: 200 }),
+    }
+  }),
+
+  deleteChainReference: mutation(
+    deleteChainReference,
+    async ({ tx, actor }, { params: { id: agentId, referenceId } }) => {
+      await ownAgentLocked(tx, actor, agentId)
+      const { count } = await tx.chainReference.deleteMany({ where: { id: referenceId, agentId } })
+      if (count === 0) throw new Problem('not_found', 'There is no such note of this agent.')
+      return {
+        body: {
+          message:
+            'Our note is deleted. What it named stays on the chain, public and permanent: nobody can erase it there.',
+        },
+        resourceId: referenceId,
+        details: { agent_id: agentId },
+      }
+    },
+  ),
+})

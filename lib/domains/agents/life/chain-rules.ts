@@ -1,0 +1,81 @@
+import { keccak_256 } from '@noble/hashes/sha3.js'
+
+export const chainReferenceKinds = ['address', 'transaction', 'attestation'] as const
+export type ChainReferenceKind = (typeof chainReferenceKinds)[number]
+
+/** CAIP-2: a namespace and a reference in it. */
+const chainForm = /^[-a-z0-9]{3,8}:[-_a-zA-Z0-9]{1,32}$/
+/** CAIP-10, CAIP-19: what an account or a token may look like on any chain. */
+const anyForm = /^[-.%a-zA-Z0-9]{1,128}$/
+const evmHash = /^0x[0-9a-f]{64}$/
+const base58 = '[1-9A-HJ-NP-Za-km-z]'
+
+/** The address with the capitals that are its checksum (EIP-55). `hex`: 40 digits, without 0x. */
+function checksummed(hex: string): string {
+  const small = hex.toLowerCase()
+  const hash = keccak_256(new TextEncoder().encode(small))
+  const nibble = (at: number): number => ((hash[at >> 1] ?? 0) >> (at % 2 === 0 ? 4 : 0)) & 15
+  return `0x${[...small].map((digit, at) => (nibble(at) >= 8 ? digit.toUpperCase() : digit)).join('')}`
+}
+
+/** An Ethereum address as EIP-55 writes it; undefined where its form or its checksum is wrong. Letters of one case carry no checksum. */
+export function ethereumAddress(text: string): string | undefined {
+  const hex = /^0x([0-9a-fA-F]{40})$/.exec(text)?.[1]
+  if (hex === undefined) return undefined
+  const right = checksummed(hex)
+  const isOfOneCase = hex === hex.toLowerCase() || hex === hex.toUpperCase()
+  return isOfOneCase || right === text ? right : undefined
+}
+
+const forms: Record<string, { chain: RegExp } & Record<ChainReferenceKind, RegExp>> = {
+  bip122: {
+    chain: /^[0-9a-f]{32}$/,
+    address: new RegExp(`^(bc1[02-9ac-hj-np-z]{8,87}|[13]${base58}{25,34})$`),
+    transaction: /^[0-9a-f]{64}$/,
+    attestation: /^[0-9a-f]{64}$/,
+  },
+  solana: {
+    chain: new RegExp(`^${base58}{32}$`),
+    address: new RegExp(`^${base58}{32,44}$`),
+    transaction: new RegExp(`^${base58}{64,88}$`),
+    attestation: new RegExp(`^${base58}{32,44}$`),
+  },
+}
+
+export interface ChainFact {
+  chain: string
+  kind: ChainReferenceKind
+  reference: string
+}
+/** Which field is wrong, and how. */
+export interface WrongForm {
+  wrong: 'chain' | 'reference'
+  message: string
+}
+
+/**
+ * The fact as it is kept: addresses of Ethereum with their checksum, hashes in small letters. Chains are named by CAIP-2; of those that we
+ * know (eip155, bip122, solana) the forms are checked, of others that no more stands in it than CAIP-10 allows.
+ */
+export function chainFact({ chain, kind, reference }: ChainFact): ChainFact | WrongForm {
+  if (!chainForm.test(chain)) return { wrong: 'chain', message: 'is no chain of CAIP-2, such as eip155:1' }
+  const [namespace = '', within = ''] = chain.split(':')
+  if (namespace === 'eip155') {
+    if (!/^[1-9][0-9]*$/.test(within)) return { wrong: 'chain', message: 'takes the number of the chain: eip155:1' }
+    const kept = kind === 'address' ? ethereumAddress(reference) : reference.toLowerCase()
+    if (kept === undefined || (kind !== 'address' && !evmHash.test(kept)))
+      return {
+        wrong: 'reference',
+        message:
+          kind === 'address'
+            ? 'is no address: 0x and 40 digits, with the capitals of EIP-55 or in letters of one case'
+            : 'takes 0x and 64 hexadecimal digits',
+      }
+    return { chain, kind, reference: kept }
+  }
+  const known = forms[namespace]
+  if (known && !known.chain.test(within)) return { wrong: 'chain', message: `is no chain of ${namespace}` }
+  if (!(known?.[kind] ?? anyForm).test(reference))
+    return { wrong: 'reference', message: `has not the form of such a reference on ${namespace}` }
+  return { chain, kind, reference }
+}

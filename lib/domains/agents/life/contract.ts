@@ -1,0 +1,111 @@
+import { z } from 'zod'
+import { tiers } from '#lib/domains/tokens/rules.ts'
+import { operation } from '#lib/kernel/operation.ts'
+import { agentRegions, agentStatuses } from './rules.ts'
+
+const when = z.iso.datetime()
+const agent = { resourceType: 'agent' } as const
+/** An agent’s id in a path: also such as agents of former days have. */
+export const AgentParam = z
+  .string()
+  .min(1)
+  .max(64)
+  .regex(/^\P{Cc}*$/u, 'holds a control character')
+export const ofAgent = z.strictObject({ id: AgentParam })
+
+/** What is fixed or set about an agent’s life. */
+export const lifeFields = {
+  status: z.enum(agentStatuses).meta({
+    description:
+      'What its owner made of it. `paused`: it reads, and writes nothing. `dead`: it does nothing any more; its heartbeats can be exported for 24 hours. A restriction by law is another thing: `restricted_at`.',
+  }),
+  status_at: when.nullable().meta({ description: 'Since when it is that; null since it was made' }),
+  died_at: when.nullable(),
+  region: z.enum(agentRegions).nullable().meta({ description: 'Fixed at creation; null: anywhere' }),
+  self_hosted: z
+    .boolean()
+    .meta({ description: 'It runs and remembers elsewhere: nothing is held here but what it shared' }),
+}
+/** What may be said of an agent when it is made, and never changes. */
+export const birthFields = {
+  region: z.enum(agentRegions).optional().meta({
+    description:
+      'Where all that it leaves here stays. Refused (`outside_region`) where a store or a service of this installation is elsewhere.',
+  }),
+  self_hosted: z
+    .boolean()
+    .optional()
+    .meta({ description: 'It runs and remembers elsewhere; here is only what it shares' }),
+}
+
+export const LivingAgent = z
+  .strictObject({
+    agent_id: z.string(),
+    name: z.string().nullable(),
+    tier: z.enum(tiers),
+    ...lifeFields,
+    restricted_at: when.nullable(),
+    owner_claimed: z.boolean(),
+    grimoire_days: z
+      .int()
+      .nullable()
+      .meta({ description: 'Entries of its grimoire go so many days after they were written; null: they stay' }),
+    sharing_since: when.nullable().meta({ description: 'Since when entries may go to its siblings; null: off' }),
+    created_at: when,
+  })
+  .meta({ id: 'LivingAgent' })
+export type LivingAgent = z.output<typeof LivingAgent>
+
+export const readAgent = operation({
+  id: 'readAgent',
+  method: 'get',
+  path: '/v1/agents/{id}',
+  summary: 'An agent of yours, and how it lives',
+  description: 'For the agent by its token, and for whoever owns it. Another’s looks like none: 404.',
+  permission: 'agents:read',
+  audit: { action: 'read', ...agent },
+  limit: 'read',
+  status: 200,
+  params: ofAgent,
+  output: z.strictObject({ data: LivingAgent }),
+  refusals: ['not_found'],
+})
+
+export const setAgentStatus = operation({
+  id: 'setAgentStatus',
+  method: 'put',
+  path: '/v1/agents/{id}/status',
+  summary: 'Pause an agent, let it go on, or end it',
+  description:
+    'While it is paused nothing is written for it (403 `paused`); reading, deleting and exporting go on. Where somebody owns it, they alone let it go on. `dead` is for good and needs `confirm`, the agent’s id: from then on its tokens do nothing (403 `dead`) but export its heartbeats, for 24 hours; its owner keeps every right over what it left. Repeating a status changes nothing.',
+  permission: 'agents:self',
+  audit: { action: 'update', ...agent },
+  limit: 'write',
+  status: 200,
+  params: ofAgent,
+  body: z.strictObject({
+    status: z.enum(agentStatuses),
+    confirm: z.string().max(64).optional().meta({ description: 'For `dead`: the agent’s id once more' }),
+  }),
+  output: z.strictObject({ data: LivingAgent, message: z.string() }),
+  refusals: ['not_found', 'wrong_state', 'forbidden', 'dead', 'paused'],
+})
+
+export const setAgentSettings = operation({
+  id: 'setAgentSettings',
+  method: 'patch',
+  path: '/v1/agents/{id}/settings',
+  summary: 'Change what an agent keeps, and how long',
+  permission: 'agents:write',
+  audit: { action: 'update', ...agent },
+  limit: 'write',
+  status: 200,
+  params: ofAgent,
+  body: z.strictObject({
+    grimoire_days: z.int().min(1, 'takes 1 at least').max(3650, 'takes 3,650 at most').nullable().meta({
+      description: 'Entries of its grimoire go so many days after they were written; null: they stay',
+    }),
+  }),
+  output: z.strictObject({ data: LivingAgent }),
+  refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state'],
+})

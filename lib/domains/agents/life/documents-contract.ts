@@ -1,0 +1,128 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { AgentParam, ofAgent } from './contract.ts'
+import { documentBytes, documentKinds, mostDocuments } from './rules.ts'
+
+const when = z.iso.datetime()
+const document = { resourceType: 'agent_document' } as const
+const ofDocument = z.strictObject({
+  id: AgentParam,
+  documentId: z.string().regex(/^adoc_[0-9A-Za-z]{22}$/, 'is no id of a document'),
+})
+const Title = z
+  .string()
+  .trim()
+  .min(1, 'has one character at least')
+  .max(200, 'has 200 characters at most')
+  .regex(/^\P{Cc}*$/u, 'holds a control character')
+const Body = z
+  .string()
+  .min(1, 'has one character at least')
+  .refine((text) => new TextEncoder().encode(text).length <= documentBytes, 'has 256 KiB at most')
+  .meta({ description: 'Markdown; it is sanitized before it is stored' })
+const Revision = z.int().min(1)
+
+const listed = {
+  id: z.string(),
+  kind: z.enum(documentKinds),
+  title: z.string(),
+  bytes: z.int(),
+  revision: Revision.meta({ description: 'From 1; who changes a document names the one that they read' }),
+  created_at: when,
+  updated_at: when,
+}
+export const ListedAgentDocument = z.strictObject(listed).meta({ id: 'ListedAgentDocument' })
+export const AgentDocument = z.strictObject({ ...listed, body: z.string() }).meta({ id: 'AgentDocument' })
+/** What a change comes to, without the words: an answer that is kept for a repetition has no content. */
+const Changed = z.strictObject({
+  id: z.string(),
+  revision: Revision,
+  is_as_sent: z.boolean().meta({ description: 'False where sanitizing took something out: read what was stored' }),
+  updated_at: when,
+})
+// Text in JSON may be several times as long as it is.
+const bodyLimit = 2 * 1024 * 1024
+const writing = ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'content_rejected', 'fenced'] as const
+
+export const listAgentDocuments = operation({
+  id: 'listAgentDocuments',
+  method: 'get',
+  path: '/v1/agents/{id}/documents',
+  summary: 'Strategy theses and playbooks of an agent, newest first',
+  permission: 'agents:read',
+  audit: { action: 'read', ...document },
+  limit: 'read',
+  status: 200,
+  params: ofAgent,
+  query: z.strictObject({ kind: z.enum(documentKinds).optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(ListedAgentDocument),
+  refusals: ['not_found'],
+})
+
+export const addAgentDocument = operation({
+  id: 'addAgentDocument',
+  method: 'post',
+  path: '/v1/agents/{id}/documents',
+  summary: 'Keep a strategy thesis or a playbook',
+  description: `For the agent and its owner alone; nobody else reads it, no admin either. Kept until one of them deletes it. ${mostDocuments.toLocaleString('en')} documents of an agent at most, 256 KiB each.`,
+  permission: 'agents:write',
+  audit: { action: 'create', ...document },
+  limit: 'write',
+  status: 201,
+  params: ofAgent,
+  body: z.strictObject({ kind: z.enum(documentKinds), title: Title, body: Body }),
+  bodyLimit,
+  output: z.strictObject({ data: Changed }),
+  refusals: [...writing, 'conflict'],
+})
+
+export const readAgentDocument = operation({
+  id: 'readAgentDocument',
+  method: 'get',
+  path: '/v1/agents/{id}/documents/{documentId}',
+  summary: 'A document of an agent',
+  permission: 'agents:read',
+  audit: { action: 'read', ...document },
+  limit: 'read',
+  status: 200,
+  params: ofDocument,
+  query: z.strictObject({
+    format: z.enum(['json', 'md']).default('json').meta({ description: '`md`: its text as a Markdown file' }),
+  }),
+  output: z.union([z.strictObject({ data: AgentDocument }), z.string()]),
+  produces: ['application/json', 'text/markdown'],
+  refusals: ['not_found'],
+})
+
+export const editAgentDocument = operation({
+  id: 'editAgentDocument',
+  method: 'put',
+  path: '/v1/agents/{id}/documents/{documentId}',
+  summary: 'Change a document of an agent',
+  description: '`revision` is the one that was read: where another is there by now, nothing is changed (409).',
+  permission: 'agents:write',
+  audit: { action: 'update', ...document },
+  limit: 'write',
+  status: 200,
+  params: ofDocument,
+  body: z.strictObject({ revision: Revision, title: Title, body: Body }),
+  bodyLimit,
+  output: z.strictObject({ data: Changed }),
+  refusals: [...writing, 'conflict'],
+})
+
+export const deleteAgentDocument = operation({
+  id: 'deleteAgentDocument',
+  method: 'delete',
+  path: '/v1/agents/{id}/documents/{documentId}',
+  summary: 'Delete a document of an agent',
+  description: 'Also of one that is paused; of a dead one by its owner. Nothing of it is kept.',
+  permission: 'agents:write',
+  audit: { action: 'delete', ...document },
+  limit: 'write',
+  status: 204,
+  params: ofDocument,
+  output: z.undefined(),
+  refusals: ['not_found'],
+})

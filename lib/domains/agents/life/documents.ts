@@ -1,0 +1,178 @@
+import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
+import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import {
+  addAgentDocument,
+  deleteAgentDocument,
+  editAgentDocument,
+  listAgentDocuments,
+  readAgentDocument,
+} from './documents-contract.ts'
+import { type DocumentKind, documentBytes, mostDocuments } from './rules.ts'
+import type { LifePorts } from './status.ts'
+import { ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
+
+interface DocumentRow {
+  id: string
+  kind: DocumentKind
+  title: string
+  bytes: number
+  revision: number
+  created_at: Date
+  updated_at: Date
+}
+const listed = 'd.id, d.kind, d.title, octet_length(d.body) AS bytes, d.revision, d.created_at, d.updated_at'
+const viewOf = (row: DocumentRow) => ({
+  id: row.id,
+  kind: row.kind,
+  title: row.title,
+  bytes: row.bytes,
+  revision: row.revision,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+const noDocument = (): Problem => new Problem('not_found', 'There is no such document of this agent.')
+
+/** The text as it is stored. Throws `content_rejected` with stage and place, and `invalid` where nothing is left of it. */
+function markdown(text: string, strict: boolean): string {
+  try {
+    const { text: kept } = sanitize(text, 'markdown', { strict })
+    if (kept.trim() === '') throw invalid(['body'], 'nothing is left of it once markup is removed')
+    // Composing may lengthen a text.
+    if (Buffer.byteLength(kept) > documentBytes) throw invalid(['body'], 'has 256 KiB at most')
+    return kept
+  } catch (error) {
+    if (!SanitizationError.is(error)) throw error
+    const { stage, rule, place } = error
+    throw new Problem('content_rejected', {
+      detail: `The text was refused at the stage "${stage}" (${rule}). Nothing was stored.`,
+      issues: [{ path: ['body'], message: `${rule} at character ${place}` }],
+      extensions: { stage, field: 'body', place },
+    })
+  }
+}
+
+/** Strategy theses and playbooks: an agent's own words, for itself and its owner. */
+export const agentDocuments = ({ db, strict }: LifePorts) => ({
+  listDocuments: read(listAgentDocuments, async ({ actor }, { params: { id }, query: { kind, cursor, limit } }) => {
+    const place = placeOf(cursor)
+    await ownAgent(db, actor, id)
+    const [rows, total] = await Promise.all([
+      db.query<DocumentRow>(
+        'agent-documents-page',
+        `SELECT ${listed} FROM agent_documents d WHERE d.agent_id = $1 AND ($2::text IS NULL OR d.kind::text = $2)
+           AND (d.created_at, d.id) < ($3::timestamptz, $4) ORDER BY d.created_at DESC, d.id DESC LIMIT $5`,
+        [id, kind ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+      ),
+      db.prisma.agentDocument.count({ where: { agentId: id, ...(kind !== undefined && { kind }) } }),
+    ])
+    const data = rows.slice(0, limit)
+    const last = rows.length > limit ? data.at(-1) : undefined
+    return {
+      resourceId: id,
+      resourceType: 'agent',
+      details: { count: data.length },
+      body: {
+        data: data.map(viewOf),
+        total,
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+      },
+    }
+  }),
+
+  addDocument: mutation(addAgentDocument, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
+    const title = plainWords(body.title, 'title', strict, 'Nothing was stored.')
+    const text = markdown(body.body, strict)
+    await writableAgent(tx, actor, agentId)
+    if ((await tx.agentDocument.count({ where: { agentId } })) >= mostDocuments)
+      throw new Problem(
+        'conflict',
+        `This agent has ${mostDocuments.toLocaleString('en')} documents, which is the most. Nothing was stored: delete one first.`,
+      )
+    const id = newId('adoc')
+    await tx.agentDocument.create({
+      data: { id, agentId, kind: body.kind, title, body: text, createdAt: now, updatedAt: now },
+    })
+    return {
+      body: {
+        data: {
+          id,
+          revision: 1,
+          is_as_sent: text === body.body && title === body.title,
+          updated_at: now.toISOString(),
+        },
+      },
+      resourceId: id,
+      details: { agent_id: agentId, kind: body.kind, bytes: Buffer.byteLength(text) },
+    }
+  }),
+
+  readDocument: read(readAgentDocument, async ({ actor }, { params: { id, documentId }, query: { format } }) => {
+    await ownAgent(db, actor, id)
+    const [row] = await db.query<DocumentRow & { body: string }>(
+      'agent-document',
+      `SELECT ${listed}, d.body FROM agent_documents d WHERE d.id = $1 AND d.agent_id = $2`,
+      [documentId, id],
+    )
+    if (!row) throw noDocument()
+    const common = { resourceId: documentId, details: { agent_id: id, format } }
+    if (format === 'json') return { ...common, body: { data: { ...viewOf(row), body: row.body } } }
+    return {
+      ...common,
+      body: `# ${row.title}\n\n${row.body}${row.body.endsWith('\n') ? '' : '\n'}`,
+      headers: {
+        'Content-Type': 'text/markdown; charset=utf-8',
+        'Content-Disposition': `attachment; filename="${row.kind}-${documentId}.md"`,
+      },
+    }
+  }),
+
+  editDocument: mutation(
+    editAgentDocument,
+    async ({ tx, actor, now }, { params: { id: agentId, documentId }, body }) => {
+      const title = plainWords(body.title, 'title', strict)
+      const text = markdown(body.body, strict)
+      await writableAgent(tx, actor, agentId)
+      const { count } = await tx.agentDocument.updateMany({
+        where: { id: documentId, agentId, revision: body.revision },
+        data: { title, body: text, revision: body.revision + 1, updatedAt: now },
+      })
+      if (count === 0) {
+        const there = await tx.agentDocument.findFirst({
+          where: { id: documentId, agentId },
+          select: { revision: true },
+        })
+        if (!there) throw noDocument()
+        throw new Problem(
+          'conflict',
+          `The document has the revision ${there.revision} by now, not ${body.revision}. Nothing was changed: read it again, and send your change on top of it.`,
+        )
+      }
+      return {
+        body: {
+          data: {
+            id: documentId,
+            revision: body.revision + 1,
+            is_as_sent: text === body.body && title === body.title,
+            updated_at: now.toISOString(),
+          },
+        },
+        resourceId: documentId,
+        details: { agent_id: agentId, fields: ['title', 'body'], bytes: Buffer.byteLength(text) },
+      }
+    },
+  ),
+
+  deleteDocument: mutation(deleteAgentDocument, async ({ tx, actor }, { params: { id: agentId, documentId } }) => {
+    await ownAgentLocked(tx, actor, agentId)
+    const { count } = await tx.agentDocument.deleteMany({ where: { id: documentId, agentId } })
+    if (count === 0) throw noDocument()
+    return { body: undefined, resourceId: documentId, details: { agent_id: agentId } }
+  }),
+})

@@ -1,0 +1,107 @@
+import { encodeCursor, notOurCursor, placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { mutation, read, stream } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { jsonObject, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { beatHeart, exportHeartbeats, listHeartbeats } from './heartbeats-contract.ts'
+import { areHeartbeatsOver, clockAhead, type HeartbeatState, heartbeatsCountedTo, reportedWithin } from './rules.ts'
+import type { LifePorts } from './status.ts'
+import { ownAgent, writableAgent } from './whose.ts'
+
+interface HeartbeatRow {
+  seq: string
+  at: Date
+  state: HeartbeatState
+  counts: Record<string, number>
+}
+const within = `h.agent_id = $1 AND ($2::timestamptz IS NULL OR h.at >= $2) AND ($3::timestamptz IS NULL OR h.at <= $3)`
+
+/** Heartbeats of the agent until then, oldest first, as records. */
+export const heartbeatRecords = (db: Database, agentId: string, until: Date | null) =>
+  recordPages(db, {
+    from: 'heartbeats h',
+    where: 'h.agent_id = $1 AND ($2::timestamptz IS NULL OR h.at <= $2)',
+    values: [agentId, until],
+    at: 'h.at',
+    id: "lpad(h.seq::text, 20, '0')",
+    columns: 'h.at, h.state, h.counts',
+    record: jsonObject({ at: utc('c.at'), state: 'c.state', counts: 'c.counts' }),
+  })
+
+async function* lines(db: Database, agentId: string): AsyncGenerator<string> {
+  for await (const page of heartbeatRecords(db, agentId, null)) yield `${page.lines}\n`
+}
+
+/** That an agent lives, and how it is. */
+export const agentHeartbeats = ({ db }: LifePorts) => ({
+  beat: mutation(beatHeart, async ({ tx, actor, now }, { params: { id }, body }) => {
+    const at = body.at ?? now
+    if (at.getTime() > now.getTime() + clockAhead) throw invalid(['at'], 'is more than five minutes ahead of our clock')
+    if (at.getTime() < now.getTime() - reportedWithin) throw invalid(['at'], 'is more than 24 hours ago')
+    // The lock makes two of one second come one after the other.
+    await writableAgent(tx, actor, id)
+    const second = Math.floor(at.getTime() / 1000) * 1000
+    const known = await tx.heartbeat.findFirst({
+      where: { agentId: id, at: { gte: new Date(second), lt: new Date(second + 1000) } },
+      select: { seq: true },
+    })
+    if (!known) await tx.heartbeat.create({ data: { agentId: id, at, state: body.state, counts: body.counts } })
+    return {
+      body: { data: { at: at.toISOString(), is_kept: known === null } },
+      resourceId: id,
+      ...(known && { status: 200 }),
+    }
+  }),
+
+  listHeartbeats: read(listHeartbeats, async ({ actor }, { params: { id }, query: { from, to, cursor, limit } }) => {
+    const place = placeOf(cursor)
+    if (place && !/^\d{1,19}$/.test(place.id)) throw notOurCursor()
+    await ownAgent(db, actor, id)
+    const range = [id, from ?? null, to ?? null]
+    const [rows, [counted]] = await Promise.all([
+      db.query<HeartbeatRow>(
+        'heartbeats-page',
+        `SELECT h.seq::text AS seq, h.at, h.state, h.counts FROM heartbeats h WHERE ${within}
+           AND (h.at, h.seq) < ($4::timestamptz, $5::bigint) ORDER BY h.at DESC, h.seq DESC LIMIT $6`,
+        [...range, place?.at ?? 'infinity', place?.id ?? '0', limit + 1],
+      ),
+      db.query<{ n: number }>(
+        'heartbeats-count',
+        `SELECT count(*)::int AS n FROM (SELECT FROM heartbeats h WHERE ${within} LIMIT ${heartbeatsCountedTo}) AS counted`,
+        range,
+      ),
+    ])
+    const data = rows.slice(0, limit)
+    const last = rows.length > limit ? data.at(-1) : undefined
+    return {
+      resourceId: id,
+      resourceType: 'agent',
+      details: { count: data.length },
+      body: {
+        data: data.map(({ at, state, counts }) => ({ at: at.toISOString(), state, counts })),
+        total: counted?.n ?? 0,
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.at, last.seq) : null,
+      },
+    }
+  }),
+
+  exportHeartbeats: stream(exportHeartbeats, async ({ actor, now }, { params: { id } }) => {
+    const { diedAt } = await ownAgent(db, actor, id)
+    if (areHeartbeatsOver(diedAt, now))
+      throw new Problem(
+        'expired',
+        'The agent died more than 24 hours ago, and its heartbeats went then. Nothing of them is left to export.',
+      )
+    return {
+      body: lines(db, id),
+      resourceId: id,
+      resourceType: 'agent',
+      headers: {
+        'Content-Type': 'application/jsonl',
+        'Content-Disposition': 'attachment; filename="heartbeats.jsonl"',
+      },
+    }
+  }),
+})

@@ -1,0 +1,140 @@
+import type { DataHolder } from '#lib/kernel/holder.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { byIndex, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
+
+interface Kind {
+  name: string
+  table: 'agent_documents' | 'chain_references'
+  at: 'created_at' | 'reported_at'
+  what: string
+  purpose: string
+  kept: string
+  leftBehind?: NonNullable<DataHolder['leftBehind']>
+}
+
+/** Rows of agents, each by its id. */
+const rowsHolder = (db: Database, { table, at, ...words }: Kind): DataHolder => ({
+  ...words,
+  store: 'postgresql',
+  stage: 'content',
+  tables: [table],
+  inventory: ({ agents }) =>
+    holding(
+      db,
+      `${table}-held`,
+      `SELECT count(*)::int AS n, min(${at}) AS since FROM ${table} WHERE agent_id = ANY($1::text[])`,
+      [agents],
+    ),
+  async plan(scope, tx) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    await byIndex(tx)
+    const rows = await queryWithin<{ id: string }>(
+      tx,
+      `plan-${table}`,
+      `SELECT id FROM ${table} WHERE agent_id = ANY($1::text[])`,
+      [scope.subject.agents],
+    )
+    return { items: rows.map(({ id }) => id).sort(), held: {} }
+  },
+  async erase(scope, items, tx) {
+    if (!('subject' in scope)) return 0
+    await byIndex(tx)
+    const gone = await queryWithin(
+      tx,
+      `erase-${table}`,
+      `DELETE FROM ${table} WHERE id = ANY($1::text[]) RETURNING id`,
+      [items],
+    )
+    return gone.length
+  },
+  /** By whose they are as well as by their ids. */
+  residue: (scope, items) =>
+    'subject' in scope
+      ? countLeft(db, async (ask) => {
+          await ask(`SELECT count(*)::int AS n FROM ${table} WHERE agent_id = ANY($1::text[])`, [scope.subject.agents])
+          await ask(
+            `SELECT count(*)::int AS n FROM ${table} WHERE id = ANY($1::text[]) AND NOT agent_id = ANY($2::text[])`,
+            [items, scope.subject.agents],
+          )
+        })
+      : Promise.resolve(0),
+})
+
+const day = "to_char(h.at AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+/** `<agent>/<day>` apart; an agent's id has no slash. */
+const ofDays = `FROM unnest($1::text[]) AS i JOIN heartbeats h ON h.agent_id = split_part(i, '/', 1)
+  AND h.at >= (split_part(i, '/', 2) || 'T00:00:00Z')::timestamptz
+  AND h.at < (split_part(i, '/', 2) || 'T00:00:00Z')::timestamptz + interval '24 hours'`
+
+/** Heartbeats go by the day: an agent that lived for a year has millions. */
+const heartbeatHolder = (db: Database): DataHolder => ({
+  name: 'agents.heartbeats',
+  store: 'postgresql',
+  stage: 'content',
+  pageSize: 10,
+  what: 'heartbeats of agents, counted by the day: times, states and numbers',
+  purpose: 'to show its owner that an agent lives, and how it is',
+  kept: 'for the agent’s life and 24 hours',
+  tables: ['heartbeats'],
+  inventory: ({ agents }) =>
+    holding(
+      db,
+      'heartbeats-held',
+      `SELECT count(DISTINCT (h.agent_id, ${day}))::int AS n, min(h.at) AS since FROM heartbeats h WHERE h.agent_id = ANY($1::text[])`,
+      [agents],
+    ),
+  async plan(scope, tx) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    await byIndex(tx)
+    const rows = await queryWithin<{ id: string }>(
+      tx,
+      'plan-heartbeats',
+      `SELECT DISTINCT h.agent_id || '/' || ${day} AS id FROM heartbeats h WHERE h.agent_id = ANY($1::text[])`,
+      [scope.subject.agents],
+    )
+    return { items: rows.map(({ id }) => id).sort(), held: {} }
+  },
+  async erase(scope, items, tx) {
+    if (!('subject' in scope)) return 0
+    await byIndex(tx)
+    const [gone] = await queryWithin<{ n: number }>(
+      tx,
+      'erase-heartbeats',
+      `WITH gone AS (DELETE FROM heartbeats h WHERE h.seq IN (SELECT h.seq ${ofDays}) RETURNING h.agent_id || '/' || ${day} AS id)
+       SELECT count(DISTINCT id)::int AS n FROM gone`,
+      [items],
+    )
+    return gone?.n ?? 0
+  },
+  residue: (scope) =>
+    'subject' in scope
+      ? countLeft(db, (ask) =>
+          ask('SELECT count(*)::int AS n FROM heartbeats WHERE agent_id = ANY($1::text[])', [scope.subject.agents]),
+        )
+      : Promise.resolve(0),
+})
+
+/** What agents wrote for themselves, that they lived, and our notes of what stands on chains about them. */
+export const lifeHolders = (db: Database): DataHolder[] => [
+  rowsHolder(db, {
+    name: 'agents.documents',
+    table: 'agent_documents',
+    at: 'created_at',
+    what: 'strategy theses and playbooks of agents',
+    purpose: 'to keep what an agent works by, for itself and its owner',
+    kept: 'until the agent or its owner deletes them',
+  }),
+  heartbeatHolder(db),
+  rowsHolder(db, {
+    name: 'agents.chain-references',
+    table: 'chain_references',
+    at: 'reported_at',
+    what: 'our notes of what stands on public blockchains about agents',
+    purpose: 'to show an agent’s owner which public facts about it nobody can erase',
+    kept: 'until the agent or its owner deletes them',
+    leftBehind: (count) => ({
+      what: `what ${count === 1 ? 'one note' : `${count} notes`} of ours named on public blockchains: it stands there, and was never ours to erase`,
+      ground: 'public ledger; nobody can erase it',
+    }),
+  }),
+]

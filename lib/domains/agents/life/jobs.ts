@@ -1,0 +1,48 @@
+import { z } from 'zod'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { AgentJobPorts } from '../jobs.ts'
+import { heartbeatsAfterDeath } from './rules.ts'
+
+const batch = 5_000
+
+/** Heartbeats of the dead go 24 hours after their death. */
+export function lifeJobs({ recordDeletion }: Pick<AgentJobPorts, 'recordDeletion'>) {
+  async function removeOfDead(ctx: Context, tx: Transaction): Promise<number> {
+    const before = new Date(ctx.now.getTime() - heartbeatsAfterDeath)
+    const gone = await tx.$executeRaw`
+      DELETE FROM heartbeats WHERE seq IN (
+        SELECT h.seq FROM agents a JOIN heartbeats h ON h.agent_id = a.id
+        WHERE a.died_at <= ${before} LIMIT ${batch} FOR UPDATE OF h SKIP LOCKED)`
+    if (gone === 0) return 0
+    const requestedBy = ctx.actor.id
+    await recordDeletion(tx, {
+      requestedBy,
+      reason: 'retention',
+      scope: { subject: 'heartbeats of agents that died' },
+      results: { heartbeatsDeleted: gone },
+      now: ctx.now,
+    })
+    await ctx.gate.auditWithin(tx, {
+      action: 'delete',
+      actorId: requestedBy,
+      resourceType: 'heartbeat',
+      resourceId: 'of-the-dead',
+      at: ctx.now,
+      ip: '',
+      details: { count: gone },
+    })
+    return gone
+  }
+
+  return [
+    job({
+      name: 'agents.purge-heartbeats',
+      payload: z.unknown(),
+      cron: '*/10 * * * *',
+      async run(ctx) {
+        while ((await ctx.gate.transaction((tx) => removeOfDead(ctx, tx))) === batch);
+      },
+    }),
+  ]
+}

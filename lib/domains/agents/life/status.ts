@@ -1,0 +1,99 @@
+import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { type LivingAgent, readAgent, setAgentSettings, setAgentStatus } from './contract.ts'
+import { type AgentRegion, type AgentStatus, agentRegions, judgeStatus } from './rules.ts'
+import { type OwnedAgent, ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
+
+export interface LifePorts {
+  db: Database
+  strict: boolean
+  /** What others do when an agent dies, within the transaction; its row is locked. */
+  onDeath: readonly ((tx: Transaction, death: { agentId: string; now: Date }) => Promise<unknown>)[]
+}
+
+const regionOf = (text: string | null): AgentRegion | null => agentRegions.find((region) => region === text) ?? null
+
+/** What its owner sees of how an agent lives. */
+export const lifeOf = (agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' | 'region' | 'selfHosted'>) => ({
+  status: agent.status,
+  status_at: agent.statusAt?.toISOString() ?? null,
+  died_at: agent.diedAt?.toISOString() ?? null,
+  region: regionOf(agent.region),
+  self_hosted: agent.selfHosted,
+})
+
+export const livingView = (agent: OwnedAgent): LivingAgent => ({
+  agent_id: agent.id,
+  name: agent.name,
+  tier: agent.tier,
+  ...lifeOf(agent),
+  restricted_at: agent.restrictedAt?.toISOString() ?? null,
+  owner_claimed: agent.ownerId !== null,
+  grimoire_days: agent.grimoireDays,
+  sharing_since: agent.sharingSince?.toISOString() ?? null,
+  created_at: agent.createdAt.toISOString(),
+})
+
+const messages: Record<AgentStatus, string> = {
+  active: 'The agent goes on: its tokens write again.',
+  paused: 'The agent is paused: nothing is written for it. Reading, deleting and exporting go on.',
+  dead: 'The agent is dead. Its heartbeats can be exported for 24 hours, then they go. What else it left stays until you delete it or have the agent erased.',
+}
+
+/** A token that only reads ends nothing. */
+function refuseReaders({ actor }: MutationContext): void {
+  if (actor.kind === 'agent' && !actor.scopes.some((scope) => scope === 'write' || scope === 'admin'))
+    throw new Problem('scope_too_small', 'It needs the scope "write".')
+}
+
+/** How an agent lives: its status, which its owner sets, and its settings. */
+export const agentStatus = ({ db, onDeath }: LifePorts) => ({
+  readAgent: read(readAgent, async ({ actor }, { params: { id } }) => ({
+    body: { data: livingView(await ownAgent(db, actor, id)) },
+    resourceId: id,
+  })),
+
+  setStatus: mutation(setAgentStatus, async (ctx, { params: { id }, body: { status: to, confirm } }) => {
+    const { tx, actor, now } = ctx
+    refuseReaders(ctx)
+    const agent = await ownAgentLocked(tx, actor, id)
+    const verdict = judgeStatus(agent.status, to, {
+      isConfirmed: confirm === agent.id,
+      isOwned: agent.ownerId !== null,
+      byItself: actor.kind === 'agent',
+    })
+    if (verdict === 'for_good')
+      throw new Problem(
+        'wrong_state',
+        'Death is for good: the agent stays dead. Another agent of yours can take over what a snapshot of it has.',
+      )
+    if (verdict === 'unconfirmed')
+      throw new Problem('invalid', {
+        detail: 'Death is for good, so it is asked for twice. Nothing was changed.',
+        issues: [{ path: ['confirm'], message: 'takes the id of the agent' }],
+      })
+    if (verdict === 'owner_alone')
+      throw new Problem('forbidden', 'Whoever owns this agent lets it go on, when signed in. Nothing was changed.')
+    const next =
+      verdict === 'same'
+        ? agent
+        : await tx.agent.update({
+            where: { id },
+            data: { status: to, statusAt: now, ...(to === 'dead' && { diedAt: now }) },
+          })
+    if (verdict === 'changed' && to === 'dead') for (const listen of onDeath) await listen(tx, { agentId: id, now })
+    return {
+      body: { data: livingView(next), message: messages[to] },
+      resourceId: id,
+      details: { fields: ['status'], from: agent.status, to, changed: verdict === 'changed' },
+    }
+  }),
+
+  setSettings: mutation(setAgentSettings, async ({ tx, actor }, { params: { id }, body }) => {
+    await writableAgent(tx, actor, id)
+    const next = await tx.agent.update({ where: { id }, data: { grimoireDays: body.grimoire_days } })
+    return { body: { data: livingView(next) }, resourceId: id, details: { fields: ['grimoire_days'] } }
+  }),
+})

@@ -1,0 +1,199 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { addEntry, deleteEntry, type EntryView, EnvelopeForm, editEntry, listEntries, readEntry } from './contract.ts'
+import { openStored, sealStored } from './entry-content.ts'
+import type { GrimoirePorts } from './ports.ts'
+import { type EntryKind, type EntryScope, goneBefore, mostEntries, pageBytes } from './rules.ts'
+
+interface EntryRow {
+  id: string
+  agent_id: string
+  kind: EntryKind
+  scope: EntryScope
+  envelope: unknown
+  sealed: Buffer | null
+  valid_until: Date | null
+  created_at: Date
+  updated_at: Date
+}
+const columns = 'g.id, g.agent_id, g.kind, g.scope, g.envelope, g.sealed, g.valid_until, g.created_at, g.updated_at'
+/** What ended is not shown, also before the job that takes it away has come by: `$2` is now, `$3` when the last went. */
+const standing =
+  'g.agent_id = $1 AND (g.valid_until IS NULL OR g.valid_until > $2) AND ($3::timestamptz IS NULL OR g.created_at > $3)'
+const noEntry = () => new Problem('not_found', 'There is no such entry of this agent, or it has ended.')
+
+/** An entry as its agent and its owner see it. Throws where what is sealed at rest does not open. */
+export const viewOf = (row: EntryRow, key: () => Uint8Array): EntryView => ({
+  id: row.id,
+  agent_id: row.agent_id,
+  kind: row.kind,
+  scope: row.scope,
+  envelope: row.envelope === null ? null : EnvelopeForm.parse(row.envelope),
+  entry: row.sealed === null ? null : openStored(key(), row.id, row.sealed),
+  valid_until: row.valid_until?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+
+function refusePast(until: Date | undefined, now: Date): void {
+  if (until && until <= now) throw invalid(['valid_until'], 'lies in the past')
+}
+
+/** Entries of the grimoire. Private ones are envelopes, which nobody here opens. */
+export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
+  async function refuseOtherKey(tx: Transaction, agentId: string, keyId: string): Promise<void> {
+    const ring = await tx.keyring.findUnique({ where: { agentId }, select: { keyId: true } })
+    if (!ring)
+      throw new Problem(
+        'conflict',
+        'This agent has no keyring yet, so nothing can be sealed for it. Nothing was stored: make one in the console, or by `kp grimoire init`.',
+      )
+    if (ring.keyId !== keyId) throw invalid(['envelope', 'key_id'], 'is not that of the agent’s keyring')
+  }
+  async function found(agentId: string, days: number | null, entryId: string, now: Date): Promise<EntryRow> {
+    const [row] = await db.query<EntryRow>(
+      'grimoire-entry',
+      `SELECT ${columns} FROM grimoire_entries g WHERE ${standing} AND g.id = $4`,
+      [agentId, now, goneBefore(days, now), entryId],
+    )
+    if (!row) throw noEntry()
+    return row
+  }
+
+  return {
+    listEntries: read(listEntries, async ({ actor, now }, { params: { id }, query }) => {
+      const { kind, scope, cursor, limit } = query
+      const place = placeOf(cursor)
+      const agent = await agents.own(actor, id)
+      const filter = `${standing} AND ($4::text IS NULL OR g.kind::text = $4) AND ($5::text IS NULL OR g.scope::text = $5)`
+      const values = [id, now, goneBefore(agent.grimoireDays, now), kind ?? null, scope ?? null]
+      const [rows, [count]] = await Promise.all([
+        db.query<EntryRow & { before: string }>(
+          'grimoire-page',
+          `WITH place AS (SELECT ${columns}, coalesce(octet_length(g.sealed), octet_length(g.envelope::text)) AS weight
+             FROM grimoire_entries g WHERE ${filter} AND (g.created_at, g.id) < ($6::timestamptz, $7)
+             ORDER BY g.created_at DESC, g.id DESC LIMIT $8)
+           SELECT * FROM (SELECT place.*, sum(weight) OVER (ORDER BY created_at DESC, id DESC ROWS UNBOUNDED PRECEDING) - weight AS before FROM place) AS p
+           WHERE before <= ${pageBytes} ORDER BY created_at DESC, id DESC`,
+          [...values, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+        ),
+        db.query<{ n: number }>(
+          'grimoire-count',
+          `SELECT count(*)::int AS n FROM grimoire_entries g WHERE ${filter}`,
+          values,
+        ),
+      ])
+      const shown = rows.slice(0, limit)
+      const last = shown.at(-1)
+      const isMore = rows.length > limit || (last !== undefined && Number(last.before) > 0 && (await isAfter()))
+      async function isAfter(): Promise<boolean> {
+        if (!last) return false
+        const [next] = await db.query(
+          'grimoire-next',
+          `SELECT 1 FROM grimoire_entries g WHERE ${filter} AND (g.created_at, g.id) < ($6::timestamptz, $7) LIMIT 1`,
+          [...values, last.created_at, last.id],
+        )
+        return next !== undefined
+      }
+      return {
+        resourceId: id,
+        resourceType: 'agent',
+        details: { count: shown.length },
+        body: {
+          data: shown.map((row) => viewOf(row, key)),
+          total: count?.n ?? 0,
+          offset: 0,
+          limit,
+          next_cursor: last && isMore ? encodeCursor(last.created_at, last.id) : null,
+        },
+      }
+    }),
+
+    addEntry: mutation(addEntry, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
+      refusePast(body.valid_until, now)
+      await agents.writable(tx, actor, agentId)
+      if ((await tx.grimoireEntry.count({ where: { agentId } })) >= mostEntries)
+        throw new Problem(
+          'conflict',
+          `This agent has ${mostEntries.toLocaleString('en')} entries, which is the most. Nothing was stored: delete some first.`,
+        )
+      if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
+      const id = body.scope === 'private' ? body.id : newId('ent')
+      const made = await queryWithin(
+        tx,
+        'grimoire-add',
+        `INSERT INTO grimoire_entries (id, agent_id, kind, scope, envelope, sealed, valid_until, created_at, updated_at)
+         VALUES ($1, $2, $3::entry_kind, $4::entry_scope, $5, $6, $7, $8, $8) ON CONFLICT (id) DO NOTHING RETURNING id`,
+        [
+          id,
+          agentId,
+          body.kind,
+          body.scope,
+          body.scope === 'private' ? JSON.stringify(body.envelope) : null,
+          body.scope === 'clade' ? sealStored(key(), id, body) : null,
+          body.valid_until ?? null,
+          now,
+        ],
+      )
+      if (made.length === 0)
+        throw new Problem('id_in_use', 'An entry with this id is there already. Nothing was stored: make a new id.')
+      return {
+        resourceId: id,
+        details: { agent_id: agentId, kind: body.kind, scope: body.scope },
+        body: { data: { id, kind: body.kind, scope: body.scope, updated_at: now.toISOString() } },
+      }
+    }),
+
+    readEntry: read(readEntry, async ({ actor, now }, { params: { id, entryId } }) => {
+      const agent = await agents.own(actor, id)
+      const row = await found(id, agent.grimoireDays, entryId, now)
+      return { resourceId: entryId, details: { agent_id: id }, body: { data: viewOf(row, key) } }
+    }),
+
+    editEntry: mutation(editEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId }, body }) => {
+      refusePast(body.valid_until, now)
+      const agent = await agents.writable(tx, actor, agentId)
+      const [row] = await queryWithin<Pick<EntryRow, 'kind' | 'scope'>>(
+        tx,
+        'grimoire-entry-locked',
+        `SELECT g.kind, g.scope FROM grimoire_entries g WHERE ${standing} AND g.id = $4 FOR UPDATE`,
+        [agentId, now, goneBefore(agent.grimoireDays, now), entryId],
+      )
+      if (!row) throw noEntry()
+      if (row.scope !== body.scope)
+        throw new Problem(
+          'conflict',
+          `The entry is for "${row.scope}", and stays so. Nothing was changed: write a new one.`,
+        )
+      if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
+      await queryWithin(
+        tx,
+        'grimoire-edit',
+        'UPDATE grimoire_entries SET envelope = $2, sealed = $3, valid_until = $4, updated_at = $5 WHERE id = $1',
+        [
+          entryId,
+          body.scope === 'private' ? JSON.stringify(body.envelope) : null,
+          body.scope === 'clade' ? sealStored(key(), entryId, body) : null,
+          body.valid_until ?? null,
+          now,
+        ],
+      )
+      return {
+        resourceId: entryId,
+        details: { agent_id: agentId, fields: [body.scope === 'private' ? 'envelope' : 'content'] },
+        body: { data: { id: entryId, kind: row.kind, scope: row.scope, updated_at: now.toISOString() } },
+      }
+    }),
+
+    deleteEntry: mutation(deleteEntry, async ({ tx, actor }, { params: { id: agentId, entryId } }) => {
+      await agents.locked(tx, actor, agentId)
+      const { count } = await tx.grimoireEntry.deleteMany({ where: { id: entryId, agentId } })
+      if (count === 0) throw noEntry()
+      return { body: undefined, resourceId: entryId, details: { agent_id: agentId } }
+    }),
+  }
+}

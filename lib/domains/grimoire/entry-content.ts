@@ -1,0 +1,47 @@
+import { z } from 'zod'
+import { Problem } from '#lib/kernel/problem.ts'
+import { seal, unseal } from '#lib/secret.ts'
+import { entryBytes } from './rules.ts'
+
+const Json: z.ZodType = z.json()
+/** What an entry for the clade says. */
+export const StoredEntry = z.strictObject({
+  content: Json,
+  confidence: z.number().nullable(),
+  tags: z.array(z.string()),
+  provenance: Json,
+  parents: z.array(z.string()),
+  valid_from: z.string().nullable(),
+  valid_until: z.string().nullable(),
+})
+export type StoredEntry = z.output<typeof StoredEntry>
+
+interface Sent {
+  content: unknown
+  confidence: number
+  tags: string[]
+  provenance: unknown
+  parents: string[]
+  valid_from?: Date | undefined
+  valid_until?: Date | undefined
+}
+
+/** Sealed with the installation's key, for this entry alone. Throws `too_large`. */
+export function sealStored(key: Uint8Array, id: string, sent: Sent): Buffer {
+  const stored: StoredEntry = {
+    content: sent.content,
+    confidence: sent.confidence,
+    tags: sent.tags,
+    provenance: sent.provenance ?? null,
+    parents: sent.parents,
+    valid_from: sent.valid_from?.toISOString() ?? null,
+    valid_until: sent.valid_until?.toISOString() ?? null,
+  }
+  const plain = Buffer.from(JSON.stringify(stored))
+  if (plain.length > entryBytes)
+    throw new Problem('too_large', 'An entry has 64 KiB at most as JSON. Nothing was stored: make two of it.')
+  return seal(key, plain, id)
+}
+
+export const openStored = (key: Uint8Array, id: string, sealed: Uint8Array): StoredEntry =>
+  StoredEntry.parse(JSON.parse(unseal(key, sealed, id).toString('utf8')))

@@ -1,0 +1,311 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import { deriveKey, sealedPurposes, unseal } from '#lib/secret.ts'
+import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { listEntries } from './contract.ts'
+import { mostEntries } from './rules.ts'
+
+const hour = 3_600_000
+const day = 24 * hour
+let app: TestApp
+let person: Person
+beforeAll(async () => {
+  app = await testApp()
+  person = await signedIn(app)
+})
+afterAll(() => app?.close())
+
+const mine = (owner: Person | null = person): Promise<Issued> =>
+  issuedAgent(app, ['read', 'write'], { tier: 'enterprise', ...(owner && { owner }) })
+const at = (id: string, path = '') => `/v1/agents/${id}${path}`
+const ask = (method: string, path: string, by: Ask) => app.fetch(method, path, by)
+const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
+const put = (agent: Issued, body: object, by: Ask = { token: agent.token }) =>
+  ask('PUT', at(agent.id, '/keyring'), { ...by, body })
+const write = (agent: Issued, body: object, by: Ask = { token: agent.token }) =>
+  ask('POST', at(agent.id, '/grimoire'), { ...by, body })
+const insight = { scope: 'clade', kind: 'insight', content: { claim: 'calm before the fixing' }, confidence: 0.7 }
+const sealed = (keyId: string, plain?: number) => ({
+  scope: 'private',
+  id: newId('ent'),
+  kind: 'episode',
+  envelope: seemingEnvelope(keyId, plain),
+})
+const rows = async (agentId: string) => app.db.prisma.grimoireEntry.count({ where: { agentId } })
+const run = async (name: string) => {
+  const job = app.app.jobs.find((one) => one.name === name)
+  if (!job) throw new Error(`no job ${name}`)
+  await job.execute(app.app.gate, {})
+}
+/** An agent with a keyring. */
+async function keyed(owner: Person | null = person): Promise<Issued & { keyring: ReturnType<typeof seemingKeyring> }> {
+  const agent = await mine(owner)
+  const keyring = seemingKeyring()
+  const told = await put(agent, { keyring })
+  expect([told.status, told.json.data.revision], told.text).toEqual([201, 1])
+  return { ...agent, keyring }
+}
+
+describe('a keyring', () => {
+  test('is stored once and changed by who names its revision', async () => {
+    const agent = await keyed()
+    const { keyring } = agent
+    const read = await ask('GET', at(agent.id, '/keyring'), { cookie: person.cookie })
+    expect(read.json.data).toMatchObject({ keyring, revision: 1 })
+    const rewrapped = { ...seemingKeyring(keyring.key_id), public_key: keyring.public_key }
+    expect(refusal(await put(agent, { keyring: rewrapped }))).toEqual([409, 'conflict'])
+    expect(refusal(await put(agent, { keyring: rewrapped, revision: 2 }))).toEqual([409, 'conflict'])
+    expect(refusal(await put(agent, { keyring: seemingKeyring(keyring.key_id), revision: 1 }))).toEqual([
+      409,
+      'conflict',
+    ])
+    const changed = await put(agent, { keyring: rewrapped, revision: 1 })
+    expect([changed.status, changed.json.data.revision]).toEqual([200, 2])
+    const after = await ask('GET', at(agent.id, '/keyring'), { token: agent.token })
+    expect(after.json.data.keyring).toEqual(rewrapped)
+  })
+
+  test('gives way to another while nothing is sealed under it, and never after', async () => {
+    const agent = await keyed()
+    const other = seemingKeyring()
+    expect(refusal(await put(agent, { keyring: other, revision: 1 }))).toEqual([409, 'conflict'])
+    expect((await put(agent, { keyring: other, revision: 1, replace: true })).status).toBe(200)
+    const entry = sealed(other.key_id)
+    expect((await write(agent, entry)).status).toBe(201)
+    const third = { keyring: seemingKeyring(), revision: 1, replace: true }
+    expect(refusal(await put(agent, third))).toEqual([409, 'conflict'])
+    await ask('DELETE', at(agent.id, `/grimoire/${entry.id}`), { token: agent.token })
+    expect((await put(agent, third)).status).toBe(200)
+  })
+
+  test('with weak or absurd costs, other members or another’s id is refused', async () => {
+    const agent = await mine()
+    const good = seemingKeyring()
+    const bad = [
+      { ...good, kdf: { ...good.kdf, m: 32_768 } },
+      { ...good, kdf: { ...good.kdf, m: 2_097_152 } },
+      { ...good, kdf: { ...good.kdf, t: 2 } },
+      { ...good, kdf: { ...good.kdf, t: 17 } },
+      { ...good, kdf: { ...good.kdf, name: 'argon2d' } },
+      { ...good, passphrase: 'a passphrase in the clear' },
+      { ...good, passphrase_text: 'a passphrase in the clear' },
+      { ...good, public_key: 'short' },
+      { ...good, key_id: 'key_1' },
+    ]
+    for (const keyring of bad) expect(refusal(await put(agent, { keyring }))).toEqual([422, 'invalid'])
+    const other = await keyed()
+    expect(refusal(await put(agent, { keyring: other.keyring }))).toEqual([409, 'conflict'])
+    expect(refusal(await ask('GET', at(agent.id, '/keyring'), { token: agent.token }))).toEqual([404, 'not_found'])
+  })
+})
+
+describe('an entry', () => {
+  test('for the owner alone is an envelope, and comes back as it was sent', async () => {
+    const agent = await keyed()
+    const entry = sealed(agent.keyring.key_id, 1024)
+    const told = await write(agent, entry)
+    expect(told.status, told.text).toBe(201)
+    const read = await ask('GET', at(agent.id, `/grimoire/${entry.id}`), { cookie: person.cookie })
+    expect(read.json.data).toMatchObject({ id: entry.id, scope: 'private', envelope: entry.envelope, entry: null })
+    expect(refusal(await write(agent, entry))).toEqual([409, 'id_in_use'])
+    const envelope = seemingEnvelope(agent.keyring.key_id)
+    const path = at(agent.id, `/grimoire/${entry.id}`)
+    expect((await ask('PUT', path, { token: agent.token, body: { scope: 'private', envelope } })).status).toBe(200)
+    expect((await ask('GET', path, { token: agent.token })).json.data.envelope).toEqual(envelope)
+    expect(refusal(await ask('PUT', path, { token: agent.token, body: { ...insight, kind: undefined } }))).toEqual([
+      409,
+      'conflict',
+    ])
+  })
+
+  test('that can be read is never taken as private', async () => {
+    const agent = await keyed()
+    const key = agent.keyring.key_id
+    const good = sealed(key)
+    const text = Buffer.from('The plan: buy on Monday, sell on Friday. '.padEnd(272, '.')).toString('base64url')
+    const bad = [
+      { ...good, envelope: { ...good.envelope, ciphertext: text } },
+      { ...good, envelope: { ...good.envelope, ciphertext: 'The plan is simple' } },
+      { ...good, envelope: { ...good.envelope, ciphertext: seemingEnvelope(key, 255).ciphertext } },
+      { ...good, envelope: { ...good.envelope, ciphertext: `${good.envelope.ciphertext}=` } },
+      { ...good, envelope: { ...good.envelope, nonce: 'AAAA' } },
+      { ...good, envelope: { ...good.envelope, note: 'plain' } },
+      { ...good, envelope: 'plain' },
+      { ...good, envelope: undefined, content: 'plain' },
+      { ...good, content: 'plain' },
+      { ...good, tags: ['plain'] },
+      { ...good, envelope: seemingEnvelope(newId('key')) },
+      { ...good, envelope: seemingEnvelope(key, 65_536 + 256) },
+      { ...insight, scope: 'public' },
+      { ...insight, kind: 'episode' },
+      { ...insight, confidence: 1.1 },
+      { ...good, valid_until: '2020-01-01T00:00:00Z' },
+    ]
+    for (const body of bad) {
+      const told = await write(agent, body)
+      expect(refusal(told), JSON.stringify(body).slice(0, 200)).toEqual([422, 'invalid'])
+      expect(told.text).not.toContain('plain.')
+    }
+    expect((await write(agent, { ...insight, scope: 'public' })).json.issues[0].message).toContain('performance card')
+    expect(await rows(agent.id)).toBe(0)
+    expect((await write(agent, sealed(key, 65_536))).status).toBe(201)
+    const keyless = await mine()
+    expect(refusal(await write(keyless, sealed(newId('key'))))).toEqual([409, 'conflict'])
+  })
+
+  test('for the clade is sealed at rest, readable through the API, and has a bound', async () => {
+    const agent = await mine()
+    const told = await write(agent, { ...insight, tags: ['fixing'], parents: ['ent_1'], provenance: { units: 2 } })
+    expect(told.status, told.text).toBe(201)
+    expect(told.text).not.toContain('fixing')
+    const { id } = told.json.data
+    const stored = await app.db.prisma.grimoireEntry.findUniqueOrThrow({ where: { id } })
+    expect(Buffer.from(stored.sealed ?? []).includes('fixing')).toBe(false)
+    const key = deriveKey(app.app.env.KP_SECRET ?? '', sealedPurposes.grimoire)
+    expect(unseal(key, stored.sealed ?? Buffer.alloc(0), id).toString()).toContain('calm before the fixing')
+    const read = await ask('GET', at(agent.id, `/grimoire/${id}`), { cookie: person.cookie })
+    expect(read.json.data.entry).toMatchObject({ content: insight.content, confidence: 0.7, tags: ['fixing'] })
+    expect(refusal(await write(agent, { ...insight, content: 'x'.repeat(70_000) }))).toEqual([413, 'too_large'])
+  })
+
+  test('is nobody else’s: strangers, other tenants, admins, revoked tokens', async () => {
+    const agent = await keyed()
+    const entry = sealed(agent.keyring.key_id)
+    await write(agent, entry)
+    const stranger = await keyed(await signedIn(app))
+    const sibling = await mine()
+    const admin = await signedIn(app, 'admin')
+    const colleague = await signedIn(app, 'person', person.organisationId)
+    const path = at(agent.id, `/grimoire/${entry.id}`)
+    const bodies = { scope: 'private', envelope: seemingEnvelope(stranger.keyring.key_id) }
+    for (const by of [
+      { token: stranger.token },
+      { token: sibling.token },
+      { cookie: admin.cookie },
+      { cookie: colleague.cookie },
+    ]) {
+      for (const [method, where, body] of [
+        ['GET', at(agent.id, '/keyring'), undefined],
+        ['PUT', at(agent.id, '/keyring'), { keyring: seemingKeyring(), revision: 1, replace: true }],
+        ['GET', at(agent.id, '/grimoire'), undefined],
+        ['POST', at(agent.id, '/grimoire'), insight],
+        ['GET', path, undefined],
+        ['PUT', path, bodies],
+        ['DELETE', path, undefined],
+      ] as const)
+        expect(refusal(await ask(method, where, { ...by, body })), `${method} ${where}`).toEqual([404, 'not_found'])
+    }
+    // By the right agent's path, another's entry.
+    const own = at(stranger.id, `/grimoire/${entry.id}`)
+    expect(refusal(await ask('GET', own, { token: stranger.token }))).toEqual([404, 'not_found'])
+    expect(refusal(await ask('PUT', own, { token: stranger.token, body: bodies }))).toEqual([404, 'not_found'])
+    expect(refusal(await ask('DELETE', own, { token: stranger.token }))).toEqual([404, 'not_found'])
+    expect(refusal(await write(stranger, { ...sealed(stranger.keyring.key_id), id: entry.id }))).toEqual([
+      409,
+      'id_in_use',
+    ])
+    expect((await ask('GET', path, {})).status).toBe(401)
+    const reader = await issuedAgent(app, ['read'])
+    expect(refusal(await write(reader, insight))).toEqual([403, 'scope_too_small'])
+    const [token] = await app.db.prisma.token.findMany({ where: { agentId: agent.id } })
+    await ask('DELETE', `/v1/auth/tokens/${token?.id}`, { cookie: person.cookie })
+    expect((await write(agent, insight)).status).toBe(401)
+    expect(await rows(agent.id)).toBe(1)
+  })
+
+  test('is written once under one Idempotency-Key, also by two at once; its record has no content', async () => {
+    const agent = await mine()
+    const headers = { 'Idempotency-Key': newId('idem') }
+    const told = await Promise.all([1, 2].map(() => write(agent, insight, { token: agent.token, headers })))
+    expect(new Set(told.map(({ json }) => json.data.id)).size).toBe(1)
+    expect(await rows(agent.id)).toBe(1)
+    const { rows: kept } = await app.db.pool.query<{ body: unknown }>('SELECT * FROM idempotency_records')
+    expect(JSON.stringify(kept)).not.toContain('fixing')
+  })
+
+  test('is refused beyond so many of one agent', async () => {
+    const agent = await mine()
+    await app.db.pool.query(
+      `INSERT INTO grimoire_entries (id, agent_id, kind, scope, created_at, updated_at)
+       SELECT 'ent_' || lpad(n::text, 22, '0'), $1, 'insight', 'clade', $2, $2 FROM generate_series(1, $3) AS n`,
+      [agent.id, app.clock.now(), mostEntries - 1],
+    )
+    const told = await Promise.all([1, 2, 3].map(() => write(agent, insight)))
+    expect(told.map(({ status }) => status).sort()).toEqual([201, 409, 409])
+    await app.db.pool.query('DELETE FROM grimoire_entries WHERE agent_id = $1', [agent.id])
+  })
+
+  test('is not written for a paused or dead agent, and can be taken away all the same', async () => {
+    const agent = await keyed()
+    const entry = sealed(agent.keyring.key_id)
+    await write(agent, entry)
+    const status = (body: object) => ask('PUT', at(agent.id, '/status'), { cookie: person.cookie, body })
+    expect((await status({ status: 'paused' })).status).toBe(200)
+    expect(refusal(await write(agent, insight))).toEqual([403, 'paused'])
+    expect(refusal(await write(agent, insight, { cookie: person.cookie }))).toEqual([403, 'paused'])
+    expect((await ask('GET', at(agent.id, '/grimoire'), { token: agent.token })).json.total).toBe(1)
+    expect((await status({ status: 'dead', confirm: agent.id })).status).toBe(200)
+    expect(refusal(await ask('GET', at(agent.id, '/grimoire'), { token: agent.token }))).toEqual([403, 'dead'])
+    expect(refusal(await write(agent, insight, { cookie: person.cookie }))).toEqual([403, 'dead'])
+    expect((await ask('DELETE', at(agent.id, `/grimoire/${entry.id}`), { cookie: person.cookie })).status).toBe(204)
+  })
+
+  test('ends at its time, or days after it was written, for readers at once and by the job for good', async () => {
+    const agent = await mine()
+    const until = new Date(app.clock.now().getTime() + 2 * hour).toISOString()
+    const short = await write(agent, { ...insight, valid_until: until })
+    const long = await write(agent, insight)
+    expect([short.status, long.status]).toEqual([201, 201])
+    const total = async () => (await ask('GET', at(agent.id, '/grimoire'), { token: agent.token })).json.total
+    expect(await total()).toBe(2)
+    app.clock.advance(2 * hour)
+    expect([await total(), await rows(agent.id)]).toEqual([1, 2])
+    const gone = await ask('GET', at(agent.id, `/grimoire/${short.json.data.id}`), { token: agent.token })
+    expect(refusal(gone)).toEqual([404, 'not_found'])
+    await run('grimoire.purge-ended')
+    expect(await rows(agent.id)).toBe(1)
+    const settings = { cookie: person.cookie, body: { grimoire_days: 3 } }
+    const set = await ask('PATCH', at(agent.id, '/settings'), settings)
+    expect(set.status, set.text).toBe(200)
+    app.clock.advance(2 * day)
+    await run('grimoire.purge-ended')
+    expect([await total(), await rows(agent.id)]).toEqual([1, 1])
+    app.clock.advance(day)
+    expect(await total()).toBe(0)
+    await run('grimoire.purge-ended')
+    expect(await rows(agent.id)).toBe(0)
+    const { rows: entries } = await app.db.pool.query<{ details: object }>(
+      `SELECT details FROM audit_entries WHERE resource_id = 'ended' AND resource_type = 'grimoire_entry'`,
+    )
+    expect(entries.map(({ details }) => details)).toEqual([{ count: 1 }, { count: 1 }])
+  })
+
+  test('is listed page by page, by kind and scope, and a page ends early where entries are large', async () => {
+    const agent = await keyed()
+    for (const plain of Array.from({ length: 22 }, () => 65_536)) {
+      app.clock.advance(10)
+      expect((await write(agent, sealed(agent.keyring.key_id, plain))).status).toBe(201)
+    }
+    await write(agent, { ...insight, kind: 'warning' })
+    const seen: string[] = []
+    let pages = 0
+    for (let cursor: string | null = ''; cursor !== null; pages++) {
+      const told = await ask('GET', at(agent.id, `/grimoire?limit=100${cursor && `&cursor=${cursor}`}`), {
+        token: agent.token,
+      })
+      const shown = listEntries.output.parse(told.json)
+      expect(told.text.length).toBeLessThan(1_300_000)
+      seen.push(...shown.data.map(({ id }) => id))
+      cursor = shown.next_cursor
+    }
+    expect([seen.length, new Set(seen).size, pages > 1]).toEqual([23, 23, true])
+    const only = async (query: string) =>
+      (await ask('GET', at(agent.id, `/grimoire?${query}`), { token: agent.token })).json.total
+    expect([await only('kind=warning'), await only('scope=private'), await only('scope=clade&kind=episode')]).toEqual([
+      1, 22, 0,
+    ])
+    expect((await ask('GET', at(agent.id, '/grimoire?cursor=x'), { token: agent.token })).status).toBe(422)
+  })
+})

@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+
+const batch = 1_000
+
+export interface GrimoireJobPorts {
+  recordDeletion(
+    tx: Transaction,
+    deletion: {
+      requestedBy: string
+      reason: string
+      scope: Record<string, string>
+      results: Record<string, number>
+      now: Date
+    },
+  ): Promise<unknown>
+}
+
+/** Entries go when they end: at the time that they name, or so many days after they were written as their agent's owner set. */
+export function grimoireJobs({ recordDeletion }: GrimoireJobPorts) {
+  async function removeEnded(ctx: Context, tx: Transaction): Promise<number> {
+    const gone = await tx.$executeRaw`
+      DELETE FROM grimoire_entries WHERE id IN (
+        SELECT g.id FROM grimoire_entries g JOIN agents a ON a.id = g.agent_id
+        WHERE g.valid_until <= ${ctx.now} OR (a.grimoire_days IS NOT NULL AND g.created_at <= ${ctx.now}::timestamptz - make_interval(days => a.grimoire_days))
+        LIMIT ${batch} FOR UPDATE OF g SKIP LOCKED)`
+    if (gone === 0) return 0
+    const requestedBy = ctx.actor.id
+    await recordDeletion(tx, {
+      requestedBy,
+      reason: 'retention',
+      scope: { subject: 'entries that ended' },
+      results: { entriesDeleted: gone },
+      now: ctx.now,
+    })
+    await ctx.gate.auditWithin(tx, {
+      action: 'delete',
+      actorId: requestedBy,
+      resourceType: 'grimoire_entry',
+      resourceId: 'ended',
+      at: ctx.now,
+      ip: '',
+      details: { count: gone },
+    })
+    return gone
+  }
+
+  return [
+    job({
+      name: 'grimoire.purge-ended',
+      payload: z.unknown(),
+      cron: '23 * * * *',
+      async run(ctx) {
+        while ((await ctx.gate.transaction((tx) => removeEnded(ctx, tx))) === batch);
+      },
+    }),
+  ]
+}

@@ -1,0 +1,77 @@
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { KeyringForm, readKeyring, storeKeyring } from './contract.ts'
+import type { GrimoirePorts } from './ports.ts'
+
+const other = (detail: string) => new Problem('conflict', `${detail} Nothing was changed.`)
+
+/** The keyrings that clients made: stored and handed out, and opened by none of us. */
+export const keyrings = ({ db, agents, isSealedTo }: GrimoirePorts) => ({
+  readKeyring: read(readKeyring, async ({ actor }, { params: { id } }) => {
+    await agents.own(actor, id)
+    const row = await db.prisma.keyring.findUnique({ where: { agentId: id } })
+    if (!row)
+      throw new Problem(
+        'not_found',
+        'This agent has no keyring yet. Its owner makes one in the console, or by `kp grimoire init`.',
+      )
+    return {
+      resourceId: row.keyId,
+      details: { agent_id: id },
+      body: {
+        data: {
+          agent_id: id,
+          keyring: KeyringForm.parse(row.keyring),
+          revision: row.revision,
+          created_at: row.createdAt.toISOString(),
+          updated_at: row.updatedAt.toISOString(),
+        },
+      },
+    }
+  }),
+
+  storeKeyring: mutation(storeKeyring, async ({ tx, actor, now }, { params: { id }, body }) => {
+    await agents.writable(tx, actor, id)
+    const { keyring } = body
+    const publicKey = Buffer.from(keyring.public_key, 'base64url')
+    const before = await tx.keyring.findUnique({ where: { agentId: id } })
+    const answer = (revision: number, status: 200 | 201) => ({
+      status,
+      resourceId: keyring.key_id,
+      details: { agent_id: id, revision, replaced: before !== null && before.keyId !== keyring.key_id },
+      body: { data: { agent_id: id, key_id: keyring.key_id, revision, updated_at: now.toISOString() } },
+    })
+    if (!before && body.revision !== undefined) throw other('This agent has no keyring that could be changed.')
+    if (before && body.revision !== before.revision)
+      throw other(
+        `The keyring has the revision ${before.revision}${body.revision === undefined ? ': a change names it' : `, not ${body.revision}: read it again`}.`,
+      )
+    if (before && before.keyId === keyring.key_id && !publicKey.equals(before.publicKey))
+      throw other('The keys of a keyring stay as they are, its public key too.')
+    if (before && before.keyId !== keyring.key_id) {
+      if (!body.replace) throw other('This is another keyring; `replace` has to say so.')
+      const isInUse =
+        (await tx.grimoireEntry.count({ where: { agentId: id, scope: 'private' } })) > 0 ||
+        (await isSealedTo(tx, id, before.keyId))
+      if (isInUse) throw other('Entries or snapshots are sealed under the present keyring, and would never open again.')
+      await tx.keyring.delete({ where: { agentId: id } })
+    }
+    if (before && before.keyId === keyring.key_id) {
+      await tx.keyring.update({
+        where: { agentId: id },
+        data: { keyring, revision: before.revision + 1, updatedAt: now },
+      })
+      return answer(before.revision + 1, 200)
+    }
+    const made = await queryWithin(
+      tx,
+      'keyring-made',
+      `INSERT INTO keyrings (agent_id, key_id, keyring, public_key, revision, created_at, updated_at)
+       VALUES ($1, $2, $3, $4, 1, $5, $5) ON CONFLICT (key_id) DO NOTHING RETURNING agent_id`,
+      [id, keyring.key_id, JSON.stringify(keyring), publicKey, now],
+    )
+    if (made.length === 0) throw other('A keyring with this id is there already: make a new one.')
+    return answer(1, before ? 200 : 201)
+  }),
+})

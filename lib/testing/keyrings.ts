@@ -1,0 +1,23 @@
+import { randomBytes } from 'node:crypto'
+import { newId } from '#lib/kernel/ids.ts'
+
+const bytes = (length: number): string => randomBytes(length).toString('base64url')
+
+/** What looks like a keyring to whoever cannot open one, without the seconds that a true one takes to make. */
+export const seemingKeyring = (keyId = newId('key')) => ({
+  v: 1 as const,
+  key_id: keyId,
+  kdf: { name: 'argon2id' as const, m: 65_536, t: 3, p: 1 as const, salt: bytes(16) },
+  passphrase: { nonce: bytes(12), wrapped: bytes(48) },
+  recovery: { salt: bytes(16), nonce: bytes(12), wrapped: bytes(48) },
+  public_key: bytes(32),
+  private_key: { nonce: bytes(12), sealed: bytes(48) },
+})
+
+/** As {@link seemingKeyring}, an envelope under that keyring; `plain` bytes with their padding. */
+export const seemingEnvelope = (keyId: string, plain = 256) => ({
+  v: 1 as const,
+  key_id: keyId,
+  nonce: bytes(12),
+  ciphertext: bytes(plain + 16),
+})
