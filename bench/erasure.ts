@@ -1,12 +1,17 @@
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
-import { nodeFlags } from '#bin/children.ts'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { adminSession, fileErasure } from '#lib/testing/due-day.ts'
-import { contributeTarget, copyOf, type Installation, readTarget, registerAgent, startCluster } from './installation.ts'
+import {
+  contributeTarget,
+  copyOf,
+  type Installation,
+  readTarget,
+  registerAgent,
+  startCluster,
+  startWorker,
+} from './installation.ts'
 import { percentile, steadily } from './latency.ts'
 import type { Row } from './row.ts'
 import { withScope } from './scope.ts'
@@ -108,23 +113,6 @@ const plainDelete = (url: string): Promise<number> =>
     await owner.query("DELETE FROM units WHERE agent_id LIKE 'big-%'")
     return (performance.now() - started) / 1000
   })
-
-/** The worker as in production, the jobs of its clock included; ended with the scope. */
-async function startWorker(scope: AsyncDisposableStack, env: Record<string, string>): Promise<ChildProcess> {
-  const { PATH = '', HOME = '' } = process.env
-  const child = fork('bin/worker.ts', [], {
-    env: { PATH, HOME, NODE_ENV: 'production', ...env },
-    execArgv: [...nodeFlags],
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-  })
-  const ended = once(child, 'exit')
-  scope.defer(async () => {
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
-    await ended
-  })
-  await Promise.race([once(child, 'message'), ended.then(() => Promise.reject(new Error('the worker ended')))])
-  return child
-}
 
 type Start = (scope: AsyncDisposableStack, env: Record<string, string>) => Promise<Server>
 

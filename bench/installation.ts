@@ -1,8 +1,11 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { nodeFlags } from '#bin/children.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { prepareDatabase } from '#lib/stores/postgres/preparation.ts'
 import { startTemporary } from '#lib/stores/postgres/temporary.ts'
@@ -54,6 +57,23 @@ export async function copyOf({ ownerUrl }: Installation, name: string): Promise<
     await owner.query('CHECKPOINT')
   })
   return at(name)
+}
+
+/** The worker as in production, the jobs of its clock included; ended with the scope. */
+export async function startWorker(scope: AsyncDisposableStack, env: Record<string, string>): Promise<ChildProcess> {
+  const { PATH = '', HOME = '' } = process.env
+  const child = fork('bin/worker.ts', [], {
+    env: { PATH, HOME, NODE_ENV: 'production', ...env },
+    execArgv: [...nodeFlags],
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const ended = once(child, 'exit')
+  scope.defer(async () => {
+    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM')
+    await ended
+  })
+  await Promise.race([once(child, 'message'), ended.then(() => Promise.reject(new Error('the worker ended')))])
+  return child
 }
 
 export interface Agent {

@@ -9,6 +9,7 @@ import type { Row } from './row.ts'
 /** In the order of how much they disturb what follows. */
 const groups: Record<string, () => Promise<Row[]>> = {
   sanitizer: async () => (await import('./sanitizer.ts')).run(),
+  scanner: async () => (await import('./scanner.ts')).run(),
   throughput: async () => (await import('./throughput.ts')).run(),
   'sql-ceiling': async () => (await import('./sql-ceiling.ts')).run(),
   batch: async () => (await import('./batch.ts')).run(),
@@ -19,6 +20,7 @@ const groups: Record<string, () => Promise<Row[]>> = {
   search: async () => (await import('./search.ts')).run(),
   erasure: async () => (await import('./erasure.ts')).run(),
   graph: async () => (await import('./graph.ts')).run(),
+  'subject-everywhere': async () => (await import('./subject-everywhere.ts')).run(),
   'due-day': async () => (await import('./due-day.ts')).run(),
   export: async () => (await import('./export.ts')).run(),
   import: async () => (await import('./import.ts')).run(),

@@ -39,7 +39,12 @@ const credentials: Credentials = {
 }
 rmSync(credentialsFile, { force: true })
 writeFileSync(credentialsFile, JSON.stringify(credentials), { mode: 0o600, flag: 'wx' })
-const installation = await startInstallation({ env, controlPort })
+// Next keeps a process alive whatever is thrown; who waits for it would wait long.
+const installation = await startInstallation({ env, controlPort }).catch(async (error: unknown) => {
+  console.error(error)
+  await remove()
+  process.exit(1)
+})
 
 let isEnding = false
 async function end(): Promise<void> {

@@ -71,6 +71,7 @@ import { skillsService } from './domains/knowledge/skills/service.ts'
 import { sopsService } from './domains/knowledge/sops/service.ts'
 import { saidHolders } from './domains/knowledge/votes-held.ts'
 import { outboxService } from './domains/outbox/service.ts'
+import { piiService } from './domains/pii/service.ts'
 import { requestExporters, requestPersonExporters } from './domains/privacy-requests/exporters.ts'
 import { requestHolder } from './domains/privacy-requests/holders.ts'
 import { isOnFile } from './domains/privacy-requests/open-count.ts'
@@ -85,6 +86,7 @@ import { partErasures } from './domains/projects/erasing/service.ts'
 import { projectExporters, projectPersonExporters } from './domains/projects/exporters.ts'
 import { graphExporters, graphPersonExporters } from './domains/projects/graph/exporters.ts'
 import { graphHolder } from './domains/projects/graph/holder.ts'
+import { idsInEu, projectsInEu } from './domains/projects/in-region.ts'
 import { objectsHolder } from './domains/projects/objects/holder.ts'
 import { documentHolder, messageHolder } from './domains/projects/rows/authored.ts'
 import { conversationHolder, projectHolder } from './domains/projects/rows/containers.ts'
@@ -189,6 +191,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     signer,
     sites,
     sources,
+    presidio,
     stateOf,
     stores,
     suppressionKeys,
@@ -265,7 +268,16 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       personExporters: [...projectPersonExporters(db), ...graphPersonExporters(db, stores.graph)],
       holders: [
         cacheHolder({ db, cache: stores.cache, sources, whatIsMissing: known.missing('cache') }),
-        graphHolder({ db, graph: stores.graph, sources, whatIsMissing: known.missing('graph') }),
+        graphHolder({
+          db,
+          graph: stores.graph,
+          sources,
+          whatIsMissing: known.missing('graph'),
+          namesOf: async (tx, id) => {
+            const found = await accounts.contactOf(tx, id)
+            return found ? [found.name, found.email] : []
+          },
+        }),
         objectsHolder({ db, objects: stores.objects, sources, whatIsMissing: known.missing('objects') }),
         // Before the messages: what was made from one is found by it.
         documentHolder(db, { withdrawNaming }),
@@ -366,6 +378,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         accountMarked: accounts.accountMarked,
       }),
     },
+    pii: { offers: piiService({ recognise: presidio?.recognise }) },
     residency: {
       offers: storesService({
         db,
@@ -374,6 +387,11 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         sites: judgedSites(sites, judged),
         stateOf,
         lettersInFolder: places.mail === 'folder',
+        projectsInEu: async (most) => {
+          const query = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
+            db.query<R>(undefined, text, values)
+          return { total: await projectsInEu(query), ids: await idsInEu(query, most) }
+        },
         strict: env.KP_SANITIZER_STRICT,
       }),
       kept: storesKept(db),

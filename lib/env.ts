@@ -137,6 +137,8 @@ const variables = z.object({
         .filter((one) => one !== ''),
     )
     .default([]),
+  /** A Presidio analyzer that finds names and postal addresses; without it, none are found. */
+  KP_PRESIDIO_URL: url(['http', 'https']).optional(),
   /** Where stores and processors are: `name=region@provider`, separated by commas. */
   KP_REGIONS: regions.default(''),
   /** `eu`: nothing starts while a store or a processor is outside the European Economic Area, or nobody says where it is. */

@@ -37,6 +37,7 @@ type Settings = Pick<
   | 'KP_OBJECTS_URL'
   | 'KP_CHECKPOINTS_URL'
   | 'KP_OIDC_ISSUER'
+  | 'KP_PRESIDIO_URL'
   | 'KP_BACKUP_DAYS'
   | 'KP_REGIONS'
   | 'KP_RESIDENCY'
@@ -199,8 +200,13 @@ export function sitesOf(env: Settings): Site[] {
     const processor = { kind: 'processor', name: 'oidc', port: null, provider: 'openid', identity: null } as const
     sites.push({ ...processor, address: origin, derived: regionOfHost(hostname), within: null })
   }
+  if (env.KP_PRESIDIO_URL !== undefined) {
+    const { origin, hostname } = new URL(env.KP_PRESIDIO_URL)
+    const processor = { kind: 'processor', name: 'presidio', port: null, provider: 'presidio', identity: null } as const
+    sites.push({ ...processor, address: origin, derived: regionOfHost(hostname), within: null })
+  }
   for (const name of processors)
-    if (stated.has(name))
+    if (stated.has(name) && sites.every((site) => site.name !== name))
       sites.push({
         kind: 'processor',
         name,

@@ -1,6 +1,7 @@
 import { limitKeyOf } from './access/client-address.ts'
 import { openLimiter } from './access/limits.ts'
 import { tokenLookup } from './access/token-lookup.ts'
+import { folderMark } from './data-folder.ts'
 import { enqueueNotice } from './domains/accounts/notices.ts'
 import { seizeAccount } from './domains/accounts/seizing.ts'
 import { accountsService, createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
@@ -70,6 +71,7 @@ import { fileLedger } from './stores/ledger/ledger.ts'
 import { lingeringIn } from './stores/lingering.ts'
 import { openMail } from './stores/mail/mail.ts'
 import { openDatabase } from './stores/postgres/database.ts'
+import { openPresidio } from './stores/presidio.ts'
 import { isEmptyStore, openStores } from './stores-opened.ts'
 
 export interface ServiceOptions {
@@ -101,7 +103,8 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
     onRecovered: () => logNotice('limits are shared again'),
   })
-  const stateOf = storeStates({ db, limiter, stores, sites })
+  const presidio = env.KP_PRESIDIO_URL === undefined ? undefined : openPresidio(env.KP_PRESIDIO_URL)
+  const stateOf = storeStates({ db, limiter, stores, presidio, sites })
   const metrics = createMetrics(() => [
     requestMeasures(db),
     erasureMeasures(db),
@@ -234,7 +237,11 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     erasures: engine,
     hindering: (region) => hindering(region, judged),
     pointerPrefixes: env.KP_POINTER_PREFIXES,
-    installation: () => known.idOf('objects'),
+    // A copy of the database has the same name for the bucket; it lies in another data folder.
+    installation: async () =>
+      stores.objects.provider === 'files'
+        ? known.idOf('objects')
+        : `${await known.idOf('objects')} ${await folderMark(env.KP_DATA_DIR)}`,
     hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
     origin,
   }
@@ -371,6 +378,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     signer,
     sites,
     sources,
+    presidio,
     stateOf,
     stores,
     suppressionKeys,

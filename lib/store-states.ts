@@ -7,6 +7,7 @@ import type { StoreCheck } from './http/service.ts'
 import type { Site } from './places.ts'
 import { type StorePort, storePorts } from './stores/known-store.ts'
 import type { Database } from './stores/postgres/database.ts'
+import type { Presidio } from './stores/presidio.ts'
 import type { Stores } from './stores-opened.ts'
 
 export interface PlaceState {
@@ -49,14 +50,17 @@ interface StateParts {
   db: Database
   limiter: Pick<Limiter, 'degraded' | 'store'>
   stores: Stores
+  /** Undefined where none is connected. */
+  presidio: Presidio | undefined
   sites: readonly Site[]
 }
 /** Asks places how they are, each for some seconds at most; undefined of one that nobody can ask. */
-export function storeStates({ db, limiter, stores, sites }: StateParts): StateOf {
+export function storeStates({ db, limiter, stores, presidio, sites }: StateParts): StateOf {
   const known = new Map<string, { until: number; answer: Promise<PlaceState | undefined> }>()
 
   async function ask(name: string): Promise<PlaceState | undefined> {
     if (isPort(name)) return stores[name].state()
+    if (name === 'presidio') return presidio?.state()
     if (name === 'postgresql')
       return timed(async () => {
         await db.pool.query('SELECT 1')
@@ -88,7 +92,7 @@ export function storeStates({ db, limiter, stores, sites }: StateParts): StateOf
   }
 
   return (name) => {
-    if (!isPort(name)) return asked(name)
+    if (!isPort(name) && name !== 'presidio') return asked(name)
     const before = known.get(name)
     if (before && performance.now() < before.until) return before.answer
     const made = { until: performance.now() + patience, answer: asked(name) }
@@ -100,13 +104,17 @@ export function storeStates({ db, limiter, stores, sites }: StateParts): StateOf
   }
 }
 
-/** What readiness asks of each store; without the database nothing can be served. */
+/** Presidio that is only stated to be somewhere has no address to ask. */
+const isAskedFor = ({ kind, name, address }: Pick<Site, 'kind' | 'name' | 'address'>): boolean =>
+  kind === 'store' || (name === 'presidio' && address !== null)
+
+/** What readiness asks of each store, and of the analyzer of names; without the database nothing can be served. */
 export const storeChecks = (
-  sites: readonly (Pick<Site, 'kind' | 'name'> & { region: string | null })[],
+  sites: readonly (Pick<Site, 'kind' | 'name' | 'address'> & { region: string | null })[],
   stateOf: StateOf,
 ): Record<string, StoreCheck> =>
   Object.fromEntries(
-    ['limits', ...sites.filter(({ kind }) => kind === 'store').map(({ name }) => name)].map((name) => [
+    ['limits', ...sites.filter(isAskedFor).map(({ name }) => name)].map((name) => [
       name,
       {
         isNeeded: name === 'postgresql',

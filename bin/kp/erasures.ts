@@ -64,9 +64,11 @@ async function replay(session: Session): Promise<void> {
   terminal.document({ data: report })
   const again = report.erased + report.subjects + report.parts
   terminal.line(
-    report.refused.length + report.unfinished.length === 0 ? terminal.good('✓ ') : '! ',
+    report.refused.length + report.unfinished.length + report.unsearched.length === 0 ? terminal.good('✓ ') : '! ',
     `${report.committed} erasures are in the ledger; ${again === 0 ? 'nothing of them had come back' : `${again} had come back and were erased again: ${report.erased} units and skills, ${report.subjects} people and agents, ${report.parts} parts of projects`}.`,
   )
+  if (report.stores > 0)
+    terminal.line(`Of ${report.stores} more only connected stores had something again: it was erased there once more.`)
   if (report.reinstated > 0)
     terminal.line(
       `${report.reinstated} receipts that the restored database did not know are there again, and their ids stay taken.`,
@@ -82,6 +84,10 @@ async function replay(session: Session): Promise<void> {
     )
   for (const { run, state } of report.unfinished)
     terminal.note(`${run} is ${state} and goes on by itself with npm start; look at it with the admin's queue.`)
+  for (const holder of new Set(report.unsearched.map((one) => one.holder)))
+    terminal.note(
+      `${holder} could not be looked through for ${report.unsearched.filter((one) => one.holder === holder).length} erasures: its store does not answer, or still has something. Nothing was lost. Bring it back, then replay again.`,
+    )
 }
 
 /** The erasure ledger, on the installation's machine. */

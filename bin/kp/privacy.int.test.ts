@@ -8,7 +8,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { openArchive } from '#lib/testing/archives.ts'
 import { commandLine, type Ran } from '#lib/testing/command-line.ts'
-import { drain } from '#lib/testing/jobs.ts'
+import { drain, drainWhile } from '#lib/testing/jobs.ts'
 import { authPages } from '#lib/testing/next-auth.ts'
 import { trace } from '#lib/testing/units.ts'
 
@@ -58,7 +58,7 @@ async function whileWorking(ran: Promise<Ran>): Promise<Ran> {
   const over = ran.finally(() => {
     isOver = true
   })
-  while (!isOver) await drain(app, { mayFail: true })
+  await drainWhile(app, () => !isOver)
   return over
 }
 /** An agent of the person's, claimed with kp. */
@@ -143,7 +143,7 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     child.once('close', (code) => {
       status = code
     })
-    while (status === undefined) await drain(app, { mayFail: true })
+    await drainWhile(app, () => status === undefined)
     expect(status, seen).toBe(0)
     expect(seen).not.toContain(somebody.password)
     expect(seen).toMatch(/[█░]{20} +\d+ %|Waiting for its turn/)

@@ -17,6 +17,7 @@ import { importCommands } from './imports.ts'
 import { keyCommands } from './keys.ts'
 import { knowledgeCommands } from './knowledge.ts'
 import { peopleCommands } from './people.ts'
+import { piiCommands } from './pii.ts'
 import { privacyCommands } from './privacy.ts'
 import { receiptCommands } from './receipts.ts'
 import { reputationCommands } from './reputation.ts'
@@ -88,6 +89,7 @@ export function buildProgram(opened: (session: Session) => void): Command {
     ['Knowledge:', searchCommands],
     ['Knowledge:', knowledgeCommands],
     ['Knowledge:', validatingCommands],
+    ['Knowledge:', piiCommands],
     ['Knowledge:', contributingCommands],
     ['Knowledge:', erasingCommands],
     ['Knowledge:', sopCommands],

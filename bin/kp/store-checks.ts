@@ -6,6 +6,7 @@ import { judgedPlaces, ownDatabase, type Site, sitesOf } from '#lib/places.ts'
 import { type PlaceState, storeStates } from '#lib/store-states.ts'
 import { storePorts } from '#lib/stores/known-store.ts'
 import { openDatabase } from '#lib/stores/postgres/database.ts'
+import { openPresidio } from '#lib/stores/presidio.ts'
 import { isEmptyStore, openStores } from '#lib/stores-opened.ts'
 import { type Check, fault, ok, warning } from './health.ts'
 
@@ -52,11 +53,12 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
   }
   const db = openDatabase(databaseUrl ?? 'postgresql://localhost/knowledgepulse', { max: 2 })
   const stores = openStores(env, db)
+  const presidio = env.KP_PRESIDIO_URL === undefined ? undefined : openPresidio(env.KP_PRESIDIO_URL)
   try {
     const isAsked = ({ name, address }: Site) =>
       name !== 'limits' && (databaseUrl !== undefined || (name !== 'postgresql' && address !== ownDatabase))
     const askedOf = async () => {
-      const stateOf = storeStates({ db, limiter: { degraded: false, store: 'memory' }, stores, sites })
+      const stateOf = storeStates({ db, limiter: { degraded: false, store: 'memory' }, stores, presidio, sites })
       const answers: (PlaceState | undefined)[] = []
       // One after the other, so that none is measured by what another has to load.
       for (const site of sites) answers.push(isAsked(site) ? await stateOf(site.name) : undefined)

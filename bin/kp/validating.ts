@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { exitCodes } from './failure.ts'
@@ -28,10 +29,18 @@ function judgeUnit(source: string, value: unknown): Verdict {
   if ('issues' in judged)
     return verdict(judged.issues.map(({ path, message }) => `${path.join('.') || 'the unit'}: ${message}`))
   try {
-    const { changes } = sanitizeFields(judged.unit)
+    const { value: clean, changes } = sanitizeFields(judged.unit)
+    const found = scanFields(clean)
+    const secret = secretIn(found)
+    if (secret) throw secret
     return verdict(
       [],
-      changes.map(({ path }) => `${path.join('.')}: markup is removed or characters are normalised when it is stored`),
+      [
+        ...changes.map(
+          ({ path }) => `${path.join('.')}: markup is removed or characters are normalised when it is stored`,
+        ),
+        ...personalWarnings(found),
+      ],
     )
   } catch (error) {
     if (!SanitizationError.is(error)) throw error

@@ -1,14 +1,14 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { useChange } from '#components/frame/asking.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { KeyDialog } from '#components/tokens/key-dialog.tsx'
 import { Alert } from '#components/ui/alert.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
 import { Checkbox, Field } from '#components/ui/field.tsx'
+import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
@@ -30,8 +30,7 @@ export function CreateForm({ notice, origin }: { notice: { version: string; url:
   const made = create.data?.data
   const isOfField = problem?.code === 'id_in_use' || isAbout(problem, 'agent_id') || isAbout(problem, 'name')
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     setMissing(!isAgreed)
     if (!isAgreed) return
     const [name, id] = [draft.name.trim(), draft.id.trim()]
@@ -51,73 +50,67 @@ export function CreateForm({ notice, origin }: { notice: { version: string; url:
   }
   const shownName = made ? isolated(made.name ?? made.agent_id) : ''
   return (
-    <form
-      method="post"
-      onSubmit={submit}
-      data-form="create-agent"
-      className="grid gap-4 rounded-box border border-line bg-raised p-4"
-    >
-      <p className="text-quiet">{t('lead')}</p>
-      {problem?.code === 'conflict' ? (
-        <Alert tone="danger" title={t('tooMany')} isLive />
-      ) : (
-        problem && !isOfField && <ProblemAlert problem={problem} />
-      )}
-      <Field
-        label={t('nameLabel')}
-        hint={t('nameHint')}
-        name="name"
-        dir="auto"
-        autoComplete="off"
-        value={draft.name}
-        onChange={(event) => change({ name: event.target.value })}
-        error={isAbout(problem, 'name') ? t('badName') : undefined}
-      />
-      <details open={draft.id !== '' || undefined}>
-        <summary className="cursor-pointer text-accent">{t('idShown')}</summary>
-        <div className="mt-3">
-          <Field
-            label={t('idLabel')}
-            hint={t('idHint')}
-            name="agent_id"
-            autoComplete="off"
-            autoCapitalize="none"
-            spellCheck={false}
-            className="font-mono"
-            value={draft.id}
-            onChange={(event) => change({ id: event.target.value })}
-            error={problem?.code === 'id_in_use' ? t('taken') : isAbout(problem, 'agent_id') ? t('badId') : undefined}
-          />
-        </div>
-      </details>
-      <div className="grid gap-1">
-        <Checkbox
-          name="consent"
-          checked={isAgreed}
-          onChange={(event) => {
-            setAgreed(event.target.checked)
-            setMissing(false)
-          }}
-          aria-invalid={isAgreementMissing || undefined}
-          label={t.rich('consent', {
-            version: notice.version,
-            link: (chunks) => (
-              <PlainLink href="/privacy" target="_blank">
-                {chunks}
-              </PlainLink>
-            ),
-          })}
-          hint={t('consentHint')}
-        />
-        {isAgreementMissing && (
-          <p role="alert" className="text-sm text-red">
-            {t('consentNeeded')}
-          </p>
+    <>
+      <FormBox name="create-agent" submit={t('submit')} isPending={create.isPending} onSubmit={submit}>
+        <p className="text-quiet">{t('lead')}</p>
+        {problem?.code === 'conflict' ? (
+          <Alert tone="danger" title={t('tooMany')} isLive />
+        ) : (
+          problem && !isOfField && <ProblemAlert problem={problem} />
         )}
-      </div>
-      <Button type="submit" aria-disabled={create.isPending} className="justify-self-start">
-        {t('submit')}
-      </Button>
+        <Field
+          label={t('nameLabel')}
+          hint={t('nameHint')}
+          name="name"
+          dir="auto"
+          autoComplete="off"
+          value={draft.name}
+          onChange={(event) => change({ name: event.target.value })}
+          error={isAbout(problem, 'name') ? t('badName') : undefined}
+        />
+        <details open={draft.id !== '' || undefined}>
+          <summary className="cursor-pointer text-accent">{t('idShown')}</summary>
+          <div className="mt-3">
+            <Field
+              label={t('idLabel')}
+              hint={t('idHint')}
+              name="agent_id"
+              autoComplete="off"
+              autoCapitalize="none"
+              spellCheck={false}
+              className="font-mono"
+              value={draft.id}
+              onChange={(event) => change({ id: event.target.value })}
+              error={problem?.code === 'id_in_use' ? t('taken') : isAbout(problem, 'agent_id') ? t('badId') : undefined}
+            />
+          </div>
+        </details>
+        <div className="grid gap-1">
+          <Checkbox
+            name="consent"
+            checked={isAgreed}
+            onChange={(event) => {
+              setAgreed(event.target.checked)
+              setMissing(false)
+            }}
+            aria-invalid={isAgreementMissing || undefined}
+            label={t.rich('consent', {
+              version: notice.version,
+              link: (chunks) => (
+                <PlainLink href="/privacy" target="_blank">
+                  {chunks}
+                </PlainLink>
+              ),
+            })}
+            hint={t('consentHint')}
+          />
+          {isAgreementMissing && (
+            <p role="alert" className="text-sm text-red">
+              {t('consentNeeded')}
+            </p>
+          )}
+        </div>
+      </FormBox>
       {made && (
         <KeyDialog
           apiKey={made.api_key || undefined}
@@ -138,6 +131,6 @@ export function CreateForm({ notice, origin }: { notice: { version: string; url:
           {made.is_paused && <Alert tone="warning" title={t('donePaused')} />}
         </KeyDialog>
       )}
-    </form>
+    </>
   )
 }

@@ -7,12 +7,12 @@ import { useEffect, useRef, useState, useSyncExternalStore, useTransition } from
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
+import { useLoaded } from '#components/ui/loaded.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import { AuditFilters } from './audit-filters.tsx'
 import { type AuditPage, type Entry, useEntryWindow } from './audit-pages.ts'
-import { EntryDrawer } from './entry-drawer.tsx'
 import { EntryRows, FirstRows } from './entry-rows.tsx'
 import { type AuditQuery, entryKey, entryOf, exportHref, filterParsers, isFiltered, none, searchOf } from './filters.ts'
 import { SavedSearches } from './saved-searches.tsx'
@@ -24,6 +24,7 @@ interface AuditBrowserProps {
   first: AuditPage | undefined
   problem: ProblemDocument | undefined
 }
+const drawer = () => import('./entry-drawer.tsx')
 const nothing = () => () => {}
 /** Whether the page is alive: until then it is drawn as the server drew it. */
 const useIsAlive = () =>
@@ -116,6 +117,7 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
   const isAlive = useIsAlive()
   const [view, state] = useEntryWindow(query, first)
   const [open, setOpen] = useQueryState('entry', { history: 'push' })
+  const loaded = useLoaded(drawer, open !== null)
   const [known, setKnown] = useState<Entry>()
   const show = (index: number) => {
     const entry = view.rowAt(index)
@@ -191,15 +193,17 @@ function Entries({ query, first, isNarrowed, onOnly }: EntriesProps) {
           {t.rich('keys.hint', { k: (key) => <kbd className="font-mono text-ink">{key}</kbd> })}
         </p>
       </div>
-      <EntryDrawer
-        entryKey={open}
-        known={known && opened?.id === known.id ? known : undefined}
-        onClose={() => void setOpen(null)}
-        onOnly={(only) => {
-          void setOpen(null)
-          onOnly(only)
-        }}
-      />
+      {loaded && (
+        <loaded.EntryDrawer
+          entryKey={open}
+          known={known && opened?.id === known.id ? known : undefined}
+          onClose={() => void setOpen(null)}
+          onOnly={(only) => {
+            void setOpen(null)
+            onOnly(only)
+          }}
+        />
+      )}
     </div>
   )
 }

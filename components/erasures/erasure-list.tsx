@@ -14,7 +14,7 @@ import { Tabs } from '#components/ui/tabs.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import type { listErasures } from '#lib/domains/privacy-requests/admin-contract.ts'
+import type { listErasures } from '#lib/domains/privacy-requests/erasures-contract.ts'
 import { type Erasure, type ErasurePage, erasuresAt, pace, type RunState, runStates } from './places.ts'
 
 const tones = {

@@ -1,5 +1,5 @@
 import type { Endpoint } from '#lib/client/request.ts'
-import type { listErasures, readErasure } from '#lib/domains/privacy-requests/admin-contract.ts'
+import type { listErasures, readErasure } from '#lib/domains/privacy-requests/erasures-contract.ts'
 import type { dropThread } from '#lib/domains/projects/checkpoints/contract.ts'
 import type { retryErasure } from '#lib/domains/projects/erasing/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'

@@ -1,7 +1,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { Progress } from '#components/ui/progress.tsx'
 import { Tag } from '#components/ui/tag.tsx'
-import type { RunDetail } from '#lib/domains/privacy-requests/contract.ts'
+import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
 import {
   holderKey,
   progressOf,
@@ -111,7 +111,12 @@ export function StoreProgress({ run: { state, steps } }: StoreProgressProps) {
           ))}
         </ul>
       )}
-      {empty.length > 0 && <p className="text-sm text-quiet">{t('empty', { names: empty.join(', ') })}</p>}
+      {empty.length > 0 && (
+        <details className="text-sm text-quiet">
+          <summary className="cursor-pointer">{t('empty', { count: empty.length })}</summary>
+          <p className="mt-1">{empty.join(', ')}</p>
+        </details>
+      )}
     </div>
   )
 }

@@ -1,4 +1,4 @@
-import type { RunDetail } from '#lib/domains/privacy-requests/contract.ts'
+import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
 
 export type Steps = RunDetail['steps']
 export type Step = Steps[number]

@@ -16,13 +16,15 @@ import { Refusal } from './refusal.tsx'
 interface DeletionConfirmProps {
   grace: Grace
   copy: CopyChoice
+  /** Their name is taken out of what others wrote in graphs. */
+  redacts: boolean
   agentId: string | undefined
   identity: Identity
   isAdmin: boolean
 }
 
 /** The word and the password; then the request, once. What follows is shown under an address of its own, which needs no session. */
-export function DeletionConfirm({ grace, copy, agentId, identity, isAdmin }: DeletionConfirmProps) {
+export function DeletionConfirm({ grace, copy, redacts, agentId, identity, isAdmin }: DeletionConfirmProps) {
   const t = useTranslations('deletion.confirm')
   const now = useNow({ updateInterval: 60_000 })
   const router = useRouter()
@@ -43,6 +45,7 @@ export function DeletionConfirm({ grace, copy, agentId, identity, isAdmin }: Del
       {
         kinds: withCopy ? ['access', 'erasure'] : ['erasure'],
         grace,
+        ...(redacts && { redact: true }),
         ...(agentId !== undefined && { agent_id: agentId }),
       },
       ({ data, joined }) => {
@@ -65,6 +68,7 @@ export function DeletionConfirm({ grace, copy, agentId, identity, isAdmin }: Del
               time: () => <Time at={beginsAt(grace, now).toISOString()} relative />,
             })}
       </p>
+      {redacts && <p>{t('names')}</p>}
       <Refusal error={filing.refusal} words="deletion" {...(isAdmin && !agentId && { conflict: 'lastAdmin' })} />
       <Field
         label={t('type', { word: own ?? '' })}

@@ -51,5 +51,7 @@ const words = ['DELETE', '删除']
 export const isDeleteWord = (typed: string): boolean => words.includes(typed.normalize('NFKC').trim().toUpperCase())
 
 export const deletionSteps = ['what', 'copy', 'when', 'confirm'] as const
+/** What becomes of one's name in what others wrote in graphs. */
+export const nameChoices = ['listed', 'taken'] as const
 export const copyChoices = ['none', 'with'] as const
 export type CopyChoice = (typeof copyChoices)[number]

@@ -5,12 +5,12 @@ import { parseAsStringLiteral, useQueryStates } from 'nuqs'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { classNames } from '#components/ui/class-names.ts'
-import { Choice } from '#components/ui/field.tsx'
+import { Checkbox, Choice } from '#components/ui/field.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { graces } from '#lib/domains/privacy-requests/rules.ts'
 import { AgentExport } from './agent-export.tsx'
 import { DeletionConfirm } from './deletion-confirm.tsx'
-import { beginsAt, copyChoices, deletionSteps } from './deletion-rules.ts'
+import { beginsAt, copyChoices, deletionSteps, nameChoices } from './deletion-rules.ts'
 import { ExportDesk, type Exports } from './export-desk.tsx'
 import type { Identity } from './identity-field.tsx'
 
@@ -30,10 +30,11 @@ interface DeletionStepsProps {
 export function DeletionSteps({ what, exported, agent, identity, isAdmin, tokens, signIn }: DeletionStepsProps) {
   const t = useTranslations('deletion')
   const now = useNow({ updateInterval: 60_000 })
-  const [{ step, grace, copy }, choose] = useQueryStates({
+  const [{ step, grace, copy, names }, choose] = useQueryStates({
     step: parseAsStringLiteral(deletionSteps).withDefault('what'),
     grace: parseAsStringLiteral(graces).withDefault('24h'),
     copy: parseAsStringLiteral(copyChoices).withDefault('none'),
+    names: parseAsStringLiteral(nameChoices).withDefault('listed'),
   })
   const heading = useRef<HTMLHeadingElement>(null)
   const shown = useRef(step)
@@ -80,6 +81,21 @@ export function DeletionSteps({ what, exported, agent, identity, isAdmin, tokens
           {(step === 'copy' || step === 'when') && <p className="text-quiet">{t(`${step}.lead`)}</p>}
         </header>
         {step === 'what' && what}
+        {step === 'what' && !agent && (
+          <section aria-labelledby="names-title" className="grid gap-2">
+            <h3 id="names-title" className="text-lg font-semibold">
+              {t('names.title')}
+            </h3>
+            <p>{t('names.text')}</p>
+            <Checkbox
+              name="names"
+              label={t('names.label')}
+              hint={t('names.hint')}
+              checked={names === 'taken'}
+              onChange={({ target: { checked } }) => void choose({ names: checked ? 'taken' : 'listed' })}
+            />
+          </section>
+        )}
         {step === 'copy' &&
           (agent ? (
             <AgentExport agent={agent} />
@@ -134,7 +150,14 @@ export function DeletionSteps({ what, exported, agent, identity, isAdmin, tokens
           </>
         )}
         {step === 'confirm' && (
-          <DeletionConfirm grace={grace} copy={copy} agentId={agent?.id} identity={identity} isAdmin={isAdmin} />
+          <DeletionConfirm
+            grace={grace}
+            copy={copy}
+            redacts={names === 'taken' && agent === undefined}
+            agentId={agent?.id}
+            identity={identity}
+            isAdmin={isAdmin}
+          />
         )}
       </section>
       <div className="flex flex-wrap gap-2 border-t border-line pt-5">

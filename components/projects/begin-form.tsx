@@ -1,12 +1,11 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import type { FormEvent } from 'react'
 import { useChange } from '#components/frame/asking.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { Field } from '#components/ui/field.tsx'
+import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { beginAt, conversationPage, touched } from './places.ts'
@@ -19,13 +18,14 @@ export function BeginForm({ projectId }: { projectId: string }) {
   const common = useTranslations('common')
   const { draft, change, clear } = useDraft(`projects.begin.${projectId}`, empty)
   const begin = useChange(beginAt, { touches: touched })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    begin.begin({ params: { projectId }, body: { title: draft.title.trim() } }, clear)
-  }
   const made = begin.data?.data
   return (
-    <form method="post" onSubmit={submit} className="grid gap-4 rounded-box border border-line bg-raised p-4">
+    <FormBox
+      submit={begin.isPending ? common('busy') : t('submit')}
+      tone="plain"
+      isPending={begin.isPending}
+      onSubmit={() => begin.begin({ params: { projectId }, body: { title: draft.title.trim() } }, clear)}
+    >
       {begin.problem && <ProblemAlert problem={begin.problem} />}
       {made && (
         <Alert tone="done" title={t('done', { name: made.title })} isLive>
@@ -45,9 +45,6 @@ export function BeginForm({ projectId }: { projectId: string }) {
         onChange={({ target }) => change({ title: target.value })}
         required
       />
-      <Button type="submit" tone="plain" aria-disabled={begin.isPending} className="justify-self-start">
-        {begin.isPending ? common('busy') : t('submit')}
-      </Button>
-    </form>
+    </FormBox>
   )
 }

@@ -1,12 +1,11 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import type { FormEvent } from 'react'
 import { useChange } from '#components/frame/asking.ts'
 import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
-import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
+import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { createAt, projectPage, touched } from './places.ts'
@@ -30,8 +29,7 @@ export function CreateForm() {
   const isTaken = isConflict && draft.group.trim() !== '' && draft.region !== 'eu'
   const isOfField = isTaken || ['name', 'group_id'].some((field) => messageOf(field) !== undefined)
 
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
+  const submit = () => {
     const [name, group] = [draft.name.trim(), draft.group.trim()]
     create.begin(
       {
@@ -46,12 +44,7 @@ export function CreateForm() {
   }
   const made = create.data?.data
   return (
-    <form
-      method="post"
-      onSubmit={submit}
-      data-form="create-project"
-      className="grid gap-4 rounded-box border border-line bg-raised p-4"
-    >
+    <FormBox name="create-project" submit={t('submit')} isPending={create.isPending} onSubmit={submit}>
       <p className="text-quiet">{t('lead')}</p>
       {problem && !isOfField && !isConflict && <ProblemAlert problem={problem} />}
       {isConflict && !isTaken && (
@@ -102,9 +95,6 @@ export function CreateForm() {
           />
         </div>
       </details>
-      <Button type="submit" aria-disabled={create.isPending} className="justify-self-start">
-        {t('submit')}
-      </Button>
-    </form>
+    </FormBox>
   )
 }

@@ -37,6 +37,9 @@ function PlanView({ plan }: { plan: Plan }) {
           </p>
         ))}
         {held > 0 && <Alert tone="warning" title={t('held', { count: held })} />}
+        {plan.omitted > 0 && (
+          <p>{t('omitted', { count: plan.omitted, goes: plan.counts.deleted, stays: plan.counts.kept })}</p>
+        )}
       </div>
       <Section id="stores" title={t('byStore')}>
         <StorePlans plans={plans} />
@@ -88,10 +91,11 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
       })
       router.push(erasurePage(projectId, auditId))
     })
+  if (erasing.planProblem?.code === 'forbidden') return <p>{t('forbidden')}</p>
   if (erasing.planProblem)
     return (
       <div className="grid justify-items-start gap-3">
-        <p>{t(erasing.planProblem.code === 'forbidden' ? 'forbidden' : 'failed')}</p>
+        <p>{t('failed')}</p>
         <ProblemAlert problem={erasing.planProblem} />
         <Button tone="plain" onClick={erasing.lookAgain}>
           {t('again')}

@@ -47,7 +47,15 @@ function Outcome({ filed, again }: { filed: Filed; again: () => void }) {
   )
 }
 
-const empty: FilingDraft = { by: 'email', subject: '', kinds: [], received: '', statement: '', grace: '24h' }
+const empty: FilingDraft = {
+  by: 'email',
+  subject: '',
+  kinds: [],
+  received: '',
+  statement: '',
+  grace: '24h',
+  redact: false,
+}
 
 /**
  * A request that came by mail, put down by an admin. What is typed stays until it is filed; a form about one account (`about`) has a draft
@@ -164,6 +172,15 @@ export function FilingForm({ about }: { about: string | undefined }) {
             text: t(`graceTexts.${value}`),
           }))}
           onChange={(grace) => type({ grace })}
+        />
+      )}
+      {draft.kinds.includes('erasure') && draft.by !== 'agent_id' && (
+        <Checkbox
+          name="redact"
+          label={t('redact')}
+          hint={t('redactHint')}
+          checked={draft.redact}
+          onChange={(event) => type({ redact: event.currentTarget.checked })}
         />
       )}
       <p className="text-quiet">{t('next')}</p>

@@ -10,6 +10,7 @@ const draft = (more: Partial<FilingDraft> = {}): FilingDraft => ({
   received: '2026-03-01T09:00',
   statement: '',
   grace: '7d',
+  redact: false,
   ...more,
 })
 
@@ -39,6 +40,9 @@ describe('a mailed request', () => {
       statement: 'Please.',
       grace: '7d',
     })
+    expect(filingBody(draft({ kinds: ['erasure'], redact: true }))).toMatchObject({ grace: '7d', redact: true })
+    expect(filingBody(draft({ redact: true }))).not.toHaveProperty('redact')
+    expect(filingBody(draft({ by: 'agent_id', kinds: ['erasure'], redact: true }))).not.toHaveProperty('redact')
     expect(filingBody(draft({ received: 'soon' }))).toBeUndefined()
   })
 })

@@ -11,6 +11,7 @@ export type FilingDraft = {
   received: string
   statement: string
   grace: Grace
+  redact: boolean
 }
 export type FilingFault = 'subject' | 'kinds' | 'copyOfAgent' | 'received' | 'statement'
 
@@ -39,7 +40,7 @@ export function faultsOf(draft: FilingDraft, now: Date, most: number): Set<Filin
 }
 
 /** As the API takes it; undefined while it has no time. */
-export function filingBody({ by, subject, kinds, received, statement, grace }: FilingDraft) {
+export function filingBody({ by, subject, kinds, received, statement, grace, redact }: FilingDraft) {
   const at = localTime(received)
   const named = subject.trim()
   if (!at) return undefined
@@ -49,5 +50,6 @@ export function filingBody({ by, subject, kinds, received, statement, grace }: F
     ...(by === 'email' ? { email: named } : by === 'account_id' ? { account_id: named } : { agent_id: named }),
     ...(statement.trim() !== '' && { statement: statement.trim() }),
     ...(kinds.includes('erasure') && { grace }),
+    ...(kinds.includes('erasure') && by !== 'agent_id' && redact && { redact }),
   }
 }

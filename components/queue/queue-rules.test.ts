@@ -15,6 +15,7 @@ const request = (more: Partial<AdminRequest> = {}): AdminRequest => ({
   subject: 'person',
   agent_id: null,
   grace: '24h',
+  redact: false,
   received_at: '2026-01-31T12:00:00.000Z',
   verified_by: 'password',
   verified_at: '2026-01-31T12:00:00.000Z',

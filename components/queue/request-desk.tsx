@@ -3,6 +3,7 @@
 import { useRouter } from 'next/navigation'
 import { useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { MentionsOf } from '#components/erasures/mentions.tsx'
 import { StoreProgress } from '#components/erasures/store-progress.tsx'
 import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
 import { useAsked } from '#components/frame/asking.ts'
@@ -162,6 +163,7 @@ export function RequestDesk({ initial, me, minders }: RequestDeskProps) {
           )}
         </Section>
       )}
+      {erasure && <MentionsOf runId={erasure.run_id} isOver={erasure.state === 'done'} />}
       {request.holds.length > 0 && (
         <Section id="holds" title={t('holds.title')} lead={t('holds.text')}>
           <ul className="grid gap-1">

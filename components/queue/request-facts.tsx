@@ -54,6 +54,7 @@ export function RequestFacts({ request }: { request: AdminRequestDetail }) {
           }),
     ],
     ...(grace === null ? [] : [[t('grace'), queue(`graces.${grace}`)] as [string, ReactNode]]),
+    ...(request.redact ? [[t('redact'), t('redactText')] as [string, ReactNode]] : []),
     [t('assigned'), request.assigned_name ?? queue('nobody')],
     ...(closed_at === null ? [] : [[t('closed'), <Time key="c" at={closed_at} />] as [string, ReactNode]]),
   ]

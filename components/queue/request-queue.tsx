@@ -10,14 +10,13 @@ import { useKeys } from '#components/frame/keys.ts'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
+import { useLoaded } from '#components/ui/loaded.ts'
 import { MoreButton } from '#components/ui/more-button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
 import { type BulkAct, bulkActs, isWorded, type WordedAct } from './acts.ts'
 import { type BulkWords, mostAtOnce, useBulk } from './bulk.ts'
-import { BulkDialog } from './bulk-dialog.tsx'
-import { BulkResultView } from './bulk-result.tsx'
 import { useChosen } from './chosen.ts'
 import { addressOf, filterParsers, isFiltered, queryOf, type RequestQuery, views } from './filters.ts'
 import { listAt, type Minder, type RequestPage } from './places.ts'
@@ -28,6 +27,8 @@ const DuePicture = dynamic(() => import('./due-picture.tsx').then(({ DuePicture:
   ssr: false,
   loading: () => <Skeleton className="h-21" />,
 })
+const bulkDialog = () => import('./bulk-dialog.tsx')
+const bulkResult = () => import('./bulk-result.tsx')
 const acts = ['assign', 'expedite', 'pause', 'resume', 'retry', 'comment'] as const satisfies readonly BulkAct[]
 const noWords: BulkWords = { text: '', dropCopies: false }
 const Key = (text: React.ReactNode) => <kbd className="font-mono text-ink">{text}</kbd>
@@ -53,6 +54,8 @@ export function RequestQueue({ initial, asked, me, minders }: RequestQueueProps)
   const { chosen, toggle, range, toggleAll, only } = useChosen(ids)
   const bulk = useBulk(me)
   const [asking, setAsking] = useState<WordedAct>()
+  const dialog = useLoaded(bulkDialog, asking !== undefined)
+  const shown = useLoaded(bulkResult, bulk.result !== undefined)
   const [lacksChoice, setLacksChoice] = useState(false)
 
   const open = (index: number) => {
@@ -98,7 +101,7 @@ export function RequestQueue({ initial, asked, me, minders }: RequestQueueProps)
       />
       <QueueFilters filters={filters} change={setFilters} minders={minders} me={me} />
       {rows.length > 1 && filters.open !== 'false' && <DuePicture requests={rows} />}
-      {bulk.result && <BulkResultView result={bulk.result} close={bulk.close} />}
+      {bulk.result && shown && <shown.BulkResultView result={bulk.result} close={bulk.close} />}
       {bulk.problem && !asking && <ProblemAlert problem={bulk.problem} />}
       {list.isLoading ? (
         <Skeleton className="h-72" />
@@ -149,8 +152,8 @@ export function RequestQueue({ initial, asked, me, minders }: RequestQueueProps)
           </Button>
         </section>
       )}
-      {asking && (
-        <BulkDialog
+      {asking && dialog && (
+        <dialog.BulkDialog
           key={asking}
           act={asking}
           count={meant.length}

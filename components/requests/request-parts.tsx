@@ -10,7 +10,7 @@ function copyOf({ outcome: { copy, export_id }, state }: Part) {
 }
 
 /** Each of the things that were asked for, and how far it is. */
-export function RequestParts({ request: { parts } }: { request: RequestDetail }) {
+export function RequestParts({ request: { parts, redact } }: { request: RequestDetail }) {
   const t = useTranslations('requests')
   return (
     <ul className="divide-y divide-line border-y border-line">
@@ -27,6 +27,7 @@ export function RequestParts({ request: { parts } }: { request: RequestDetail })
                   : t(`partStates.${part.state}`)}
               </span>
             </p>
+            {part.kind === 'erasure' && redact && <p className="text-sm text-quiet">{t('request.redact')}</p>}
             {copy && (
               <p className="text-sm text-quiet">
                 {t.rich(`copy.${copy}`, {

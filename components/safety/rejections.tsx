@@ -11,7 +11,7 @@ import type { Rejections as Seen } from './endpoints.ts'
 
 type Agent = Seen['agents'][number]
 type Point = Seen['points'][number]
-const stages = ['injection', 'invisible', 'html-comment', 'html-tag', 'nfc'] as const
+const stages = ['injection', 'invisible', 'html-comment', 'html-tag', 'nfc', 'secret'] as const
 const stageOf = (name: string) => stages.find((stage) => stage === name) ?? 'other'
 const tones = { quiet: 'plain', near: 'amber', held: 'red' } as const
 const colours = {
@@ -20,6 +20,7 @@ const colours = {
   'html-comment': 'quiet',
   'html-tag': 'amber',
   nfc: 'quiet',
+  secret: 'red',
   other: 'quiet',
 } as const
 

@@ -90,12 +90,20 @@ export interface Counts {
 /** One item that erase will touch; `id` is all that the ledger and the job queue ever see of it. */
 export type ItemId = string
 
+/** Milliseconds that a transaction may take in which a store is searched that may hold any amount of others' data. */
+export const longestSearch = 600_000
+/** How long a transaction may take with a holder. */
+export const timeFor = ({ isShared }: Pick<DataHolder, 'isShared'>): { longest?: number } =>
+  isShared ? { longest: longestSearch } : {}
+
 /** How an erasure wants it done. */
 export interface Manner {
   /** `<run>:<holder>:<page>…`, another one for every page of every plan: what a store outside the database remembers of a page that it erased, so that a repetition counts the same. */
   key: string
   /** Names of whom it erases are taken out of what others wrote, too. */
   redacts: boolean
+  /** None of its items was there when it was planned, so what is not met counts nothing; of any other page all counts, for a crash may have come between two commits. */
+  isWatched?: boolean
   now: Date
 }
 /** Where the name of an erased person stands in what others wrote, and stays: the place, never the words. */
@@ -174,7 +182,7 @@ export interface DataHolder {
   store: string
   /** Others write to its store too, past every fence: it is searched again a day after the erasure. */
   isShared?: true
-  /** Items that one transaction erases at most, where a page of the usual size would take too long. */
+  /** Items that one transaction erases at most: fewer where a page of the usual size would take too long, more where each page searches everything. */
   pageSize?: number
   stage: Stage
   /** In words, for the receipt. */
@@ -205,6 +213,16 @@ export interface DataHolder {
   leftBehind?(count: number): { what: string; ground: string }
   /** What it keeps of a subject on purpose as long as a legal hold keeps the erasure open, in words for the receipt; it ends with the hold. */
   whileHeld?(subject: Subject): Promise<{ what: string; ground: string }[]>
+  /**
+   * Right before the rows go by which it is known: what others wrote since it was planned, found by the words of what goes, as items. Only what is
+   * there. Reads alone; throws `unavailable` when its store does not answer.
+   */
+  late?(scope: Scope, tx: Transaction, now: Date): Promise<ItemId[]>
+  /**
+   * Of items of a former erasure those whose names (a key, a thread, a group: others choose them) something that stands has by now: what is
+   * there is its own, and a later search leaves it.
+   */
+  reused?(items: readonly ItemId[], tx: Transaction, now: Date): Promise<ItemId[]>
   /** The run is over, and nothing of it will be repeated: what the store remembers of its pages may go. Keys begin with the run's id. */
   forget?(runId: string): Promise<void>
   /** Of items that are about to go: the ids that nobody may use again, and whether others could have copied what they name. */

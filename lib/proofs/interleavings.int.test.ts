@@ -41,7 +41,7 @@ beforeAll(async () => {
   points = [
     ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
     ...test.app.holders.flatMap(({ name }) => ['before', 'inside', 'after'].map((when) => `step.${name}.${when}`)),
-    ...['verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
+    ...['last-look.before', 'verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
   ]
 })
 afterAll(() => test.close())

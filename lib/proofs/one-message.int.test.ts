@@ -1,16 +1,17 @@
 import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
-import { CreateBucketCommand, PutBucketVersioningCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3'
+import { Storage } from '@google-cloud/storage'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
-import neo4j from 'neo4j-driver'
 import { afterAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Verdict } from '#lib/kernel/holder.ts'
 import { approve, assistant, historyOf, messagesOf, say } from '#lib/stores/checkpoints/suite/written-thread.ts'
 import type { GraphPlanting } from '#lib/stores/graph/graph.ts'
-import { neo4jPlanting } from '#lib/stores/graph/neo4j-planting.ts'
 import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { testDatabase } from '#lib/testing/database.ts'
-import { type Contents, filesOf, graphOf, keysOf, objectsOf, placesOf, rowsOf } from '#lib/testing/everything.ts'
+import { areStoresInstalled, connectedStores, storeServers } from '#lib/testing/connected-stores.ts'
+import { type Contents, filesOf, placesOf, rowsOf } from '#lib/testing/everything.ts'
 import { dealGraph, sentence } from '#lib/testing/graphs.ts'
 import {
   dataOf,
@@ -22,10 +23,8 @@ import {
   madeProject,
   reported,
 } from '#lib/testing/projects.ts'
-import { isRedisInstalled, startRedis } from '#lib/testing/redis.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
-import { s3Credentials } from '#lib/testing/services/objects.ts'
-import { neo4jServer, s3Server } from '#lib/testing/services/shared.ts'
+import { gcsServer } from '#lib/testing/services/shared.ts'
 
 /** An installation with its stores, and every way of looking into them past our code. */
 interface Place {
@@ -33,10 +32,11 @@ interface Place {
   planting: GraphPlanting
   /** Whose tables hold the checkpoints. */
   saver: PostgresSaver
-  /** A value of an application, straight into the cache, and another version of an object. */
-  cache(key: string, value: string, about: string[]): Promise<void>
+  /** Another version of an object. */
   overwrite(key: string, text: string): Promise<void>
   everything(): Promise<Contents>
+  /** Every node and edge of a group, as JSON. */
+  graphRows(group: string): Promise<string[]>
 }
 const closing: (() => Promise<unknown>)[] = []
 afterAll(async () => {
@@ -48,85 +48,100 @@ const opened = <T>(what: T, close: (what: T) => Promise<unknown>): T => {
 }
 const together = (...all: Contents[]): Contents => new Map(all.flatMap((contents) => [...contents]))
 
-async function withoutServers(): Promise<Place> {
-  const app = opened(await testApp(), (one) => one.close())
+/** Every row of the tables of the graph, of one group, as JSON. */
+const graphTables = [
+  'graph_episodes',
+  'graph_entities',
+  'graph_facts',
+  'graph_mentions',
+  'graph_gatherings',
+  'graph_links',
+]
+const rowsOfGroup = (url: string, group: string): Promise<string[]> =>
+  withConnection(url, async (client) => {
+    const rows: string[] = []
+    for (const table of graphTables) {
+      const found = await client.query<{ row: string }>(
+        `SELECT to_jsonb(t)::text AS row FROM ${table} t WHERE group_id = $1`,
+        [group],
+      )
+      rows.push(...found.rows.map(({ row }) => row))
+    }
+    return rows.sort()
+  })
+/** Keys of the cache in process, with what they hold. */
+async function cachedIn({ cache }: TestApp['app']['stored']): Promise<Contents> {
+  const keys = await cache.find({ patterns: ['*'], about: [] })
+  const entries = keys.map(async (key) => [key, `${key} ${await cache.get(key.replace('kp:cache:', ''))}`] as const)
+  return new Map(await Promise.all(entries))
+}
+
+/** In tables and in process, but for the objects perhaps. */
+async function inTables(
+  settings: Record<string, string> = {},
+  bucket?: { put(key: string, text: string): Promise<void>; contents(): Promise<Contents> },
+): Promise<Place> {
+  const app = opened(await testApp(settings), (one) => one.close())
   const saver = opened(PostgresSaver.fromConnString(app.ownerUrl, { schema: 'langgraph' }), (one) => one.end())
-  const { objects, cache } = app.app.stored
+  const { objects } = app.app.stored
   return {
     app,
     planting: postgresPlanting(app.db),
     saver,
-    cache: (key, value, about) => cache.set(key, value, { ttl: 600, about }),
-    overwrite: (key, text) => objects.put(key, Readable.from([Buffer.from(text)]), { mediaType: 'text/plain' }),
-    everything: async () => {
-      const keys = await cache.find({ patterns: ['*'], about: [] })
-      const cached = await Promise.all(
-        keys.map(async (key) => [key, `${key} ${await cache.get(key.replace('kp:cache:', ''))}`] as const),
-      )
-      return together(await rowsOf(app.ownerUrl), await filesOf(app.dataDir), new Map(cached))
-    },
-  }
-}
-
-async function withServers(): Promise<Place> {
-  const graph = await neo4jServer()
-  const redis = await startRedis()
-  if (!redis) throw new Error('no Redis')
-  closing.push(() => redis.stop())
-  const { endpoint } = await s3Server()
-  const bucket = `one-message-${Date.now()}`
-  const s3 = opened(
-    new S3Client({
-      endpoint,
-      region: 'us-east-1',
-      forcePathStyle: true,
-      credentials: { accessKeyId: s3Credentials.key, secretAccessKey: s3Credentials.secret },
-    }),
-    async (one) => one.destroy(),
-  )
-  await s3.send(new CreateBucketCommand({ Bucket: bucket }))
-  await s3.send(new PutBucketVersioningCommand({ Bucket: bucket, VersioningConfiguration: { Status: 'Enabled' } }))
-  const other = opened(await testDatabase(), (one) => one.drop())
-  const saver = opened(PostgresSaver.fromConnString(other.ownerUrl, { schema: 'threads' }), (one) => one.end())
-  await saver.setup()
-  const { host } = new URL(endpoint)
-  const checkpoints = new URL(other.ownerUrl)
-  checkpoints.searchParams.set('schema', 'threads')
-  const app = opened(
-    await testApp({
-      KP_GRAPH_URL: graph.url,
-      KP_REDIS_URL: redis.url,
-      KP_OBJECTS_URL: `s3://${s3Credentials.key}:${s3Credentials.secret}@${host}/${bucket}?region=us-east-1&tls=false&path_style=true`,
-      KP_CHECKPOINTS_URL: checkpoints.href,
-    }),
-    (one) => one.close(),
-  )
-  const { username, password } = new URL(graph.url)
-  const driver = opened(
-    neo4j.driver(`bolt://127.0.0.1:${graph.port}`, neo4j.auth.basic(username, decodeURIComponent(password))),
-    (one) => one.close(),
-  )
-  return {
-    app,
-    planting: opened(neo4jPlanting(graph.url), (one) => one.close()),
-    saver,
-    cache: (key, value, about) => app.app.stored.cache.set(key, value, { ttl: 600, about }),
-    async overwrite(key, text) {
-      await s3.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: text }))
-    },
+    overwrite:
+      bucket?.put ?? ((key, text) => objects.put(key, Readable.from([Buffer.from(text)]), { mediaType: 'text/plain' })),
     everything: async () =>
       together(
         await rowsOf(app.ownerUrl),
-        await rowsOf(other.ownerUrl),
         await filesOf(app.dataDir),
-        await graphOf(driver),
-        await keysOf(redis.url),
-        await objectsOf(s3, bucket),
+        await cachedIn(app.app.stored),
+        (await bucket?.contents()) ?? new Map(),
       ),
+    graphRows: (group) => rowsOfGroup(app.ownerUrl, group),
   }
 }
 
-const haveServers = isInstalled('neo4j') && isInstalled('s3') && (await isRedisInstalled())
+async function withGoogle(): Promise<Place> {
+  const { endpoint } = await gcsServer()
+  const storage = new Storage({ apiEndpoint: endpoint, projectId: 'local', useAuthWithCustomEndpoint: false })
+  const [bucket] = await storage.createBucket(`one-message-${Date.now()}`, { versioning: { enabled: true } })
+  return inTables(
+    { KP_OBJECTS_URL: `gs://${bucket.name}?endpoint=${endpoint}` },
+    {
+      put: (key, text) => bucket.file(key).save(text, { resumable: false }),
+      async contents() {
+        const [files] = await bucket.getFiles({ versions: true })
+        const named = files.map(async (file) => {
+          const [bytes] = await bucket.file(file.name, { generation: file.metadata.generation ?? 0 }).download()
+          return [`${file.name} ${file.metadata.generation}`, `${file.name} ${bytes}`] as const
+        })
+        return new Map(await Promise.all(named))
+      },
+    },
+  )
+}
+
+async function withServers(): Promise<Place> {
+  const servers = opened(await storeServers(), (one) => one.close())
+  const stores = opened(await connectedStores(servers), (one) => one.close())
+  const app = opened(await testApp(stores.settings), (one) => one.close())
+  return {
+    app,
+    planting: stores.planting,
+    saver: stores.saver,
+    overwrite: stores.putObject,
+    everything: async () => together(await rowsOf(app.ownerUrl), await filesOf(app.dataDir), await stores.everything()),
+    graphRows: stores.graphRows,
+  }
+}
+
+/** A row of a graph: an edge has both ends, in columns or after its type. */
+const Edge = z.object({
+  uuid: z.string().optional(),
+  source: z.string().nullish(),
+  target: z.string().nullish(),
+  of: z.array(z.string()).default([]),
+})
 
 /** The erasure once it is over: on a busy machine the request itself does not wait for that. */
 async function verified(app: TestApp, path: string, asker: { cookie: string }) {
@@ -141,8 +156,9 @@ const ofOthers = (contents: Contents, ids: readonly string[]): string[] =>
   [...contents.values()].filter((text) => ids.some((id) => text.includes(id))).sort()
 
 describe.each([
-  ['in one process and its database', true, withoutServers],
-  ['in Neo4j, Redis, S3 and another database', haveServers, withServers],
+  ['in one process and its database', true, () => inTables()],
+  ['with Google Cloud Storage', isInstalled('gcs'), withGoogle],
+  ['in Neo4j, Redis, S3 and another database', await areStoresInstalled(), withServers],
 ])('one message, everywhere, %s', (_, isThere, open) => {
   test.skipIf(!isThere)(
     'the sentence in every store: erased with its message, no column, property, key, value or version has it',
@@ -197,14 +213,19 @@ describe.each([
         communities: aside.communities.map((community) => ({ ...community, name: 'Others', summary: 'Of others.' })),
         sagas: aside.sagas.map((saga) => ({ ...saga, name: 'Others', summary: 'Of others.' })),
       })
-      await place.cache(`answers:${conversation.id}`, JSON.stringify({ said: sentence }), [message.id])
-      await place.cache(`about-${message.id}`, `cached: ${sentence}`, [])
-      await place.cache('answers:others', 'Something else.', [kept.id])
+      const { cache } = app.app.stored
+      await cache.set(`answers:${conversation.id}`, JSON.stringify({ said: sentence }), {
+        ttl: 600,
+        about: [message.id],
+      })
+      await cache.set(`about-${message.id}`, `cached: ${sentence}`, { ttl: 600, about: [] })
+      await cache.set('answers:others', 'Something else.', { ttl: 600, about: [kept.id] })
       await reported(app, project, project.owner, [
         { source_id: message.id, store: 'graph', ref: graph.id('e1'), ended: [graph.id('f-ended')] },
       ])
 
       const before = await place.everything()
+      const graphBefore = await place.graphRows(graph.group)
       const planted = placesOf(before, sentence)
       for (const table of ['messages', 'message_edits', 'document_chunks'])
         expect(planted.filter((at) => at.startsWith(`${table} `)).length, table).toBeGreaterThan(0)
@@ -232,6 +253,24 @@ describe.each([
 
       const after = await place.everything()
       expect(placesOf(after, sentence)).toEqual([])
+
+      // Of its own graph, byte by byte: what the plan does not name, and what named nothing that went.
+      const judged = (wanted: string): string[] =>
+        plan.json.data.verdicts.flatMap(({ store, verdict, id }: Verdict) =>
+          store === 'graph' && verdict === wanted ? [id] : [],
+        )
+      const gone = new Set(judged('deleted'))
+      // Facts go with what they are about: the plan counts them with it.
+      for (const { uuid, source, target, of } of graphBefore.map((row) => Edge.parse(JSON.parse(row))))
+        if (uuid !== undefined && [source, target, ...of.slice(1)].some((end) => gone.has(end ?? ''))) gone.add(uuid)
+      const namesGone = (row: string) => [...gone].some((id) => row.includes(id))
+      const uuidOf = (row: string) => Edge.parse(JSON.parse(row)).uuid ?? ''
+      const touched = new Set([...judged('changed'), ...graphBefore.filter(namesGone).map(uuidOf)])
+      touched.delete('')
+      const stays = (rows: readonly string[]) =>
+        rows.filter((row) => !namesGone(row) && !touched.has(uuidOf(row)) && !row.includes('KnowledgePulse'))
+      expect(stays(graphBefore).length).toBeGreaterThan(15)
+      expect(stays(await place.graphRows(graph.group))).toEqual(stays(graphBefore))
 
       // What is of others is as it was.
       const ids = [kept.id, theirs.id, elsewhere.id, aside.group, 'answers:others']

@@ -1,11 +1,25 @@
+import { withConnection } from '#lib/stores/postgres/connection.ts'
 import type { TestApp } from './app.ts'
 
+/** A statement to the database that holds the application's threads, with the schema for `langgraph.`. */
+async function told({ app }: TestApp, sql: string, values: unknown[]): Promise<void> {
+  const url = app.env.KP_CHECKPOINTS_URL
+  if (url === undefined) {
+    await app.db.query(undefined, sql, values)
+    return
+  }
+  const schema = new URL(url).searchParams.get('schema') ?? 'public'
+  const place = new URL(url)
+  place.searchParams.delete('schema')
+  await withConnection(place.href, (client) => client.query(sql.replace('INTO langgraph.', `INTO ${schema}.`), values))
+}
+
 /**
- * A thread of two checkpoints as `@langchain/langgraph-checkpoint-postgres` leaves one in our own database, with what came of it in the
- * long-term store; past the library, which takes long to load.
+ * A thread of two checkpoints as `@langchain/langgraph-checkpoint-postgres` leaves one, in our own database or the one that is connected,
+ * with what came of it in the long-term store; past the library, which takes long to load.
  */
 export async function keptInThread(
-  { app }: TestApp,
+  test: TestApp,
   thread: string,
   messages: readonly { id: string; text: string }[],
 ): Promise<void> {
@@ -16,8 +30,8 @@ export async function keptInThread(
   for (const step of [1, 2]) {
     const id = `1f000000-0000-6000-8000-00000000000${step}`
     const versions = { messages: step }
-    await app.db.query(
-      undefined,
+    await told(
+      test,
       `INSERT INTO langgraph.checkpoints (thread_id, checkpoint_id, checkpoint, metadata) VALUES ($1, $2, $3, $4)`,
       [
         thread,
@@ -26,19 +40,19 @@ export async function keptInThread(
         JSON.stringify({ source: 'loop', step, parents: {} }),
       ],
     )
-    await app.db.query(
-      undefined,
+    await told(
+      test,
       `INSERT INTO langgraph.checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, 'messages', $2, 'json', $3)`,
       [thread, String(step), Buffer.from(JSON.stringify(said))],
     )
-    await app.db.query(
-      undefined,
+    await told(
+      test,
       `INSERT INTO langgraph.checkpoint_writes (thread_id, checkpoint_id, task_id, idx, channel, type, blob) VALUES ($1, $2, 'task', 0, 'messages', 'json', $3)`,
       [thread, id, Buffer.from(JSON.stringify(said))],
     )
   }
   for (const { id, text } of messages)
-    await app.db.query(undefined, 'INSERT INTO langgraph.store (namespace_path, key, value) VALUES ($1, $2, $3)', [
+    await told(test, 'INSERT INTO langgraph.store (namespace_path, key, value) VALUES ($1, $2, $3)', [
       'memories',
       `memory of ${id}`,
       JSON.stringify({ from: id, text }),

@@ -20,10 +20,13 @@ export interface Ran {
 export function commandLine(url: string) {
   const workplace = mkdtempSync(join(tmpdir(), 'kp-line-'))
   let home = mkdtempSync(join(workplace, 'home-'))
+  const { PATH, NODE_COMPILE_CACHE } = process.env
+  // Faster, and nothing else.
+  const cache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
   const start = (args: readonly string[], env: Record<string, string> = {}): ChildProcess =>
     spawn(process.execPath, [program, ...args], {
       cwd: workplace,
-      env: { NODE_ENV: 'production', PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: home, KP_URL: url, ...env },
+      env: { NODE_ENV: 'production', PATH, ...cache, HOME: home, XDG_CONFIG_HOME: home, KP_URL: url, ...env },
     })
   const run = (
     args: readonly string[],

@@ -1,16 +1,27 @@
 import { newId } from '#lib/kernel/ids.ts'
+import type { PlantedGraph } from '#lib/stores/graph/graph.ts'
+import { neo4jPlanting } from '#lib/stores/graph/neo4j-planting.ts'
 import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import type { TestApp } from './app.ts'
 import { entity, episode, fact } from './graphs.ts'
 import { type Asker, type MadeProject, reported } from './projects.ts'
 
-/** What Graphiti would have made of a message in the graph of our own tables, told by a pointer: an episode, a person, a company, a fact. */
+/** In our own tables, or the Neo4j that is connected. */
+async function plant({ app, db }: TestApp, graph: PlantedGraph): Promise<void> {
+  const url = app.env.KP_GRAPH_URL
+  if (url === undefined) return postgresPlanting(db).plant(graph)
+  const planting = neo4jPlanting(url)
+  await planting.plant(graph)
+  await planting.close()
+}
+
+/** What Graphiti would have made of a message, told by a pointer: an episode, a person, a company, a fact. */
 export async function keptInGraph(
   test: TestApp,
   { project, source, words, teller }: { project: MadeProject; source: string; words: string; teller: Asker },
 ): Promise<string> {
   const [ref, person, company] = [newId('ep'), newId('ent'), newId('ent')]
-  await postgresPlanting(test.db).plant({
+  await plant(test, {
     group: project.groupId,
     episodes: [episode(ref, 1, { content: words })],
     entities: [

@@ -57,7 +57,7 @@ export const sentence = 'Xanadu Beispielfrau hides a quokka in the vault'
 export function dealGraph(group: string, { isBulk = false } = {}): PlantedGraph & { id(name: string): string } {
   const id = (name: string) => `${group}-${name}`
   const ids = (...names: string[]) => names.map(id)
-  const edges = (...names: string[]) => (isBulk ? [] : ids(...names))
+  const edges = (...names: string[]) => (isBulk ? [] : ids(...names).sort())
   return {
     id,
     group,

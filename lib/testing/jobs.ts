@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { Logger, runOnce } from 'graphile-worker'
 import type { TestApp } from './app.ts'
 
@@ -64,4 +65,16 @@ export async function drain(
     if (rows[0]?.n === 0) return drained
   }
   return drained
+}
+
+/**
+ * Works the queue off while something outside of it goes on that waits for jobs; jobs may fail. It looks twenty times a second and no more
+ * often, for whoever waits needs the machine too. `each` is called after every look.
+ */
+export async function drainWhile(test: Pick<TestApp, 'app'>, isGoing: () => boolean, each = () => {}): Promise<void> {
+  while (isGoing()) {
+    await drain(test, { mayFail: true })
+    each()
+    await delay(50)
+  }
 }

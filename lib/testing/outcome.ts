@@ -1,7 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
+import { fileLedger, type LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
+
+/** Of an installation's folder, where the ledger is kept apart by nobody. */
+const ledgerFolder = 'erasures'
 
 /** What an installation consists of. */
 export interface Stored {
@@ -84,12 +88,14 @@ export async function outcomeOf(installation: Stored): Promise<Record<string, st
   await everything(installation, (place, text) => {
     if (place.startsWith('graphile_worker.')) {
       if (place.endsWith('_jobs')) add(place, text.replace(/"id": ?\d+, ?/, ''))
-    } else if (place.startsWith('erasures/')) {
-      for (const line of ledgerLines(text)) add('ledger', line)
-    } else if (place.startsWith('mail/')) add('mail', lettersText(text))
+    } else if (place.startsWith(`${ledgerFolder}/`)) return
+    else if (place.startsWith('mail/')) add('mail', lettersText(text))
     else if (place.includes('/')) add(place, text)
     else add(place, text)
   })
+  // As its readers read it: items lie sealed, under keys that are drawn by lot.
+  for await (const row of fileLedger(join(installation.dataDir, ledgerFolder)).read())
+    for (const line of ledgerLines(row)) add('ledger', line)
   for (const [place, rows] of Object.entries(outcome)) {
     const sorted = rows.sort()
     outcome[place] = ['mail', 'ledger'].includes(place) ? [...new Set(sorted)] : sorted
@@ -98,18 +104,13 @@ export async function outcomeOf(installation: Stored): Promise<Record<string, st
 }
 
 /** Each item of a row of items by itself: a plan that was written twice says the same twice, in other pages perhaps. */
-function ledgerLines(text: string): string[] {
-  return text.split('\n').flatMap((line) => {
-    if (!/^[0-9a-f]{16} \{/.test(line)) return []
-    const row: Record<string, unknown> = JSON.parse(line.slice(17))
-    const { items, identities, ...rest } = row
-    if (!Array.isArray(items)) return [JSON.stringify(row)]
-    const known = JSON.stringify(identities ?? {})
-    return [
-      ...items.map((item) => JSON.stringify({ ...rest, item })),
-      ...[...known.matchAll(/"([^"]+)":(true|false)/g)].map(([pair]) => JSON.stringify({ ...rest, pair })),
-    ]
-  })
+function ledgerLines(row: LedgerRow): string[] {
+  if (row.kind !== 'items') return [JSON.stringify(row)]
+  const { items, identities, ...rest } = row
+  return [
+    ...items.map((item) => JSON.stringify({ ...rest, item })),
+    ...Object.entries(identities ?? {}).map((pair) => JSON.stringify({ ...rest, pair })),
+  ]
 }
 
 /** A letter without its name, date, id and boundaries. */

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { newId } from '#lib/kernel/ids.ts'
 import type { TestApp } from './app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from './people.ts'
@@ -42,6 +43,17 @@ export async function madeProject(
   const issued = agent ?? (await issuedAgent(test, ['read', 'write'], { tier: 'enterprise', owner: person }))
   await dataOf(test, 'POST', `${path}/members`, person, { body: { kind: 'agent', member_id: issued.id } })
   return { id: made.id, groupId: made.group_id, path, owner: person, agent: issued }
+}
+
+/** Has something of a project erased, and waits for its end: on a busy machine the request itself does not. Gives the receipt's id. */
+export async function erasedWhole(test: TestApp, path: string, asker: Asker): Promise<string> {
+  const { status, json, text } = await test.fetch('DELETE', path, asker)
+  if (status !== 200 && status !== 202) throw new Error(`DELETE ${path} answered ${status}: ${text}`)
+  for (const deadline = performance.now() + 60_000; ; await delay(100)) {
+    const run = await test.app.subjectErasures.byAudit(json.auditId)
+    if (run?.state === 'done') return run.receiptId
+    if (performance.now() > deadline) throw new Error(`its erasure is ${run?.state}`)
+  }
 }
 
 /** Another person of the project's organisation, as a member. */

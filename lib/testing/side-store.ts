@@ -12,6 +12,8 @@ export interface SideStore {
   entries: Map<string, SideEntry>
   /** What a test does to it: throw, wait. */
   before?: ((what: 'erase' | 'residue') => void) | undefined
+  /** As a slow one: what is asked waits for this. */
+  slow?: ((what: 'plan' | 'explain' | 'erase') => Promise<void>) | undefined
   /** What it remembers of the pages that it erased, by their keys. */
   remembered: Map<string, Erased>
   forgot: string[]
@@ -42,13 +44,17 @@ export const sideHolder =
     kept: 'as long as the message',
     tables: [],
     inventory: async () => ({ count: 0, since: null, until: null }),
-    plan: async (scope) => ({
-      items: [...side.entries].flatMap(([id, entry]) => (covers(scope, entry) ? [id] : [])).sort(),
-      watched: 'part' in scope && scope.part.kind === 'message' ? [about(scope.part.id)] : [],
-      held: {},
-    }),
-    explain: async (scope) =>
-      [...side.entries].flatMap(([id, entry]) =>
+    async plan(scope) {
+      await side.slow?.('plan')
+      return {
+        items: [...side.entries].flatMap(([id, entry]) => (covers(scope, entry) ? [id] : [])).sort(),
+        watched: 'part' in scope && scope.part.kind === 'message' ? [about(scope.part.id)] : [],
+        held: {},
+      }
+    },
+    async explain(scope) {
+      await side.slow?.('explain')
+      return [...side.entries].flatMap(([id, entry]) =>
         covers(scope, entry)
           ? [
               {
@@ -57,8 +63,10 @@ export const sideHolder =
               },
             ]
           : [],
-      ),
+      )
+    },
     async erase(_scope, items, _tx, manner) {
+      await side.slow?.('erase')
       side.before?.('erase')
       const known = side.remembered.get(manner?.key ?? '')
       if (known) return known

@@ -8,6 +8,7 @@ import { SwitchedOff } from '#components/stores/switched-off.tsx'
 import { TerritoryMap } from '#components/stores/territory-map.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
 import { app } from '#lib/app.ts'
 import { ask, opened } from '../../reader.ts'
 
@@ -16,7 +17,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 export default async function StoresPage() {
   const { role } = await opened('stores')
   const [t, format, { data }] = await Promise.all([getTranslations('stores'), getFormatter(), ask(app.residency.list)])
-  const { residency, stores, processors } = data
+  const { residency, stores, processors, projects_outside: away } = data
   const counts = countsOf(data)
   const connected = stores.filter(({ is_connected }) => is_connected)
   const off = stores.filter(({ is_connected }) => !is_connected)
@@ -44,6 +45,18 @@ export default async function StoresPage() {
         {counts.down + counts.off > 0 && (
           <Alert tone="warning" title={t('troubled.title', { down: counts.down, off: counts.off })}>
             <p>{t('troubled.text')}</p>
+          </Alert>
+        )}
+        {away.total > 0 && (
+          <Alert tone="danger" title={t('away.title', { count: away.total })}>
+            <p>{t('away.text')}</p>
+            <ul className="flex flex-wrap gap-x-4 gap-y-1">
+              {away.project_ids.map((id) => (
+                <li key={id}>
+                  <ShortId id={id} what={t('away.id')} />
+                </li>
+              ))}
+            </ul>
           </Alert>
         )}
         <Section id="map" title={t('map.title')}>

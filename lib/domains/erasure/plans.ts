@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
-import type { DataHolder, Planned } from '#lib/kernel/holder.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { type DataHolder, type ItemId, type Planned, timeFor } from '#lib/kernel/holder.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldCounts, heldTogether, inOrder, isNobody, narrowed, nobody, pageSize, type RunScope } from './run-rules.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
@@ -48,16 +48,16 @@ export async function planOf(holder: DataHolder, { free, kept }: Aim, tx: Transa
   return { items, watched, held: heldTogether(held) }
 }
 
-/** As {@link planOf}, of every holder, each in a transaction of its own. */
+/** As {@link planOf}, of every holder, each in a transaction of its own, which takes as long as its store needs. */
 export async function dryRun(
   holders: readonly DataHolder[],
   aim: Aim,
-  transaction: <T>(run: (tx: Transaction) => Promise<T>) => Promise<T>,
+  { transaction }: Pick<Database, 'transaction'>,
   now: Date,
 ): Promise<PlannedHolding[]> {
   const planned: PlannedHolding[] = []
   for (const { holder } of inOrder(holders)) {
-    const { items, held } = await transaction((tx) => planOf(holder, aim, tx, now))
+    const { items, held } = await transaction((tx) => planOf(holder, aim, tx, now), timeFor(holder))
     const { name, store, what } = holder
     planned.push({ holder: name, store, what, items: items.length, held: heldCounts(held) })
   }
@@ -137,10 +137,40 @@ export async function writeStep(
     create: { ...where, ...plan },
     update: plan,
   })
-  const size = Math.min(holder.pageSize ?? pageSize, pageSize)
+  await insertAfter(tx, runId, holder, known.next, { items: fresh, watched: toWatch })
+}
+
+async function insertAfter(
+  tx: Transaction,
+  runId: string,
+  { name, pageSize: own }: DataHolder,
+  next: number,
+  { items, watched }: Required<Pick<Planned, 'items' | 'watched'>>,
+): Promise<void> {
+  const size = own ?? pageSize
   const insert = (first: number, some: readonly string[], isWatched: boolean) =>
     queryWithin(tx, 'erasure-pages-insert', insertPages, [runId, name, first, some, size, isWatched])
-  await insert(known.next, fresh, false)
+  await insert(next, items, false)
   // What is there goes first; then it is looked whether there is more.
-  await insert(known.next + Math.ceil(fresh.length / size), toWatch, true)
+  await insert(next + Math.ceil(items.length / size), watched, true)
+}
+
+export async function erasedItems(tx: Transaction, runId: string, holder: string): Promise<ReadonlySet<ItemId>> {
+  const pages = await tx.erasurePage.findMany({ where: { runId, holder, erasedAt: { not: null } } })
+  return new Set(pages.flatMap(({ items }) => items))
+}
+
+/** More of what a holder will erase, in a run that is under way: its step is on again. */
+export async function insertItems(
+  tx: Transaction,
+  runId: string,
+  holder: DataHolder,
+  more: Required<Pick<Planned, 'items' | 'watched'>>,
+): Promise<void> {
+  const { next } = await pagesOf(tx, runId, holder.name)
+  await insertAfter(tx, runId, holder, next, more)
+  await tx.erasureStep.update({
+    where: { runId_holder: { runId, holder: holder.name } },
+    data: { state: 'waiting', finishedAt: null, attempts: 0, planned: { increment: more.items.length } },
+  })
 }

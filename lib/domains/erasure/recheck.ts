@@ -1,6 +1,6 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataHolder, erasedOf } from '#lib/kernel/holder.ts'
+import { type DataHolder, erasedOf, timeFor } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
@@ -60,6 +60,13 @@ export function runRecheck(parts: RecheckParts) {
   }
   const later = (after: number): Date => new Date(now().getTime() + after)
 
+  /** Items that nothing which stands uses by now. */
+  const own = (holder: DataHolder, items: readonly string[]): Promise<string[]> =>
+    db.transaction(async (tx) => {
+      const others = new Set((await holder.reused?.(items, tx, now())) ?? [])
+      return items.filter((item) => !others.has(item))
+    })
+
   /** One page once more; what went is counted and logged with it. */
   const erasePage = (runId: string, holder: DataHolder, page: { page: number; items: string[] }): Promise<void> =>
     db.transaction(async (tx) => {
@@ -68,13 +75,15 @@ export function runRecheck(parts: RecheckParts) {
       // Another one for every search, and the same until this commits: what a store remembers of it is neither passed over nor counted twice.
       const key = `${runId}:${holder.name}:${page.page}:late:${run.recheckAt?.getTime()}:${run.lateFound}`
       const manner = { key, redacts: run.redacts, now: now() }
-      const { count, results, mentions } = erasedOf(await holder.erase(nobodys, page.items, tx, manner))
+      const others = new Set((await holder.reused?.(page.items, tx, now())) ?? [])
+      const items = page.items.filter((item) => !others.has(item))
+      const { count, results, mentions } = erasedOf(await holder.erase(nobodys, items, tx, manner))
       await noteMentions(tx, runId, mentions)
       if (count === 0) return
       await tx.erasureRun.update({ where: { id: runId }, data: { lateFound: { increment: count } } })
       await record(tx, run, holder.name, count, results)
       interrupt(`recheck.${holder.name}.inside`)
-    })
+    }, timeFor(holder))
 
   /** Whom it was about is forgotten by now, where it was a person or agent: the receipt says it. */
   async function record(tx: Transaction, run: RunRow, holder: string, late: number, results: Record<string, number>) {
@@ -105,7 +114,10 @@ export function runRecheck(parts: RecheckParts) {
     try {
       const where = { runId, holder: holder.name }
       const pages = await pagesOf(runId, holder.name)
-      const items = pages.flatMap((page) => page.items)
+      const items = await own(
+        holder,
+        pages.flatMap((page) => page.items),
+      )
       // What was found stands there before it goes: after a crash the same pages are counted.
       const before = (await db.prisma.erasureStep.findFirst({ where, select: { residue: true } }))?.residue ?? 0
       const found = items.length === 0 ? 0 : before + (await holder.residue(nobodys, items, now()))

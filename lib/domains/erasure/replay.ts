@@ -6,6 +6,7 @@ import type { PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger
 import { type Committed, isOfPart, isOfRecord, isOfSubject, ledgerHistory } from './ledger-history.ts'
 import { aimAt } from './plans.ts'
 import { type ReinstatementParts, type RunIntent, reason, reinstatement, requestedBy } from './reinstatement.ts'
+import { restoredStores, type Unsearched } from './restored-stores.ts'
 import { kindOf, nameOf } from './run-names.ts'
 import { isNobody, nobody, type RunScope } from './run-rules.ts'
 import { beginRun } from './runs.ts'
@@ -22,6 +23,8 @@ export interface Replay {
   subjects: number
   /** Parts of projects, counted the same. */
   parts: number
+  /** Erasures of which only a connected store had something again, which was erased once more. */
+  stores: number
   /** Receipts that the restored database did not know, and their erased ids. */
   reinstated: number
   /** Lines of the ledger that do not check: cut short by a crash, or changed. */
@@ -34,6 +37,8 @@ export interface Replay {
   refused: { receipt: string; holds: string[] }[]
   /** Runs that did not come to their end; the worker goes on with them. */
   unfinished: { run: string; state: RunState }[]
+  /** Not looked through, because a store did not answer or still has something: the replay must be repeated. Their receipts are not given back. */
+  unsearched: Unsearched[]
 }
 
 export interface ReplayParts extends ReinstatementParts {
@@ -64,6 +69,14 @@ const without = (subject: Subject, gone: Subject): Subject => ({
 export function replayErasures(parts: ReplayParts) {
   const { db, ledger, records, holders, holds, subjects, audit, now } = parts
   const reinstate = reinstatement(parts)
+  const inStores = restoredStores({
+    ...{ db, ledger, holders, audit, now },
+    async isHeld(tx, { scope, ...intent }) {
+      const { kept } = await aimAt(tx, scope, holds, now())
+      const projects = 'projects' in intent ? (intent.projects ?? []) : []
+      return kept.length > 0 || (await holds.projects(tx, projects, now())).size > 0
+    },
+  })
 
   const audited = (tx: Transaction, resourceType: string, resourceId: string, receipt: string) =>
     audit(tx, {
@@ -125,21 +138,22 @@ export function replayErasures(parts: ReplayParts) {
     const run = await db.prisma.erasureRun.findUnique({ where: { receiptId }, select: { id: true, state: true } })
     return run && run.state !== 'done' && run.state !== 'held' ? run.id : undefined
   }
-  const newRun = (scope: RunScope): Promise<string> =>
+  const newRun = (scope: RunScope, redacts: boolean): Promise<string> =>
     db.transaction(async (tx) => {
       const part = 'part' in scope ? scope.part : undefined
       // Marked at once: it was erased, and nobody should read it any more.
       if (part) await parts.parts.seize(tx, part, now())
       const subject = 'part' in scope ? nobody : scope.subject
-      const run = { requestId: null, subject, ...(part && { part }), requestedBy, reason, now: now() }
+      const run = { requestId: null, subject, ...(part && { part }), redacts, requestedBy, reason, now: now() }
       const made = await beginRun(tx, run)
       await audited(tx, kindOf(scope), nameOf(scope), made.receiptId)
       return made.runId
     })
 
   /** The run that erases the subject again: one that the backup caught half way, or a new one; none where nothing came back. */
-  const runFor = async (receiptId: string, restored: Subject): Promise<string | undefined> =>
-    (await caughtRun(receiptId)) ?? ((await isAnythingLeft(restored)) ? newRun({ subject: restored }) : undefined)
+  const runFor = async ({ id, redacts }: SubjectIntent, restored: Subject): Promise<string | undefined> =>
+    (await caughtRun(id)) ??
+    ((await isAnythingLeft(restored)) ? newRun({ subject: restored }, redacts ?? false) : undefined)
 
   /** Brings a run to its end; true when it came there. */
   async function carriedOut(runId: string, report: Replay, counted: 'subjects' | 'parts'): Promise<boolean> {
@@ -175,7 +189,7 @@ export function replayErasures(parts: ReplayParts) {
       report.refused.push({ receipt: intent.id, holds: lost })
       return false
     }
-    const runId = await runFor(intent.id, without(subject, since))
+    const runId = await runFor(intent, without(subject, since))
     return runId === undefined || carriedOut(runId, report, 'subjects')
   }
 
@@ -190,8 +204,20 @@ export function replayErasures(parts: ReplayParts) {
     const caught = await caughtRun(intent.id)
     if (caught !== undefined) return carriedOut(caught, report, 'parts')
     let isWhole = true
-    for (const part of restored) isWhole = (await carriedOut(await newRun({ part }), report, 'parts')) && isWhole
+    for (const part of restored)
+      isWhole = (await carriedOut(await newRun({ part }, intent.redacts ?? false), report, 'parts')) && isWhole
     return isWhole
+  }
+
+  /** Those whose receipts the database does not know, and whose items were looked for everywhere. */
+  async function lostAmong(
+    of: ReadonlyMap<string, Committed<RunIntent>>,
+    unsearched: ReadonlySet<string>,
+  ): Promise<Map<string, Committed<RunIntent>>> {
+    const lost = new Map<string, Committed<RunIntent>>()
+    for (const [id, one] of of)
+      if (!unsearched.has(id) && (await db.prisma.erasure.count({ where: { receiptId: id } })) === 0) lost.set(id, one)
+    return lost
   }
 
   return async function replay(): Promise<Replay> {
@@ -208,20 +234,24 @@ export function replayErasures(parts: ReplayParts) {
       receipts: [],
       refused: [],
       unfinished: [],
+      stores: 0,
+      unsearched: [],
     }
-    const lost = new Map<string, Committed<RunIntent>>()
+    const carriedOutNow = new Map<string, Committed<RunIntent>>()
     // People and agents first: what was theirs goes with them, and is not erased piece by piece.
     for (const one of committed.filter(isOfSubject)) {
       // Of whom a hold kept everything nothing was erased.
       if (isNobody(one.intent.scope.subject)) continue
-      if (!(await replaySubject(one, report))) continue
-      if ((await db.prisma.erasure.count({ where: { receiptId: one.intent.id } })) === 0) lost.set(one.intent.id, one)
+      if (await replaySubject(one, report)) carriedOutNow.set(one.intent.id, one)
     }
-    for (const one of committed.filter(isOfPart)) {
-      if (!(await replayPart(one, report))) continue
-      if ((await db.prisma.erasure.count({ where: { receiptId: one.intent.id } })) === 0) lost.set(one.intent.id, one)
-    }
+    for (const one of committed.filter(isOfPart))
+      if (await replayPart(one, report)) carriedOutNow.set(one.intent.id, one)
     for (const one of committed.filter(isOfRecord)) await replayRecord(one, report)
+    // Stores that were restored by themselves, or are younger than the database's backup: what they have again no row tells any more.
+    const again = await inStores(carriedOutNow)
+    report.stores = again.erased.length
+    report.unsearched = again.unsearched
+    const lost = await lostAmong(carriedOutNow, new Set(again.unsearched.map(({ receipt }) => receipt)))
     await reinstate(lost)
     report.reinstated += lost.size
     return report

@@ -153,6 +153,21 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     return Receipt.parse(stored.receipt)
   }
 
+  /**
+   * Names of what went are kept in the ledger for as long as backups may bring it back. Where the operator does not say how long that is,
+   * as long as the ledger. An erasure that took long is as old as its end.
+   */
+  async function forgetItems(now: Date): Promise<void> {
+    if (facts.backupDays === undefined) return
+    const before = new Date(now.getTime() - facts.backupDays * 86_400_000)
+    const [row] = await db.query<{ since: Date | null }>(
+      'erasures-that-count',
+      "SELECT min(created_at) AS since FROM erasure_runs WHERE state <> 'done' OR finished_at >= $1 OR recheck_at IS NOT NULL",
+      [before],
+    )
+    await ledger.forgetItems(row?.since && row.since < before ? row.since : before)
+  }
+
   return {
     begin,
     finish,
@@ -209,6 +224,7 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
       await db.prisma.erasureRun.deleteMany({ where: { state: 'done', finishedAt: { lt: before } } })
       await db.query('deletion-log-purge', 'SELECT deletion_log_purge()')
       await ledger.prune(before)
+      await forgetItems(now)
     },
     /** The receipt of an erased id for who owned it, else undefined. Inside a transaction it needs no second connection. */
     async receiptFor(

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder } from '#lib/kernel/holder.ts'
+import { type DataHolder, timeFor } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
@@ -72,13 +72,19 @@ export function runStart(parts: StartParts) {
     return fingerprint === plan.fingerprint ? run : 'outdated'
   }
 
-  /** Each holder's part in a transaction of its own, however much there is. */
+  /**
+   * Each holder's part in a transaction of its own, however much there is. Stores of others, which may take minutes, are searched before it:
+   * meanwhile holds are set and released, and the plan is made anew for them.
+   */
   async function planAll(plan: Plan): Promise<'planned' | 'outdated' | undefined> {
     for (const { holder, position } of inOrder(holders)) {
+      const gathered = holder.isShared
+        ? await db.transaction((tx) => planOf(holder, plan, tx, now()), timeFor(holder))
+        : undefined
       const found = await db.transaction(async (tx) => {
         const run = await planned(tx, plan)
         if (!run || run === 'outdated') return run
-        const toErase = await planOf(holder, plan, tx, now())
+        const toErase = gathered ?? (await planOf(holder, plan, tx, now()))
         await writeStep(tx, run.id, { holder, position }, toErase, { isKept: plan.free === null, now: now() })
         return 'planned'
       })
@@ -90,18 +96,25 @@ export function runStart(parts: StartParts) {
   async function intentOf(tx: Transaction, runId: string, free: RunScope | null) {
     const run = await tx.erasureRun.findUniqueOrThrow({ where: { id: runId } })
     const heldBy = [...new Set((await stepsOf(tx, runId)).flatMap(({ held }) => Object.keys(held)))].sort()
+    const redacts = run.redacts && { redacts: true }
     const part = partOf(run)
     if (part)
       return {
         receiptId: run.receiptId,
         newest: await parts.parts.newest(tx, part),
-        says: { scope: { part }, heldBy },
+        says: { scope: { part }, heldBy, ...redacts },
       }
     const { account, agents } = free !== null && 'subject' in free ? free.subject : nobody
     return {
       receiptId: run.receiptId,
       newest: await subjects.newest(tx, { account, agents }),
-      says: { scope: { subject: { account, agents } }, hashes: await suppressions.ofRun(tx, runId), heldBy },
+      says: {
+        scope: { subject: { account, agents } },
+        hashes: await suppressions.ofRun(tx, runId),
+        heldBy,
+        ...(run.projects.length > 0 && { projects: run.projects }),
+        ...redacts,
+      },
     }
   }
 
@@ -165,7 +178,7 @@ export function runStart(parts: StartParts) {
       return items.length === 0 && isSame(held, before)
     }
     let changed = false
-    for (const holder of holders) changed ||= !(await db.transaction((tx) => isAsBefore(tx, holder)))
+    for (const holder of holders) changed ||= !(await db.transaction((tx) => isAsBefore(tx, holder), timeFor(holder)))
     await db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'held') return

@@ -1,9 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import { type DataHolder, erasedOf } from '#lib/kernel/holder.ts'
+import { type DataHolder, erasedOf, timeFor } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { lastLook } from './last-look.ts'
 import { noteMentions } from './mentions.ts'
 import { aimAt } from './plans.ts'
 import { addedUp, dueSteps, mostAttempts, restAfter } from './run-rules.ts'
@@ -12,6 +14,7 @@ import type { SubjectErasurePorts } from './subject-erasures.ts'
 
 export interface StepParts extends SubjectErasurePorts {
   db: Database
+  ledger: Ledger
   holders: readonly DataHolder[]
   now(): Date
 }
@@ -32,6 +35,7 @@ function faultOf(error: unknown): string {
 /** One holder's step: page by page, each its own transaction, so that a page is erased and counted or neither. */
 export function runStep(parts: StepParts) {
   const { db, holders, holds, now, interrupt } = parts
+  const look = lastLook(parts)
 
   async function nextPage(tx: Transaction, runId: string, holder: DataHolder): Promise<Outcome> {
     const run = await lockedRun(tx, runId, { shared: true })
@@ -53,7 +57,7 @@ export function runStep(parts: StepParts) {
     const { items, isWatched } = page
     await keepIdentities(tx, run.receiptId, holder, items)
     const key = `${runId}:${holder.name}:${page.page}:${run.planId}`
-    const manner = { key, redacts: run.redacts, now: now() }
+    const manner = { key, redacts: run.redacts, isWatched, now: now() }
     const { results, mentions } = erasedOf(await holder.erase(free, items, tx, manner))
     await noteMentions(tx, runId, mentions)
     await tx.erasurePage.update({
@@ -125,11 +129,12 @@ export function runStep(parts: StepParts) {
 
   async function erase(runId: string, holder: DataHolder): Promise<void> {
     interrupt(`step.${holder.name}.before`)
+    if (holder.stage !== 'derived' && (await look(runId))) return
     const until = performance.now() + turn
     let outcome: Outcome
     for (;;) {
       const began = performance.now()
-      outcome = await db.transaction((tx) => nextPage(tx, runId, holder))
+      outcome = await db.transaction((tx) => nextPage(tx, runId, holder), timeFor(holder))
       const ended = performance.now()
       if (outcome !== 'page' || ended >= until) break
       await delay(restAfter(ended - began))

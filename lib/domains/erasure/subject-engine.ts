@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunState, SubjectErasures } from '#lib/kernel/erasure-run.ts'
-import type { Verdict } from '#lib/kernel/holder.ts'
+import { timeFor, type Verdict } from '#lib/kernel/holder.ts'
 import { aimAt, dryRun } from './plans.ts'
 import { enqueueRechecks, runRecheck } from './recheck.ts'
 import { dueSteps, nobody } from './run-rules.ts'
@@ -141,10 +141,12 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     async explain(part, now) {
       const scope = { part }
       const aim = await db.transaction((tx) => aimAt(tx, scope, holds, now))
-      const planned = await dryRun(holders, aim, db.transaction, now)
+      const planned = await dryRun(holders, aim, db, now)
       const verdicts: Verdict[] = []
       for (const holder of holders)
-        verdicts.push(...((await db.transaction(async (tx) => holder.explain?.(scope, tx, now))) ?? []))
+        verdicts.push(
+          ...((await db.transaction(async (tx) => holder.explain?.(scope, tx, now), timeFor(holder))) ?? []),
+        )
       return { planned, verdicts }
     },
     start,
@@ -162,7 +164,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
         const agents = await subjects.agentsOf(tx, subject)
         return aimAt(tx, { subject: { account: subject.account, agents } }, holds, now)
       })
-      return dryRun(holders, aim, db.transaction, now)
+      return dryRun(holders, aim, db, now)
     },
 
     async run(runId, tx = db.prisma) {

@@ -520,6 +520,7 @@ describe('a crash', () => {
     'start.planned',
     'start.intent',
     'start.after',
+    'last-look.before',
     'verify.before',
     'verify.committed',
     'verify.signed',

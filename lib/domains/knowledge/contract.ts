@@ -28,7 +28,7 @@ export const contributeUnit = operation({
   path: '/v1/knowledge',
   summary: 'Contribute one unit',
   description:
-    'The text is sanitized before it is stored: comments and tags go, invisible characters and injection patterns are refused. The id is the registry’s unless an unused one is brought.',
+    'The text is sanitized before it is stored: comments and tags go, invisible characters, injection patterns, private keys and seed phrases are refused (422 with stage, field and place, never the content). Personal data is named in `warnings`: its kinds, and in which fields. The id is the registry’s unless an unused one is brought.',
   permission: 'knowledge:write',
   audit: { action: 'create', ...resource },
   limit: 'write',

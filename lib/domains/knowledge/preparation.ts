@@ -1,3 +1,4 @@
+import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -28,12 +29,15 @@ export interface PreparedUnit {
 
 /**
  * From what was sent to what is stored. The author is the given agent; the id is the sender's or a new one.
- * Throws `SanitizationError`, and `invalid` where nothing is left of a required field once markup is removed.
+ * Throws `SanitizationError`, also for a private key or a seed phrase, and `invalid` where nothing is left of a required field once markup is removed.
  */
 export function prepareUnit(sent: Unit, { author, strict }: { author: string; strict: boolean }): PreparedUnit {
   const { value, changes } = sanitizeFields(sent, { strict })
   // What the sanitizer took away may have been all that a required field held.
   const unit = changes.length === 0 ? sent : revalidated(value)
+  const found = scanFields(unit)
+  const secret = secretIn(found)
+  if (secret) throw secret
   const id = unit.id ?? `${idPrefix(unit['@type'])}${newUuid().replaceAll('-', '')}`
   const document = { ...unit, id, metadata: { ...unit.metadata, agent_id: author } }
   const named = changes.slice(0, 10).map(({ path }) => path.join('.'))
@@ -53,6 +57,7 @@ export function prepareUnit(sent: Unit, { author, strict }: { author: string; st
       ...(changes.length > 0
         ? [`Markup was removed or characters normalised in ${changes.length} field(s): ${named.join(', ')}.`]
         : []),
+      ...personalWarnings(found),
     ],
     sanitized: changes.length,
   }

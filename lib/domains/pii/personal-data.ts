@@ -1,5 +1,6 @@
-import { findPhoneNumbersInText } from 'libphonenumber-js'
-import { isCardNumber, isChineseId, isIban } from './check-digits.ts'
+import { isChineseId } from './check-digits.ts'
+import type { Kind } from './findings.ts'
+import { scan } from './scanner.ts'
 
 export const personalKinds = [
   'email',
@@ -24,17 +25,7 @@ const chineseSurnames =
   '王李张刘陈杨黄赵吴周徐孙马朱胡郭何林罗高梁郑谢宋唐许韩冯邓曹彭曾肖田董潘袁蔡蒋余于杜叶程魏苏吕丁任卢姚沈钟姜崔谭陆范汪廖石金韦贾夏付方邹熊白孟秦邱侯江尹薛闫段雷龙黎史陶贺毛郝顾龚邵万覃武钱戴严莫孔向常汤'
 /** Every repetition is bounded, so that a long text costs no more than its length. */
 const patterns: readonly { kind: PersonalKind; pattern: RegExp; isOne?: (text: string) => boolean }[] = [
-  { kind: 'email', pattern: /[\p{L}\p{N}._%+-]{1,64}@(?:[\p{L}\p{N}-]{1,63}\.){1,8}\p{L}{2,24}/gu },
-  {
-    kind: 'iban',
-    pattern: /(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Z0-9])/g,
-    isOne: isIban,
-  },
   { kind: 'national_id', pattern: /(?<!\d)[1-9]\d{16}[\dXx](?![\dXx])/g, isOne: isChineseId },
-  { kind: 'national_id', pattern: /(?<![\d-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\d-])/g },
-  { kind: 'card', pattern: /(?<!\d)[2-6]\d{3}(?:[ -]?\d{4}){2}[ -]?\d{3,4}(?!\d)/g, isOne: isCardNumber },
-  // Mainland mobile numbers: eleven digits, the first three an operator's.
-  { kind: 'phone', pattern: /(?<!\d)(?:\+?86[ -]?)?1[3-9]\d[ -]?\d{4}[ -]?\d{4}(?!\d)/g },
   {
     kind: 'address',
     pattern: new RegExp(
@@ -77,20 +68,13 @@ const patterns: readonly { kind: PersonalKind; pattern: RegExp; isOne?: (text: s
       /[\u4e00-\u9fff]{2,12}(?:公司|集团|银行)的?(?:首席(?:执行|财务|技术|运营)官|董事长|总裁|总经理|副总裁|财务总监|创始人)/g,
   },
 ]
-/** Numbers as people write them: a bare run of digits may be an amount, a date or an id, and a sign or a gap makes it a number to call. */
-const callable = /^\+|[\s().-]/
-const dated = /^\d{4}[-./]\d{1,2}[-./]\d{1,2}|^\d{1,2}[-./]\d{1,2}[-./]\d{2,4}$/
-const manyDigits = /\d(?:[\s().-]{0,3}\d){6}/
-
-function phones(text: string): Finding[] {
-  if (!manyDigits.test(text)) return []
-  return findPhoneNumbersInText(text, 'US').flatMap(({ startsAt, endsAt }) => {
-    const found = text.slice(startsAt, endsAt)
-    const before = text[startsAt - 1] ?? ''
-    return callable.test(before === '+' ? '+' : found) && !dated.test(found)
-      ? [{ kind: 'phone' as const, start: startsAt, end: endsAt }]
-      : []
-  })
+/** What the scanner knows by its check digits or its form. */
+const scanned: Partial<Record<Kind, PersonalKind>> = {
+  email: 'email',
+  phone: 'phone',
+  iban: 'iban',
+  card: 'card',
+  ssn: 'national_id',
 }
 
 /**
@@ -107,7 +91,11 @@ export function findPersonalData(
       isOne === undefined || isOne(match) ? [{ kind, start: index, end: index + match.length }] : [],
     ),
   )
-  const all = [...found, ...phones(text)].filter(({ kind }) => kinds.includes(kind))
+  const known = scan(text).flatMap(({ kind, start, end }) => {
+    const named = scanned[kind]
+    return named === undefined ? [] : [{ kind: named, start, end }]
+  })
+  const all = [...found, ...known].filter(({ kind }) => kinds.includes(kind))
   const seen = new Set<string>()
   return all
     .sort((one, other) => one.start - other.start || other.end - one.end)

@@ -1,16 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import {
-  AccountId,
-  AgentId,
-  ErasureDetail,
-  EventView,
-  RequestDetail,
-  RequestId,
-  RequestView,
-  Words,
-} from './contract.ts'
+import { AccountId, AgentId, EventView, Redact, RequestDetail, RequestId, RequestView, Words } from './contract.ts'
 import { channels, graces, kinds, refusalGrounds, states } from './rules.ts'
 
 const DropCopies = z
@@ -131,6 +122,7 @@ export const fileForSubject = operation({
       received_at: Timestamp.meta({ description: 'When the mail arrived: the legal month counts from then' }),
       statement: Words.optional(),
       grace: z.enum(graces).optional(),
+      redact: Redact,
     })
     .refine(
       (body) => [body.email, body.account_id, body.agent_id].filter((one) => one !== undefined).length === 1,
@@ -278,65 +270,4 @@ export const bulkRequests = operation({
       }),
     ),
   }),
-})
-
-const runStates = ['planning', 'erasing', 'verifying', 'held', 'done', 'failed'] as const
-export const ErasureView = z
-  .strictObject({
-    run_id: z.string(),
-    request_id: z.string().nullable(),
-    receipt_id: z.string().nullable().meta({ description: 'Once the receipt is signed' }),
-    state: z.enum(runStates),
-    created_at: z.iso.datetime(),
-    finished_at: z.iso.datetime().nullable(),
-    steps_done: z.number().int(),
-    steps_total: z.number().int(),
-    stuck: z.number().int(),
-    planned: z.number().int(),
-    erased: z.number().int(),
-  })
-  .meta({ id: 'Erasure' })
-
-export const listErasures = operation({
-  id: 'listErasures',
-  method: 'get',
-  path: '/api/erasures',
-  summary: 'Erasures of people, agents and parts of projects, newest first',
-  description: '`open` counts all that are not done, whatever the query says.',
-  permission: 'erasures:audit',
-  audit: { action: 'read', resourceType: 'erasure' },
-  limit: 'read',
-  status: 200,
-  query: z.strictObject({ state: z.enum(runStates).optional(), cursor: Cursor.optional(), limit: PageLimit }),
-  output: z.strictObject({
-    data: z.array(ErasureView),
-    limit: z.number().int(),
-    next_cursor: z.string().nullable(),
-    open: z
-      .strictObject({
-        planning: z.number().int(),
-        erasing: z.number().int(),
-        verifying: z.number().int(),
-        held: z.number().int(),
-        failed: z.number().int(),
-        stuck: z.number().int().meta({ description: 'Of them, those with a step that stands still' }),
-      })
-      .meta({ id: 'OpenErasures' }),
-  }),
-})
-
-export const readErasure = operation({
-  id: 'readErasure',
-  method: 'get',
-  path: '/api/erasures/{id}',
-  summary: 'One erasure with its steps',
-  description:
-    'By its own id, or by that of its entry in the deletion log. For admins, auditors, and whose it is; of a part of a project for whoever asked for it, and the project’s owners.',
-  permission: 'privacy:self',
-  audit: { action: 'read', resourceType: 'erasure' },
-  limit: 'read',
-  status: 200,
-  params: z.strictObject({ id: z.string().regex(/^[\w-]{1,64}$/, 'is not the id of an erasure') }),
-  output: z.strictObject({ data: ErasureDetail }),
-  refusals: ['not_found'],
 })

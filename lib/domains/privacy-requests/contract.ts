@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
-import { partKinds } from '#lib/kernel/holder.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { RunDetail } from './erasures-contract.ts'
 import { channels, dueTags, graces, kinds, parties, partStates, states } from './rules.ts'
 
 const when = z.iso.datetime()
@@ -34,6 +33,9 @@ const requestFields = {
   subject: z.enum(['person', 'agent']),
   agent_id: z.string().nullable(),
   grace: z.enum(graces).nullable(),
+  redact: z.boolean().meta({
+    description: 'Of an erasure: the name is taken out of what others wrote in the graphs of the projects, too',
+  }),
   received_at: when,
   verified_by: z.string().nullable().meta({ description: 'password, link, token or admin' }),
   verified_at: whenever,
@@ -76,78 +78,6 @@ export const EventView = z
   })
   .meta({ id: 'PrivacyRequestEvent' })
 
-export const StepView = z
-  .strictObject({
-    holder: z.string(),
-    store: z.string(),
-    state: z.enum(['waiting', 'running', 'done', 'stuck']),
-    planned: z.number().int(),
-    erased: z.number().int(),
-    held: z.array(z.strictObject({ hold_id: z.string(), count: z.number().int() })),
-    residue: z.number().int().nullable(),
-    results: z.record(z.string(), z.number().int()).meta({
-      description: 'Further counts by name: what of derived data went, and what stayed without its link',
-    }),
-    attempts: z.number().int(),
-    fault: z.string().nullable(),
-    started_at: whenever,
-    finished_at: whenever,
-    verified_at: whenever,
-  })
-  .meta({ id: 'ErasureStep' })
-export const RunDetail = z
-  .strictObject({
-    run_id: z.string(),
-    request_id: z.string().nullable().meta({ description: 'Null where an operator asked for it' }),
-    state: z.enum(['planning', 'erasing', 'verifying', 'held', 'done', 'failed']),
-    created_at: when,
-    fenced_at: whenever,
-    finished_at: whenever,
-    receipt_id: z.string().nullable().meta({ description: 'Once the receipt is signed' }),
-    steps: z.array(StepView),
-  })
-  .meta({ id: 'ErasureRun' })
-export type RunDetail = z.output<typeof RunDetail>
-/** Of an erasure asked for by itself. */
-export const ErasureDetail = z
-  .strictObject({
-    ...RunDetail.shape,
-    audit_id: z
-      .string()
-      .nullable()
-      .meta({ description: 'Of its entry in the deletion log; erasures of former days lack it' }),
-    success: z.boolean().meta({ description: 'Every store is done and searched again, and nothing was kept' }),
-    part: z
-      .strictObject({
-        kind: z.enum(partKinds),
-        id: z.string(),
-        project_id: z.string(),
-        conversation_id: z.string().nullable(),
-      })
-      .nullable()
-      .meta({ description: 'Where it is about a part of a project, and not about a person or agent' }),
-    deleted_from: DeletedFrom,
-    remaining_mentions: z
-      .array(
-        z.strictObject({
-          store: z.string(),
-          kind: z.string(),
-          id: z.string(),
-          field: z.string(),
-          is_redacted: z.boolean(),
-        }),
-      )
-      .meta({
-        description: 'Where names of the erased stand in what others wrote, and stay: the place, never the words',
-      }),
-    recheck_at: whenever.meta({ description: 'When stores that others write to are searched once more' }),
-    rechecked_at: whenever,
-    late_found: z.number().int().meta({ description: 'What others had written again by then; it is erased' }),
-    fault: z.string().nullable().meta({ description: 'Why it could not be planned, as the code of a problem' }),
-  })
-  .meta({ id: 'ErasureDetail' })
-export type ErasureDetail = z.output<typeof ErasureDetail>
-
 export const RequestDetail = z
   .strictObject({
     ...requestFields,
@@ -167,6 +97,11 @@ const asked = z
   .max(kinds.length)
   .refine((list) => new Set(list).size === list.length, 'names a kind twice')
 
+export const Redact = z.boolean().optional().meta({
+  description:
+    'Of a person’s erasure: their name and e-mail address are taken out of what others wrote in the graphs of their projects, too, and not only listed. A name of one word stays, for it may be any word. Others’ messages and documents stay as they were written',
+})
+
 export const fileRequest = operation({
   id: 'filePrivacyRequest',
   method: 'post',
@@ -184,6 +119,7 @@ export const fileRequest = operation({
       description:
         'How long an erasure waits; 24 hours unless given. By a token of an agent that has an owner, who is told: 24 hours at least',
     }),
+    redact: Redact,
     password: Password.optional(),
     agent_id: AgentId.optional().meta({ description: 'One of your agents alone' }),
     member: AccountId.optional().meta({ description: 'For managers: a member of the organisation' }),

@@ -87,6 +87,7 @@ export async function beginErasure(
   const { runId } = await parts.erasures.begin(tx, {
     requestId: row.id,
     subject,
+    redacts: row.redacts,
     requestedBy: row.filedBy ?? 'system:privacy.clock',
     reason: 'gdpr_erasure',
     ...(row.receiptId !== null && { receiptId: row.receiptId }),

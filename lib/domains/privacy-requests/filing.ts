@@ -20,12 +20,11 @@ export interface Filed {
   unconfirmed: RequestRow[]
 }
 
+type Asked = Pick<Filing, 'kinds' | 'grace' | 'statement' | 'changes'> & { redact?: boolean | undefined }
 /** What does not fit together is refused before anything is looked up. */
-export function checkFiling(
-  { kinds, grace, statement, changes }: Pick<Filing, 'kinds' | 'grace' | 'statement' | 'changes'>,
-  isAgent: boolean,
-): void {
+export function checkFiling({ kinds, grace, redact, statement, changes }: Asked, isAgent: boolean): void {
   if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is for an erasure')
+  if (redact && (isAgent || !kinds.includes('erasure'))) throw invalid(['redact'], 'is for the erasure of a person')
   if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is for a rectification')
   if (kinds.includes('rectification') && statement === undefined && !changes)
     throw invalid(['statement'], 'says what is to be corrected, unless `changes` does')
@@ -128,6 +127,7 @@ export async function file(parts: PrivacyParts, work: Work, filing: Filing): Pro
       subjectKey,
       filedBy: filing.filedBy,
       grace: fresh.includes('erasure') ? GraceName.parse(filing.grace ?? '24h') : null,
+      redacts: fresh.includes('erasure') && (filing.redacts ?? false),
       receiptId: fresh.includes('erasure') ? newId('rcpt') : null,
       receivedAt,
       legalDueAt: legalDueAt(receivedAt),
@@ -140,7 +140,12 @@ export async function file(parts: PrivacyParts, work: Work, filing: Filing): Pro
   await note(work, row, {
     event: 'received',
     to: 'received',
-    details: { kinds: fresh.join(','), channel: filing.channel, received_at: receivedAt.toISOString() },
+    details: {
+      kinds: fresh.join(','),
+      channel: filing.channel,
+      received_at: receivedAt.toISOString(),
+      ...(row.redacts && { redact: true }),
+    },
   })
   return { row, isNew: true, joined, unconfirmed: joinedRows.filter(({ state }) => state === 'received') }
 }

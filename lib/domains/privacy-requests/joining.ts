@@ -12,6 +12,8 @@ export interface Filing {
   filedBy: string
   receivedAt: Date
   grace?: Grace | undefined
+  /** Of an erasure: the name goes from what others wrote in graphs, too. */
+  redacts?: boolean | undefined
   statement?: string | undefined
   changes?: Changes | undefined
   /** Identity is shown with this very call. */
@@ -63,7 +65,7 @@ export const isOpenIn = (row: RequestRow, kind: Kind): boolean =>
 async function takeOut(work: Work, row: RequestRow, taken: readonly Kind[], into: string): Promise<void> {
   const left = kindsOf(row).filter((kind) => !taken.includes(kind))
   const details = { kinds: taken.join(','), request_id: into }
-  const noErasure = taken.includes('erasure') ? { grace: null, receiptId: null } : {}
+  const noErasure = taken.includes('erasure') ? { grace: null, receiptId: null, redacts: false } : {}
   if (left.length > 0) {
     await work.tx.privacyRequestPart.deleteMany({ where: { requestId: row.id, kind: { in: [...taken] } } })
     await change(work, row, { event: 'taken_over', data: { kinds: left, ...noErasure }, details, isSilent: true })
@@ -110,19 +112,28 @@ export async function takeOver(
 
 /**
  * The grace of an erasure that nobody confirmed yet is that of whoever shows who they are; of two who did not, the longer one. Where the
- * law's limit would cut it, it counts from this call, which asks anew.
+ * law's limit would cut it, it counts from this call, which asks anew. So are others' words: changed where both want it.
  */
-export async function settleGrace(work: Work, row: RequestRow, { grace, isProven }: Filing): Promise<RequestRow> {
+export async function settleGrace(
+  work: Work,
+  row: RequestRow,
+  { grace, redacts: wanted = false, isProven }: Filing,
+): Promise<RequestRow> {
   if (row.state !== 'received' || !kindsOf(row).includes('erasure')) return row
   const before = GraceName.parse(row.grace ?? '24h')
   const asked = grace ?? '24h'
   const next = isProven ? asked : longerGrace(before, asked)
   const isCut = isProven && graceEnd(next, row.legalDueAt, work.now).isShortened
-  if (next === before && !isCut) return row
+  const redacts = isProven ? wanted : wanted && row.redacts
+  if (next === before && redacts === row.redacts && !isCut) return row
   return change(work, row, {
     event: 'added_to',
-    data: { grace: next, ...(isCut && { legalDueAt: legalDueAt(work.now), nearlyToldAt: null, overdueToldAt: null }) },
-    details: { grace: next },
+    data: {
+      grace: next,
+      redacts,
+      ...(isCut && { legalDueAt: legalDueAt(work.now), nearlyToldAt: null, overdueToldAt: null }),
+    },
+    details: { grace: next, redact: redacts },
     isSilent: true,
   })
 }

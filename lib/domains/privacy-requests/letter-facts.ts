@@ -19,6 +19,8 @@ export interface LetterFacts {
   ifConfirmed: { at: Date; isAtOnce: boolean } | null
   /** An erasure whose grace runs, and that waits for a copy to be fetched or gone. */
   waitsForCopy: boolean
+  /** The name goes from what others wrote in graphs, too. */
+  redacts: boolean
   /** An erasure of it has begun. */
   hasBegun: boolean
   /** What was carried out of a request that is called off, and stays so. */

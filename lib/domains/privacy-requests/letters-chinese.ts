@@ -28,6 +28,8 @@ const remedies = '您有权向数据保护监管机构投诉，也有权寻求�
 
 /** Whose data it is: the subject's, or that of one agent, which is named where it still can be. */
 const agentOf = ({ agentId }: LetterFacts): string => (agentId === null ? '该智能体' : `智能体 ${agentId} `)
+const others = ({ redacts }: Pick<LetterFacts, 'redacts'>): string[] =>
+  redacts ? ['届时还会从您各项目的知识图谱里他人所写的内容中去除您的姓名和电子邮件地址。'] : []
 const questions = ({ privacyEmail }: LetterFacts): string[] =>
   privacyEmail === null ? [] : [`如有疑问，请写信至 ${privacyEmail}。`]
 const stayNames: Partial<Record<Kind, string>> = {
@@ -48,7 +50,7 @@ export const chinese: Record<string, Words> = {
   },
   link_sent: {
     subject: '请确认您的隐私请求',
-    text: (_, { links, kinds, isAgent, agentId, ifConfirmed }) =>
+    text: (_, { links, kinds, isAgent, agentId, ifConfirmed, ...facts }) =>
       links.verify !== undefined
         ? [
             `您将确认的请求：${kinds.map((kind) => kindNames[kind]).join('、')}${isAgent && agentId !== null ? `（智能体 ${agentId}）` : ''}。`,
@@ -59,6 +61,7 @@ export const chinese: Record<string, Words> = {
                     ? '一经确认，删除立即开始，无法撤回。'
                     : `如果现在确认，删除将于 ${time(ifConfirmed.at)} 开始；在此之前您可以取消。`,
                 ]),
+            ...others(facts),
             '请打开下面的页面并按下按钮，确认是您提出的请求。链接只能使用一次，十分钟内有效。',
             links.verify,
             '如果不是您提出的，无需理会：未经确认，什么都不会发生。',
@@ -75,6 +78,7 @@ export const chinese: Record<string, Words> = {
           : `在此之前，${facts.isAgent ? '该智能体' : '智能体'}的令牌继续有效`
       }${facts.isAgent ? '' : facts.signInStays ? '，您仍可登录' : '，您的登录会话已结束'}。`,
       ...(facts.waitsForCopy ? ['删除还会等待您所要的数据副本：直到您取得它，或它在备好四小时后消失。'] : []),
+      ...others(facts),
       ...(told.details.by === 'token'
         ? ['这是由该智能体的一个令牌提出的。如果并非出自您的意愿，请撤回请求并吊销该令牌。']
         : []),

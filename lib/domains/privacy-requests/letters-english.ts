@@ -29,6 +29,12 @@ const remedies =
 
 /** Whose data it is: the subject's, or that of one agent, which is named where it still can be. */
 const agentOf = ({ agentId }: LetterFacts): string => (agentId === null ? 'the agent' : `the agent ${agentId}`)
+const others = ({ redacts }: Pick<LetterFacts, 'redacts'>): string[] =>
+  redacts
+    ? [
+        'Your name and e-mail address are then taken out of what others wrote in the knowledge graphs of your projects, too.',
+      ]
+    : []
 const questions = ({ privacyEmail }: LetterFacts): string[] =>
   privacyEmail === null ? [] : [`Questions about it are answered at ${privacyEmail}.`]
 const stayNames: Partial<Record<Kind, string>> = {
@@ -50,7 +56,7 @@ export const english: Record<string, Words> = {
   },
   link_sent: {
     subject: 'Confirm your privacy request',
-    text: (_, { links, kinds, isAgent, agentId, ifConfirmed }) =>
+    text: (_, { links, kinds, isAgent, agentId, ifConfirmed, ...facts }) =>
       links.verify !== undefined
         ? [
             `You confirm a request for ${kinds.map((kind) => kindNames[kind]).join(', ')}${isAgent && agentId !== null ? `, about the agent ${agentId}` : ''}.`,
@@ -61,6 +67,7 @@ export const english: Record<string, Words> = {
                     ? 'The erasure begins as soon as you confirm it, and cannot be taken back.'
                     : `If you confirm it now, the erasure begins at ${time(ifConfirmed.at)}; until then you can cancel it.`,
                 ]),
+            ...others(facts),
             'To confirm that it was you who asked, open this page and press the button. It works once, for ten minutes.',
             links.verify,
             'If it was not you, do nothing: without the confirmation nothing happens.',
@@ -81,6 +88,7 @@ export const english: Record<string, Words> = {
             'It also waits for the copy that you asked for: until you have fetched it, or it is gone, four hours after it is ready.',
           ]
         : []),
+      ...others(facts),
       ...(told.details.by === 'token'
         ? ['A token of the agent asked for it. If you did not mean that, take it back and revoke the token.']
         : []),

@@ -15,6 +15,7 @@ const facts: LetterFacts = {
   waitingUntil: at,
   ifConfirmed: null,
   waitsForCopy: false,
+  redacts: false,
   hasBegun: false,
   stays: [],
   links: { verify: 'https://kp.example/v', cancel: 'https://kp.example/c' },

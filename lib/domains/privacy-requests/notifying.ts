@@ -82,6 +82,7 @@ export function notifying(parts: PrivacyParts, mail: MailPort) {
         legalDueAt: row.legalDueAt,
         waitingUntil: row.waitingUntil,
         ifConfirmed: ifConfirmed(row, now),
+        redacts: row.redacts,
         waitsForCopy: row.state === 'waiting' && hasCopiesToFetch(row),
         hasBegun: row.runId !== null,
         stays: has('cancelled') ? await carriedOut(tx, row) : [],

@@ -144,6 +144,7 @@ export function ownRequests(parts: PrivacyParts) {
         isProven: body.password !== undefined || actor.kind === 'agent',
         reaches: (kinds) => missingScope(actor, kinds) === undefined,
         grace: body.grace,
+        redacts: body.redact,
         ...(body.statement !== undefined && { statement: plainWords(body.statement, 'statement', parts.strict) }),
         ...(body.changes && {
           changes: {

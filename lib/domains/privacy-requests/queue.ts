@@ -204,6 +204,7 @@ export function requestQueue(parts: PrivacyParts) {
         receivedAt: body.received_at,
         isProven: false,
         grace: body.grace,
+        redacts: body.redact,
         ...(body.statement !== undefined && { statement: words(body.statement, 'statement') }),
       })
       if (filed.isNew && filed.row.contact !== null) await askForLink(work, filed.row, 'verify')

@@ -2,7 +2,8 @@ import type { z } from 'zod'
 import { deletedFrom, isErased } from '#lib/kernel/deleted-from.ts'
 import type { RunView } from '#lib/kernel/erasure-run.ts'
 import type { Prisma, PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
-import { type ErasureDetail, type EventView, Facts, type RequestView, type RunDetail } from './contract.ts'
+import { type EventView, Facts, type RequestView } from './contract.ts'
+import type { ErasureDetail, RunDetail } from './erasures-contract.ts'
 import {
   ChannelName,
   clocksOf,
@@ -44,6 +45,7 @@ export function requestView(row: RequestRow, now: Date, reasons: ReadonlyMap<str
     subject: row.subjectKind === 'agent' ? 'agent' : 'person',
     agent_id: row.agentId,
     grace: row.grace === null ? null : GraceName.parse(row.grace),
+    redact: row.redacts,
     received_at: row.receivedAt.toISOString(),
     verified_by: row.verifiedBy,
     verified_at: text(row.verifiedAt),

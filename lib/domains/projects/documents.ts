@@ -2,6 +2,7 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { turns } from '#lib/kernel/turns.ts'
 import { batched, read, stream } from '#lib/kernel/use-case.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import {
@@ -62,29 +63,35 @@ async function documentIn(ask: Ask, projectId: string, id: string): Promise<Docu
 
 /** Pieces of one statement. */
 const chunksAtOnce = 200
-/** Reads the text back from where it was stored, so that no more than some pieces of it are held. */
-async function storeChunks({ objects }: Pick<ProjectPorts, 'objects'>, tx: Transaction, id: string, key: string) {
+/** Texts that are held at once, each of 50 MiB at most. */
+const reading = turns({ atOnce: 2, waiting: 20 })
+/** The text as it was stored, in pieces. Read before the transaction: a store that is slow keeps no connection of the database. */
+const chunksAt = async ({ objects }: Pick<ProjectPorts, 'objects'>, key: string): Promise<string[]> => {
   const bytes = await objects.get(key)
   if (!bytes) throw new Problem('unavailable', 'The object store lost the file. Nothing was kept; send it again.')
-  let position = 0
-  let waiting: string[] = []
-  const flush = async () => {
-    if (waiting.length === 0) return
+  return Array.fromAsync(chunksOf(bytes))
+}
+async function withTextAt<T>(
+  ports: Pick<ProjectPorts, 'objects'>,
+  key: string,
+  run: (chunks: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const taken = await reading(async () => run(await chunksAt(ports, key)))
+  if (taken !== 'full') return taken.value
+  throw new Problem('unavailable', {
+    detail: 'Many documents are being taken in now. Nothing of this one was kept; send it again in a little while.',
+    headers: { 'Retry-After': '10' },
+  })
+}
+async function storeChunks(tx: Transaction, id: string, chunks: readonly string[]) {
+  for (let at = 0; at < chunks.length; at += chunksAtOnce)
     await queryWithin(
       tx,
       'store-chunks',
       `INSERT INTO document_chunks (document_id, position, content)
        SELECT $1, $2::int + t.n::int - 1, t.content FROM unnest($3::text[]) WITH ORDINALITY AS t(content, n)`,
-      [id, position, waiting],
+      [id, at, chunks.slice(at, at + chunksAtOnce)],
     )
-    position += waiting.length
-    waiting = []
-  }
-  for await (const chunk of chunksOf(bytes)) {
-    waiting.push(chunk)
-    if (waiting.length === chunksAtOnce) await flush()
-  }
-  await flush()
 }
 
 /** Documents and artifacts: their bytes are objects, their text also lies in pieces beside them. */
@@ -139,7 +146,7 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
         }
         await ctx.gate.transaction(check)
         const stored = await storeUpload(ports, key, upload, most.document)
-        const row = await keptWithRow(ports, key, () =>
+        const kept = (chunks: readonly string[]) =>
           ctx.gate.transaction(async (tx) => {
             await check(tx)
             const made = await tx.$queryRaw<{ id: string }[]>`
@@ -148,7 +155,7 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
               ${writer.kind}, ${writer.id}, ${now}, ${now})
             ON CONFLICT DO NOTHING RETURNING id`
             if (made.length === 0) throw idInUse()
-            if (isText(stored.mediaType)) await storeChunks(ports, tx, id, key)
+            await storeChunks(tx, id, chunks)
             await store(tx, [objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
             await ctx.gate.auditWithin(tx, {
               action: 'create',
@@ -160,7 +167,9 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
               details: { operation: addDocument.id, project: projectId, bytes: stored.bytes },
             })
             return documentIn(askingWithin(tx), projectId, id)
-          }),
+          })
+        const row = await keptWithRow(ports, key, () =>
+          isText(stored.mediaType) ? withTextAt(ports, key, kept) : kept([]),
         )
         return { body: { data: viewOf(ctx, row) }, resourceId: id, details: { bytes: stored.bytes } }
       },

@@ -32,6 +32,14 @@ export const joinHolds = (alias: string): string =>
   `LEFT JOIN held_projects hp ON hp.id = ${alias}.project_id
    LEFT JOIN held_writers hw ON hw.kind = ${alias}.author_kind AND hw.id = ${alias}.author_id`
 
+/**
+ * Whether something authored, `alias`, stays: it is not marked (nor is `marked`, another condition under which it goes), and nobody erases
+ * its writer; or a hold, of {@link holdMembers} and {@link joinHolds}, keeps it. Of two who plan at once one at least sees the mark or fence of the other.
+ */
+export const staysSql = (alias: string, marked = 'false'): string =>
+  `(${holdOf} IS NOT NULL OR NOT (${alias}.erasing_since IS NOT NULL OR ${marked}
+     OR EXISTS (SELECT FROM fenced f WHERE f.kind = ${alias}.author_kind AND f.id = ${alias}.author_id)))`
+
 /** The tables of what is authored. */
 export type Authored = 'messages' | 'documents'
 /** Ids of what a scope covers, with its condition on `x`; undefined where it covers none of this kind. */

@@ -7,3 +7,12 @@ export async function projectsInEu(query: AskDatabase): Promise<number> {
   )
   return row?.projects ?? 0
 }
+
+/** Ids of the oldest of them, so many at most. */
+export async function idsInEu(query: AskDatabase, most: number): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    "SELECT id FROM projects WHERE region = 'eu' AND status <> 'closed' ORDER BY created_at, id LIMIT $1",
+    [most],
+  )
+  return rows.map(({ id }) => id)
+}

@@ -1,5 +1,13 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { holdMembers, joinHolds, staysSql } from './held.ts'
+
+const standing = `WITH ${holdMembers('$3')},
+  named AS MATERIALIZED (SELECT DISTINCT v.ref, v.source_kind, v.source_id FROM provenance v WHERE v.store = $1 AND v.ref = ANY($2::text[]))
+  SELECT n.ref, x.id AS source FROM named n JOIN messages x ON n.source_kind = 'message' AND x.id = n.source_id
+    JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')} WHERE ${staysSql('x', 'c.erasing_since IS NOT NULL')}
+  UNION SELECT n.ref, x.id FROM named n JOIN documents x ON n.source_kind = 'document' AND x.id = n.source_id
+    ${joinHolds('x')} WHERE ${staysSql('x')}`
 
 /**
  * Of the keys that pointers of what goes name: those that a message or document names which stays. They stay with it, and go with the last
@@ -10,16 +18,13 @@ export async function othersOf(
   store: 'cache' | 'objects',
   refs: readonly string[],
   goes: ReadonlySet<string>,
+  now: Date,
 ): Promise<Set<string>> {
   if (refs.length === 0) return new Set()
-  const rows = await queryWithin<{ ref: string; source: string }>(
-    tx,
-    'pointers-of-others',
-    `SELECT DISTINCT v.ref, v.source_id AS source FROM provenance v WHERE v.store = $1 AND v.ref = ANY($2::text[]) AND (
-       EXISTS (SELECT FROM messages m JOIN conversations c ON c.id = m.conversation_id
-         WHERE v.source_kind = 'message' AND m.id = v.source_id AND m.erasing_since IS NULL AND c.erasing_since IS NULL)
-       OR EXISTS (SELECT FROM documents d WHERE v.source_kind = 'document' AND d.id = v.source_id AND d.erasing_since IS NULL))`,
-    [store, refs],
-  )
+  const rows = await queryWithin<{ ref: string; source: string }>(tx, 'pointers-of-others', standing, [
+    store,
+    refs,
+    now,
+  ])
   return new Set(rows.filter(({ source }) => !goes.has(source)).map(({ ref }) => ref))
 }

@@ -99,11 +99,17 @@ async function isOurs({ objects, installation }: Pick<ProjectPorts, 'objects' | 
     await objects.put(markKey, Readable.from([Buffer.from(own)]), { mediaType: 'text/plain' })
     return false
   }
-  if ((await text(mark)) === own) return true
+  const said = await text(mark)
+  if (said === own) return true
+  // Marked in former days, when it told no data folder: whoever comes first has it from then on.
+  if (own.startsWith(`${said} `)) {
+    await objects.put(markKey, Readable.from([Buffer.from(own)]), { mediaType: 'text/plain' })
+    return false
+  }
   logFault(
     new Problem(
       'conflict',
-      `The bucket is marked as another installation's (${markKey}): what uploads left there is not swept from here. Give each installation a bucket of its own; if this one is the heir of the other, remove the mark.`,
+      `The bucket is marked as another installation's (${markKey}): what uploads left there is not swept from here. Give each installation a bucket of its own; if this one is the heir of the other, or was moved or restored, remove the mark.`,
     ),
     { operationId: 'projects.sweep-uploads' },
   )

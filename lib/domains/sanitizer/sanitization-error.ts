@@ -1,4 +1,5 @@
-export type Stage = 'html-comment' | 'html-tag' | 'invisible' | 'nfc' | 'injection'
+/** Where a text is refused: the sanitizer's five, and `secret`, a private key or a seed phrase in what is clean otherwise. */
+export type Stage = 'html-comment' | 'html-tag' | 'invisible' | 'nfc' | 'injection' | 'secret'
 
 /** One step into a JSON value: a key of an object or an index of an array. */
 export type Step = string | number

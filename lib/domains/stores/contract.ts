@@ -80,6 +80,15 @@ export const listStores = operation({
   output: z.strictObject({
     data: z.strictObject({
       residency: z.enum(['eu']).nullable(),
+      projects_outside: z
+        .strictObject({
+          total: z.number().int(),
+          project_ids: z.array(z.string()).meta({ description: 'The oldest of them, 100 at most' }),
+        })
+        .meta({
+          description:
+            'Projects that ask for the EU while a place is outside it or nobody says where it is, as after a change of the settings',
+        }),
       stores: z.array(StoreView),
       processors: z.array(ProcessorView),
     }),

@@ -32,6 +32,8 @@ export interface StoresParts {
   /** Asks a place how it is; undefined where nothing can ask it. */
   stateOf(name: string): Promise<AskedState | undefined>
   lettersInFolder: boolean
+  /** Projects that ask for the EEA: how many there are, and the ids of some. */
+  projectsInEu(most: number): Promise<{ total: number; ids: string[] }>
   strict: boolean
 }
 
@@ -57,8 +59,13 @@ const placeOf = (site: JudgedSite) => ({
 })
 const processorView = (site: JudgedSite): ProcessorView => ({ ...placeOf(site), travels: travelsTo(site.name) })
 
+/** Projects whose ids are told. */
+const mostNamed = 100
+
 /** Where everything lies and travels, and what became of stores that were switched off. */
-export function storesService({ db, known, residency, sites, stateOf, lettersInFolder, strict }: StoresParts) {
+export function storesService(parts: StoresParts) {
+  const { db, known, residency, sites, stateOf, lettersInFolder, strict } = parts
+  const isOutside = sites.some(({ jurisdiction }) => jurisdiction !== 'eea')
   async function connected(site: JudgedSite, rows: readonly KnownRow[]): Promise<StoreView> {
     const asked = await stateOf(site.name)
     const row = rows.find((one) => one.port === site.port && known.isConnected(one))
@@ -107,10 +114,12 @@ export function storesService({ db, known, residency, sites, stateOf, lettersInF
         )
       ).flat()
       const byId = new Map(rows.map((row) => [row.id, row]))
+      const { total, ids } = isOutside ? await parts.projectsInEu(mostNamed) : { total: 0, ids: [] }
       return {
         body: {
           data: {
             residency,
+            projects_outside: { total, project_ids: ids },
             stores: [
               ...stores,
               ...off.flatMap(([{ id }, port]) => {
@@ -122,7 +131,7 @@ export function storesService({ db, known, residency, sites, stateOf, lettersInF
           },
         },
         resourceId: 'list',
-        details: { count: stores.length, off: off.length },
+        details: { count: stores.length, off: off.length, projects_outside: total },
       }
     }),
 

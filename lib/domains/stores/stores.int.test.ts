@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { madeProject } from '#lib/testing/projects.ts'
 import type { StoreView } from './contract.ts'
 import { connectedStores, knownStores } from './known.ts'
 
@@ -66,6 +67,16 @@ describe('GET /api/stores', () => {
       expect.objectContaining({ name: 'mail', address: 'smtp://127.0.0.1:1', travels: ['letters'] }),
       expect.objectContaining({ name: 'llm', provider: 'mistral', country: 'FR', travels: ['prompts'] }),
     ])
+  })
+
+  it('names the projects that ask for the EU while something lies outside, as after a change of the settings', async () => {
+    const away = async () => (await test.fetch('GET', '/api/stores', auditor)).json.data.projects_outside
+    expect(await away()).toEqual({ total: 0, project_ids: [] })
+    const { id } = await madeProject(test)
+    await madeProject(test)
+    await test.db.prisma.project.update({ where: { id }, data: { region: 'eu' } })
+    expect(await away()).toEqual({ total: 1, project_ids: [id] })
+    await test.db.prisma.project.update({ where: { id }, data: { region: null } })
   })
 
   it('readiness names no address, and a connected store that is down leaves it serving', async () => {

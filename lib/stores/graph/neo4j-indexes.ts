@@ -121,13 +121,25 @@ export function neo4jIndexes(connection: Connection): Indexes {
   }
 }
 
-/** Ids or names for a full-text query, each as a phrase (Lucene's syntax), as many at once as one query takes. */
+/** Scripts of which Lucene's standard tokenizer takes a whole run for one word (Thai, Lao, Burmese, Khmer, Katakana, Hangul): what is looked for may be a part of it. */
+const inRuns = /([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u30a1-\u30ff\uac00-\ud7af]+)/
+/** A text in Lucene's syntax: as a phrase, but for such runs, which are looked for inside of words. */
+function phraseOf(text: string): string {
+  const pieces = text
+    .split(inRuns)
+    .map((piece, n) => (n % 2 === 1 ? `*${piece}*` : hasWord.test(piece) ? quoted(piece) : ''))
+    .filter((piece) => piece !== '')
+  return pieces.length > 1 ? `(${pieces.map((piece) => `+${piece}`).join(' ')})` : (pieces[0] ?? quoted(text))
+}
+const quoted = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
+export const hasWord = /[\p{L}\p{N}]/u
+
+/** Ids or names for a full-text query, each as a phrase, as many at once as one query takes. */
 export function* phrases(texts: readonly string[], most = 400): Iterable<{ texts: string[]; query: string }> {
   for (let at = 0; at < texts.length; at += most) {
     const some = texts.slice(at, at + most)
-    yield { texts: some, query: some.map((text) => `"${text.replace(/["\\]/g, '\\$&')}"`).join(' ') }
+    yield { texts: some, query: some.map(phraseOf).join(' ') }
   }
 }
 /** The same within a group. */
-export const inGroup = (group: string, query: string): string =>
-  `+group_id:"${group.replace(/["\\]/g, '\\$&')}" +(${query})`
+export const inGroup = (group: string, query: string): string => `+group_id:${quoted(group)} +(${query})`

@@ -75,6 +75,12 @@ function judgeRow(kind: NamePlace['kind'], p: Row, name: SoughtName): { fields: 
   return { fields: order.filter((field) => found.has(field)), changes }
 }
 
+/** As many as one query looks for. */
+const oneOf = (names: readonly SoughtName[]): SoughtName => ({
+  isIn: (text) => names.some((name) => name.isIn(text)),
+  redact: (text) => names.reduce((left, name) => name.redact(left), text),
+})
+
 /** Where these names stand in what is left of a group, by the indexes of its words; with `redact` they are taken out. */
 export async function nameMentions(
   { ask, seek }: Asking,
@@ -84,23 +90,21 @@ export async function nameMentions(
   indexes: WordIndexes,
 ): Promise<NamePlace[]> {
   const found = new Map<string, NamePlace>()
-  for (const text of names) {
-    const name = nameIn(text)
-    for (const { query } of phrases([text])) {
-      const parameters = { group, query: inGroup(group, query) }
-      const places = async (sought: string, index: string, seen: string) =>
-        Found.parse(
-          await ask(seen, { found: Places.parse(await seek(sought, { ...parameters, index })).map(({ at }) => at) }),
-        )
-      const nodes = await places(nodesWith, indexes.nodes, nodesAt)
-      const relations = await places(relationsWith, indexes.relations, relationsAt)
-      for (const { at, uuid, p, labels } of [...nodes, ...relations]) {
-        const label = labels.find((one) => Object.hasOwn(kinds, one))
-        const kind = (label === undefined ? undefined : kinds[label]) ?? 'fact'
-        const { fields, changes } = judgeRow(kind, p, name)
-        for (const field of fields) found.set(`${kind} ${uuid} ${field}`, { kind, id: uuid, field })
-        if (redact && fields.length > 0) await ask(kind === 'fact' ? writeRelation : writeNode, { at, changes })
-      }
+  for (const { texts, query } of phrases(names, indexes.phrases)) {
+    const name = oneOf(texts.map(nameIn))
+    const parameters = { group, query: inGroup(group, query) }
+    const places = async (sought: string, index: string, seen: string) =>
+      Found.parse(
+        await ask(seen, { found: Places.parse(await seek(sought, { ...parameters, index })).map(({ at }) => at) }),
+      )
+    const nodes = await places(nodesWith, indexes.nodes, nodesAt)
+    const relations = await places(relationsWith, indexes.relations, relationsAt)
+    for (const { at, uuid, p, labels } of [...nodes, ...relations]) {
+      const label = labels.find((one) => Object.hasOwn(kinds, one))
+      const kind = (label === undefined ? undefined : kinds[label]) ?? 'fact'
+      const { fields, changes } = judgeRow(kind, p, name)
+      for (const field of fields) found.set(`${kind} ${uuid} ${field}`, { kind, id: uuid, field })
+      if (redact && fields.length > 0) await ask(kind === 'fact' ? writeRelation : writeNode, { at, changes })
     }
   }
   return [...found.values()]

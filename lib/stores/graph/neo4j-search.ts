@@ -1,6 +1,6 @@
 import type { Episode } from './graph.ts'
 import type { Ask } from './neo4j-connection.ts'
-import { inGroup, namings, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import { hasWord, inGroup, namings, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { asEpisodes } from './neo4j-values.ts'
 
 /** Ids of one query: each stands for a phrase in each of four properties, and Lucene takes 1,024 clauses. */
@@ -19,7 +19,6 @@ const saying = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS 
   RETURN DISTINCT properties(e) AS p`
 
 const hasLetter = /\p{L}/u
-const hasWord = /[\p{L}\p{N}]/u
 
 /**
  * Words in the midst of a text, as they stand in an episode whatever was put around it: the first and the last may have grown together

@@ -1,7 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { GraphChange } from './graph.ts'
-import { inGroup } from './postgres-neighbourhood.ts'
 
 const deleteFacts = `DELETE FROM graph_facts WHERE group_id = $1 AND uuid IN (
     SELECT unnest($2::text[])
@@ -17,12 +16,11 @@ const blankFacts = `UPDATE graph_facts SET name = 'RELATES_TO', fact = '', fact_
   WHERE group_id = $1 AND uuid = ANY($2::text[])`
 const restoreFacts = `UPDATE graph_facts SET invalid_at = NULL, expired_at = NULL
   WHERE group_id = $1 AND uuid = ANY($2::text[]) RETURNING uuid`
-const forgetFacts = `UPDATE graph_episodes SET entity_edges = ${without('entity_edges', '$2::text[]')}
-  WHERE ${inGroup} AND entity_edges && $2::text[]`
+const forgetFacts = `DELETE FROM graph_links WHERE group_id = $1 AND kind = 'edge' AND target = ANY($2::text[])`
 const deleteMentions = `DELETE FROM graph_mentions WHERE group_id = $1 AND (episode, entity) IN (
     SELECT episode, entity FROM graph_mentions WHERE group_id = $1 AND episode = ANY($2::text[])
     UNION SELECT episode, entity FROM graph_mentions WHERE group_id = $1 AND entity = ANY($3::text[]))`
-const kinds = `ARRAY['member', 'episode', 'next']`
+const kinds = `ARRAY['member', 'episode', 'next', 'edge']`
 const deleteLinks = `DELETE FROM graph_links WHERE group_id = $1 AND (kind, source, target) IN (
     SELECT kind, source, target FROM graph_links WHERE group_id = $1 AND kind = ANY(${kinds}) AND source = ANY($2::text[])
     UNION SELECT kind, source, target FROM graph_links WHERE group_id = $1 AND kind = ANY(${kinds}) AND target = ANY($2::text[]))`

@@ -26,14 +26,13 @@ const searched = `SELECT DISTINCT ON (uuid) ${episodeColumns} FROM unnest($2::te
 /** Every column that can hold the id of an episode, and every text, by the index of its words: not the ways that erasing takes. */
 const named = [
   'SELECT count(*)::int AS n FROM graph_episodes WHERE uuid = ANY($2::text[]) AND group_id = $1',
-  `SELECT count(*)::int AS n FROM graph_episodes WHERE entity_edges && $2::text[] AND ${inGroup}`,
   'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (episode = ANY($2::text[]))',
   'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (entity = ANY($2::text[]))',
   `SELECT count(*)::int AS n FROM graph_facts WHERE episodes && $2::text[] AND ${inGroup}`,
   'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND first_episode = ANY($2::text[])',
   'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND last_episode = ANY($2::text[])',
-  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'episode', 'next') AND source = ANY($2::text[])`,
-  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'episode', 'next') AND target = ANY($2::text[])`,
+  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'episode', 'next', 'edge') AND source = ANY($2::text[])`,
+  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'episode', 'next', 'edge') AND target = ANY($2::text[])`,
   ...textPlaces.map(
     (place) => `SELECT count(*)::int AS n FROM unnest($2::text[]) AS a (id)
       JOIN ${place.table} ON ${hasWords(place, '$1', 'a.id')} WHERE strpos(lower(${textOf(place)}), lower(a.id)) > 0`,

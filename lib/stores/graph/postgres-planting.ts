@@ -23,8 +23,8 @@ export function postgresPlanting(db: Database): GraphPlanting {
       await put(
         group,
         'graph_episodes',
-        'uuid, name, source, source_description, content, entity_edges, created_at, valid_at, metadata',
-        `i->>'uuid', i->>'name', i->>'source', i->>'sourceDescription', i->>'content', ${array('entityEdges')}, ${time('createdAt')}, ${time('validAt')}, i->'metadata'`,
+        'uuid, name, source, source_description, content, created_at, valid_at, metadata',
+        `i->>'uuid', i->>'name', i->>'source', i->>'sourceDescription', i->>'content', ${time('createdAt')}, ${time('validAt')}, i->'metadata'`,
         episodes,
       )
       await put(
@@ -59,6 +59,9 @@ export function postgresPlanting(db: Database): GraphPlanting {
         ),
         ...sagas.flatMap((saga) => saga.episodes.map((target) => ({ kind: 'episode', source: saga.uuid, target }))),
         ...next.map(({ from, to }) => ({ kind: 'next', source: from, target: to })),
+        ...episodes.flatMap(({ uuid, entityEdges }) =>
+          [...new Set(entityEdges)].map((target) => ({ kind: 'edge', source: uuid, target })),
+        ),
       ])
     },
     async standing(group) {

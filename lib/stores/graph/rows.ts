@@ -7,8 +7,9 @@ const time = z.date()
 const maybe = z.date().nullable()
 
 /** Columns of each table as {@link Episode}, {@link Entity} and {@link Fact} have them. */
-export const episodeColumns = `uuid, name, source, source_description AS "sourceDescription", content, entity_edges AS "entityEdges",
-  created_at AS "createdAt", valid_at AS "validAt", metadata`
+export const episodeColumns = `uuid, name, source, source_description AS "sourceDescription", content,
+  ARRAY(SELECT l.target FROM graph_links l WHERE l.group_id = graph_episodes.group_id AND l.kind = 'edge' AND l.source = graph_episodes.uuid
+    ORDER BY l.target) AS "entityEdges", created_at AS "createdAt", valid_at AS "validAt", metadata`
 export const entityColumns = 'uuid, name, labels, summary, attributes, created_at AS "createdAt"'
 export const factColumns = `uuid, source, target, name, fact, episodes, attributes, created_at AS "createdAt", valid_at AS "validAt",
   invalid_at AS "invalidAt", expired_at AS "expiredAt", reference_time AS "referenceTime"`

@@ -1,4 +1,14 @@
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
@@ -126,4 +136,61 @@ it('is read line by line: who stops reading needs no more of it', async () => {
   const damaged: string[] = []
   expect(await Array.fromAsync(fileLedger(folder).read((file) => damaged.push(file)))).toHaveLength(5)
   expect(damaged).toHaveLength(5_000)
+})
+
+const names: LedgerRow = {
+  kind: 'items',
+  id: 'r1',
+  holder: 'cache.entries',
+  items: ['key:answer:Where does Jane Placeholder live?'],
+  identities: { msg_1: true },
+}
+/** Everything in the folder, as bytes say it. */
+const text = () =>
+  readdirSync(folder)
+    .map((name) => readFileSync(join(folder, name), 'latin1'))
+    .join('\n')
+
+it('keeps items sealed: names that clients chose stand nowhere in its folder, and whoever has the keys reads them', async () => {
+  const ledger = fileLedger(folder)
+  await ledger.append(intent('r1'))
+  await ledger.append(names)
+  await ledger.close()
+  expect(text()).toContain('cache.entries')
+  expect(text()).not.toContain('Placeholder')
+  expect(await all(folder)).toEqual([intent('r1'), names])
+  const [key = ''] = readdirSync(folder).filter((name) => name.endsWith('.key'))
+  expect(statSync(join(folder, key)).mode & 0o777).toBe(0o600)
+})
+
+it('forgets items with the keys of months that ended, and nothing else; what is noted later is sealed anew', async () => {
+  const ledger = fileLedger(folder)
+  await ledger.append(names)
+  expect(await ledger.forgetItems(new Date())).toBe(0)
+  expect(await all(folder)).toEqual([names])
+  const nextMonth = new Date(Date.now() + 32 * 86_400_000)
+  expect(await ledger.forgetItems(nextMonth)).toBe(1)
+  expect(readdirSync(folder).filter((name) => name.endsWith('.key'))).toEqual([])
+  expect(await all(folder)).toEqual([{ ...names, items: [] }])
+  // The same ledger, which had the key in its hands.
+  expect(await Array.fromAsync(ledger.read())).toEqual([{ ...names, items: [] }])
+  await ledger.close()
+})
+
+it('reads items of former days, which were not sealed, and calls damaged what its key does not open', async () => {
+  const row = JSON.stringify(names)
+  const sum = createHash('sha256').update(row).digest('hex').slice(0, 16)
+  writeFileSync(join(folder, '2026-01.ledger'), `${sum} ${row}\n`)
+  const ledger = fileLedger(folder)
+  await ledger.append({ ...names, id: 'r2' })
+  await ledger.close()
+  const [key = ''] = readdirSync(folder).filter((name) => name.endsWith('.key'))
+  writeFileSync(join(folder, key), Buffer.alloc(32))
+  const damaged: string[] = []
+  const rows = await Array.fromAsync(fileLedger(folder).read((file) => damaged.push(file)))
+  expect([rows, damaged.length]).toEqual([[names], 1])
+  // A key that is there and cannot be read is not a forgotten one.
+  rmSync(join(folder, key))
+  mkdirSync(join(folder, key))
+  await expect(all(folder)).rejects.toThrow()
 })

@@ -2,8 +2,10 @@ import { createHash } from 'node:crypto'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import type { Part } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { isKeyFile, monthKeys } from './month-keys.ts'
 
 /** A keyed hash by which an erased subject is known again; `hash` in hex. */
 export interface LedgerHash {
@@ -30,6 +32,10 @@ export interface SubjectIntent {
   hashes: readonly LedgerHash[]
   /** The legal holds that keep something of the subject. */
   heldBy: readonly string[]
+  /** The projects that they wrote in; lines from before this was noted lack it. */
+  projects?: readonly string[]
+  /** Names of whom it erases are taken out of what others wrote, too. */
+  redacts?: boolean
 }
 /** That a part of a project is about to be erased, with all that came of it. */
 export interface PartIntent {
@@ -39,8 +45,13 @@ export interface PartIntent {
   scope: { part: Part }
   /** The legal holds that keep something of it. */
   heldBy: readonly string[]
+  /** Names of whom it erases are taken out of what others wrote, too. */
+  redacts?: boolean
 }
-/** Some of what an intent is about to erase. */
+/**
+ * Some of what an intent is about to erase. Clients choose some of these names (keys, threads), so that they lie sealed, and are forgotten
+ * before the ledger is: `items` is empty then.
+ */
 export interface ItemsRow {
   kind: 'items'
   /** Of the intent. */
@@ -57,7 +68,7 @@ export interface CommitRow {
   at: string
   erased?: Record<string, number>
 }
-/** Ids and keyed hashes alone. What a crash made be written twice says the same twice. */
+/** Ids and keyed hashes alone, but for items. What a crash made be written twice says the same twice. */
 export type LedgerRow =
   | RecordIntent
   | SubjectIntent
@@ -73,23 +84,49 @@ export interface Ledger {
   append(row: LedgerRow): Promise<void>
   /** Every whole row, oldest first; `onDamaged` hears of each line that does not check. */
   read(onDamaged?: (file: string) => void): AsyncIterable<LedgerRow>
-  /** Removes the files of months that ended before `time`; returns how many. */
+  /** Destroys the keys of months that ended before `time`: items that were noted in them cannot be read any more, by nobody. Returns how many. */
+  forgetItems(time: Date): Promise<number>
+  /** Removes the files of months that ended before `time`, and their keys; returns how many files. */
   prune(time: Date): Promise<number>
   close(): Promise<void>
 }
 
 const digest = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16)
 
+/** Items as they lie in the file; `month` names the key. Rows from before they were sealed have them as they are. */
+interface SealedItems extends Omit<ItemsRow, 'items'> {
+  month: string
+  sealed: string
+}
+type KeptRow = LedgerRow | SealedItems
+const aboutOf = ({ id, holder }: Pick<ItemsRow, 'id' | 'holder'>): string => `${id} ${holder}`
+const Items = z.array(z.string())
+
 /** Line form: a checksum of the row, a space, the row. A line that a crash or a full disk cut short does not check, and is left out. */
-const lineOf = (row: LedgerRow): string => {
+const lineOf = (row: KeptRow): string => {
   const text = JSON.stringify(row)
   return `${digest(text)} ${text}\n`
 }
-function rowOf(line: string): LedgerRow | undefined {
+function rowOf(line: string): KeptRow | undefined {
   const text = line.slice(17)
-  return line.length > 17 && line.slice(0, 16) === digest(text) ? (JSON.parse(text) as LedgerRow) : undefined
+  return line.length > 17 && line.slice(0, 16) === digest(text) ? (JSON.parse(text) as KeptRow) : undefined
 }
+const monthOf = (time: Date): string => time.toISOString().slice(0, 7)
 
+const unwritten = (cause: unknown): Problem =>
+  new Problem('unavailable', {
+    detail: 'The erasure ledger cannot be written now; no erasure begins or ends without it.',
+    headers: { 'Retry-After': '60' },
+    cause,
+  })
+const refused = (error: unknown): never => {
+  throw unwritten(error)
+}
+/** What its key does not open was sealed with another, or changed; a key that cannot be read is no such thing. */
+const unopened = (error: unknown): undefined => {
+  if (error instanceof Error && 'syscall' in error) throw error
+  return undefined
+}
 const folderOf = (location: string): string => (location.startsWith('file:') ? fileURLToPath(location) : location)
 
 /** Lines that are written at once, in characters: each write is one call to the system, which other processes' writes do not come between. */
@@ -111,6 +148,7 @@ function* writes(lines: readonly string[]): Iterable<Buffer> {
 /** Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: a row lies within one write at the file's end. */
 export function fileLedger(location: string): Ledger {
   const folder = folderOf(location)
+  const keys = monthKeys(folder)
   let handle: { month: string; file: Awaited<ReturnType<typeof open>> } | undefined
   let waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = []
   let writing: Promise<void> | undefined
@@ -129,12 +167,32 @@ export function fileLedger(location: string): Ledger {
   }
 
   /** A folder that is not there is an empty ledger; one that cannot be read is not. */
-  async function monthly(): Promise<string[]> {
-    const files = await readdir(folder).catch((error: NodeJS.ErrnoException) => {
+  const files = (): Promise<string[]> =>
+    readdir(folder).catch((error: NodeJS.ErrnoException) => {
       if (error.code === 'ENOENT') return []
       throw error
     })
-    return files.filter((file) => file.endsWith('.ledger')).sort()
+  const monthly = async (): Promise<string[]> => (await files()).filter((file) => file.endsWith('.ledger')).sort()
+
+  async function sealedRow({ items, ...row }: ItemsRow): Promise<SealedItems> {
+    const month = monthOf(new Date())
+    return { ...row, month, sealed: await keys.sealed(month, aboutOf(row), JSON.stringify(items)) }
+  }
+  async function openedRow({ month, sealed, ...row }: SealedItems): Promise<ItemsRow> {
+    const text = await keys.opened(month, aboutOf(row), sealed)
+    return { ...row, items: text === undefined ? [] : Items.parse(JSON.parse(text)) }
+  }
+  const queued = (text: string): Promise<void> =>
+    new Promise((done, failed) => {
+      waiting.push({ text, done, failed })
+      writing ??= write()
+    })
+
+  async function forgetItems(time: Date): Promise<number> {
+    const months = (await files()).filter(isKeyFile).map((name) => name.slice(0, 7))
+    const old = months.filter((month) => month < monthOf(time))
+    for (const month of old) await keys.destroy(month)
+    return old.length
   }
 
   /** Rows that arrive while others are on their way to the disk share the next write and its fsync. */
@@ -143,7 +201,7 @@ export function fileLedger(location: string): Ledger {
       const group = waiting
       waiting = []
       try {
-        const file = await fileOf(new Date().toISOString().slice(0, 7))
+        const file = await fileOf(monthOf(new Date()))
         for (const bytes of writes(group.map(({ text }) => text))) {
           const { bytesWritten } = await file.write(bytes)
           if (bytesWritten < bytes.length) throw new Error(`${bytesWritten} of ${bytes.length} bytes were written`)
@@ -153,11 +211,7 @@ export function fileLedger(location: string): Ledger {
       } catch (error) {
         await handle?.file.close().catch(() => {})
         handle = undefined
-        const problem = new Problem('unavailable', {
-          detail: 'The erasure ledger cannot be written now; no erasure begins or ends without it.',
-          headers: { 'Retry-After': '60' },
-          cause: error,
-        })
+        const problem = unwritten(error)
         for (const { failed } of group) failed(problem)
       }
     }
@@ -165,11 +219,10 @@ export function fileLedger(location: string): Ledger {
   }
 
   return {
-    append: (row) =>
-      new Promise<void>((done, failed) => {
-        waiting.push({ text: lineOf(row), done, failed })
-        writing ??= write()
-      }),
+    async append(row) {
+      const kept = row.kind === 'items' ? await sealedRow(row).catch(refused) : row
+      await queued(lineOf(kept))
+    },
     async *read(onDamaged) {
       for (const name of await monthly()) {
         // Line by line: a month may be longer than a string can be.
@@ -177,15 +230,21 @@ export function fileLedger(location: string): Ledger {
         for await (const line of file.readLines()) {
           if (line === '') continue
           const row = rowOf(line)
-          if (row) yield row
-          else onDamaged?.(name)
+          if (!row) onDamaged?.(name)
+          else if (!('sealed' in row) || row.kind === 'key') yield row
+          else {
+            const opened = await openedRow(row).catch(unopened)
+            if (opened) yield opened
+            else onDamaged?.(name)
+          }
         }
       }
     },
+    forgetItems,
     async prune(time) {
-      const month = time.toISOString().slice(0, 7)
-      const old = (await monthly()).filter((name) => name < `${month}.ledger`)
+      const old = (await monthly()).filter((name) => name < `${monthOf(time)}.ledger`)
       for (const name of old) await rm(join(folder, name))
+      await forgetItems(time)
       return old.length
     },
     async close() {

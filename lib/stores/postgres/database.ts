@@ -82,6 +82,8 @@ export const asProblem = (error: unknown): unknown =>
 interface Loan {
   connection: pg.PoolClient
   isOver: boolean
+  /** Milliseconds that a statement of it may take, where it is another's time than everybody's. */
+  longest: number | undefined
 }
 /** Of a transaction that is given up for another's sake. */
 const mostTries = 3
@@ -105,7 +107,8 @@ export async function queryWithin<R extends pg.QueryResultRow>(
       detail: 'It took too long, so nothing of it was kept. Send less at once, or send it again later.',
       headers: { 'Retry-After': '5' },
     })
-  return (await loan.connection.query({ name, text, values: [...values] })).rows
+  const asked = { name, text, values: [...values], ...(loan.longest !== undefined && { query_timeout: loan.longest }) }
+  return (await loan.connection.query<R>(asked)).rows
 }
 
 /** Our tables through two hands on one pool: Prisma, and plain SQL where a round trip counts. */
@@ -114,8 +117,11 @@ export interface Database {
   pool: pg.Pool
   /** One statement; with a name it is prepared once per connection. Throws `unavailable` when the database is down. */
   query<R extends pg.QueryResultRow>(name: string | undefined, text: string, values?: readonly unknown[]): Promise<R[]>
-  /** One that the database gives up for another's sake is run again, so `run` keeps nothing of a former try. */
-  transaction<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
+  /**
+   * One that the database gives up for another's sake is run again, so `run` keeps nothing of a former try. `longest`: milliseconds that it
+   * may take, for what waits for a store of others; each keeps a connection for so long, so few may run at once.
+   */
+  transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number }): Promise<T>
   close(): Promise<void>
 }
 
@@ -130,6 +136,9 @@ export interface DatabaseOptions {
    */
   isGuarded?: boolean
 }
+
+/** How long a transaction that may take longer than others waits for a lock, in milliseconds. */
+const longestLock = 15_000
 
 /** Opens nothing until the first query. */
 export function openDatabase(
@@ -151,13 +160,13 @@ export function openDatabase(
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   const inTransaction = new AsyncLocalStorage<boolean>()
-  const opening = new AsyncLocalStorage<{ loan?: Loan }>()
+  const opening = new AsyncLocalStorage<{ loan?: Loan; longest: number | undefined }>()
   // Prisma takes a transaction's connection from here, where it is noted for those who need it themselves.
   const lend = async (): Promise<pg.PoolClient> => {
     const connection = await pool.connect()
     const asked = opening.getStore()
     if (asked && !asked.loan) {
-      const loan = { connection, isOver: false }
+      const loan = { connection, isOver: false, longest: asked.longest }
       asked.loan = loan
       const { release } = connection
       connection.release = (...how) => {
@@ -191,15 +200,19 @@ export function openDatabase(
         throw asProblem(error)
       }
     },
-    async transaction(run) {
+    async transaction(run, { longest: given } = {}) {
       for (let tries = 1; ; tries++) {
-        const asked: { loan?: Loan } = {}
+        const asked: { loan?: Loan; longest: number | undefined } = { longest: given }
+        const begun = async (tx: Transaction) => {
+          if (asked.loan) loans.set(tx, asked.loan)
+          // It waits for a store, not for others' locks.
+          if (given !== undefined)
+            await tx.$executeRaw`SELECT set_config('statement_timeout', ${String(given)}, true), set_config('lock_timeout', ${String(longestLock)}, true)`
+          return isGuarded ? inTransaction.run(true, () => run(tx)) : run(tx)
+        }
         try {
           return await opening.run(asked, () =>
-            prisma.$transaction((tx) => {
-              if (asked.loan) loans.set(tx, asked.loan)
-              return isGuarded ? inTransaction.run(true, () => run(tx)) : run(tx)
-            }),
+            prisma.$transaction(begun, given === undefined ? {} : { timeout: given }),
           )
         } catch (error) {
           if (tries === mostTries || !isGivenUp(error)) throw asProblem(error)

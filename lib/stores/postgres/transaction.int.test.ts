@@ -60,6 +60,28 @@ describe('a statement on the connection of a transaction', () => {
     }
   })
 
+  it('has the time that it asks for, its statements too, and the next one the usual again', async () => {
+    const hurried = openDatabase(database.appUrl, { max: 1, longest: 200 })
+    try {
+      const waits = 'SELECT pg_sleep(0.4)::text, current_setting($1) AS most'
+      const patient = hurried.transaction(
+        (tx) => queryWithin<{ most: string }>(tx, 'waits', waits, ['statement_timeout']),
+        { longest: 60_000 },
+      )
+      expect((await patient)[0]?.most).toBe('1min')
+      await expect(
+        hurried.transaction((tx) => queryWithin(tx, 'waits', waits, ['statement_timeout'])),
+      ).rejects.toMatchObject({ code: 'unavailable' })
+      const [{ most } = { most: '' }] = await hurried.query<{ most: string }>(
+        undefined,
+        "SELECT current_setting('statement_timeout') AS most",
+      )
+      expect(most).toBe('15s')
+    } finally {
+      await hurried.close()
+    }
+  })
+
   it('is run again when the database gives its transaction up for another', async () => {
     await db.query(
       undefined,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { SanitizationError, type Step } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { type Sanitized, sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
@@ -61,6 +62,8 @@ function hidden({ text, place, line, column, key }: ReadText, strict: boolean): 
   }
 }
 
+const inText = (path: Step[], text: string) => scanFields(text).map((field) => ({ ...field, path }))
+
 /** Sanitizes and checks everything of a skill, and says all that is wrong. Pure; costs time by its length. */
 export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): Examination {
   const faults: Examination['faults'] = []
@@ -96,7 +99,14 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
     return clean === undefined ? [] : [fileOf(path, clean)]
   })
 
-  const warnings = [...(parsed?.warnings ?? [])]
+  const found = [
+    ...(document === undefined ? [] : inText(['skill_md'], document)),
+    ...files.flatMap(({ content }, index) => inText(['files', index, 'content'], content)),
+  ]
+  const secret = secretIn(found)
+  if (secret) rejections.push(secret)
+
+  const warnings = [...(parsed?.warnings ?? []), ...personalWarnings(found)]
   if (changed.length > 0)
     warnings.push(
       `Markup was removed or characters normalised in ${changed.length} text(s): ${changed.slice(0, 10).join(', ')}.`,

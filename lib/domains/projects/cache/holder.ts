@@ -92,7 +92,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
     if (part?.kind === 'conversation' && gone.size > 0) goes('conversation', part.id, [part.project])
     for (const id of [...found.ids, ...found.chosen.keys()]) found.near.delete(id)
     if (found.texts.length > mostTexts) found.texts = []
-    found.shared = await othersOf(tx, 'cache', [...found.names], gone)
+    found.shared = await othersOf(tx, 'cache', [...found.names], gone, now)
     for (const name of found.shared) found.names.delete(name)
     return found
   }
@@ -163,6 +163,8 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
     name: 'cache.entries',
     store: 'cache',
     isShared: true,
+    // Each page looks through all names and values there are.
+    pageSize: 5_000,
     stage: 'derived',
     what: 'answers kept for a while that came of messages and documents',
     held: 'answers kept for a while that came of your messages and documents, as far as applications told of them',
@@ -256,6 +258,17 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
       // What was planned was there: after a crash it is counted as it would have been without.
       const planned = kinds.key.length + kinds.found.length
       return { count, results: { keys: planned > 0 ? planned : count }, mentions: [] }
+    },
+    async late(scope, tx, now) {
+      const { ids, chosen, anchors, texts } = await gather(scope, tx, now)
+      if (ids.size + chosen.size === 0) return []
+      const names = await containing([...ids], chosen.values(), textsToFind(texts), anchors)
+      return names.map((name) => itemOf('found', labelOf(name))).sort()
+    },
+    async reused(items, tx, now) {
+      const others = await othersOf(tx, 'cache', itemsByKind(items).key, new Set(), now)
+      const theirs = new Set([...others].map((name) => itemOf('key', name)))
+      return items.filter((item) => theirs.has(item))
     },
     /** By a scan of all names and values; what has an id too short for that, by its index. What is not tied to the project is not ours to judge. */
     async residue(_scope, items) {

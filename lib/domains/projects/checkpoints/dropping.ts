@@ -33,7 +33,8 @@ export function threadDropping({ erasures, replaceItems }: DroppingPorts) {
       return {
         body: { data: { audit_id: auditId, thread_id: threadId, items } },
         resourceId: auditId,
-        details: { thread: threadId, items },
+        // The thread's name is its application's choice, and the log is kept for years.
+        details: { items },
       }
     }),
   }

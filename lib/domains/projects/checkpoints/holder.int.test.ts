@@ -98,7 +98,7 @@ describe.each([
             .map((value) => (Buffer.isBuffer(value) ? value.toString() : JSON.stringify(value)))
             .join('\n'),
         )
-    return texts.join('\n')
+    return texts.sort().join('\n')
   }
   const write = (thread: string, type: string, blob: Buffer) =>
     rows(

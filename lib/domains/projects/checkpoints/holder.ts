@@ -1,5 +1,12 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder, Erased, Scope, Subject, Verdict } from '#lib/kernel/holder.ts'
+import {
+  type DataHolder,
+  type Erased,
+  longestSearch,
+  type Scope,
+  type Subject,
+  type Verdict,
+} from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { CheckpointStore, Remembered } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
@@ -160,7 +167,7 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       }
       return [...verdicts.values()]
     },
-    async erase(scope, items, tx): Promise<number | Erased> {
+    async erase(scope, items, tx, manner): Promise<number | Erased> {
       if (!isAbout(scope) || items.length === 0) return 0
       await refuseIfMissing(tx)
       const threads = byThread(items)
@@ -196,10 +203,24 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       const messages = items.map(parseItem).filter(({ thread, message }) => thread !== null && message !== null)
       return {
         count,
-        // What was only watched for, and is not there, counts nothing.
-        results: gone === 0 ? {} : isNobody(scope) ? { messages: gone } : { threads: named, messages: messages.length },
+        results:
+          gone === 0 && (isNobody(scope) || manner?.isWatched)
+            ? {}
+            : isNobody(scope)
+              ? { messages: gone }
+              : { threads: named, messages: messages.length },
         mentions: [],
       }
+    },
+    async late(scope, tx, now) {
+      const plans = await Array.fromAsync(planned(scope, tx, now, false))
+      return [...new Set(plans.flatMap((one) => one.items))].sort()
+    },
+    async reused(items, tx) {
+      const wholes = items.filter((item) => parseItem(item).message === null)
+      const threads = wholes.map((item) => parseItem(item).thread ?? '')
+      const theirs = await projectsOf(tx, threads)
+      return wholes.filter((item) => theirs.has(parseItem(item).thread ?? ''))
     },
     async residue(scope, items) {
       const part = 'part' in scope ? scope.part : undefined
@@ -216,11 +237,14 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
         if (isWhole) wholes.push(thread)
         else rest.set(thread, wanted.union(rest.get(thread) ?? new Set()))
       }
-      const found = await db.transaction(async (tx) => ({
-        rows: await standing(tx, [...ids]),
-        present: wholes.length === 0 ? 0 : (await store.present(wholes, tx)).length,
-        late: await elsewhere([...ids], part?.project ?? null, tx),
-      }))
+      const found = await db.transaction(
+        async (tx) => ({
+          rows: await standing(tx, [...ids]),
+          present: wholes.length === 0 ? 0 : (await store.present(wholes, tx)).length,
+          late: await elsewhere([...ids], part?.project ?? null, tx),
+        }),
+        { longest: longestSearch },
+      )
       const left = await store.residue(
         [...rest].map(([thread, wanted]) => ({
           thread,

@@ -48,6 +48,7 @@ export const PartPlan = z
         found: z.string().meta({ description: 'How it was found: pointer, thread, group, text, row' }),
       }),
     ),
+    omitted: count.meta({ description: 'Verdicts beyond the first 5,000, which are only counted' }),
     counts: z.strictObject({ deleted: count, kept: count, changed: count, untouched: count }),
   })
   .meta({ id: 'PartPlan' })

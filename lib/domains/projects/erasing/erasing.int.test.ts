@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
@@ -234,6 +235,78 @@ describe('a store that does not answer', () => {
   })
 })
 
+describe('a store that is slow', () => {
+  /** Keeps whoever asks it waiting until it is let go. */
+  function slow(what: 'plan' | 'explain' | 'erase') {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    let [waiting, most] = [0, 0]
+    side.slow = async (asked) => {
+      if (asked !== what) return
+      most = Math.max(most, ++waiting)
+      await promise
+      waiting--
+    }
+    return { go: resolve, most: () => most }
+  }
+  afterEach(() => {
+    side.slow = undefined
+  })
+  const until = async (isSo: () => boolean | Promise<boolean>) => {
+    for (const deadline = performance.now() + 100_000; !(await isSo()); await delay(20))
+      if (performance.now() > deadline) throw new Error('it did not come to that')
+  }
+  const listed = async ({ owner }: Talk) => (await test.fetch('GET', '/api/projects', { cookie: owner.cookie })).status
+
+  it('lets few dry runs ask it at once, and a few more wait; whoever comes then is told when to come again', async () => {
+    const made = await talk()
+    const { go, most } = slow('explain')
+    const asked = Array.from({ length: 9 }, () => erase(made, first(made), { query: '?dry_run=true' }))
+    const refused: Told[] = []
+    for (const one of asked)
+      void one.then((told) => {
+        if (told.status === 503) refused.push(told)
+      })
+    await until(() => refused.length === 3 && most() === 2)
+    expect(refused[0]?.headers.get('retry-after')).toBe('10')
+    expect([most(), await listed(made)]).toEqual([2, 200])
+    go()
+    expect((await Promise.all(asked)).map(({ status }) => status).sort()).toEqual([
+      ...Array(6).fill(200),
+      503,
+      503,
+      503,
+    ])
+  })
+
+  it('has few erasures at work in it at once, and all of them end', async () => {
+    const made = await talk({ messages: 9 })
+    const { go, most } = slow('erase')
+    const asked = made.messages.map((message) => erase(made, message))
+    await until(() => most() === 3)
+    expect(await listed(made)).toBe(200)
+    go()
+    for (const { status } of await Promise.all(asked)) expect([200, 202]).toContain(status)
+    // Whoever was told 202 has it carried out all the same.
+    await until(async () => !(await Promise.all(made.messages.map(isStored))).includes(true))
+    expect(most()).toBe(3)
+  }, 120_000)
+
+  it('keeps nobody from setting a hold while it is searched; the plan is made anew under it', async () => {
+    const made = await talk()
+    const { go, most } = slow('plan')
+    const erasing = erase(made)
+    await until(() => most() > 0)
+    const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
+    const body = { kind: 'project', target_id: made.project, reason: 'a court asked for it' }
+    expect((await test.fetch('POST', '/v1/holds', { token: admin.token, body })).status).toBe(201)
+    go()
+    const told = await erasing
+    expect([told.status, told.json.success]).toEqual([202, false])
+    await drain(test)
+    expect([(await runOf(told)).state, await isStored(first(made)), entriesOf(first(made))]).toEqual(['held', true, 3])
+  })
+})
+
 describe('what the verification finds', () => {
   it('is erased though the plan is made twice meanwhile, and the rows by which it was found are gone', async () => {
     const made = await talk()
@@ -324,6 +397,7 @@ describe('a crash', () => {
     'step.side.entries.before',
     'step.side.entries.inside',
     'step.side.entries.after',
+    'last-look.before',
     'verify.committed',
     'verify.signed',
     'verify.after',

@@ -3,9 +3,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { operator } from '#lib/operator.ts'
+import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { backupOf } from '#lib/testing/backup.ts'
+import { episode } from '#lib/testing/graphs.ts'
+import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
+import { madeMember, madeProject } from '#lib/testing/projects.ts'
 import { type SideStore, sideHolder, sideStore } from '#lib/testing/side-store.ts'
 import { say, type Talk, talk } from '#lib/testing/talks.ts'
 
@@ -47,6 +51,34 @@ const isThere = async ({ db }: TestApp, ids: readonly string[]): Promise<string[
   const found = await db.prisma.message.findMany({ where: { id: { in: [...ids] } }, select: { id: true } })
   return ids.filter((id) => found.some((row) => row.id === id))
 }
+
+it('takes a name out of what others wrote once more, where the erasure did', async () => {
+  const project = await madeProject(before)
+  const member = await madeMember(before, project)
+  const subject = { account: member.accountId, agents: [] }
+  await before.db.prisma.account.update({ where: { id: member.accountId }, data: { name: 'Ida Beispiel' } })
+  const { groupId: group } = await before.db.prisma.project.findUniqueOrThrow({ where: { id: project.id } })
+  const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
+  const content = 'Ida Beispiel signs.'
+  await postgresPlanting(before.db).plant({ ...bare, group, episodes: [episode('others', 1, { content })] })
+  const said = async ({ db }: TestApp) => (await postgresPlanting(db).standing(group)).episodes[0]?.content
+  const fromBackup = await backup()
+  const { runId } = await before.app.db.transaction((tx) =>
+    before.app.subjectErasures.begin(tx, {
+      ...{ requestId: null, subject, redacts: true, requestedBy: 'user:test', reason: 'gdpr_erasure' },
+      now: before.clock.now(),
+    }),
+  )
+  await drain(before)
+  expect([(await before.app.subjectErasures.run(runId))?.state, await said(before)]).toEqual([
+    'done',
+    '[erased] signs.',
+  ])
+  const app = await fromBackup()
+  expect(await said(app)).toBe(content)
+  expect(await operator(app.app).replayErasures()).toMatchObject({ subjects: 1, unfinished: [] })
+  expect(await said(app)).toBe('[erased] signs.')
+})
 
 describe('a backup from before the erasure of a part', () => {
   it('brings the message back, and the replay erases it again, with what came of it; its receipt and its id are kept', async () => {

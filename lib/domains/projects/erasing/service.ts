@@ -4,6 +4,7 @@ import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Part } from '#lib/kernel/holder.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { turns } from '#lib/kernel/turns.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
 import { askingWithin, mayErase, readerOf, writableProject } from '../access.ts'
 import {
@@ -22,7 +23,15 @@ export interface PartErasurePorts {
   complete(runId: string): Promise<unknown>
   /** Milliseconds of system time that the request itself waits for the stores; 10,000 unless told. */
   patience?: number
+  /** How much of it this process does at once for those who ask, and how many wait for their turn. */
+  bounds?: { erasures: Bounds; dryRuns: Bounds }
 }
+type Bounds = Parameters<typeof turns>[0]
+
+/** Each holds connections of the database for as long as the slowest store takes: most of the ten stay free for everybody else. */
+const usual = { erasures: { atOnce: 3, waiting: 100 }, dryRuns: { atOnce: 2, waiting: 4 } }
+/** Verdicts that a dry run gives at most; of the rest it gives their number. */
+const mostVerdicts = 5_000
 type Answer = PartErasure | { data: PartPlan }
 interface Wanted {
   part: Part
@@ -69,11 +78,14 @@ async function inTime(work: Promise<unknown>, patience: number, runId: string): 
 }
 
 /** The erasure of a message, a conversation, a document: marked and begun in one transaction, carried out after it by the engine. */
-export function partErasures({ erasures, complete, patience = 10_000 }: PartErasurePorts) {
+export function partErasures({ erasures, complete, patience = 10_000, bounds = usual }: PartErasurePorts) {
   /** Of those who ask for the same part at once, one carries it out. */
   const working = new Map<string, Promise<unknown>>()
+  const erasing = turns(bounds.erasures)
+  const explaining = turns(bounds.dryRuns)
+  /** Where too many wait, the queue does it, which comes half a minute later. */
   function carriedOut(runId: string): Promise<unknown> {
-    const work = working.get(runId) ?? complete(runId).finally(() => working.delete(runId))
+    const work = working.get(runId) ?? erasing(() => complete(runId)).finally(() => working.delete(runId))
     working.set(runId, work)
     return work
   }
@@ -145,11 +157,18 @@ export function partErasures({ erasures, complete, patience = 10_000 }: PartEras
       resourceId: part.id,
       entries: [{ resourceId: part.id, action: 'read', details: { dry_run: true } }],
       afterCommit: async () => {
-        const { planned, verdicts } = await erasures.explain(part, ctx.now)
+        const taken = await explaining(() => erasures.explain(part, ctx.now))
+        if (taken === 'full')
+          throw new Problem('unavailable', {
+            detail: 'Others are having their erasures planned; nothing was changed. Ask again in a little while.',
+            headers: { 'Retry-After': '10' },
+          })
+        const { planned, verdicts } = taken.value
         const counted = (wanted: string) => verdicts.filter(({ verdict }) => verdict === wanted).length
         const data: PartPlan = {
           planned: planned.map(({ held, ...holding }) => ({ ...holding, held: sum(held.map(({ count }) => count)) })),
-          verdicts,
+          verdicts: verdicts.slice(0, mostVerdicts),
+          omitted: Math.max(0, verdicts.length - mostVerdicts),
           counts: {
             deleted: counted('deleted'),
             kept: counted('kept'),

@@ -2,17 +2,12 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Manner, Scope } from '#lib/kernel/holder.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import type { Sources } from '../sources.ts'
+import { type Authored, covered, holdMembers, holdOf, joinHolds, partOf } from '../held.ts'
 import type { EntityKinds } from './entity-kinds.ts'
 import type { GroupItems } from './items.ts'
 import { searched } from './planned-episodes.ts'
 import type { Policy } from './rules.ts'
 import { namedByOthers } from './shared-episodes.ts'
-
-interface Parts {
-  graph: GraphStore
-  sources: Sources
-}
 
 /** What the project of a group says of its labels; a group that is no project's says nothing. */
 export async function entityKindsOf(tx: Transaction, group: string): Promise<EntityKinds> {
@@ -33,7 +28,7 @@ const unpointedTexts = `SELECT t.source, t.text FROM (
 
 /** The episodes of a page: those that it names, and those that name what it is about, which may have come since. */
 export async function episodesInGroup(
-  { graph }: Pick<Parts, 'graph'>,
+  { graph }: { graph: GraphStore },
   { group, episodes, about, unsearched }: GroupItems,
   tx: Transaction,
   now: Date,
@@ -53,9 +48,35 @@ const endings = `SELECT v.ref, v.ended FROM provenance v JOIN projects p ON p.id
       OR EXISTS (SELECT FROM documents d WHERE v.source_kind = 'document' AND d.id = v.source_id AND d.project_id = p.id))
   ORDER BY v.ref, v.id`
 
+/** What of a scope in a group no hold keeps, with the episodes that it came to; `$3` is the present, `$4` the group. */
+const going = (kind: Authored, where: string): string => `WITH ${holdMembers('$3')}
+  SELECT x.id AS source, v.ref FROM ${kind} x JOIN projects p ON p.id = x.project_id ${joinHolds('x')}
+    LEFT JOIN provenance v ON v.source_id = x.id AND v.store = 'graph' AND v.place IN ('', $4)
+  WHERE ${where} AND p.group_id = $4 AND ${holdOf} IS NULL`
+
+/** All episodes of a group that go with a scope, on whichever page, as pointers name them. */
+export async function goingOf(scope: Scope, group: string, tx: Transaction, now: Date): Promise<Set<string>> {
+  const [sources, episodes] = [new Set<string>(), new Set<string>()]
+  for (const kind of ['messages', 'documents'] as const) {
+    const which = covered(scope, kind)
+    if (!which) continue
+    const rows = await queryWithin<{ source: string; ref: string | null }>(
+      tx,
+      `graph-going-${partOf(scope)?.kind ?? 'subject'}-${kind}`,
+      going(kind, which.where),
+      [...which.values, now, group],
+    )
+    for (const { source, ref } of rows) {
+      sources.add(source)
+      if (ref !== null) episodes.add(ref)
+    }
+  }
+  for (const uuid of (await namedByOthers(tx, group, [...episodes], sources, now)).keys()) episodes.delete(uuid)
+  return episodes
+}
+
 /** How these episodes are judged: what the project says of labels, and what who wrote them says that they ended. */
 export async function policyOf(
-  { sources }: Pick<Parts, 'sources'>,
   group: string,
   episodes: readonly string[],
   scope: Scope,
@@ -65,18 +86,7 @@ export async function policyOf(
   const rows = await queryWithin<{ ref: string; ended: string[] }>(tx, 'graph-told-endings', endings, [group, episodes])
   const endedBy = new Map<string, string[]>()
   for (const { ref, ended } of rows) for (const fact of ended) endedBy.set(fact, [...(endedBy.get(fact) ?? []), ref])
-  const goes = new Set<string>()
-  if (endedBy.size > 0) {
-    const going = new Set<string>()
-    for await (const some of sources.of(scope, tx, now))
-      for (const source of some) {
-        if (source.group !== group) continue
-        going.add(source.id)
-        for (const { store, ref, place } of source.pointers)
-          if (store === 'graph' && (place === '' || place === group)) goes.add(ref)
-      }
-    for (const uuid of (await namedByOthers(tx, group, [...goes], going, now)).keys()) goes.delete(uuid)
-  }
+  const goes = endedBy.size > 0 ? await goingOf(scope, group, tx, now) : new Set<string>()
   const entityKinds = await entityKindsOf(tx, group)
   return { ended: [...endedBy.keys()].sort(), policy: { entityKinds, redacts, provenance: { endedBy, goes } } }
 }

@@ -43,7 +43,7 @@ export async function verdictsOf(
       })
     const ids = [...episodes.keys()]
     if (ids.length === 0) continue
-    const { ended, policy } = await policyOf(parts, group, ids, scope, tx, { redacts: false, now })
+    const { ended, policy } = await policyOf(group, ids, scope, tx, { redacts: false, now })
     const found = await graph.read(group, ids, tx, ended)
     const { verdicts: judged, change } = judge(found, policy)
     const facts = await graph.factsAt(group, change.deleteEntities, tx)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { Verdict } from '#lib/kernel/holder.ts'
+import { erasedOf, type Verdict } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { GraphPlanting } from '#lib/stores/graph/graph.ts'
 import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
@@ -360,6 +360,20 @@ describe('asked for itself', () => {
     await within((tx) => holder().erase(scope, items, tx, { key: newId('run'), redacts: false, now: test.clock.now() }))
     expect(await holder().residue(scope, items, test.clock.now())).toBe(0)
     expect((await planting.standing(others.group)).episodes).toHaveLength(5)
+  })
+
+  it('an episode that a later page of the same erasure takes is no place where a name stays', async () => {
+    const deal = dealGraph(place.group)
+    await planting.plant(deal)
+    const messages = [await says(`${sentence}.`), await says('Somebody came back.')]
+    for (const [n, message] of messages.entries()) await points(message, deal.id(`e${n + 1}`))
+    const { conversation, project, group } = place
+    const part = { kind: 'conversation' as const, id: conversation, project, conversation }
+    const manner = { key: newId('run'), redacts: false, now: test.clock.now() }
+    const erased = await within((tx) => holder().erase({ part }, [`${group}/${deal.id('e1')}`], tx, manner))
+    const places = erasedOf(erased).mentions.map(({ kind, id }) => `${kind} ${id}`)
+    expect(places).toContain(`fact ${deal.id('f-theirs')}`)
+    expect(places).not.toContain(`episode ${deal.id('e2')}`)
   })
 
   it('while a graph that kept data is switched off, it plans what pointers say, and neither erases nor finds it gone', async () => {

@@ -1,23 +1,46 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder, Erased, ItemId, Manner, Scope, Subject } from '#lib/kernel/holder.ts'
+import {
+  type DataHolder,
+  type Erased,
+  type ItemId,
+  longestSearch,
+  type Manner,
+  type Scope,
+  type Subject,
+} from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Sources } from '../sources.ts'
-import { episodesInGroup, policyOf } from './erasing.ts'
+import { episodesInGroup, goingOf, policyOf } from './erasing.ts'
 import { verdictsOf } from './explaining.ts'
-import { aboutItem, episodeItem, itemsByGroup, portionItem, portionSize, unsearchedItem } from './items.ts'
+import {
+  aboutItem,
+  episodeItem,
+  isPortionOf,
+  itemsByGroup,
+  namesItem,
+  portionItem,
+  portionSize,
+  unsearchedItem,
+} from './items.ts'
 import { plannedEpisodes, searched } from './planned-episodes.ts'
 import { judge } from './rules.ts'
+import { namedByOthers } from './shared-episodes.ts'
+import { groupsOfPerson, type NamesOf, namesLeft } from './subject-names.ts'
 
 export interface GraphHolderParts {
   db: Database
   graph: GraphStore
   sources: Sources
   whatIsMissing: WhatIsMissing
+  namesOf: NamesOf
 }
+
+/** Ids that one transaction looks for. */
+const soughtAtOnce = 1_000
 
 const pointed = `SELECT count(DISTINCT (v.place, v.ref))::int AS n, min(v.at) AS since FROM provenance v
   LEFT JOIN messages m ON v.source_kind = 'message' AND m.id = v.source_id
@@ -31,7 +54,8 @@ const authors = ({ account, agents }: Subject): [string[], string[]] => [
 
 /**
  * Episodes of the knowledge graph that came of messages and documents, with all that follows from them by the hybrid policy. Items:
- * `<group>/<episode>`; `<group>/*…` of a group that goes whole. Watched: `<group>/about:<source>`, by which an episode that comes late is found.
+ * `<group>/<episode>`; `<group>/*…` of a group that goes whole. Watched: `<group>/about:<source>`, by which an episode that comes late is found;
+ * `<group>/names:`, that a person's name is looked for in what stays.
  */
 export function graphHolder(parts: GraphHolderParts): DataHolder {
   const { db, graph, sources, whatIsMissing } = parts
@@ -64,6 +88,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       for (const source of found.sources)
         watched.add(found.isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
     }
+    for (const group of await groupsOfPerson(scope, tx, now)) watched.add(namesItem(group))
     return { items: [...items].sort(), watched: [...watched].sort() }
   }
 
@@ -84,8 +109,12 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
         erased.count += await graph.dropGroup(group, portions * portionSize, tx)
         continue
       }
+      if (of.names) erased.mentions.push(...(await namesLeft(parts, scope, group, tx, manner)))
+      if (of.episodes.length + of.about.length + of.unsearched.length === 0) continue
       const episodes = await episodesInGroup(parts, of, tx, manner.now)
-      const { ended, policy } = await policyOf(parts, group, episodes, scope, tx, manner)
+      // Who asks for their own words to go has a say over their own name, and none over those of people that they wrote of.
+      const redacts = manner.redacts && 'part' in scope
+      const { ended, policy } = await policyOf(group, episodes, scope, tx, { redacts, now: manner.now })
       const outcome = await graph.change(
         group,
         episodes,
@@ -101,8 +130,12 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       results.factsChanged += outcome.factsChanged
       results.blanked += outcome.blanked
       erased.count += outcome.episodesDeleted
+      // Where a later page takes the episode, no name stays.
+      const isSaid = outcome.mentions.some(({ kind }) => kind === 'episode')
+      const going = isSaid ? await goingOf(scope, group, tx, manner.now) : new Set<string>()
       for (const place of outcome.mentions)
-        erased.mentions.push({ store: 'graph', ...place, isRedacted: manner.redacts })
+        if (place.kind !== 'episode' || !going.has(place.id))
+          erased.mentions.push({ store: 'graph', ...place, isRedacted: redacts })
     }
     return erased
   }
@@ -111,7 +144,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     name: 'graph.episodes',
     store: 'graph',
     isShared: true,
-    pageSize: 100,
+    pageSize: 300,
     stage: 'derived',
     what: 'episodes of the knowledge graph that came of messages and documents, with the people, facts and summaries that rested on them',
     held: 'episodes of the knowledge graph that came of messages and documents',
@@ -136,14 +169,50 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       await mustBeWhole()
       let left = 0
       for (const { group, episodes, about, unsearched, portions } of itemsByGroup(items)) {
-        const late = await db.transaction(async (tx) =>
-          portions > 0
-            ? graph.countGroup(group, tx)
-            : (await searched(graph, tx, { group, ids: [...about, ...unsearched], texts: [], now })).size,
-        )
-        left += late + (portions > 0 ? 0 : await graph.residue(group, episodes))
+        if (portions + episodes.length + about.length + unsearched.length === 0) continue
+        if (portions > 0) {
+          left += await db.transaction((tx) => graph.countGroup(group, tx))
+          continue
+        }
+        const sought = [...about, ...unsearched]
+        for (let at = 0; at < sought.length; at += soughtAtOnce) {
+          const ids = sought.slice(at, at + soughtAtOnce)
+          left += (
+            await db.transaction((tx) => searched(graph, tx, { group, ids, texts: [], now }), {
+              longest: longestSearch,
+            })
+          ).size
+        }
+        left += await graph.residue(group, episodes)
       }
       return left
+    },
+    async late(scope, tx, now) {
+      const items: ItemId[] = []
+      for (const { group, episodes, isUnsearched } of await plannedEpisodes(
+        { graph, sources, isReachable: await isUp() },
+        scope,
+        tx,
+        now,
+      )) {
+        if (isUnsearched)
+          throw new Problem('unavailable', 'The graph does not answer. Nothing is lost; it is asked again.')
+        for (const [uuid, found] of episodes) if (found !== 'pointer') items.push(episodeItem(group, uuid))
+      }
+      return items.sort()
+    },
+    async reused(items, tx, now) {
+      const theirs: ItemId[] = []
+      for (const { group, episodes, portions } of itemsByGroup(items)) {
+        const others = await namedByOthers(tx, group, episodes, new Set(), now)
+        theirs.push(...[...others.keys()].map((uuid) => episodeItem(group, uuid)))
+        if (
+          portions > 0 &&
+          (await tx.project.count({ where: { groupId: group, status: { not: 'closed' }, erasingSince: null } })) > 0
+        )
+          theirs.push(...items.filter((item) => isPortionOf(item, group)))
+      }
+      return theirs
     },
     forget: (runId) => graph.forget(runId),
   }

@@ -11,10 +11,12 @@ export interface GroupItems {
   unsearched: string[]
   /** Portions of a group that goes whole. */
   portions: number
+  /** The name of the person is looked for in what stays. */
+  names: boolean
 }
 
 /** Rows of a group that one portion stands for. */
-export const portionSize = 200
+export const portionSize = 100
 
 /** What can be an episode's uuid in an item: nothing that stands for something else there. */
 export const isEpisodeId = (ref: string): boolean => /^[\w.-]{1,200}$/.test(ref)
@@ -22,7 +24,10 @@ export const isEpisodeId = (ref: string): boolean => /^[\w.-]{1,200}$/.test(ref)
 export const episodeItem = (group: string, uuid: string): ItemId => `${group}/${uuid}`
 export const aboutItem = (group: string, source: string): ItemId => `${group}/about:${source}`
 export const unsearchedItem = (group: string, source: string): ItemId => `${group}/text:${source}`
+export const namesItem = (group: string): ItemId => `${group}/names:`
 export const portionItem = (group: string, number: number): ItemId => `${group}/*${String(number).padStart(7, '0')}`
+
+export const isPortionOf = (item: ItemId, group: string): boolean => item.startsWith(`${group}/*`)
 
 /** Items by their groups, in the order of the groups' names. */
 export function itemsByGroup(items: readonly ItemId[]): GroupItems[] {
@@ -30,9 +35,10 @@ export function itemsByGroup(items: readonly ItemId[]): GroupItems[] {
   for (const item of items) {
     const slash = item.indexOf('/')
     const [group, rest] = [item.slice(0, slash), item.slice(slash + 1)]
-    const of = groups.get(group) ?? { group, episodes: [], about: [], unsearched: [], portions: 0 }
+    const of = groups.get(group) ?? { group, episodes: [], about: [], unsearched: [], portions: 0, names: false }
     groups.set(group, of)
     if (rest.startsWith('*')) of.portions++
+    else if (rest === 'names:') of.names = true
     else if (rest.startsWith('about:')) of.about.push(rest.slice(6))
     else if (rest.startsWith('text:')) of.unsearched.push(rest.slice(5))
     else of.episodes.push(rest)

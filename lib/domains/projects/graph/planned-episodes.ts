@@ -75,15 +75,17 @@ async function addSources(
     return
   }
   try {
-    const missing = new Set(refs)
+    const elsewhere = new Map<string, string>()
     if (refs.size > 0)
-      for (const { uuid } of (await graph.read(plan.group, [...refs], tx)).episodes) missing.delete(uuid)
-    if (missing.size > 0)
-      for (const [uuid, group] of await graph.groupsOf([...missing], tx)) {
-        if (group === plan.group) continue
-        plan.episodes.delete(uuid)
-        plan.foreign.set(uuid, group)
-      }
+      for (const [uuid, group] of await graph.groupsOf([...refs], tx))
+        if (group !== plan.group) elsewhere.set(uuid, group)
+    // Another group may have one of the same id beside ours.
+    if (elsewhere.size > 0)
+      for (const { uuid } of (await graph.read(plan.group, [...elsewhere.keys()], tx)).episodes) elsewhere.delete(uuid)
+    for (const [uuid, group] of elsewhere) {
+      plan.episodes.delete(uuid)
+      plan.foreign.set(uuid, group)
+    }
     const found = await matching(graph, tx, {
       group: plan.group,
       ids: sources.map(({ id }) => id),

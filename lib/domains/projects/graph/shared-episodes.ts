@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { holdMembers, holdOf, joinHolds } from '../held.ts'
+import { holdMembers, joinHolds, staysSql } from '../held.ts'
 
 /**
  * $1: a group; $2: episodes; $3: the present. Who names one of them: messages and documents of the group's own project, which stand and are
@@ -10,10 +10,9 @@ const naming = `WITH ${holdMembers('$3')},
   named AS MATERIALIZED (SELECT DISTINCT v.ref, v.source_kind, v.source_id, v.project_id FROM provenance v JOIN projects p ON p.id = v.project_id
     WHERE v.store = 'graph' AND v.ref = ANY($2::text[]) AND v.place IN ('', $1) AND p.group_id = $1)
   SELECT n.ref, x.id AS source FROM named n JOIN messages x ON n.source_kind = 'message' AND x.id = n.source_id AND x.project_id = n.project_id
-    JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')}
-    WHERE (x.erasing_since IS NULL AND c.erasing_since IS NULL) OR ${holdOf} IS NOT NULL
+    JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')} WHERE ${staysSql('x', 'c.erasing_since IS NOT NULL')}
   UNION SELECT n.ref, x.id FROM named n JOIN documents x ON n.source_kind = 'document' AND x.id = n.source_id AND x.project_id = n.project_id
-    ${joinHolds('x')} WHERE x.erasing_since IS NULL OR ${holdOf} IS NOT NULL`
+    ${joinHolds('x')} WHERE ${staysSql('x')}`
 
 /**
  * Of these episodes those that came of something that stays, too, as a pointer says; by uuid, of how many things. They go when the last of

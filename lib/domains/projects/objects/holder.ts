@@ -74,7 +74,7 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
         if (own.length <= mostListed) own.push({ ...source, texts: [] })
       }
     const told = [...keys].flatMap(([key, found]) => (found === 'pointer' ? [key] : []))
-    const shared = await othersOf(tx, 'objects', told, gone)
+    const shared = await othersOf(tx, 'objects', told, gone, now)
     for (const key of shared) keys.delete(key)
     const whole = (await sources.whole(scope, tx, now)).filter(({ group }) => group !== null)
     try {
@@ -191,6 +191,10 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
       const count = found + (planned.length === 0 ? 0 : await objects.erase(planned))
       // What was planned was there: whatever a crash had erased before it was counted is counted with its page.
       return { count, results: { objects: planned.length + found }, mentions: [] }
+    },
+    async reused(items, tx, now) {
+      const others = await othersOf(tx, 'objects', items.map(keyOf), new Set(), now)
+      return items.filter((item) => others.has(keyOf(item)))
     },
     /** By listing the versions of every key, and whatever begins as the keys of the part do. */
     async residue(scope, items) {

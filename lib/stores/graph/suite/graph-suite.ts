@@ -3,7 +3,7 @@ import { judge, type Policy } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { at, dealGraph, sentence, sharedGraph } from '#lib/testing/graphs.ts'
+import { at, dealGraph, entity, episode, sentence, sharedGraph } from '#lib/testing/graphs.ts'
 import type { GraphOutcome, GraphPlanting, GraphStore, PlantedGraph } from '../graph.ts'
 
 /** One implementation, opened for tests. */
@@ -231,6 +231,27 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(by(left.episodes).get(id('e2'))?.content).toBe('[erased] came back.')
       expect(left.embedded).not.toContain(id('f-theirs'))
       expect(await graph.dump(group)).not.toMatch(/xanadu/i)
+    })
+
+    it.each([
+      ['Chinese', '王小明', '后来王小明又回来了。', '后来小明王又回来了。'],
+      ['Japanese', '田中タロウ', 'きのう田中タロウさんが来た。', 'きのう田中ジロウさんが来た。'],
+      ['Korean', '홍길동', '홍길동은 돌아왔다.', '홍길순은 돌아왔다.'],
+      ['Thai', 'สมชาย', 'แล้วสมชายก็กลับมา', 'แล้วสมหมายก็กลับมา'],
+      ['Russian', 'Иван Петров', 'Потом ИВАН  ПЕТРОВ вернулся.', 'Потом Иванов вернулся.'],
+      ['Greek', 'Νίκος', 'Ο Νίκος γύρισε.', 'Ο Νίκας γύρισε.'],
+    ])('a name in %s is found in what others said', async (_script, name, said, other) => {
+      const { id } = await planted()
+      await graph.planting.plant({
+        ...{ group, facts: [], communities: [], sagas: [], next: [] },
+        episodes: [episode(id('they'), 60, { content: said }), episode(id('others'), 61, { content: other })],
+        entities: [{ ...entity(id('named'), name, ['Person']), summary: '' }],
+        mentions: [{ episode: id('e5'), entity: id('named') }],
+      })
+      const found = await graph.transaction((tx) => graph.store.search(group, { ids: [], texts: [said] }, tx))
+      expect(found.map(({ uuid }) => uuid)).toEqual([id('they')])
+      const { mentions } = await change([id('e5')])
+      expect(mentions).toEqual([{ kind: 'episode', id: id('they'), field: 'content' }])
     })
 
     it('another group is not touched, whatever is asked of it', async () => {

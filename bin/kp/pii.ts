@@ -1,0 +1,113 @@
+import { once } from 'node:events'
+import { createReadStream } from 'node:fs'
+import type { Command } from 'commander'
+import type { Finding } from '#lib/domains/pii/findings.ts'
+import { TextScanner } from '#lib/domains/pii/streaming.ts'
+import { exitCodes, Failure } from './failure.ts'
+import type { Session } from './session.ts'
+
+interface ScanOptions {
+  redact?: boolean
+  strategy?: boolean
+}
+interface Place {
+  line: number
+  column: number
+}
+
+/** Line and column of places in a text that passes by, both from 1; the column in UTF-16 units. */
+function ruler() {
+  let [line, lineStart, passed] = [1, 0, 0]
+  return {
+    /** The places of what begins in this part, in their order; then the part is past. */
+    places(text: string, starts: readonly number[]): Place[] {
+      const places: Place[] = []
+      let at = 0
+      const upTo = (end: number) => {
+        for (let next = text.indexOf('\n', at); next >= 0 && next < end; next = text.indexOf('\n', next + 1)) {
+          line += 1
+          lineStart = passed + next + 1
+          at = next + 1
+        }
+        at = Math.max(at, end)
+      }
+      for (const start of starts) {
+        upTo(start - passed)
+        places.push({ line, column: start - lineStart + 1 })
+      }
+      upTo(text.length)
+      passed += text.length
+      return places
+    },
+  }
+}
+
+async function* textOf(path: string): AsyncGenerator<string> {
+  const stream = path === '-' ? process.stdin : createReadStream(path)
+  stream.setEncoding('utf8')
+  try {
+    for await (const chunk of stream) yield String(chunk)
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
+    throw new Failure('not_readable', `${path} cannot be read (${code}). Nothing was changed.`, {
+      advice: 'Name a file of text, or - for standard input.',
+    })
+  }
+}
+
+async function scanFile(
+  session: Session,
+  path: string,
+  { redact = false, strategy = false }: ScanOptions,
+): Promise<void> {
+  const { terminal } = session
+  const scanner = new TextScanner({ strategy })
+  const rule = ruler()
+  const all: (Finding & Place)[] = []
+  const told = { block: 0, redact: 0 }
+  const take = async ({ text, redacted, findings }: ReturnType<TextScanner['push']>) => {
+    const places = rule.places(
+      text,
+      findings.map(({ start }) => start),
+    )
+    for (const [index, finding] of findings.entries()) {
+      const { line = 0, column = 0 } = places[index] ?? {}
+      told[finding.action] += 1
+      if (terminal.json) all.push({ ...finding, line, column })
+      else if (!redact)
+        terminal.line(
+          (finding.action === 'block' ? terminal.bad : terminal.warn)(finding.kind.padEnd(17)),
+          `${line}:${column}`.padEnd(12),
+          finding.action,
+        )
+    }
+    if (redact && !terminal.json && !process.stdout.write(redacted)) await once(process.stdout, 'drain')
+  }
+  for await (const chunk of textOf(session.pathOf(path))) await take(scanner.push(chunk))
+  await take(scanner.end())
+  terminal.document({ data: { findings: all } })
+  terminal.note(
+    told.block + told.redact === 0
+      ? 'Nothing was found.'
+      : `${told.block} to be kept out of every text, ${told.redact} to be redacted.`,
+  )
+  if (told.block > 0) process.exitCode = exitCodes.failed
+}
+
+/** Secrets and personal data in files: pii scan. */
+export function piiCommands(program: Command, begin: () => Session): void {
+  const pii = program
+    .command('pii')
+    .summary('find secrets and personal data in texts')
+    .description('Finds secrets and personal data in texts. Nothing is sent.\n\nExample:\n  kp pii scan notes.md')
+  pii
+    .command('scan')
+    .summary('look through a file; nothing is sent')
+    .description(
+      'Looks through a file of any size and prints what kind stands where, as line:column, and what is to be done: "block" (private keys, seed phrases) or "redact"; never what it found. Names and postal addresses need the registry’s analyzer: POST /v1/pii/scan. Ends with 1 where something is to be blocked.\n\nExample:\n  kp pii scan notes.md\n  kp pii scan --redact log.txt > clean.txt\n  git diff | kp pii scan -',
+    )
+    .argument('<file>', 'a file of text, or - for standard input')
+    .option('--redact', 'print the text with ‹email:1› in the place of what was found')
+    .option('--strategy', 'also sizes of positions, entry and exit prices')
+    .action((file: string, options: ScanOptions) => scanFile(begin(), file, options))
+}

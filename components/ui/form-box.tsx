@@ -1,0 +1,34 @@
+import type { FormEvent, ReactNode } from 'react'
+import { Button } from './button.tsx'
+
+interface FormBoxProps {
+  /** By which it is found: `create-project`, … */
+  name?: string
+  /** On its button. */
+  submit: string
+  tone?: 'main' | 'plain'
+  isPending: boolean
+  onSubmit: () => void
+  children: ReactNode
+}
+
+/** A form that makes one thing, in a box of its own: fields, what became of it, and one button. */
+export function FormBox({ name, submit, tone = 'main', isPending, onSubmit, children }: FormBoxProps) {
+  const submitted = (event: FormEvent) => {
+    event.preventDefault()
+    onSubmit()
+  }
+  return (
+    <form
+      method="post"
+      onSubmit={submitted}
+      data-form={name}
+      className="grid gap-4 rounded-box border border-line bg-raised p-4"
+    >
+      {children}
+      <Button type="submit" tone={tone} aria-disabled={isPending} className="justify-self-start">
+        {submit}
+      </Button>
+    </form>
+  )
+}

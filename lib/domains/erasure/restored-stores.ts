@@ -1,0 +1,123 @@
+import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { type DataHolder, erasedOf, type ItemId, timeFor } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { ItemsRow, Ledger } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { recordDeletion } from './deletion-log.ts'
+import { type Committed, committedItems } from './ledger-history.ts'
+import { type RunIntent, reason, requestedBy } from './reinstatement.ts'
+import { kindOf, namedInLog, nameOf } from './run-names.ts'
+import { nobody, type RunScope } from './run-rules.ts'
+
+export interface RestoredStoresParts {
+  db: Database
+  ledger: Ledger
+  holders: readonly DataHolder[]
+  /** Whether a hold of this moment covers anything of it, within the transaction; no hold is set before that ends. */
+  isHeld(tx: Transaction, intent: RunIntent): Promise<boolean>
+  audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
+  now(): Date
+}
+/** An erasure whose items were not found to be gone in a holder's store: it did not answer, or still has something. */
+export interface Unsearched {
+  receipt: string
+  holder: string
+}
+export interface StoresAgain {
+  /** Erasures of which a store had something again, which was erased once more, by receipt. */
+  erased: string[]
+  unsearched: Unsearched[]
+}
+
+/** Items of a holder that are searched at once, however many erasures they are of: a search may look through all of its store. */
+const mostSearched = 2_000
+const nobodys: RunScope = { subject: nobody }
+
+/**
+ * Erases again what the ledger says was erased from stores that were restored by themselves: a bucket, a graph, another database. The rows by which
+ * it was found are gone, so it is looked for by its items, as a second search does. What something that stands uses by now stays, and so does what a hold
+ * covers. Safe to repeat.
+ */
+export function restoredStores({ db, ledger, holders, isHeld, audit, now }: RestoredStoresParts) {
+  /** Items that are nobody else's by now. */
+  const own = (holder: DataHolder, items: readonly ItemId[]): Promise<ItemId[]> =>
+    db.transaction(async (tx) => {
+      const others = new Set((await holder.reused?.(items, tx, now())) ?? [])
+      return items.filter((item) => !others.has(item))
+    })
+
+  /** Erases a row's items once more; gives how many things went. */
+  const eraseRow = (holder: DataHolder, items: readonly ItemId[], { intent }: Committed<RunIntent>): Promise<number> =>
+    db.transaction(async (tx) => {
+      if (await isHeld(tx, intent)) return 0
+      const at = now()
+      const again = newId('run')
+      const { count, results } = erasedOf(
+        await holder.erase(nobodys, items, tx, { key: `${again}:${holder.name}:0`, redacts: false, now: at }),
+      )
+      await holder.forget?.(again)
+      if (count === 0) return 0
+      const { scope } = intent
+      await recordDeletion(tx, {
+        requestedBy,
+        reason,
+        scope: 'part' in scope ? namedInLog(scope) : { receipt: intent.id },
+        results: { [holder.name]: count, ...results },
+        now: at,
+      })
+      await audit(tx, {
+        action: 'delete',
+        actorId: requestedBy,
+        resourceType: 'part' in scope ? kindOf(scope) : 'receipt',
+        resourceId: 'part' in scope ? nameOf(scope) : intent.id,
+        at,
+        ip: '',
+        details: { receipt: intent.id, holder: holder.name, again: count },
+      })
+      return count
+    }, timeFor(holder))
+
+  return async function eraseAgain(of: ReadonlyMap<string, Committed<RunIntent>>): Promise<StoresAgain> {
+    const erased = new Set<string>()
+    const unsearched = new Map<string, Unsearched>()
+    const waiting = new Map<DataHolder, ItemsRow[]>()
+
+    async function searchRow(holder: DataHolder, row: ItemsRow): Promise<void> {
+      const one = of.get(row.id)
+      const items = await own(holder, row.items)
+      if (!one || items.length === 0 || (await holder.residue(nobodys, items, now())) === 0) return
+      if ((await eraseRow(holder, items, one)) > 0) erased.add(row.id)
+      else if (await db.transaction((tx) => isHeld(tx, one.intent))) return
+      if ((await holder.residue(nobodys, items, now())) > 0)
+        throw new Problem('unavailable', `${holder.name} still holds some of what was erased.`)
+    }
+    async function search(holder: DataHolder, rows: readonly ItemsRow[]): Promise<void> {
+      try {
+        const items = await own(
+          holder,
+          rows.flatMap((row) => row.items),
+        )
+        if (items.length === 0 || (await holder.residue(nobodys, items, now())) === 0) return
+        for (const row of rows) await searchRow(holder, row)
+      } catch (error) {
+        // A store that is down keeps the others from nothing; who asked is told to replay again.
+        if (!Problem.is(error)) throw error
+        logFault(error, { operationId: 'replayErasures', holder: holder.name })
+        for (const { id } of rows) unsearched.set(`${id} ${holder.name}`, { receipt: id, holder: holder.name })
+      }
+    }
+
+    for await (const row of committedItems(ledger, of)) {
+      const holder = holders.find(({ name, isShared }) => isShared && name === row.holder)
+      if (!holder || row.items.length === 0) continue
+      const rows = [...(waiting.get(holder) ?? []), row]
+      const isFull = rows.reduce((sum, { items }) => sum + items.length, 0) >= mostSearched
+      waiting.set(holder, isFull ? [] : rows)
+      if (isFull) await search(holder, rows)
+    }
+    for (const [holder, rows] of waiting) if (rows.length > 0) await search(holder, rows)
+    return { erased: [...erased], unsearched: [...unsearched.values()] }
+  }
+}

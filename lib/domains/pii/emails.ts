@@ -1,0 +1,69 @@
+import { type Finding, finding } from './findings.ts'
+
+const local = /[\p{L}\p{N}._%+'-]/u
+const label = /[\p{L}\p{N}-]/u
+const topLevel = /^(?:\p{L}{2,24}|xn--[a-z0-9-]{2,59})$/iu
+/** What follows an @ in names of files and packages, and is no country. */
+const files = new Set([
+  'png',
+  'jpg',
+  'jpeg',
+  'gif',
+  'webp',
+  'svg',
+  'css',
+  'js',
+  'mjs',
+  'cjs',
+  'ts',
+  'tsx',
+  'jsx',
+  'json',
+  'html',
+  'map',
+  'pdf',
+  'woff',
+  'woff2',
+])
+const longestLocal = 64
+const longestDomain = 253
+
+/** The e-mail address around an @ (RFC 5321's lengths, RFC 6531's letters): labels that could be a host, and a top level of letters. */
+export function emailAround(text: string, at: number): Finding | undefined {
+  let start = at
+  while (start > 0 && at - start <= longestLocal && local.test(text.charAt(start - 1))) start -= 1
+  if (at - start > longestLocal) return undefined
+  // The n of a line end that stands escaped in front of it.
+  if (text.charAt(start - 1) === '\\' && /[nrt]/.test(text.charAt(start))) start += 1
+  while (start < at && /[.'%+-]/.test(text.charAt(start))) start += 1
+  if (start === at || /[.]/.test(text.charAt(at - 1)) || text.slice(start, at).includes('..')) return undefined
+
+  let end = at + 1
+  const limit = Math.min(text.length, at + 1 + longestDomain)
+  const labels: string[] = []
+  for (let from = end; from < limit; ) {
+    let to = from
+    while (to < limit && to - from <= 63 && label.test(text.charAt(to))) to += 1
+    const written = text.slice(from, to)
+    if (written === '' || written.length > 63 || written.startsWith('-')) break
+    if (written.endsWith('-')) {
+      const trimmed = written.replace(/-{1,63}$/, '')
+      if (trimmed !== '') {
+        labels.push(trimmed)
+        end = from + trimmed.length
+      }
+      break
+    }
+    labels.push(written)
+    end = to
+    if (text.charAt(to) !== '.') break
+    from = to + 1
+  }
+  // A sentence may go on after its full stop without a space: what is no top level falls away.
+  while (labels.length >= 2 && !topLevel.test(labels.at(-1) ?? '')) end -= (labels.pop() ?? '').length + 1
+  const top = labels.at(-1) ?? ''
+  if (labels.length < 2 || !topLevel.test(top) || files.has(top.toLowerCase())) return undefined
+  // git@host:path is where a repository lies.
+  if (text.slice(start, at) === 'git' && text.charAt(end) === ':') return undefined
+  return finding('email', start, end, 0.95)
+}

@@ -1,0 +1,83 @@
+import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/fields.ts'
+import { refusal, type SanitizationError, type Step } from '#lib/domains/sanitizer/sanitization-error.ts'
+import type { Finding, Kind } from './findings.ts'
+import { redact } from './redaction.ts'
+import { type ScanOptions, scan } from './scanner.ts'
+import { shortest } from './seed-phrases.ts'
+
+/** What stands in one text of a JSON value. */
+export interface FieldFindings {
+  /** Where; of the name of a key, the object that has it. Steps are redacted: a key may be a secret itself. */
+  path: Step[]
+  isKey: boolean
+  text: string
+  /** Offsets in `text`. */
+  findings: Finding[]
+}
+
+const safe = (step: Step): Step => (typeof step === 'string' ? redact(step).text : step)
+
+/**
+ * {@link scan} over every string of a JSON value and every name of a key, in its order. The name of a key is what its value is called:
+ * `{"private_key": "0x…"}` is one. Words in a list of their own are read together, for a seed phrase is often kept so.
+ */
+export function scanFields(value: unknown, options: ScanOptions = {}): FieldFindings[] {
+  const found: FieldFindings[] = []
+  const tell = (path: readonly Step[], isKey: boolean, text: string, findings: Finding[]): void => {
+    if (findings.length > 0) found.push({ path: path.map(safe), isKey, text, findings })
+  }
+  const visit = (node: unknown, path: readonly Step[], name: string): void => {
+    if (typeof node === 'string') tell(path, false, node, called(name, node, options))
+    if (typeof node !== 'object' || node === null) return
+    if (path.length >= DEPTH_LIMIT) throw new DepthError()
+    if (Array.isArray(node)) {
+      const before = found.length
+      for (const [index, item] of node.entries()) visit(item, [...path, index], name)
+      const words = node.filter((item) => typeof item === 'string')
+      if (words.length < shortest || words.length < node.length) return
+      const text = words.join('\n')
+      const phrases = scan(text).filter(({ kind }) => kind === 'seed_phrase')
+      if (found.slice(before).every(({ findings }) => findings.every(({ kind }) => kind !== 'seed_phrase')))
+        tell(path, false, text, phrases)
+      return
+    }
+    for (const [key, child] of Object.entries(node)) {
+      tell(path, true, key, scan(key, options))
+      visit(child, [...path, key], key)
+    }
+  }
+  visit(value, [], '')
+  return found
+}
+
+function called(name: string, text: string, options: ScanOptions): Finding[] {
+  const heading = name === '' ? '' : `${name}: `
+  return scan(heading + text, options)
+    .filter(({ start }) => start >= heading.length)
+    .map((one) => ({ ...one, start: one.start - heading.length, end: one.end - heading.length }))
+}
+
+const named = (kinds: Iterable<Kind>): string => [...new Set(kinds)].join(', ')
+
+/** The refusal for what must not be stored, at its first place; undefined where nothing is. It names kinds and never what was found. */
+export function secretIn(fields: readonly FieldFindings[]): SanitizationError | undefined {
+  const blocked = ({ findings }: FieldFindings) => findings.filter(({ action }) => action === 'block')
+  const field = fields.find((one) => blocked(one).length > 0)
+  if (!field) return undefined
+  const secrets = blocked(field)
+  const error = refusal(field.text, 'secret', named(secrets.map(({ kind }) => kind)), secrets[0]?.start ?? 0)
+  return error.within(field.path, field.isKey)
+}
+
+/** Fields that a warning names at most. */
+const mostNamed = 10
+/** What to tell of personal data that may be stored: which kinds, in which fields. At most one sentence. */
+export function personalWarnings(fields: readonly FieldFindings[]): string[] {
+  if (fields.length === 0) return []
+  const places = fields
+    .slice(0, mostNamed)
+    .map(({ path, findings }) => `${path.join('.') || 'the text'} (${named(findings.map(({ kind }) => kind))})`)
+  return [
+    `Personal data or keys seem to stand in ${fields.length} field(s): ${places.join('; ')}. Take out what others need not know.`,
+  ]
+}

@@ -1,0 +1,140 @@
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { skillMd } from '#lib/testing/skills.ts'
+import { trace } from '#lib/testing/units.ts'
+
+const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+
+/** Answers as Presidio's analyzer does: places in code points. It knows one name. */
+const asked: unknown[] = []
+let mood: 'well' | 'wrong' | 'broken' | 'silent' = 'well'
+const analyzer = createServer(async (request, response) => {
+  if (request.url === '/health') {
+    response.writeHead(mood === 'well' ? 200 : 503).end('Presidio Analyzer service is up')
+    return
+  }
+  let body = ''
+  for await (const chunk of request) body += String(chunk)
+  const sent: { text: string; language: string } = JSON.parse(body)
+  asked.push(sent)
+  if (mood === 'silent') return
+  if (mood === 'broken') return void request.socket.destroy()
+  if (mood === 'wrong') return void response.writeHead(500).end('{"error": "no"}')
+  const start = [...sent.text.slice(0, Math.max(0, sent.text.indexOf('Ada Beispiel')))].length
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end(
+    JSON.stringify([
+      { entity_type: 'PERSON', start, end: start + 12, score: 0.85, analysis_explanation: null },
+      { entity_type: 'EMAIL_ADDRESS', start: 0, end: 3, score: 0.1, analysis_explanation: null },
+    ]),
+  )
+})
+
+let plain: TestApp
+let connected: TestApp
+beforeAll(async () => {
+  await new Promise<void>((listening) => analyzer.listen(0, '127.0.0.1', listening))
+  const address = analyzer.address()
+  const port = typeof address === 'object' ? address?.port : 0
+  plain = await testApp()
+  connected = await testApp({ KP_PRESIDIO_URL: `http://127.0.0.1:${port}/`, KP_REGIONS: 'presidio=de@own' })
+})
+afterAll(async () => {
+  await plain.close()
+  await connected.close()
+  analyzer.closeAllConnections()
+  analyzer.close()
+})
+
+const scanned = async (app: TestApp, text: string, more: object = {}) => {
+  const { token } = await app.agent()
+  return app.fetch('POST', '/v1/pii/scan', { token, body: { text, ...more } })
+}
+
+test('a text is looked through, and nothing of it is stored', async () => {
+  const text = `Ask a@b.example. ${phrase}`
+  const { status, json, text: answer } = await scanned(plain, text)
+  expect(status).toBe(200)
+  expect(json).toEqual({
+    data: {
+      findings: [
+        { kind: 'email', start: 4, end: 15, score: 0.95, action: 'redact' },
+        { kind: 'seed_phrase', start: 17, end: text.length, score: 0.97, action: 'block' },
+      ],
+    },
+  })
+  expect(answer).not.toMatch(/winner|b\.example/)
+  expect((await scanned(plain, 'entry price: 100', { strategy: true })).json.data.findings).toMatchObject([
+    { kind: 'strategy_detail' },
+  ])
+  expect((await scanned(plain, 'x'.repeat(100_001))).status).toBe(422)
+  expect((await plain.fetch('POST', '/v1/pii/scan', { body: { text } })).status).toBe(401)
+})
+
+test('names come from the connected analyzer, in JavaScript’s places; its guesses do not', async () => {
+  const text = '👩‍💻 wrote Ada Beispiel, a@b.example'
+  const { json } = await scanned(connected, text)
+  const found: { kind: string; start: number; end: number }[] = json.data.findings
+  expect(found.map(({ kind, start, end }) => [kind, text.slice(start, end)])).toEqual([
+    ['name', 'Ada Beispiel'],
+    ['email', 'a@b.example'],
+  ])
+  expect(asked.at(-1)).toEqual({ text, language: 'en' })
+  expect((await connected.fetch('GET', '/ready')).json.stores.presidio).toMatchObject({ state: 'ok', region: 'de' })
+})
+
+test.each(['wrong', 'broken', 'silent'] as const)(
+  'an analyzer that is %s is said to be missing, and the rest is told',
+  async (how) => {
+    mood = how
+    const { status, json } = await scanned(connected, 'Ada Beispiel, a@b.example')
+    mood = 'well'
+    expect(status).toBe(200)
+    expect(json.data).toMatchObject({ findings: [{ kind: 'email' }], degraded: ['presidio'] })
+  },
+)
+
+test('a unit with a secret is refused by kind and field and never repeated; personal data is a warning', async () => {
+  const { token } = await plain.agent()
+  const send = (objective: string, more: object = {}) => {
+    return plain.fetch('POST', '/v1/knowledge', { token, body: { ...trace(), task: { objective, ...more } } })
+  }
+  const refused = await send(`The phrase is ${phrase}.`)
+  expect(refused.status).toBe(422)
+  expect(refused.json).toMatchObject({
+    code: 'content_rejected',
+    stage: 'secret',
+    field: 'task.objective',
+    place: 14,
+    issues: [{ path: ['task', 'objective'], message: 'seed_phrase at character 14' }],
+  })
+  expect(refused.text).not.toContain('winner')
+  const named = await send('Sign it', { input_schema: { deployer: { private_key: `0x${'4c08'.repeat(16)}` } } })
+  expect(named.json).toMatchObject({ stage: 'secret', field: 'task.input_schema.deployer.private_key' })
+  const listed = await send('Sign it', { input_schema: { words: phrase.split(' ') } })
+  expect(listed.json).toMatchObject({ stage: 'secret', field: 'task.input_schema.words' })
+
+  const other = await plain.agent()
+  const warned = await plain.fetch('POST', '/v1/knowledge', {
+    token: other.token,
+    body: { ...trace(), task: { objective: 'Write to a@b.example' } },
+  })
+  expect(warned.status).toBe(201)
+  expect(warned.json.warnings.join()).toContain('task.objective (email)')
+  const counted = await plain.db.prisma.contentRejection.findMany({ where: { stage: 'secret' } })
+  expect(counted).toHaveLength(3)
+})
+
+test('a skill and an item of a batch are looked through, too', async () => {
+  const { token } = await plain.agent()
+  const skill = await plain.fetch('POST', '/v1/skills', {
+    token,
+    body: { skill_md: skillMd('a-skill', { body: phrase }), files: [] },
+  })
+  expect(skill.json).toMatchObject({ code: 'content_rejected', stage: 'secret', field: 'skill_md' })
+  const batch = await plain.fetch('POST', '/v1/knowledge/batch', {
+    token,
+    body: { units: [trace(), { ...trace(), task: { objective: phrase } }] },
+  })
+  expect(batch.json).toMatchObject({ stored: 1, failed: 1, data: [{ status: 201 }, { status: 422 }] })
+})

@@ -1,0 +1,84 @@
+import { describe, expect, it, test } from 'vitest'
+import { corpus, drawn } from '#lib/testing/planted-texts.ts'
+import { worstScans } from '#lib/testing/worst-scans.ts'
+import { redact } from './redaction.ts'
+import { scan } from './scanner.ts'
+import { TextScanner } from './streaming.ts'
+
+describe('redaction', () => {
+  test.each([
+    ['a@x.example, b@x.example, A@X.example', '‹email:1›, ‹email:2›, ‹email:1›'],
+    ['DE89370400440532013000 = DE89 3704 0044 0532 0130 00', '‹iban:1› = ‹iban:1›'],
+    ['4111-1111-1111-1111 and 4111111111111111', '‹card:1› and ‹card:1›'],
+    ['(212) 555-2368, +1 212 555 2368', '‹phone:1›, ‹phone:1›'],
+    ['nothing to see', 'nothing to see'],
+    ['', ''],
+  ])('%s', (text, expected) => {
+    expect(redact(text).text).toBe(expected)
+  })
+  it('leaves nothing to be found, and the rest as it was', () => {
+    const { text } = corpus(3, 60)
+    const { text: clean, findings } = redact(text)
+    expect(findings.length).toBeGreaterThan(20)
+    expect(scan(clean)).toEqual([])
+    const between = findings.map(({ end }, at) => text.slice(end, findings[at + 1]?.start))
+    for (const piece of between) expect(clean).toContain(piece)
+  })
+})
+
+describe('a text that comes in chunks', () => {
+  const whole = Array.from({ length: 30 }, (_, at) => corpus(100 + at, 60).text).join('\n')
+  test.each([1, 2, 3])(
+    'is told as the whole is, cut anywhere (%i)',
+    (seed) => {
+      const d = drawn(seed)
+      const scanner = new TextScanner()
+      const parts = []
+      for (let at = 0; at < whole.length; ) {
+        const size = 1 + d.below(seed === 1 ? 7_000 : 400_000)
+        parts.push(scanner.push(whole.slice(at, at + size)))
+        at += size
+      }
+      parts.push(scanner.end())
+      expect(parts.map(({ text }) => text).join('')).toBe(whole)
+      expect(parts.flatMap(({ findings }) => findings)).toEqual(scan(whole))
+      expect(parts.map(({ redacted }) => redacted).join('')).toBe(redact(whole).text)
+    },
+    30_000,
+  )
+  it('keeps a portion and not the text', () => {
+    const scanner = new TextScanner()
+    const chunk = 'An ordinary line without anything in it.\n'.repeat(1_000)
+    let [sent, most] = [0, 0]
+    let told = 0
+    for (let at = 0; at < 100; at++) {
+      sent += chunk.length
+      told += scanner.push(chunk).text.length
+      most = Math.max(most, sent - told)
+    }
+    expect(most).toBeLessThan(512 * 1024)
+    expect(told + scanner.end().text.length).toBe(sent)
+  }, 30_000)
+})
+
+describe('hostile text', () => {
+  /** Microseconds of the processor; what else the machine does is not in it. */
+  const work = (text: string) => {
+    const before = process.cpuUsage()
+    scan(text, { strategy: true })
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  // Four times the text is four times the work where it grows with the text, and sixteen where it grows with its square.
+  test.each(worstScans)(
+    '$name',
+    ({ make }) => {
+      const growth = () => work(make(64 * 1024)) / Math.max(work(make(16 * 1024)), 2_000)
+      // What the collector does by the way only ever adds: the least of some attempts counts.
+      const seen = [growth()]
+      while (Math.min(...seen) > 8 && seen.length < 5) seen.push(growth())
+      expect(Math.min(...seen)).toBeLessThan(9)
+    },
+    30_000,
+  )
+})

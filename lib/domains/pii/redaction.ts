@@ -1,0 +1,71 @@
+import { parsePhoneNumberFromString } from 'libphonenumber-js'
+import type { Finding, Kind } from './findings.ts'
+import { scan } from './scanner.ts'
+
+/** Values of a text that are remembered; beyond, each place gets a number of its own, so that no text grows the memory without end. */
+const remembered = 65_536
+
+/** What two ways of writing one value have in common. */
+function sameAs(kind: Kind, written: string): string {
+  switch (kind) {
+    case 'email':
+    case 'ethereum_address':
+    case 'ip':
+      return written.toLowerCase()
+    case 'iban':
+      return written.replace(/[^A-Za-z0-9]/g, '').toUpperCase()
+    case 'card':
+    case 'ssn':
+      return written.replace(/\D/g, '')
+    case 'phone': {
+      const region = /^1[3-9]/.test(written) ? 'CN' : 'US'
+      return parsePhoneNumberFromString(written, region)?.number ?? written.replace(/\D/g, '')
+    }
+    case 'seed_phrase':
+      return (
+        written
+          .toLowerCase()
+          .normalize('NFKD')
+          .match(/[\p{L}\p{M}]+/gu) ?? []
+      ).join(' ')
+    case 'name':
+    case 'address':
+      return written.toLowerCase().replace(/\s+/g, ' ')
+    default:
+      return written
+  }
+}
+
+/** Gives each value of a kind a number, the first 1: one value one number, as long as the numbering lives. */
+export function numbering(): (kind: Kind, written: string) => string {
+  const known = new Map<string, number>()
+  const last = new Map<Kind, number>()
+  return (kind, written) => {
+    const value = `${kind} ${sameAs(kind, written)}`
+    const before = known.get(value)
+    const number = before ?? (last.get(kind) ?? 0) + 1
+    if (before === undefined) {
+      last.set(kind, number)
+      if (known.size < remembered) known.set(value, number)
+    }
+    return `‹${kind}:${number}›`
+  }
+}
+
+/**
+ * The text with `‹email:1›` in the place of what was found, one value one number. The findings are those given, settled as {@link scan}
+ * gives them, or of a scan; what is to be blocked is replaced as well.
+ */
+export function redact(
+  text: string,
+  findings: readonly Finding[] = scan(text),
+  number: ReturnType<typeof numbering> = numbering(),
+): { text: string; findings: readonly Finding[] } {
+  let written = ''
+  let from = 0
+  for (const { kind, start, end } of findings) {
+    written += text.slice(from, start) + number(kind, text.slice(start, end))
+    from = end
+  }
+  return { text: written + text.slice(from), findings }
+}

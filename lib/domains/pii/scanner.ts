@@ -1,0 +1,155 @@
+import { chainsIn } from './chains.ts'
+import { emailAround } from './emails.ts'
+import { type Finding, settled } from './findings.ts'
+import { ibanAt } from './ibans.ts'
+import { internationalAt, ipv6Around, numbersAt } from './numbers.ts'
+import { pemAt } from './private-keys.ts'
+import { hashStart, hashStep, maybeWord, SeedRun, shortest, unspacedSeed } from './seed-phrases.ts'
+import { anchor, classes, digit, isAlphanumeric, isDigit, letter, wide } from './signs.ts'
+import { strategyDetails } from './strategy.ts'
+import { headedKey, wordedKey } from './vendor-keys.ts'
+
+export interface ScanOptions {
+  /** Also sizes of positions, entry and exit prices. */
+  strategy?: boolean
+}
+
+/** How far a tag or an entity may reach whose words are none of the text. */
+const tagReach = 120
+const entityReach = 10
+/** What a word must at least have to be a key or an address. */
+const leastKey = 20
+const leastAddress = 26
+const mostKey = 120
+
+/** The end of a tag that begins there; the place itself where none does. */
+function tagEnd(text: string, at: number): number {
+  const next = text.charCodeAt(at + 1)
+  if (next !== 47 && !(next > 64 && next < 91) && !(next > 96 && next < 123)) return at
+  const end = text.slice(at, at + tagReach).indexOf('>')
+  return end < 0 ? at : at + end
+}
+function entityEnd(text: string, at: number): number {
+  const end = text.slice(at, at + entityReach).indexOf(';')
+  return end < 2 ? at : at + end
+}
+const isIbanHead = (text: string, start: number): boolean =>
+  isDigit(text, start + 2) && isDigit(text, start + 3) && !isDigit(text, start) && !isDigit(text, start + 1)
+
+/**
+ * Secrets and personal data in a text, in its order and without overlaps. Pure; its time grows with the length of the text alone: one pass
+ * over its units, and a closer look where a sign, a head or the length of a word gives reason to, each bounded.
+ */
+export function scan(text: string, { strategy = false }: ScanOptions = {}): Finding[] {
+  const found: Finding[] = []
+  const take = (one: Finding | undefined): void => {
+    if (one) found.push(one)
+  }
+  const run = new SeedRun(text, found)
+  const isMaybeWord = maybeWord()
+  /** Until there, words are a tag's or an entity's, not the phrase's. */
+  let aside = -1
+  const length = text.length
+
+  for (let at = 0; at < length; ) {
+    const code = text.charCodeAt(at)
+    const kind = classes[code] ?? 0
+    if (kind === 0) {
+      at += 1
+      continue
+    }
+    if (kind === anchor) {
+      switch (code) {
+        case 64:
+          take(emailAround(text, at))
+          break
+        case 43:
+          take(internationalAt(text, at))
+          break
+        case 58:
+          take(ipv6Around(text, at))
+          break
+        case 60:
+          aside = Math.max(aside, tagEnd(text, at))
+          break
+        case 38:
+          aside = Math.max(aside, entityEnd(text, at))
+          break
+        case 92: {
+          // An escaped line end is a gap between words, not the beginning of the next one.
+          const next = text.charCodeAt(at + 1)
+          if (next === 110 || next === 114 || next === 116) at += 1
+          break
+        }
+        case 45:
+          if (text.charCodeAt(at + 5) === 66 && text.startsWith('-----BEGIN', at)) take(pemAt(text, at))
+          break
+      }
+      at += 1
+      continue
+    }
+
+    const start = at
+    let hash = hashStart
+    if (kind === wide) {
+      for (let next = code; at < length && classes[next] === wide; next = text.charCodeAt(at)) {
+        hash = hashStep(hash, next)
+        at += 1
+      }
+      if (isMaybeWord(hash)) run.add(start, at)
+      else run.close()
+      if (at - start >= shortest) take(unspacedSeed(text, start, at))
+      continue
+    }
+    let hasLetters = false
+    let isAscii = true
+    for (let next = code, nextKind = kind; nextKind > 0 && nextKind !== wide && nextKind !== anchor; ) {
+      if (nextKind === letter) {
+        hash = hashStep(hash, next | 32)
+        hasLetters = true
+      } else if (nextKind === digit) hash = hashStep(hash, next)
+      else {
+        hash = hashStep(hash, next >= 0xc0 && next < 0xdf ? next | 32 : next)
+        isAscii = false
+      }
+      at += 1
+      if (at >= length) break
+      next = text.charCodeAt(at)
+      nextKind = classes[next] ?? 0
+    }
+
+    const size = at - start
+    if (!hasLetters && isAscii) {
+      take(numbersAt(text, start, at))
+      // A number of one or two digits counts the words of a phrase.
+      if (size > 2) run.close()
+    } else {
+      if (start > aside) {
+        if (isMaybeWord(hash)) run.add(start, at)
+        else run.close()
+      }
+      if (isAscii) take(wordIn(text, start, at, size))
+    }
+  }
+  run.close()
+  return settled(strategy ? [...found, ...strategyDetails(text)] : found)
+}
+
+/** What a word of ASCII letters and digits may begin or be. */
+function wordIn(text: string, start: number, end: number, size: number): Finding | undefined {
+  if (size >= 4 && isIbanHead(text, start)) {
+    const iban = ibanAt(text, start)
+    if (iban) return iban
+  }
+  const next = text.charCodeAt(end)
+  if (next === 45 || next === 95 || next === 46) {
+    const key = size <= 12 && isAlphanumeric(text, end + 1) ? headedKey(text, start, end) : undefined
+    if (key) return key
+  }
+  const first = text.charCodeAt(start)
+  if (first === 65 || size >= leastKey) {
+    const key = wordedKey(text, start, end)
+    if (key) return key
+  }
+  return size >= leastAddress && size <= mostKey ? chainsIn(text, start, end) : undefined
+}

@@ -1,0 +1,46 @@
+/** What a sign is to the scanner. Words are runs of `digit`, `letter` and `latin`; runs of `wide` are words of their own. */
+export const other = 0
+export const digit = 1
+export const letter = 2
+/** A letter of a Latin script beyond ASCII, or an accent that is set over one. */
+export const latin = 3
+/** Han, kana, hangul: scripts whose words are not told apart by their neighbours. */
+export const wide = 4
+/** A letter of any further script. */
+export const foreign = 5
+/** A sign at which some recogniser looks closer. */
+export const anchor = 6
+
+const ascii = new Uint8Array(128)
+for (let code = 48; code < 58; code++) ascii[code] = digit
+for (let code = 65; code < 91; code++) ascii[code] = ascii[code + 32] = letter
+for (const sign of '-_.:@+<&\\') ascii[sign.charCodeAt(0)] = anchor
+
+function classify(code: number): number {
+  if (code < 128) return ascii[code] ?? other
+  if (code < 0xc0) return other
+  if (code < 0x250 || (code >= 0x300 && code < 0x370) || (code >= 0x1e00 && code < 0x1f00))
+    return code === 0xd7 || code === 0xf7 ? other : latin
+  if (code < 0x1100) return foreign
+  if (code < 0x1200) return wide
+  if (code < 0x2000) return foreign
+  if (code < 0x3041) return code === 0x3005 ? wide : other
+  if (code < 0xa000) return code === 0x30fb ? other : wide
+  if (code < 0xac00) return foreign
+  if (code < 0xd7b0) return wide
+  if (code >= 0xf900 && code < 0xfb00) return wide
+  return code >= 0xfb00 && code < 0xfe00 ? foreign : other
+}
+/** The class of each UTF-16 unit. Surrogates count as `other`: no word that is looked for has any. */
+export const classes: Uint8Array = Uint8Array.from({ length: 0x10000 }, (_, code) => classify(code))
+
+/** Whether the unit at that place is an ASCII letter or digit. Outside of the text it is not. */
+export function isAlphanumeric(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code < 128 && (ascii[code] === digit || ascii[code] === letter)
+}
+/** Whether a digit stands there. */
+export function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at)
+  return code >= 48 && code <= 57
+}

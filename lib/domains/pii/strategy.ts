@@ -1,0 +1,27 @@
+import { type Finding, finding } from './findings.ts'
+
+const amount = String.raw`(?:[$€£¥]\s?)?\d[\d,.]{0,20}(?:\s?[kKmM])?(?:\s?(?:%|percent|bps|x|×|usdt|usdc|usd|eur|btc|eth|sol|bnb|contracts?|shares?|lots?|units?|coins?|tokens?|个|枚|手|股|万|倍)(?![\p{L}\p{N}]))?`
+const named = String.raw`position[ _-]?siz(?:e|ing)|notional|allocation|exposure|leverage|entry(?:[ _-]?(?:price|point|zone|level))?|exit(?:[ _-]?(?:price|point|level))?|stop[ _-]?loss|take[ _-]?profit|price target|target price|limit price|liquidation price|trailing stop|仓位|入场价?|进场价?|出场价?|止损价?|止盈价?|目标价|杠杆|开仓价?|平仓价?`
+const filler = String.raw`(?:\s?(?:[:=~@≈]|is|was|at|of|to|near|around|about|above|below|set|between|为|是|在|到)\s?){0,3}\s?`
+const patterns = [
+  // A name of the trade, then its number; `entry 1` of a list is none.
+  new RegExp(`(?<![\\p{L}])(?:${named})["']?${filler}${amount}(?:\\s?(?:-|–|to|and)\\s?${amount})?`, 'giu'),
+  // A deed, how much, and at which price.
+  new RegExp(
+    String.raw`(?<!\p{L})(?:bought|buy|sold|sell|shorted|short|longed|long|accumulated|scaled (?:in|out of))\s${amount}(?:\s\p{L}{2,10})?\s?(?:at|@|around|near|for)\s?${amount}`,
+    'giu',
+  ),
+  /(?<![\p{N}.])\d{1,3}(?:\.\d{1,4})?\s?%\sof\s(?:the\s|our\s|my\s)?(?:portfolio|book|capital|equity|account|nav|aum)/giu,
+]
+const isBareCount = /^(?:entry|exit)\s?\d{1,2}$/i
+
+/** What a strategy lives by: sizes of positions, prices at which it enters and leaves. English and Chinese; asked for by the LLM log and clades. */
+export function strategyDetails(text: string): Finding[] {
+  return patterns.flatMap((pattern) =>
+    [...text.matchAll(pattern)].flatMap(({ 0: written, index }) =>
+      isBareCount.test(written)
+        ? []
+        : [finding('strategy_detail', index, index + written.trimEnd().replace(/[.,]$/, '').length, 0.7)],
+    ),
+  )
+}

@@ -1,0 +1,19 @@
+const isWordless = /[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff]/g
+
+/**
+ * Whether a name may be taken out of what others wrote, on the word of whoever bears it: an address, a name of two words, or of two signs
+ * in a script without spaces. People choose what they are called, and one word may be any word.
+ */
+export const mayBeTakenOut = (name: string): boolean =>
+  name.includes('@') || name.trim().split(/\s+/).length > 1 || (name.match(isWordless)?.length ?? 0) > 1
+
+const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')
+const standsAlone = (sign: string | undefined): boolean => sign !== undefined && /[\p{L}\p{N}]/u.test(sign)
+
+/** A name as PostgreSQL looks for it: whole words, whatever the space between them; in scripts without spaces, anywhere. */
+export function namePattern(name: string): string {
+  const words = name.trim()
+  const bound = (sign: string | undefined, edge: string): string =>
+    standsAlone(sign) && (sign ?? '').search(isWordless) < 0 ? `(${edge}|[^[:alnum:]])` : ''
+  return `${bound(words[0], '^')}${words.split(/\s+/).map(escaped).join('\\s+')}${bound(words.at(-1), '$')}`
+}

@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import { redacted } from '#lib/stores/graph/graph.ts'
+import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { entity, episode, fact } from '#lib/testing/graphs.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { signedIn } from '#lib/testing/people.ts'
+import { dataOf, madeConversation, madeMember, madeMessage, madeProject } from '#lib/testing/projects.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+const bare = { entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] }
+const name = 'Anne-Marie Beispiel'
+
+/** A member of a project in whose graph others wrote of them, and in another one of which they are no member. */
+async function written({ called = name }: { called?: string } = {}) {
+  const project = await madeProject(test)
+  const conversation = await madeConversation(test, project)
+  const member = await madeMember(test, project)
+  await test.db.prisma.account.update({ where: { id: member.accountId }, data: { name: called } })
+  const { groupId } = await test.db.prisma.project.findUniqueOrThrow({ where: { id: project.id } })
+  const other = newId('grp').toLowerCase()
+  const said = `The contract with ${called} was signed.`
+  const [one, elsewhere, company] = [newId('ep'), newId('ep'), newId('ent')]
+  const planting = postgresPlanting(test.db)
+  await planting.plant({
+    ...bare,
+    group: groupId,
+    episodes: [episode(one, 1, { content: said })],
+    entities: [entity(company, 'Muster GmbH', ['Company'], { summary: `Knows ${called}.` })],
+    facts: [fact(newId('f'), company, company, [one], { fact: `${called} speaks for it.` })],
+    mentions: [{ episode: one, entity: company }],
+  })
+  await planting.plant({ ...bare, group: other, episodes: [episode(elsewhere, 1, { content: said })] })
+  const message = await madeMessage(test, conversation, project.owner, { content: said })
+  return { project, member, planting, groupId, other, said, message, company }
+}
+async function erased(accountId: string, redacts: boolean) {
+  const { runId } = await test.app.db.transaction((tx) =>
+    test.app.subjectErasures.begin(tx, {
+      requestId: null,
+      subject: { account: accountId, agents: [] },
+      redacts,
+      requestedBy: 'user:test',
+      reason: 'gdpr_erasure',
+      now: test.clock.now(),
+    }),
+  )
+  await drain(test)
+  return test.app.subjectErasures.run(runId)
+}
+const places = (run: Awaited<ReturnType<typeof erased>>) =>
+  (run?.mentions ?? []).map(({ store, kind, field, isRedacted }) => `${store} ${kind} ${field} ${isRedacted}`).sort()
+
+it('lists where the name of a person stands in what others wrote, and leaves it', async () => {
+  const { member, planting, groupId, said } = await written()
+  const before = await planting.standing(groupId)
+  const run = await erased(member.accountId, false)
+  expect(run).toMatchObject({ state: 'done' })
+  expect(places(run)).toEqual([
+    'graph entity summary false',
+    'graph episode content false',
+    'graph fact fact false',
+    'postgresql message content false',
+  ])
+  expect(await planting.standing(groupId)).toEqual(before)
+  expect(JSON.stringify(run)).not.toContain('Beispiel')
+  expect(said).toContain('Beispiel')
+}, 60_000)
+
+it('takes it out of the graph where the erasure says so, and nowhere else', async () => {
+  const { member, planting, groupId, other, said, message } = await written()
+  const elsewhere = await planting.standing(other)
+  const run = await erased(member.accountId, true)
+  expect(run).toMatchObject({ state: 'done' })
+  expect(places(run)).toEqual([
+    'graph entity summary true',
+    'graph episode content true',
+    'graph fact fact true',
+    'postgresql message content false',
+  ])
+  const after = await planting.standing(groupId)
+  expect(after.episodes[0]?.content).toBe(said.replace(name, redacted))
+  expect(JSON.stringify(after)).not.toContain('Beispiel')
+  expect(await planting.standing(other)).toEqual(elsewhere)
+  expect(await test.db.prisma.message.findUniqueOrThrow({ where: { id: message.id } })).toMatchObject({ content: said })
+}, 60_000)
+
+it('leaves a word that somebody took for their name', async () => {
+  const { member, planting, groupId } = await written({ called: 'Contract' })
+  const before = await planting.standing(groupId)
+  const run = await erased(member.accountId, true)
+  expect(places(run)).toContain('graph episode content false')
+  expect(await planting.standing(groupId)).toEqual(before)
+}, 60_000)
+
+it('leaves a project that a legal hold keeps as it is', async () => {
+  const { member, planting, groupId, project } = await written()
+  const admin = await signedIn(test, 'admin')
+  await dataOf(test, 'POST', '/v1/holds', admin, {
+    body: { kind: 'project', target_id: project.id, reason: 'A dispute' },
+  })
+  const before = await planting.standing(groupId)
+  const run = await erased(member.accountId, true)
+  expect(run?.mentions.filter(({ store }) => store === 'graph')).toEqual([])
+  expect(await planting.standing(groupId)).toEqual(before)
+}, 60_000)

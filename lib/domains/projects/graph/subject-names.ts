@@ -1,0 +1,120 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Manner, Mention, Scope } from '#lib/kernel/holder.ts'
+import type { GraphChange, GraphStore } from '#lib/stores/graph/graph.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { holdMembers, subjectOf, writersOf } from '../held.ts'
+import { mayBeTakenOut, namePattern } from './name-rules.ts'
+
+/** What a person is called: name and address; nothing once they are erased. */
+export type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
+
+/** Rows of one kind in one project that are listed at most. */
+const mostListed = 200
+
+const nothing: GraphChange = {
+  deleteEpisodes: [],
+  deleteEntities: [],
+  deleteFacts: [],
+  changeFacts: [],
+  restoreFacts: [],
+  blankEntities: [],
+  blankCommunities: [],
+  deleteCommunities: [],
+  deleteSagas: [],
+  changeSagas: [],
+  link: [],
+  names: [],
+  redact: false,
+}
+
+const byThem = '(SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w (kind, id))'
+const theirs = `WITH ${holdMembers('$3')} SELECT p.group_id AS group FROM projects p
+  WHERE p.id IN (SELECT project_id FROM project_members WHERE (kind, member_id) IN ${byThem}
+      UNION SELECT project_id FROM messages WHERE (author_kind, author_id) IN ${byThem}
+      UNION SELECT project_id FROM documents WHERE (author_kind, author_id) IN ${byThem})
+    AND p.status <> 'closed' AND NOT EXISTS (SELECT FROM held_projects h WHERE h.id = p.id) ORDER BY 1`
+
+/** Groups of the projects in which a person takes part or wrote. What a legal hold keeps is left as it is. */
+export async function groupsOfPerson(scope: Scope, tx: Transaction, now: Date): Promise<string[]> {
+  const subject = subjectOf(scope)
+  if (!subject || subject.account === null) return []
+  const { kinds, ids } = writersOf(subject)
+  const rows = await queryWithin<{ group: string }>(tx, 'graph-groups-of-person', theirs, [kinds, ids, now])
+  return rows.map(({ group }) => group)
+}
+
+/** What others wrote in a project; `$1` is its group, `$2` the pattern, `$3` and `$4` who goes. */
+const inRows = (() => {
+  const ofOthers = (x: string) =>
+    `(${x}.author_kind, ${x}.author_id) NOT IN (SELECT w.kind, w.id FROM unnest($3::text[], $4::text[]) AS w (kind, id))`
+  const some = (kind: string, field: string, from: string, id: string, text: string, where = 'true') =>
+    `(SELECT DISTINCT '${kind}' AS kind, ${id} AS id, '${field}' AS field FROM ${from}
+       WHERE p.group_id = $1 AND ${text} ~* $2 AND ${where} LIMIT ${mostListed})`
+  const messages = 'projects p JOIN messages m ON m.project_id = p.id'
+  const documents = 'projects p JOIN documents d ON d.project_id = p.id'
+  return [
+    some('message', 'content', messages, 'm.id', 'm.content', ofOthers('m')),
+    some(
+      'message',
+      'edits',
+      `${messages} JOIN message_edits e ON e.message_id = m.id`,
+      'm.id',
+      'e.content',
+      ofOthers('m'),
+    ),
+    some('document', 'name', documents, 'd.id', 'd.name', ofOthers('d')),
+    some(
+      'document',
+      'text',
+      `${documents} JOIN document_chunks k ON k.document_id = d.id`,
+      'd.id',
+      'k.content',
+      ofOthers('d'),
+    ),
+    some('conversation', 'title', 'projects p JOIN conversations c ON c.project_id = p.id', 'c.id', 'c.title'),
+  ].join(' UNION ALL ')
+})()
+
+/**
+ * Where the name of a person stands in what others wrote in a project. In its graph it is taken out where the erasure says so; what others
+ * wrote in messages and documents is listed and stays as they wrote it. Nothing once the person is erased.
+ */
+export async function namesLeft(
+  { graph, namesOf }: { graph: GraphStore; namesOf: NamesOf },
+  scope: Scope,
+  group: string,
+  tx: Transaction,
+  { key, redacts }: Manner,
+): Promise<Mention[]> {
+  const subject = subjectOf(scope)
+  if (!subject || subject.account === null) return []
+  const names = (await namesOf(tx, subject.account)).filter((name) => name.trim().length > 1)
+  const found = new Map<string, Mention>()
+  const keep = (mention: Mention) =>
+    found.set(JSON.stringify([mention.store, mention.kind, mention.id, mention.field]), mention)
+  // What stays comes last: a place where one of two names is left is no place that is clean.
+  for (const isTaken of [true, false]) {
+    const some = names.filter((name) => (redacts && mayBeTakenOut(name)) === isTaken)
+    if (some.length === 0) continue
+    const change = { ...nothing, names: some, redact: isTaken }
+    const { mentions } = await graph.change(
+      group,
+      [],
+      `${key}:${group}:${isTaken ? 'taken' : 'left'}`,
+      () => change,
+      tx,
+    )
+    for (const place of mentions) keep({ store: 'graph', ...place, isRedacted: isTaken })
+  }
+  const { kinds, ids } = writersOf(subject)
+  for (const name of names) {
+    const rows = await queryWithin<Pick<Mention, 'kind' | 'id' | 'field'>>(tx, 'names-in-rows', inRows, [
+      group,
+      namePattern(name),
+      kinds,
+      ids,
+    ])
+    for (const place of rows) keep({ store: 'postgresql', ...place, isRedacted: false })
+  }
+  return [...found.values()]
+}

@@ -1,0 +1,127 @@
+// As crashes.int.test.ts, with every store that can be connected on a server of its own: no transaction spans two of them.
+import { afterAll, describe, expect, test } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import {
+  areStoresInstalled,
+  type ConnectedStores,
+  connectedStores,
+  storeServers,
+} from '#lib/testing/connected-stores.ts'
+import { carriedOut, crashCopies } from '#lib/testing/crash-copies.ts'
+import { crashWorkers } from '#lib/testing/crash-workers.ts'
+import { testDatabase } from '#lib/testing/database.ts'
+import { placesOf as placesIn } from '#lib/testing/everything.ts'
+import { sentence } from '#lib/testing/graphs.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { outcomeOf, placesOf } from '#lib/testing/outcome.ts'
+import { spreadMessage } from '#lib/testing/spread.ts'
+import { madeSubject, told } from '#lib/testing/subjects.ts'
+
+const aroundSteps = [
+  ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
+  ...['last-look.before', 'verify.before', 'verify.committed', 'verify.signed', 'verify.after'],
+]
+const pointsOf = (holders: readonly string[]): string[] =>
+  holders.flatMap((holder) => ['before', 'inside', 'after'].map((when) => `step.${holder}.${when}`))
+const connected = ['cache.entries', 'checkpoints.messages', 'graph.episodes', 'objects.bytes']
+
+/** Without how often a step was tried: on a busy machine a server may be slow to answer. */
+const counted = (rows: readonly string[] = []): string[] => rows.map((row) => row.replace(/"attempts": \d+/, '')).sort()
+
+/** What is about to begin. */
+interface Begun {
+  /** Of the graph, in which what is erased has a part. */
+  group: string
+  /** Stands in all that is erased, and nowhere else. */
+  needle: string
+  /** Whose steps have something to do. */
+  holders: string[]
+}
+
+/** One message of two in a conversation, in every store. */
+async function ofMessage(app: TestApp, stores: ConnectedStores): Promise<Begun> {
+  const { project, message } = await spreadMessage(app, stores)
+  await drain(app)
+  const answer = await app.fetch('DELETE', message.path, project.owner)
+  expect([answer.status, answer.json.success]).toEqual([202, false])
+  return { group: project.groupId, needle: sentence, holders: [...connected, 'projects.messages'] }
+}
+
+/** A person with a project, and a share of another's. */
+async function ofSubject(app: TestApp): Promise<Begun> {
+  const subject = await madeSubject(app, { agents: 1, units: 1 })
+  const [own] = await app.db.query<{ group: string; message: string }>(
+    undefined,
+    `SELECT p.group_id AS group, m.id AS message FROM projects p JOIN messages m ON m.project_id = p.id WHERE p.id = $1`,
+    [subject.projects.own],
+  )
+  if (!own) throw new Error('the subject has no message')
+  await app.app.stored.cache.set('theirs', subject.marker, { ttl: 3_600, about: [own.message] })
+  await told(app, 'POST', '/api/privacy/requests', {
+    cookie: subject.cookie,
+    body: { kinds: ['erasure'], grace: 'now', password: subject.password },
+  })
+  await drain(app, { except: ['erasure.start', 'accounts.notify', 'knowledge.novelty'] })
+  return { group: own.group, needle: subject.marker, holders: app.app.holders.map(({ name }) => name) }
+}
+
+describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and another database', () => {
+  const copies = crashCopies()
+  const workers = crashWorkers({ spares: 2 })
+  const closing = [() => copies.close(), () => workers.close()]
+  afterAll(async () => {
+    for (const close of closing.reverse()) await close()
+  })
+
+  class Crash extends Error {}
+  const interrupt = (point: string) => {
+    if (point === 'start.before') throw new Crash(point)
+  }
+
+  test.each([
+    ['a message: at every point', ofMessage, true],
+    // Everywhere else a worker is killed in crashes.int.test.ts; here it passes.
+    ['a person: at every point of what is connected', ofSubject, false],
+  ])(
+    'the erasure of %s, the worker is killed in turn, and every store is as after an undisturbed one',
+    async (_, begin, isEverywhere) => {
+      const servers = await storeServers()
+      closing.push(() => servers.close())
+      const stores = await connectedStores(servers)
+      closing.push(() => stores.close())
+      const database = await testDatabase()
+      const app = await testApp(stores.settings, { ...database, drop: async () => {} }, { interrupt })
+      const { group, needle, holders } = await begin(app, stores)
+      // Keys are drawn by lot when they are first wanted.
+      await app.app.suppressionKeys.current('account', 'of nobody')
+      await app.app.signer.keys()
+      const still = copies.still(app, database)
+      await app.close()
+      const putBack = await stores.keptAside(group)
+      expect(placesIn(await stores.everything(), needle).length).toBeGreaterThan(10)
+
+      const undisturbed = await copies.copyOf(still, stores.settings)
+      await carriedOut(workers, undisturbed, { dying: false })
+      const inStores = await stores.settled(group)
+      await putBack()
+      const disturbed = await copies.copyOf(still, stores.settings)
+      const points = isEverywhere ? [...aroundSteps, ...pointsOf(holders)] : pointsOf(connected)
+      const passing = [...aroundSteps, ...pointsOf(holders)].filter((point) => !points.includes(point))
+      const started = performance.now()
+      const died = await carriedOut(workers, disturbed, { dying: true, passing })
+      console.log(`killed ${died.length} times in ${Math.round(performance.now() - started)} ms`)
+      expect(died.toSorted()).toEqual(points.toSorted())
+
+      expect(await stores.settled(group)).toEqual(inStores)
+      const [ours, theirs] = [await outcomeOf(disturbed), await outcomeOf(undisturbed)]
+      for (const place of Object.keys({ ...ours, ...theirs }))
+        expect(counted(ours[place]), place).toEqual(counted(theirs[place]))
+      expect(placesIn(await stores.everything(), needle)).toEqual([])
+      expect(await placesOf(disturbed, [needle])).toEqual({})
+      const [run] = JSON.parse(`[${ours.erasure_runs?.join(',')}]`)
+      expect(run).toMatchObject({ state: 'done', rounds: 0 })
+      expect(await stores.pagesOf(run.id)).toEqual([])
+    },
+    500_000,
+  )
+})

@@ -1,0 +1,151 @@
+// Many who erase what hangs together, through the door that people go through: of the endpoint, the engine and the graph together.
+import { setTimeout as delay } from 'node:timers/promises'
+import { afterAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { judge, type Policy } from '#lib/domains/projects/graph/rules.ts'
+import type { GraphPlanting, PlantedGraph } from '#lib/stores/graph/graph.ts'
+import { neo4jPlanting } from '#lib/stores/graph/neo4j-planting.ts'
+import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { numbers, sharedGraph } from '#lib/testing/graphs.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { changed, neighbourhoodIn } from '#lib/testing/model-graph.ts'
+import { dataOf, madeConversation, madeProject, manyMessages, reported } from '#lib/testing/projects.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+import { neo4jServer } from '#lib/testing/services/shared.ts'
+
+const counted = ['episodesDeleted', 'entitiesDeleted', 'entitiesOrphaned', 'factsDeleted'] as const
+const Logged = z.record(z.string(), z.number())
+type Counts = Record<(typeof counted)[number], number>
+const none: Counts = { episodesDeleted: 0, entitiesDeleted: 0, entitiesOrphaned: 0, factsDeleted: 0 }
+const added = (all: readonly Record<string, number>[]): Counts =>
+  all.reduce<Counts>(
+    (sum, one) => ({
+      episodesDeleted: sum.episodesDeleted + (one.episodesDeleted ?? 0),
+      entitiesDeleted: sum.entitiesDeleted + (one.entitiesDeleted ?? 0),
+      entitiesOrphaned: sum.entitiesOrphaned + (one.entitiesOrphaned ?? 0),
+      factsDeleted: sum.factsDeleted + (one.factsDeleted ?? 0),
+    }),
+    none,
+  )
+
+const policy: Policy = { entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } }
+/** In memory: one after the other. What is left, and what was counted on the way. */
+function inTurn(planted: PlantedGraph, order: readonly string[]): { graph: PlantedGraph; counts: Counts } {
+  let graph = planted
+  const each: Counts[] = []
+  for (const episode of order) {
+    const found = neighbourhoodIn(graph, [episode])
+    const { change } = judge(found, policy)
+    const gone = new Set(change.deleteEntities)
+    const after = changed(graph, change)
+    each.push({
+      episodesDeleted: graph.episodes.length - after.episodes.length,
+      entitiesDeleted: graph.entities.length - after.entities.length,
+      entitiesOrphaned: found.entities.filter(({ uuid }) => !gone.has(uuid)).length,
+      factsDeleted: graph.facts.length - after.facts.length,
+    })
+    graph = after
+  }
+  return { graph, counts: added(each) }
+}
+function shuffled(ids: readonly string[], seed: number): string[] {
+  const next = numbers(seed)
+  const left = [...ids]
+  return ids.flatMap(() => left.splice(next(left.length), 1))
+}
+/** Everything of it by its id, so that the order of lists does not matter. */
+function sorted({ episodes, entities, facts, mentions, communities, sagas, next }: PlantedGraph) {
+  const byId = <T extends { uuid: string }>(all: readonly T[]) =>
+    Object.fromEntries(all.map((one) => [one.uuid, one] as const).sort(([one], [other]) => (one < other ? -1 : 1)))
+  const set = (ids: readonly string[]) => ids.toSorted()
+  return {
+    episodes: byId(episodes.map((one) => ({ ...one, entityEdges: set(one.entityEdges) }))),
+    entities: byId(entities),
+    facts: byId(facts.map((one) => ({ ...one, episodes: set(one.episodes) }))),
+    mentions: mentions.map(({ episode, entity }) => `${episode} ${entity}`).sort(),
+    communities: byId(communities.map((one) => ({ ...one, members: set(one.members) }))),
+    sagas: byId(sagas.map((one) => ({ ...one, episodes: set(one.episodes) }))),
+    next: next.map(({ from, to }) => `${from} ${to}`).sort(),
+  }
+}
+
+const closing: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const close of closing.reverse()) await close()
+})
+async function inTables(): Promise<[TestApp, GraphPlanting]> {
+  const app = await testApp()
+  closing.push(() => app.close())
+  return [app, postgresPlanting(app.db)]
+}
+async function inNeo4j(): Promise<[TestApp, GraphPlanting]> {
+  const { url } = await neo4jServer()
+  const planting = neo4jPlanting(url)
+  const app = await testApp({ KP_GRAPH_URL: url })
+  closing.push(() => planting.close())
+  closing.push(() => app.close())
+  return [app, planting]
+}
+
+describe.each([
+  ['PostgreSQL', true, inTables],
+  ['Neo4j', isInstalled('neo4j'), inNeo4j],
+])('50 at once whose messages share what the graph has of them, in %s', (_, isThere, open) => {
+  test.skipIf(!isThere)(
+    'all succeed, and come to what they would come to one after the other',
+    async () => {
+      const [app, planting] = await open()
+      const project = await madeProject(app)
+      const conversation = await madeConversation(app, project)
+      const path = (message: string) => `${conversation.path}/messages/${encodeURIComponent(message)}`
+      const author = { kind: 'account' as const, id: project.owner.accountId }
+      const messages = await manyMessages(app, {
+        ...{ projectId: project.id, conversations: [conversation.id], author, each: 60 },
+      })
+      const graph = sharedGraph(project.groupId, { episodes: 60, entities: 25, facts: 120 })
+      await planting.plant(graph)
+      const episodeOf = (at: number) => graph.episodes[at]?.uuid ?? ''
+      await reported(
+        app,
+        project,
+        project.owner,
+        messages.map((source_id, at) => ({ source_id, store: 'graph', ref: episodeOf(at) })),
+      )
+      const gone = messages.flatMap((message, at) => (at % 6 === 0 ? [] : [{ message, episode: episodeOf(at) }]))
+      expect(gone).toHaveLength(50)
+
+      const answers = await Promise.all(gone.map(({ message }) => app.fetch('DELETE', path(message), project.owner)))
+      const unexpected = answers.filter(({ status }) => ![200, 202].includes(status))
+      expect(unexpected.map(({ status, text }) => `${status} ${text}`)).toEqual([])
+      // Whoever gave way to another, or did not wait, is brought to its end by the queue.
+      await drain(app, { mayFail: true })
+      const erasures = []
+      for (const { json } of answers)
+        for (const until = performance.now() + 60_000; ; await delay(100)) {
+          const erasure = await dataOf(app, 'GET', `/api/erasures/${json.auditId}`, project.owner)
+          if (!erasure.success && performance.now() < until) continue
+          erasures.push(erasure)
+          break
+        }
+      expect(erasures.filter(({ success }) => !success)).toEqual([])
+
+      const orders = [gone, gone.toReversed()].map((all) => all.map(({ episode }) => episode))
+      for (const seed of [1, 2, 3]) orders.push(shuffled(orders[0] ?? [], seed))
+      const ends = orders.map((order) => inTurn(graph, order))
+      const standing = sorted(await planting.standing(project.groupId))
+      for (const end of ends) expect(standing).toEqual(sorted(end.graph))
+      const logged = await app.db.prisma.deletionAuditEntry.findMany({
+        where: { auditId: { in: answers.map(({ json }) => json.auditId) } },
+      })
+      const counts = added(logged.map(({ results }) => Logged.parse(results)))
+      expect(ends.map((end) => end.counts)).toContainEqual(counts)
+      expect(added(erasures.map((erasure) => erasure.deleted_from.graphiti))).toEqual({ ...counts, factsDeleted: 0 })
+
+      const left = await app.db.prisma.message.findMany({ select: { id: true }, orderBy: { id: 'asc' } })
+      expect(left.map(({ id }) => id)).toEqual(messages.filter((_, at) => at % 6 === 0))
+      expect(await app.db.prisma.erasure.count({ where: { state: 'signed', deletedId: { in: messages } } })).toBe(50)
+    },
+    180_000,
+  )
+})

@@ -1,0 +1,74 @@
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
+import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const keyBytes = 32
+const nonceBytes = 12
+const tagBytes = 16
+const fileOf = (month: string): string => `${month}.key`
+export const isKeyFile = (name: string): boolean => /^\d{4}-\d{2}\.key$/.test(name)
+const isAbsent = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT'
+const isThere = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EEXIST'
+
+/**
+ * One key for each month's file, beside it (`2026-11.key`, mode 0600): what it sealed cannot be read any more once the key is gone, and the
+ * file need not be written to for that. AES-256-GCM; nonce, text and tag in one, base64.
+ */
+export function monthKeys(folder: string) {
+  const known = new Map<string, Buffer>()
+
+  async function read(month: string): Promise<Buffer | undefined> {
+    const key = await readFile(join(folder, fileOf(month))).catch((error: unknown) => {
+      if (isAbsent(error)) return undefined
+      throw error
+    })
+    if (key && key.length !== keyBytes) throw new Error(`the key of ${month} in the ledger's folder is not whole`)
+    return key
+  }
+  /** On the disk before it seals anything. Of several processes that make one at once, the first one's counts. */
+  async function make(month: string): Promise<Buffer> {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    const draft = join(folder, `${randomBytes(8).toString('hex')}.draft`)
+    const file = await open(draft, 'wx', 0o600)
+    await file.write(randomBytes(keyBytes))
+    await file.datasync()
+    await file.close()
+    await link(draft, join(folder, fileOf(month))).catch((error: unknown) => {
+      if (!isThere(error)) throw error
+    })
+    await rm(draft)
+    const parent = await open(folder, 'r')
+    await parent.sync()
+    await parent.close()
+    const key = await read(month)
+    if (!key) throw new Error(`the key of ${month} in the ledger's folder is gone`)
+    return key
+  }
+
+  return {
+    /** `about` must be the same when it is read. */
+    async sealed(month: string, about: string, text: string): Promise<string> {
+      // Only of months that are over a key is destroyed.
+      const key = known.get(month) ?? (await read(month)) ?? (await make(month))
+      known.set(month, key)
+      const nonce = randomBytes(nonceBytes)
+      const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about))
+      return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64')
+    },
+    /** Undefined once the key was destroyed. Throws where it is another's, or what was sealed was changed. */
+    async opened(month: string, about: string, sealed: string): Promise<string | undefined> {
+      const key = known.get(month) ?? (await read(month))
+      if (!key) return undefined
+      known.set(month, key)
+      const bytes = Buffer.from(sealed, 'base64')
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, nonceBytes))
+        .setAAD(Buffer.from(about))
+        .setAuthTag(bytes.subarray(-tagBytes))
+      return decipher.update(bytes.subarray(nonceBytes, -tagBytes), undefined, 'utf8') + decipher.final('utf8')
+    },
+    async destroy(month: string): Promise<void> {
+      known.delete(month)
+      await rm(join(folder, fileOf(month)), { force: true })
+    },
+  }
+}

@@ -1,0 +1,70 @@
+import { z } from 'zod'
+import type { StoreState } from './store-state.ts'
+
+/** How long an analysis may take before the rest is answered without it, in milliseconds. */
+const patience = 2_000
+
+const Answer = z.array(
+  z.object({ entity_type: z.string(), start: z.int().min(0), end: z.int().min(0), score: z.number() }),
+)
+
+/** What Presidio found, in UTF-16 offsets. */
+export interface Recognised {
+  entity: string
+  start: number
+  end: number
+  score: number
+}
+export interface Presidio {
+  /** `undefined` where it does not answer in time, or not as it should. */
+  recognise(text: string, language: string): Promise<Recognised[] | undefined>
+  state(): Promise<StoreState>
+}
+
+/** Python counts code points, JavaScript UTF-16 units. */
+function unitsAt(text: string): (point: number) => number {
+  if (!/[\ud800-\udbff]/.test(text)) return (point) => point
+  const units: number[] = []
+  let unit = 0
+  for (const sign of text) {
+    units.push(unit)
+    unit += sign.length
+  }
+  return (point) => units[point] ?? text.length
+}
+
+/** A Presidio analyzer (its HTTP API: `POST /analyze`, `GET /health`) at that address. */
+export function openPresidio(url: string): Presidio {
+  const base = url.replace(/\/$/, '')
+  const ask = (path: string, options: RequestInit) =>
+    fetch(`${base}${path}`, { ...options, redirect: 'error', signal: AbortSignal.timeout(patience) })
+
+  return {
+    async recognise(text, language) {
+      try {
+        const answer = await ask('/analyze', {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify({ text, language }),
+        })
+        if (!answer.ok) return undefined
+        const parsed = Answer.safeParse(await answer.json())
+        if (!parsed.success) return undefined
+        const at = unitsAt(text)
+        return parsed.data
+          .map(({ entity_type: entity, start, end, score }) => ({ entity, start: at(start), end: at(end), score }))
+          .filter(({ start, end }) => start < end && end <= text.length)
+      } catch {
+        // Without it names are not found; what is found without it is told all the same, and that it was missing.
+        return undefined
+      }
+    },
+    async state() {
+      const began = performance.now()
+      const answer = await ask('/health', {})
+      await answer.body?.cancel()
+      const latency = performance.now() - began
+      return answer.ok ? { state: 'ok', latency } : { state: 'down', latency, detail: `answers ${answer.status}` }
+    },
+  }
+}

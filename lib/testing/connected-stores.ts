@@ -1,0 +1,212 @@
+import { randomBytes } from 'node:crypto'
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  ListObjectVersionsCommand,
+  PutBucketVersioningCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
+import { createClient } from '@redis/client'
+import neo4j from 'neo4j-driver'
+import pg from 'pg'
+import { neo4jPlanting } from '#lib/stores/graph/neo4j-planting.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { testDatabase } from './database.ts'
+import { type Contents, graphOf, keysOf, objectsOf, rowsOf } from './everything.ts'
+import { isRedisInstalled, startRedis } from './redis.ts'
+import { isInstalled } from './services/installed.ts'
+import { s3Credentials } from './services/objects.ts'
+import { neo4jServer, s3Server } from './services/shared.ts'
+
+/** Whether this machine can start all of them, for `describe.skipIf`. Throws under KP_REQUIRE_SERVICES when it cannot. */
+export const areStoresInstalled = async (): Promise<boolean> =>
+  isInstalled('neo4j') && isInstalled('s3') && (await isRedisInstalled())
+
+/** Where the servers are that hold the stores of one installation. */
+export interface StoreServers {
+  graphUrl: string
+  redisUrl: string
+  s3Endpoint: string
+  /** Of a database of its own. */
+  checkpointsUrl: string
+}
+const schema = 'threads'
+
+/** The Neo4j and the S3 server of this run, a Redis and a database of one's own. */
+export async function storeServers(): Promise<StoreServers & { close(): Promise<void> }> {
+  const redis = await startRedis()
+  if (!redis) throw new Error('no Redis')
+  const [graph, s3, database] = [await neo4jServer(), await s3Server(), await testDatabase()]
+  return {
+    graphUrl: graph.url,
+    redisUrl: redis.url,
+    s3Endpoint: s3.endpoint,
+    checkpointsUrl: database.ownerUrl,
+    async close() {
+      await redis.stop()
+      await database.drop()
+    },
+  }
+}
+
+/** A bucket that keeps versions, and what tests do to it past our code. */
+async function versionedBucket(endpoint: string) {
+  const bucket = `kp-${randomBytes(6).toString('hex')}`
+  const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
+  const client = new S3Client({
+    ...{ endpoint, region: 'us-east-1', forcePathStyle: true },
+    credentials: { accessKeyId, secretAccessKey },
+  })
+  await client.send(new CreateBucketCommand({ Bucket: bucket }))
+  await client.send(new PutBucketVersioningCommand({ Bucket: bucket, VersioningConfiguration: { Status: 'Enabled' } }))
+  const put = async (key: string, body: Uint8Array | string) => {
+    await client.send(new PutObjectCommand({ Bucket: bucket, Key: key, Body: body }))
+  }
+  const versions = async () => {
+    const { Versions = [], DeleteMarkers = [] } = await client.send(new ListObjectVersionsCommand({ Bucket: bucket }))
+    return { versions: Versions, markers: DeleteMarkers }
+  }
+  return {
+    url: `s3://${accessKeyId}:${secretAccessKey}@${new URL(endpoint).host}/${bucket}?region=us-east-1&tls=false&path_style=true`,
+    put,
+    contents: () => objectsOf(client, bucket),
+    /** All versions, the oldest first; what it gives puts them back in the place of whatever is there then. */
+    async keptAside() {
+      const kept: { key: string; bytes: Uint8Array }[] = []
+      for (const { Key, VersionId } of (await versions()).versions.toReversed()) {
+        const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key, VersionId }))
+        kept.push({ key: Key ?? '', bytes: (await Body?.transformToByteArray()) ?? new Uint8Array() })
+      }
+      return async () => {
+        const there = await versions()
+        for (const { Key, VersionId } of [...there.versions, ...there.markers])
+          await client.send(new DeleteObjectCommand({ Bucket: bucket, Key, VersionId }))
+        for (const { key, bytes } of kept) await put(key, bytes)
+      }
+    },
+    close: () => client.destroy(),
+  }
+}
+
+async function copiedKeys(url: string, from: number, to: number): Promise<void> {
+  const client = createClient({ url, database: from })
+  await client.connect()
+  try {
+    for await (const keys of client.scanIterator()) for (const key of keys) await client.copy(key, key, { DB: to })
+  } finally {
+    client.destroy()
+  }
+}
+async function emptied(url: string, database: number): Promise<void> {
+  const client = createClient({ url, database })
+  await client.connect()
+  await client.flushDb()
+  client.destroy()
+}
+
+/** Keys are kept in another database of the same Redis. */
+const [live, aside] = [0, 1]
+/** What {@link threadsKeptAside} keeps is no part of the store. */
+const rowsOfThreads = async (url: string): Promise<Contents> =>
+  new Map([...(await rowsOf(url))].filter(([place]) => place.startsWith(`${schema}.`)))
+const threadTables = ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']
+
+/** The rows of all threads, as they are; what it gives puts them in the place of those that are there then. */
+async function threadsKeptAside(url: string): Promise<() => Promise<void>> {
+  const at = (run: (table: string) => string) =>
+    withConnection(url, (client) => client.query(threadTables.map(run).join(';')))
+  await at((table) => `CREATE TABLE kept_${table} AS TABLE ${schema}.${table}`)
+  return async () => {
+    await at((table) => `TRUNCATE ${schema}.${table} CASCADE; INSERT INTO ${schema}.${table} TABLE kept_${table}`)
+  }
+}
+
+/**
+ * The four stores of one installation on these servers: the settings that connect it to them, and every way into them past our code. The
+ * graph's server may have other groups: tests look at theirs.
+ */
+export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpointsUrl }: StoreServers) {
+  const bucket = await versionedBucket(s3Endpoint)
+  const checkpoints = new URL(checkpointsUrl)
+  checkpoints.searchParams.set('schema', schema)
+  // Tests stop its server, which ends connections that nobody uses at that moment.
+  const pool = new pg.Pool({ connectionString: checkpointsUrl })
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
+  const saver = new PostgresSaver(pool, undefined, { schema })
+  await saver.setup()
+  const memory = PostgresStore.fromConnString(checkpointsUrl, { schema })
+  await memory.setup()
+  await memory.stop()
+  const planting = neo4jPlanting(graphUrl)
+  const { username, password, host } = new URL(graphUrl)
+  const driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
+  const dropped = (group: string) =>
+    driver.executeQuery('MATCH (n) WHERE n.group_id = $group DETACH DELETE n', { group })
+
+  return {
+    settings: {
+      KP_GRAPH_URL: graphUrl,
+      KP_REDIS_URL: redisUrl,
+      KP_OBJECTS_URL: bucket.url,
+      KP_CHECKPOINTS_URL: checkpoints.href,
+    },
+    planting,
+    /** Whose tables hold the checkpoints. */
+    saver,
+    /** One more version of an object. */
+    putObject: bucket.put,
+    /** All that the stores hold; of the graph's server, every group and all that it remembers. */
+    async everything(): Promise<Contents> {
+      const parts = [rowsOfThreads(checkpointsUrl), graphOf(driver), keysOf(redisUrl), bucket.contents()]
+      return new Map((await Promise.all(parts)).flatMap((contents) => [...contents]))
+    },
+    /** Keeps what is there now, of the graph one group's; what it gives puts that in the place of whatever is there then. */
+    async keptAside(group: string): Promise<() => Promise<void>> {
+      const graph = await planting.standing(group)
+      const putBack = [await threadsKeptAside(checkpointsUrl), await bucket.keptAside()]
+      await copiedKeys(redisUrl, live, aside)
+      return async () => {
+        for (const put of putBack) await put()
+        await emptied(redisUrl, live)
+        await copiedKeys(redisUrl, aside, live)
+        await dropped(group)
+        await planting.plant(graph)
+      }
+    },
+    /** As {@link everything}, without what differs from one time to the next: versions' names, and times that the planting sets. */
+    async settled(group: string): Promise<Record<string, unknown>> {
+      const unnamed = (contents: Contents) => [...contents.values()].sort()
+      const threads = [...(await rowsOfThreads(checkpointsUrl))]
+      return {
+        threads: threads.map(([place, text]) => `${place.replace(/ \d+ /, ' ')}: ${text}`).sort(),
+        keys: unnamed(await keysOf(redisUrl)),
+        objects: unnamed(await bucket.contents()),
+        graph: await planting.standing(group),
+      }
+    },
+    /** Every node and edge of a group as JSON, an edge with both ends. */
+    async graphRows(group: string): Promise<string[]> {
+      const { records } = await driver.executeQuery(
+        `MATCH (n) WHERE n.group_id = $group RETURN labels(n) AS of, properties(n) AS p
+         UNION ALL MATCH (a)-[r]->(b) WHERE a.group_id = $group RETURN [type(r), a.uuid, b.uuid] AS of, properties(r) AS p`,
+        { group },
+      )
+      return records.map((record) => JSON.stringify({ ...record.get('p'), of: record.get('of') })).sort()
+    },
+    /** What the graph's server remembers of the pages of a run. */
+    async pagesOf(runId: string): Promise<string[]> {
+      const { records } = await driver.executeQuery('MATCH (p:KnowledgePulsePage) RETURN p.key AS key')
+      return records.map((record) => String(record.get('key'))).filter((key) => key.startsWith(runId))
+    },
+    async close() {
+      bucket.close()
+      await Promise.all([saver.end(), planting.close(), driver.close()])
+    },
+  }
+}
+export type ConnectedStores = Awaited<ReturnType<typeof connectedStores>>
