@@ -22,6 +22,7 @@ const groups: Record<string, () => Promise<Row[]>> = {
   graph: async () => (await import('./graph.ts')).run(),
   'subject-everywhere': async () => (await import('./subject-everywhere.ts')).run(),
   'due-day': async () => (await import('./due-day.ts')).run(),
+  snapshots: async () => (await import('./snapshots.ts')).run(),
   export: async () => (await import('./export.ts')).run(),
   import: async () => (await import('./import.ts')).run(),
   limits: async () => (await import('./limits.ts')).run(),

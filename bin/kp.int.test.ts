@@ -498,6 +498,7 @@ describe('on the installation’s own machine', () => {
       database: 'ok',
       migrations: 'ok',
       'audit log': 'ok',
+      'model log': 'ok',
       'erasure ledger': 'ok',
       postgresql: 'ok',
       graph: 'ok',

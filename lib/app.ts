@@ -23,6 +23,10 @@ import { savedSearchHolder } from './domains/audit/holders.ts'
 import { auditJobs } from './domains/audit/jobs.ts'
 import { auditKept } from './domains/audit/kept.ts'
 import { auditService } from './domains/audit/service.ts'
+import { cladeExporters } from './domains/clades/exporters.ts'
+import { cladeHolders } from './domains/clades/holders.ts'
+import { cladeJobs } from './domains/clades/jobs.ts'
+import { cladesService } from './domains/clades/service.ts'
 import { complianceService } from './domains/compliance/service.ts'
 import { consoleService } from './domains/console/service.ts'
 import { recordDeletion } from './domains/erasure/deletion-log.ts'
@@ -39,6 +43,7 @@ import { exportJobs } from './domains/exports/jobs.ts'
 import { exportPersonExporters } from './domains/exports/person-exporters.ts'
 import { preparation } from './domains/exports/preparation.ts'
 import { exportUpkeep } from './domains/exports/upkeep.ts'
+import { entriesOf } from './domains/grimoire/entries.ts'
 import { grimoireExporters } from './domains/grimoire/exporters.ts'
 import { entryHolder, keyringHolder } from './domains/grimoire/holders.ts'
 import { grimoireJobs } from './domains/grimoire/jobs.ts'
@@ -70,6 +75,11 @@ import { skillHolder } from './domains/knowledge/skills/holders.ts'
 import { skillsService } from './domains/knowledge/skills/service.ts'
 import { sopsService } from './domains/knowledge/sops/service.ts'
 import { saidHolders } from './domains/knowledge/votes-held.ts'
+import { llmLogExporters } from './domains/llm-log/exporters.ts'
+import { exchangeHolder } from './domains/llm-log/holders.ts'
+import { llmLogJobs } from './domains/llm-log/jobs.ts'
+import { isLate, logLateness } from './domains/llm-log/lateness.ts'
+import { llmLogService } from './domains/llm-log/service.ts'
 import { outboxService } from './domains/outbox/service.ts'
 import { piiService } from './domains/pii/service.ts'
 import { requestExporters, requestPersonExporters } from './domains/privacy-requests/exporters.ts'
@@ -92,12 +102,24 @@ import { documentHolder, messageHolder } from './domains/projects/rows/authored.
 import { conversationHolder, projectHolder } from './domains/projects/rows/containers.ts'
 import { projectReferencesHolder } from './domains/projects/rows/references-held.ts'
 import { memberHolder } from './domains/projects/rows/taking-part.ts'
+import { isOurs } from './domains/projects/uploads.ts'
 import { retentionJobs } from './domains/retention/jobs.ts'
 import { retentionKept } from './domains/retention/kept.ts'
 import { periodsOf } from './domains/retention/rules.ts'
 import { settingsKept } from './domains/settings/kept.ts'
+import { snapshotExporters } from './domains/snapshots/exporters.ts'
+import { snapshotHolders } from './domains/snapshots/holders.ts'
+import { snapshotKeys } from './domains/snapshots/key-files.ts'
+import { snapshotParts } from './domains/snapshots/parts.ts'
+import type { SnapshotPorts } from './domains/snapshots/ports.ts'
+import { snapshotsService } from './domains/snapshots/service.ts'
+import { isSealedTo } from './domains/snapshots/terms.ts'
 import { storesKept } from './domains/stores/kept.ts'
 import { storesService } from './domains/stores/service.ts'
+import { telemetryExporters, telemetryPersonExporters } from './domains/telemetry/exporters.ts'
+import { telemetryKeyHolder } from './domains/telemetry/holders.ts'
+import { telemetryJobs } from './domains/telemetry/jobs.ts'
+import { telemetryService } from './domains/telemetry/service.ts'
 import { tokenAdmin } from './domains/tokens/admin.ts'
 import { tokenExporters } from './domains/tokens/exporters.ts'
 import { tokenHolder } from './domains/tokens/holders.ts'
@@ -195,10 +217,26 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     stateOf,
     stores,
     suppressionKeys,
+    telemetry,
+    telemetryKey,
+    telemetryTo,
     tokens,
   } = services
 
   const grimoireKey = lazily(() => deriveKey(secret(), sealedPurposes.grimoire))
+  const cladeKey = lazily(() => deriveKey(secret(), sealedPurposes.clades))
+  const llmLogKey = lazily(() => deriveKey(secret(), sealedPurposes.llmLog))
+
+  const snapshotPorts: SnapshotPorts = {
+    db,
+    objects: stores.objects,
+    keys: snapshotKeys(env.KP_SNAPSHOT_KEYS_DIR ?? `${env.KP_DATA_DIR}/snapshot-keys`),
+    agents: { own: (actor, id) => ownAgent(db, actor, id), locked: ownAgentLocked, writable: writableAgent },
+    parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, grimoireKey)]),
+    areObjectsOurs: () => isOurs(projectPorts),
+    origin,
+  }
+  const snapshots = snapshotsService(snapshotPorts)
 
   // A new domain is one line here: what it offers, what it does by the clock, what it answers for.
   const domains = {
@@ -413,18 +451,62 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         }),
       }),
     },
+    // Their keys are the first to be destroyed, and their rows go before the keyring that they are sealed to.
+    snapshots: {
+      ...snapshots,
+      exporters: snapshotExporters(db),
+      holders: snapshotHolders({ ...snapshotPorts, whatIsMissing: known.missing('objects') }),
+    },
     grimoire: {
       offers: grimoireService({
         db,
         key: grimoireKey,
         agents: { own: (actor, id) => ownAgent(db, actor, id), locked: ownAgentLocked, writable: writableAgent },
-        isSealedTo: async (tx, agentId, keyId) =>
-          (await tx.snapshot.count({ where: { agentId, keyId, state: { not: 'gone' } } })) > 0,
+        isSealedTo,
       }),
       jobs: grimoireJobs({ recordDeletion }),
       exporters: grimoireExporters(db, grimoireKey),
       // The keyring after everything that is sealed to it.
       holders: [entryHolder(db), keyringHolder(db)],
+    },
+    clades: {
+      offers: cladesService({
+        db,
+        key: cladeKey,
+        agents: { own: (actor, id) => ownAgent(db, actor, id), locked: ownAgentLocked, writable: writableAgent },
+        entriesOf: entriesOf(grimoireKey),
+        namesOf: async (tx, ownerId) => {
+          const found = await accounts.contactOf(tx ?? db.prisma, ownerId)
+          return found ? [found.name, found.email] : []
+        },
+        sign: signer.attest,
+        issuer: origin,
+      }),
+      jobs: cladeJobs({ recordDeletion }),
+      exporters: cladeExporters(db, cladeKey),
+      holders: cladeHolders(db),
+    },
+    llmLog: {
+      offers: llmLogService({
+        db,
+        key: llmLogKey,
+        agents: { own: (actor, id) => ownAgent(db, actor, id), writable: writableAgent },
+      }),
+      jobs: llmLogJobs({ db, recordDeletion }),
+      exporters: llmLogExporters(db, llmLogKey),
+      holders: [exchangeHolder(db)],
+    },
+    telemetry: {
+      offers: telemetryService({
+        to: telemetryTo && {
+          host: new URL(telemetryTo.host).host,
+          region: judged.find(({ name }) => name === 'posthog')?.region ?? null,
+        },
+      }),
+      jobs: telemetryJobs({ db, telemetry }),
+      exporters: telemetryExporters(db, telemetryKey),
+      personExporters: telemetryPersonExporters(db, telemetryKey),
+      holders: [telemetryKeyHolder(db)],
     },
     queue: { offers: {}, jobs: queueJobs(db), holders: [queueHolder(db)] },
     idempotency: { offers: {}, jobs: idempotencyJobs(db), holders: [idempotencyHolder(db)] },
@@ -448,6 +530,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     storeChecks(judgedSites(sites, judged), stateOf),
     () => useCases.map(({ operation }) => operation),
     packageJson.version,
+    { llm_log: async () => isLate(await logLateness(db, clock.now())) },
   )
   holders.push(...moreHolders(db))
   for (const domain of Object.values<Domain>(domains)) {
@@ -496,10 +579,13 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     suppressionKeys,
     ledger,
     mail,
+    /** What is told of use; the domain's own use-cases are `telemetry`. */
+    telemetryOf: telemetry,
     ...doors,
     openApi: service.documented,
     /** Writes what is gathered and lets go of every connection. */
     async close(): Promise<void> {
+      await telemetry.close()
       await retention.stop()
       await lookup.close()
       await tokens.use.close()

@@ -13,6 +13,7 @@ import { newId } from './kernel/ids.ts'
 import type { RawInput } from './kernel/operation.ts'
 import type { UseCase } from './kernel/use-case.ts'
 import { lazily } from './lazily.ts'
+import { observer } from './observed.ts'
 import { deriveKey } from './secret.ts'
 import type { Services } from './services.ts'
 
@@ -20,7 +21,17 @@ import type { Services } from './services.ts'
 export interface DoorParts
   extends Pick<
     Services,
-    'db' | 'gate' | 'secret' | 'origin' | 'limiter' | 'metrics' | 'lookup' | 'accounts' | 'settings' | 'tokens'
+    | 'db'
+    | 'gate'
+    | 'secret'
+    | 'origin'
+    | 'limiter'
+    | 'metrics'
+    | 'lookup'
+    | 'accounts'
+    | 'settings'
+    | 'tokens'
+    | 'telemetry'
   > {
   env: Env
   clock: Clock
@@ -39,6 +50,7 @@ export function createDoors({
   accounts,
   settings,
   tokens,
+  telemetry,
 }: DoorParts) {
   const people = lazily(() => createSessions({ db, clock, secret: secret() }))
   const access = createAccess({
@@ -55,6 +67,7 @@ export function createDoors({
     metrics,
     origin,
     hashKey: lazily(() => deriveKey(secret(), 'idempotency')),
+    observe: telemetry.isOn ? observer(telemetry.offer) : undefined,
   })
   const address = () => clientAddresses.getStore() ?? 'unknown'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { openIdProvider, readEnv } from './env.ts'
+import { openIdProvider, readEnv, telemetryTarget } from './env.ts'
 
 describe('retention', () => {
   const names = ['KP_RETENTION_NETWORK_DAYS', 'KP_RETENTION_ORG_DAYS', 'KP_RETENTION_PRIVATE_DAYS'] as const
@@ -100,6 +100,26 @@ describe('connected stores', () => {
   ])('%s refuses "%s" by its name, and says nothing of what it was given', (variable, text, message) => {
     expect(() => readEnv({ [variable]: text })).toThrow(
       expect.objectContaining({ variable, message: expect.stringContaining(`${variable}: ${message}`) }),
+    )
+  })
+})
+
+describe('telemetry', () => {
+  const both = { KP_POSTHOG_HOST: 'https://eu.i.posthog.com', KP_POSTHOG_KEY: 'phc_0' }
+  it('is off unless both are given, and is off whatever is given where somebody says so', () => {
+    const target = (more: Record<string, string>) => telemetryTarget(readEnv(more))
+    expect(target({})).toBeUndefined()
+    expect(target(both)).toEqual({ host: both.KP_POSTHOG_HOST, key: both.KP_POSTHOG_KEY })
+    for (const off of ['false', '0'])
+      for (const name of ['KP_TELEMETRY', 'BARDO_TELEMETRY']) expect(target({ ...both, [name]: off })).toBeUndefined()
+    expect(target({ ...both, KP_TELEMETRY: 'true', BARDO_TELEMETRY: 'false' })).toBeUndefined()
+  })
+  it('needs both', () => {
+    expect(() => readEnv({ KP_POSTHOG_HOST: both.KP_POSTHOG_HOST })).toThrow(
+      expect.objectContaining({ variable: 'KP_POSTHOG_KEY' }),
+    )
+    expect(() => readEnv({ KP_POSTHOG_KEY: both.KP_POSTHOG_KEY })).toThrow(
+      expect.objectContaining({ variable: 'KP_POSTHOG_HOST' }),
     )
   })
 })

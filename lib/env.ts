@@ -112,6 +112,8 @@ const variables = z.object({
     .string()
     .refine((text) => !/^[a-z][a-z0-9+.-]+:/i.test(text) || text.startsWith('file:'), 'takes a folder or a file: URL')
     .optional(),
+  /** The wrapped keys of snapshots; `snapshot-keys` in the data folder unless told. */
+  KP_SNAPSHOT_KEYS_DIR: z.string().min(1, 'takes a folder').optional(),
   KP_BACKUP_DAYS: whole(0, 36500).optional(),
   KP_RETENTION_NETWORK_DAYS: keptDays.default(null),
   KP_RETENTION_ORG_DAYS: keptDays.default(730),
@@ -139,6 +141,12 @@ const variables = z.object({
     .default([]),
   /** A Presidio analyzer that finds names and postal addresses; without it, none are found. */
   KP_PRESIDIO_URL: url(['http', 'https']).optional(),
+  /** A PostHog that takes events of use; both or none. */
+  KP_POSTHOG_HOST: url(['http', 'https']).optional(),
+  KP_POSTHOG_KEY: z.string().optional(),
+  /** `false` in either: no event is sent, whatever else is set. */
+  KP_TELEMETRY: flag.default(true),
+  BARDO_TELEMETRY: flag.default(true),
   /** Where stores and processors are: `name=region@provider`, separated by commas. */
   KP_REGIONS: regions.default(''),
   /** `eu`: nothing starts while a store or a processor is outside the European Economic Area, or nobody says where it is. */
@@ -186,6 +194,7 @@ export function readEnv(source: Record<string, string | undefined> = process.env
     if (KP_LIMITS === 'memory' && KP_WEB_PROCESSES > 1)
       throw new BadVariable('KP_LIMITS', 'memory cannot be shared by several processes; take postgres or redis')
     checkProvider(parsed.data)
+    checkPostHog(parsed.data)
     return parsed.data
   }
   const issue = parsed.error.issues[0]
@@ -198,6 +207,20 @@ function checkProvider(env: Env): void {
   const given = [...providerVariables, 'KP_OIDC_NAME' as const].find((name) => env[name] !== undefined)
   const missing = providerVariables.find((name) => env[name] === undefined)
   if (given !== undefined && missing !== undefined) throw new BadVariable(missing, `is needed beside ${given}`)
+}
+
+function checkPostHog({ KP_POSTHOG_HOST: host, KP_POSTHOG_KEY: key }: Env): void {
+  if (host === undefined && key !== undefined)
+    throw new BadVariable('KP_POSTHOG_HOST', 'is needed beside KP_POSTHOG_KEY')
+  if (key === undefined && host !== undefined)
+    throw new BadVariable('KP_POSTHOG_KEY', 'is needed beside KP_POSTHOG_HOST')
+}
+
+type TelemetrySettings = Pick<Env, 'KP_POSTHOG_HOST' | 'KP_POSTHOG_KEY' | 'KP_TELEMETRY' | 'BARDO_TELEMETRY'>
+/** Where events of use go; undefined where none is sent. */
+export function telemetryTarget(env: TelemetrySettings): { host: string; key: string } | undefined {
+  const { KP_POSTHOG_HOST: host, KP_POSTHOG_KEY: key, KP_TELEMETRY, BARDO_TELEMETRY } = env
+  return host === undefined || key === undefined || !KP_TELEMETRY || !BARDO_TELEMETRY ? undefined : { host, key }
 }
 
 export interface OpenIdProvider {

@@ -6,6 +6,7 @@ import { installationChecks } from './domains/compliance/installation-checks.ts'
 import { erasureEvidence } from './domains/erasure/evidence.ts'
 import { exportsEvidence } from './domains/exports/evidence.ts'
 import { knowledgeEvidence } from './domains/knowledge/evidence.ts'
+import { llmLogEvidence } from './domains/llm-log/lateness.ts'
 import { requestsEvidence } from './domains/privacy-requests/evidence.ts'
 import { projectsInEu } from './domains/projects/in-region.ts'
 import { residencyEvidence } from './domains/residency/evidence.ts'
@@ -42,6 +43,7 @@ export function evidenceOf({
     ...tokensEvidence(),
     ...requestsEvidence(),
     ...retentionEvidence({ expiring, periods: async () => periodsOf(await retention.policyNow()) }),
+    ...llmLogEvidence(),
     ...auditEvidence(),
     ...exportsEvidence(),
     ...erasureEvidence(signer, ledger),

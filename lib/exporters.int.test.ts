@@ -28,6 +28,7 @@ const unexported: Record<string, string> = {
   erasure_pages: 'ids of what an erasure under way is about to remove; they name records that other parts give out',
   write_fences: 'that an erasure is under way; its run says so',
   suppressions: 'keyed hashes of who was erased, and of nobody who is here',
+  clades: 'ids of groups of agents, of nobody in particular; an agent’s own is in its record',
   invites: 'given out by admins, and to nobody by name',
   legal_holds: 'an admin’s notes on a matter of law; whoever meets a hold is told so with the refusal (art. 23)',
 }

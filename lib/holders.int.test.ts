@@ -32,6 +32,7 @@ const unheld: Record<string, string> = {
   retention_overrides: 'settings of the installation, and the id of the admin who set them',
   retention_sweeps: 'counts by visibility, and the id of who asked; kept as proof of the storage limitation',
   legal_holds: 'ids of what is held, and the reason; kept as proof of why something was not erased',
+  clades: 'ids of groups of agents, of nobody in particular',
   invites: 'the id of the admin who gave it out; goes a week after its end',
   // The queue's own; jobs themselves have a holder.
   'graphile_worker._private_job_queues': 'names of queues, of nobody in particular',

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { regionOfHost } from './domains/residency/host-rules.ts'
 import { type Placed, type PlaceFact, parseRegions, placed, residencyFault } from './domains/residency/rules.ts'
-import { BadVariable, type Env } from './env.ts'
+import { BadVariable, type Env, telemetryTarget } from './env.ts'
 import type { StorePort } from './stores/known-store.ts'
 import { objectsPlace } from './stores/objects/address.ts'
 import { isEmbedded } from './stores/postgres/place.ts'
@@ -38,6 +38,10 @@ type Settings = Pick<
   | 'KP_CHECKPOINTS_URL'
   | 'KP_OIDC_ISSUER'
   | 'KP_PRESIDIO_URL'
+  | 'KP_POSTHOG_HOST'
+  | 'KP_POSTHOG_KEY'
+  | 'KP_TELEMETRY'
+  | 'BARDO_TELEMETRY'
   | 'KP_BACKUP_DAYS'
   | 'KP_REGIONS'
   | 'KP_RESIDENCY'
@@ -203,6 +207,12 @@ export function sitesOf(env: Settings): Site[] {
   if (env.KP_PRESIDIO_URL !== undefined) {
     const { origin, hostname } = new URL(env.KP_PRESIDIO_URL)
     const processor = { kind: 'processor', name: 'presidio', port: null, provider: 'presidio', identity: null } as const
+    sites.push({ ...processor, address: origin, derived: regionOfHost(hostname), within: null })
+  }
+  const telemetry = telemetryTarget(env)
+  if (telemetry !== undefined) {
+    const { origin, hostname } = new URL(telemetry.host)
+    const processor = { kind: 'processor', name: 'posthog', port: null, provider: 'posthog', identity: null } as const
     sites.push({ ...processor, address: origin, derived: regionOfHost(hostname), within: null })
   }
   for (const name of processors)

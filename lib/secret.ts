@@ -69,6 +69,9 @@ export const sealedPurposes = {
   suppressionKeys: 'suppression keys',
   privacyContacts: 'privacy contacts',
   grimoire: 'grimoire entries',
+  clades: 'clade shares',
+  llmLog: 'model log',
+  telemetryKeys: 'telemetry keys',
 } as const
 
 /** Under which the subjects of privacy requests are hashed, by {@link deriveKey}. A rotation hashes those anew whose id is still there. */

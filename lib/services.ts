@@ -12,6 +12,7 @@ import { noticeVersion } from './domains/agents/rules.ts'
 import { agentsSince, newestAgent, seizeAgents } from './domains/agents/seizing.ts'
 import { agentsService } from './domains/agents/service.ts'
 import { auditLog } from './domains/audit/log.ts'
+import { joinClade, leaveClade } from './domains/clades/joining.ts'
 import { deletionRows } from './domains/erasure/deletion-log.ts'
 import { erasedAmong } from './domains/erasure/erased-ids.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
@@ -39,6 +40,7 @@ import { pseudonyms } from './domains/knowledge/pseudonym.ts'
 import { restoredRecord } from './domains/knowledge/restored.ts'
 import { skillImporter } from './domains/knowledge/skills/imports.ts'
 import type { IsSuppressed } from './domains/knowledge/suppression.ts'
+import { llmLogMeasures } from './domains/llm-log/lateness.ts'
 import { requestMeasures } from './domains/privacy-requests/measures.ts'
 import { openRequestsOf } from './domains/privacy-requests/open-count.ts'
 import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
@@ -54,10 +56,15 @@ import { retentionMeasures } from './domains/retention/measures.ts'
 import type { RetentionStores } from './domains/retention/retention-manager.ts'
 import { retentionService } from './domains/retention/service.ts'
 import { settingsService } from './domains/settings/service.ts'
+import { insureTheDead } from './domains/snapshots/terms.ts'
 import { connectedStores, knownStores } from './domains/stores/known.ts'
+import { telemetry as telemetryOf } from './domains/telemetry/capture.ts'
+import { durationOf } from './domains/telemetry/events.ts'
+import { tellCompleted } from './domains/telemetry/jobs.ts'
+import { pseudonyms as telemetryPseudonyms } from './domains/telemetry/pseudonyms.ts'
 import { tierLimits } from './domains/tokens/rules.ts'
 import { tokensService } from './domains/tokens/service.ts'
-import { type Env, publicUrl } from './env.ts'
+import { type Env, publicUrl, telemetryTarget } from './env.ts'
 import { createMetrics } from './http/metrics.ts'
 import type { Clock } from './kernel/clock.ts'
 import type { GatePorts } from './kernel/context.ts'
@@ -71,6 +78,7 @@ import { fileLedger } from './stores/ledger/ledger.ts'
 import { lingeringIn } from './stores/lingering.ts'
 import { openMail } from './stores/mail/mail.ts'
 import { openDatabase } from './stores/postgres/database.ts'
+import { openPostHog } from './stores/posthog.ts'
 import { openPresidio } from './stores/presidio.ts'
 import { isEmptyStore, openStores } from './stores-opened.ts'
 
@@ -103,12 +111,31 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
     onRecovered: () => logNotice('limits are shared again'),
   })
+  const telemetryTo = telemetryTarget(env)
+  const telemetryKey = lazily(() => deriveKey(secret(), sealedPurposes.telemetryKeys))
+  const telemetry = telemetryOf({
+    sink: telemetryTo && openPostHog(telemetryTo),
+    pseudonymOf: telemetryPseudonyms({ db, key: telemetryKey }).of,
+    now: clock.now,
+  })
   const presidio = env.KP_PRESIDIO_URL === undefined ? undefined : openPresidio(env.KP_PRESIDIO_URL)
   const stateOf = storeStates({ db, limiter, stores, presidio, sites })
   const metrics = createMetrics(() => [
     requestMeasures(db),
     erasureMeasures(db),
     retentionMeasures(db),
+    llmLogMeasures(db),
+    {
+      name: 'telemetry',
+      measure: async () => [
+        {
+          name: 'kp_telemetry_dropped',
+          help: 'Events of use that this process did not send, by reason, since it began',
+          type: 'gauge',
+          samples: telemetry.dropped().map(({ reason, count }) => ({ labels: { reason }, value: count })),
+        },
+      ],
+    },
     {
       name: 'limits',
       measure: async () => [
@@ -179,7 +206,16 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     subjects,
     parts: projectParts,
     lingering,
-    onChange: (tx, change) => requests.erasureChanged(tx, change),
+    async onChange(tx, change) {
+      await requests.erasureChanged(tx, change)
+      if (!telemetry.isOn || change.state !== 'done') return
+      const run = await tx.erasureRun.findUnique({ where: { id: change.runId }, select: { createdAt: true } })
+      await tellCompleted(tx, {
+        of: change.part?.kind ?? 'subject',
+        steps: Object.keys(change.erased).length,
+        duration: durationOf(change.now.getTime() - (run?.createdAt ?? change.now).getTime()),
+      })
+    },
     audit: log.auditWithin,
     interrupt,
     now: clock.now,
@@ -223,7 +259,8 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     isSuppressed: suppressed.among,
     hindering: (region) => hindering(region, judged),
     strict: env.KP_SANITIZER_STRICT,
-    onDeath: [],
+    onDeath: [insureTheDead, leaveClade],
+    joinClade,
     createOrganisation,
     dropOrganisationIfEmpty,
   })
@@ -382,6 +419,9 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     stateOf,
     stores,
     suppressionKeys,
+    telemetry,
+    telemetryKey,
+    telemetryTo,
     tokens,
   }
 }

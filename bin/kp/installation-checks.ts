@@ -51,6 +51,23 @@ async function workerCheck(client: Client): Promise<Check> {
   return ok(name, 'running, and no job is late')
 }
 
+/** What stands a day at the most, and stands longer. */
+async function modelLogCheck(client: Client): Promise<Check> {
+  const name = 'model log'
+  const { rows } = await client.query<{ n: number; minutes: number }>(
+    `SELECT count(*)::int AS n, coalesce(floor(extract(epoch FROM now() - min(expires_at)) / 60), 0)::int AS minutes
+       FROM llm_log_entries WHERE expires_at <= now()`,
+  )
+  const { n = 0, minutes = 0 } = rows[0] ?? {}
+  return minutes > 60
+    ? fault(
+        name,
+        `${n} logged exchange(s) with models stand past their 24 hours, the oldest for ${minutes} minutes`,
+        'See that a worker is running, and look for faults of llm-log.purge-ended in the log of npm start.',
+      )
+    : ok(name, 'nothing in it is older than it may be')
+}
+
 async function databaseChecks(env: Env): Promise<Check[]> {
   const name = 'database'
   if (!env.DATABASE_URL && !env.DATABASE_MIGRATION_URL && (await findEmbedded(env.KP_DATA_DIR)).ownerPid === undefined)
@@ -66,6 +83,7 @@ async function databaseChecks(env: Env): Promise<Check[]> {
         ok('migrations', 'up to date'),
         await roleCheck(client),
         await workerCheck(client),
+        await modelLogCheck(client),
       ])
       return [...checks, ...(await storeChecks({ ...env, DATABASE_URL: appUrl }, appUrl))]
     } finally {

@@ -57,9 +57,13 @@ export const storedKeyring = async (asking: Asking, agent: string) =>
   (await asking.call(readKeyring, { params: { id: agent } })).body.data
 
 /** Opens the agent's keyring on this machine by the passphrase; throws {@link Failure}. */
-export async function openedMaster(asking: Asking, agent: string): Promise<{ master: MasterKey; keyring: unknown }> {
+export async function openedMaster(
+  asking: Asking,
+  agent: string,
+  ask = askedSecrets(asking),
+): Promise<{ master: MasterKey; keyring: unknown }> {
   const { keyring } = await storedKeyring(asking, agent)
-  const passphrase = await askedSecrets(asking)(`Passphrase of ${agent}`)
+  const passphrase = await ask(`Passphrase of ${agent}`)
   asking.terminal.progress('Opening the keyring')
   return { master: await sealing(() => openKeyring(keyring, passphrase)), keyring }
 }

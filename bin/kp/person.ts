@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Command } from 'commander'
 import { cookieFetch } from '#lib/client/cookies.ts'
-import { open, type Received, type RequestParts, RequestRefused, send } from '#lib/client/request.ts'
+import { open, type Received, type RequestParts, RequestRefused, send, type UploadedBody } from '#lib/client/request.ts'
 import { SignInRefused, signIn, signOut } from '#lib/client/sign-in.ts'
 import { type AccountView, readAccount } from '#lib/domains/accounts/contract.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
@@ -15,7 +15,16 @@ export interface PersonOptions {
 }
 /** Who asks: the agent behind the token, or a person behind a session. */
 export interface Asking extends Pick<Session, 'terminal' | 'url' | 'folder' | 'command' | 'pathOf'> {
-  call<O extends OperationShape>(operation: O, parts?: RequestParts<O>): Promise<Received<O>>
+  call<O extends OperationShape>(
+    operation: O,
+    parts?: RequestParts<O>,
+    more?: { idempotencyKey?: string },
+  ): Promise<Received<O>>
+  upload<O extends OperationShape>(
+    operation: O,
+    body: () => UploadedBody,
+    parts?: RequestParts<O>,
+  ): Promise<Received<O>>
   stream<O extends OperationShape>(operation: O, parts?: RequestParts<O>): Promise<Response>
   /** The person with their password, which some requests ask for again; undefined for an agent. */
   person?: { account: AccountView; password: string; moreSecrets: readonly string[] }
@@ -117,10 +126,22 @@ export async function withAsking<T>(
   warnOfPlainText('password')
   const place = await opened(session, { email: as, password })
   try {
-    const call = async <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Received<O>> =>
+    const call = async <O extends OperationShape>(
+      operation: O,
+      parts: RequestParts<O> = {},
+      more: { idempotencyKey?: string } = {},
+    ): Promise<Received<O>> =>
       checkedAnswer(
-        await patiently(session, () => send(operation, parts, { ...place, signal: AbortSignal.timeout(patience) })),
+        await patiently(session, () =>
+          send(operation, parts, { ...place, ...more, signal: AbortSignal.timeout(patience) }),
+        ),
       )
+    const upload = async <O extends OperationShape>(
+      operation: O,
+      body: () => UploadedBody,
+      parts: RequestParts<O> = {},
+    ): Promise<Received<O>> =>
+      checkedAnswer(await patiently(session, () => send(operation, parts, { ...place, upload: body() })))
     const stream = async <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> =>
       checkedAnswer(await patiently(session, () => open(operation, parts, place)))
     const account = (await call(readAccount)).body.data
@@ -136,6 +157,7 @@ export async function withAsking<T>(
       command,
       pathOf,
       call,
+      upload,
       stream,
       person: { account, password, moreSecrets },
     })

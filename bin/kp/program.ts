@@ -4,6 +4,7 @@ import { accountCommands } from './account.ts'
 import { adminCommands } from './admin.ts'
 import { agentCommands } from './agents.ts'
 import { auditCommands } from './audit.ts'
+import { cladeCommands } from './clade.ts'
 import { completionCommand } from './completion.ts'
 import { consentCommands } from './consent.ts'
 import { contributingCommands } from './contributing.ts'
@@ -16,6 +17,7 @@ import { holdCommands } from './holds.ts'
 import { importCommands } from './imports.ts'
 import { keyCommands } from './keys.ts'
 import { knowledgeCommands } from './knowledge.ts'
+import { modelLogCommands } from './model-log.ts'
 import { peopleCommands } from './people.ts'
 import { piiCommands } from './pii.ts'
 import { privacyCommands } from './privacy.ts'
@@ -25,6 +27,7 @@ import { retentionCommands } from './retention.ts'
 import { searchCommands } from './search.ts'
 import { type GlobalOptions, openSession, type Session } from './session.ts'
 import { skillCommands } from './skills.ts'
+import { snapshotCommands } from './snapshots.ts'
 import { sopCommands } from './sops.ts'
 import { startingCommands } from './starting.ts'
 import { tokenCommands } from './tokens.ts'
@@ -86,6 +89,9 @@ export function buildProgram(opened: (session: Session) => void): Command {
     ['Who you are:', peopleCommands],
     ['Your agents:', agentCommands],
     ['Your agents:', grimoireCommands],
+    ['Your agents:', cladeCommands],
+    ['Your agents:', snapshotCommands],
+    ['Your agents:', modelLogCommands],
     ['Knowledge:', searchCommands],
     ['Knowledge:', knowledgeCommands],
     ['Knowledge:', validatingCommands],

@@ -20,21 +20,20 @@ const isEnd: Record<Format, (tail: Buffer) => boolean> = {
   zip: (tail) => tail.includes(Buffer.from([0x50, 0x4b, 5, 6])), // end of central directory (APPNOTE 4.3.16)
 }
 
-/** Writes the stream to a file that its owner alone may read, and gives how many bytes came. Throws where it breaks off. */
-export async function receive(
+/** Writes the stream to a file that its owner alone may read. Throws where it breaks off. */
+async function receivePieces(
   response: Response,
   file: string,
-  format: Format,
   tell: (bytes: number) => void,
+  look: (piece: Uint8Array) => void = () => {},
 ): Promise<number> {
   const handle = await open(file, 'wx', 0o600)
   let bytes = 0
-  let tail = Buffer.alloc(0)
   try {
     for await (const piece of response.body ?? []) {
       await handle.write(piece)
       bytes += piece.byteLength
-      tail = Buffer.concat([tail, piece.subarray(-64)]).subarray(-64)
+      look(piece)
       tell(bytes)
     }
     await handle.sync()
@@ -44,7 +43,29 @@ export async function receive(
   } finally {
     await handle.close()
   }
+  return bytes
+}
+
+/** Writes an export to a file that its owner alone may read, and gives how many bytes came. Throws where it breaks off. */
+export async function receive(
+  response: Response,
+  file: string,
+  format: Format,
+  tell: (bytes: number) => void,
+): Promise<number> {
+  let tail = Buffer.alloc(0)
+  const bytes = await receivePieces(response, file, tell, (piece) => {
+    tail = Buffer.concat([tail, piece.subarray(-64)]).subarray(-64)
+  })
   if (!isEnd[format](tail)) throw brokenOff(file)
+  return bytes
+}
+
+/** As {@link receive}, of what says how long it is. */
+export async function receiveWhole(response: Response, file: string, tell: (bytes: number) => void): Promise<number> {
+  const announced = Number(response.headers.get('content-length') ?? Number.NaN)
+  const bytes = await receivePieces(response, file, tell)
+  if (Number.isFinite(announced) && announced !== bytes) throw brokenOff(file)
   return bytes
 }
 

@@ -145,8 +145,12 @@ export function openSession(options: GlobalOptions) {
         send(operation, parts, { ...more, baseUrl: url, token: sent, signal: AbortSignal.timeout(patience) }),
       ),
     /** Sends a body while it is read, for as long as that takes; made once more where the request has to be repeated. */
-    upload: <O extends OperationShape>(operation: O, body: () => UploadedBody): Promise<Received<O>> =>
-      paced(operation, {}, (sent) => send(operation, {}, { upload: body(), baseUrl: url, token: sent })),
+    upload: <O extends OperationShape>(
+      operation: O,
+      body: () => UploadedBody,
+      parts: RequestParts<O> = {},
+    ): Promise<Received<O>> =>
+      paced(operation, {}, (sent) => send(operation, parts, { upload: body(), baseUrl: url, token: sent })),
     /** As lib/client's `open`. */
     stream: <O extends OperationShape>(operation: O, parts: RequestParts<O> = {}): Promise<Response> =>
       paced(operation, {}, (sent) => open(operation, parts, { baseUrl: url, token: sent })),

@@ -3,9 +3,9 @@ import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
 import { limitHeaders } from '#lib/access/limit-headers.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
-import type { Context, GatePorts } from '#lib/kernel/context.ts'
+import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import type { OperationShape } from '#lib/kernel/operation.ts'
+import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
 import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
@@ -21,6 +21,14 @@ export interface HandlerParts {
   origin: string
   /** Keys the hashes of bodies that idempotency records keep. */
   hashKey: () => Uint8Array
+  /** Told of what was carried out, once it has committed; it neither waits nor throws. */
+  observe?:
+    | ((
+        operationId: string,
+        actor: Actor,
+        answered: { input: Pick<RawInput, 'body' | 'query'>; body: unknown },
+      ) => void)
+    | undefined
 }
 export type Handle = (useCase: UseCase, request: DoorRequest, via: Via) => Promise<DoorAnswer>
 
@@ -137,7 +145,7 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
 })
 
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
-export function createHandle({ access, gate, metrics, origin, hashKey }: HandlerParts): Handle {
+export function createHandle({ access, gate, metrics, origin, hashKey, observe }: HandlerParts): Handle {
   const answer: Handle = async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
@@ -181,15 +189,18 @@ export function createHandle({ access, gate, metrics, origin, hashKey }: Handler
         now: gate.clock.now(),
         ...(idempotency && { idempotency }),
       }
+      const query = queryOf(request.url)
       const made = await useCase.execute(ctx, {
         params: via.params,
-        query: queryOf(request.url),
+        query,
         headers: headersOf(operation, request),
         body: value,
         // As with a body: whoever may not do it at all is refused by the gate.
         ...(operation.upload &&
           caller.actor.can(operation.permission) && { upload: uploaded(request, operation.upload) }),
       })
+      if (made.headers['Idempotency-Replayed'] === undefined)
+        observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })
       return present(operation, request, made, common)
     } catch (error) {
       metrics.refused(Problem.is(error) ? error.code : 'internal')

@@ -40,7 +40,13 @@ const checkReadiness = operation({
   audit: none,
   limit: 'exempt',
   status: 200,
-  output: z.object({ status: z.enum(['ready', 'degraded', 'not_ready']), stores: z.record(z.string(), StoreState) }),
+  output: z.object({
+    status: z.enum(['ready', 'degraded', 'not_ready']),
+    attention: z.array(z.string()).optional().meta({
+      description: 'What works and is late all the same: `llm_log`, where what a day is the most for stood longer',
+    }),
+    stores: z.record(z.string(), StoreState),
+  }),
 })
 
 export const readOpenApi = operation({
@@ -87,6 +93,8 @@ export function serviceUseCases(
   checks: Record<string, StoreCheck>,
   operations: () => readonly OperationShape[],
   version: string,
+  /** Of what can be late, whether it is. */
+  lateness: Record<string, () => Promise<boolean>> = {},
 ) {
   let document: Record<string, unknown> | undefined
   const documented = () => (document ??= openApi(operations(), version))
@@ -100,6 +108,17 @@ export function serviceUseCases(
       const isDown = (needed: boolean) =>
         asked.some(({ check, answer }) => answer?.state === 'down' && (check.isNeeded ?? false) === needed)
       const status = isDown(true) ? ('not_ready' as const) : isDown(false) ? ('degraded' as const) : ('ready' as const)
+      // A database that is down is said by its own state, and has nothing to tell of what is late.
+      const late =
+        status === 'not_ready'
+          ? []
+          : await Promise.all(
+              Object.entries(lateness).map(async ([name, isLate]) =>
+                // What cannot be asked wants looking at, too; readiness itself does not hang on it.
+                (await isLate().catch(() => true)) ? [name] : [],
+              ),
+            )
+      const attention = late.flat()
       const stores = Object.fromEntries(
         asked.flatMap(({ name, check, answer }) => {
           if (!answer) return []
@@ -108,7 +127,7 @@ export function serviceUseCases(
         }),
       )
       return {
-        body: { status, stores },
+        body: { status, ...(attention.length > 0 && { attention }), stores },
         resourceId: 'service',
         ...(status === 'not_ready' && { status: 503, headers: { 'Retry-After': '5' } }),
       }

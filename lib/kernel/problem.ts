@@ -33,6 +33,7 @@ export const problems = {
   invalid: [422, 'The request does not validate'],
   outside_region: [422, 'Something here is outside the region'],
   content_rejected: [422, 'The content was rejected'],
+  content_blocked: [422, 'The content holds what must not be stored'],
   batch_rejected: [422, 'One item at least was refused, so none was stored'],
   idempotency_mismatch: [422, 'The idempotency key was used for another request'],
   rate_limited: [429, 'Too many requests'],

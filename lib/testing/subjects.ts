@@ -1,10 +1,12 @@
-import { randomInt } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { encode } from 'next-auth/jwt'
 import { sessionSecret } from '#lib/access/sessions.ts'
 import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
+import { joinClade } from '#lib/domains/clades/joining.ts'
 import { enqueue } from '#lib/jobs/queue.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import { deriveKey, seal, sealedPurposes } from '#lib/secret.ts'
 import type { TestApp } from './app.ts'
 import { keptInThread } from './checkpoints.ts'
 import { keptInGraph } from './graph-rows.ts'
@@ -162,6 +164,7 @@ export async function madeSubject(test: TestApp, { agents: count = 2, units: eac
   }
   await rowsOf(test, { accountId, agents })
   for (const { id, token } of agents) await livedOf(test, id, { token, marker })
+  await sharedAmong(test, agents, { accountId, marker })
   const projects = await projectsOf(test, { person, agents, marker })
   await told(test, 'POST', '/api/privacy/exports', { cookie: person.cookie, body: {} })
   await drain(test)
@@ -234,6 +237,15 @@ async function projectsOf(
   }
 }
 
+/** A snapshot that is ready, and a link to it. */
+async function snapshotOf(test: TestApp, id: string, token: string): Promise<void> {
+  const { status, json, text } = await test.fetch('POST', `/v1/agents/${id}/snapshots`, { token })
+  if (status !== 202) throw new Error(`a snapshot answered ${status}: ${text}`)
+  const make = test.app.jobs.find(({ name }) => name === 'snapshots.make')
+  await make?.execute(test.app.gate, { id: json.data.id })
+  await told(test, 'POST', `/v1/agents/${id}/snapshots/${json.data.id}/link`, { token })
+}
+
 /** What an agent wrote for itself, that it lived, and what stands on a chain about it. */
 async function livedOf(test: TestApp, id: string, { token, marker }: { token: string; marker: string }): Promise<void> {
   const lived = (path: string, body: unknown) => told(test, 'POST', `/v1/agents/${id}/${path}`, { token, body })
@@ -251,6 +263,51 @@ async function livedOf(test: TestApp, id: string, { token, marker }: { token: st
     confidence: 0.7,
     tags: [marker],
   })
+  await told(test, 'PUT', `/v1/agents/${id}/state`, { token, body: { seen: marker } })
+  await snapshotOf(test, id, token)
+  await told(test, 'POST', '/v1/llm-log', {
+    token,
+    body: { model: 'model-1', messages: [{ role: 'user', content: `What of ${marker}?` }] },
+  })
+}
+
+/** What siblings shared with each other, and what is public of them. One alone has what siblings of former days left. */
+async function sharedAmong(
+  test: TestApp,
+  agents: readonly Issued[],
+  { accountId, marker }: { accountId: string; marker: string },
+): Promise<void> {
+  const { app, clock } = test
+  const now = clock.now()
+  const [ancestor, ...others] = agents
+  for (const { id: agentId } of others)
+    await app.db.transaction((tx) =>
+      joinClade(tx, { agentId, ancestorId: ancestor?.id ?? '', ownerId: accountId, now }),
+    )
+  for (const { id, token } of agents) {
+    const card = { from: '2026-01-01T00:00:00Z', until: '2026-06-30T00:00:00Z', returns: 0.1, sharpe: 1, drawdown: 0.1 }
+    await told(test, 'PUT', `/v1/agents/${id}/card`, { token, body: card })
+    if (others.length === 0) {
+      const clade = await app.db.prisma.clade.create({ data: { id: newId('cld'), createdAt: now } })
+      const share = {
+        id: newId('shr'),
+        cladeId: clade.id,
+        agentId: id,
+        entryId: newId('ent'),
+        kind: 'insight' as const,
+      }
+      await app.db.prisma.cladeShare.create({
+        data: { ...share, digest: new Uint8Array(32), manifest: '', sharedAt: now },
+      })
+      await app.db.prisma.cladeDelta.create({
+        data: { shareId: newId('shr'), agentId: id, state: 'recalling', createdAt: now, expiresAt: now },
+      })
+      continue
+    }
+    await told(test, 'PUT', `/v1/agents/${id}/clade/sharing`, { token, body: { on: true } })
+    const entry = { kind: 'insight', content: { seen: marker }, confidence: 0.9 }
+    await told(test, 'POST', `/v1/agents/${id}/clade/shares`, { token, body: { entry } })
+  }
 }
 
 /** What only much traffic or a browser would make. */
@@ -276,6 +333,17 @@ async function rowsOf(
   })
   await app.db.prisma.savedSearch.create({
     data: { id: newId('srch'), accountId, name: 'Mine', query: 'action=read', createdAt: at },
+  })
+  const telemetryKey = deriveKey(app.env.KP_SECRET ?? '', sealedPurposes.telemetryKeys)
+  await app.db.prisma.telemetryKey.createMany({
+    data: [{ kind: 'account', id: accountId }, ...agents.map(({ id }) => ({ kind: 'agent', id }))].map((one) => ({
+      ...one,
+      sealed: new Uint8Array(seal(telemetryKey, randomBytes(32), one.id)),
+      createdAt: at,
+      expiresAt: new Date(at.getTime() + 30 * day),
+    })),
+    // Where telemetry is on, they have theirs already.
+    skipDuplicates: true,
   })
   for (const { id, tokenId } of agents) {
     await app.db.prisma.tokenUsage.upsert({

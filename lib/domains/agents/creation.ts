@@ -21,7 +21,7 @@ async function refuseFlood(tx: Transaction, accountId: string): Promise<void> {
 
 /** Agents that a person makes: theirs from the start, with consent that was asked for. */
 export function agentCreation(
-  { registration, tokens, accounts }: Pick<AgentPorts, 'registration' | 'tokens' | 'accounts'>,
+  { registration, tokens, accounts, joinClade }: Pick<AgentPorts, 'registration' | 'tokens' | 'accounts' | 'joinClade'>,
   { issueAgent }: Pick<ReturnType<typeof agentRegistration>, 'issueAgent'>,
 ) {
   return {
@@ -53,6 +53,8 @@ export function agentCreation(
         selfHosted: body.self_hosted,
         now,
       })
+      if (body.ancestor !== undefined)
+        await joinClade(tx, { agentId: id, ancestorId: body.ancestor, ownerId: accountId, now })
       const token = await tokens.issue(tx, {
         agentId: id,
         scopes: ['read', 'write'],

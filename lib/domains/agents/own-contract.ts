@@ -4,7 +4,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { AgentId, AgentName, Notice, PolicyVersion } from './contract.ts'
-import { birthFields, lifeFields } from './life/contract.ts'
+import { AgentParam, birthFields, lifeFields } from './life/contract.ts'
 import { agentStates, countedTo, mostUnusedAgents } from './rules.ts'
 
 const when = z.iso.datetime()
@@ -101,6 +101,9 @@ export const createOwnAgent = operation({
     name: AgentName.optional(),
     consent: z.strictObject({ policy_version: PolicyVersion }),
     ...birthFields,
+    ancestor: AgentParam.optional().meta({
+      description: 'A living agent of yours: the new one becomes a sibling of it and of its other siblings',
+    }),
   }),
   output: z.strictObject({
     data: z.strictObject({

@@ -57,6 +57,11 @@ export interface AgentPorts {
   strict: boolean
   /** What others do when an agent dies, within the transaction; its row is locked. */
   onDeath: LifePorts['onDeath']
+  /** The new agent becomes a sibling of its ancestor's. Throws `invalid` for one that is no living agent of the owner's. */
+  joinClade(
+    tx: Transaction,
+    joining: { agentId: string; ancestorId: string; ownerId: string; now: Date },
+  ): Promise<unknown>
   /** Places outside the region that would get what an agent leaves here. */
   hindering(region: AgentRegion): readonly string[]
   createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>

@@ -262,6 +262,24 @@ const planted: Planted[] = [
     },
   },
   {
+    check: 'llm-log.overdue',
+    state: 'fails',
+    number: 'minutes',
+    async plant() {
+      const { id } = await test.agent()
+      await test.db.prisma.llmLogEntry.create({
+        data: {
+          id: newId('llm'),
+          agentId: id,
+          sealed: new Uint8Array(1),
+          createdAt: ago(2 * day),
+          expiresAt: ago(day),
+        },
+      })
+      return () => test.db.prisma.llmLogEntry.deleteMany({ where: { agentId: id } })
+    },
+  },
+  {
     check: 'audit.oldest',
     state: 'fails',
     async plant() {

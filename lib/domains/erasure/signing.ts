@@ -36,6 +36,8 @@ export async function verifyReceipt(
 
 export interface Signer {
   sign(receipt: Omit<Receipt, 'jws'>): Promise<Receipt>
+  /** A compact JWS of that type over the text, by the same key, within a transaction. */
+  attest(tx: Transaction, type: string, text: string): Promise<string>
   /** The keys with their history, newest first. */
   keys(): Promise<PublicKey[]>
   /** A new key signs from now on; the old one stays in the list for seven years. Throws `unavailable` where the secret was replaced. */
@@ -122,6 +124,22 @@ export function createSigner(db: Database, secret: () => string): Signer {
         .setProtectedHeader({ alg: 'EdDSA', kid, typ: 'deletion-receipt' })
         .sign(key)
       return { ...receipt, jws }
+    },
+    async attest(tx, type, text) {
+      const present = async () => opened(await tx.$queryRawUnsafe<KeyRow[]>(newestFirst))
+      let jwk = await present()
+      if (!jwk) {
+        await locked(tx)
+        jwk = await present()
+        if (!jwk) {
+          await make(tx, new Date())
+          jwk = await present()
+        }
+      }
+      if (!jwk) throw new Error('no signing key could be made')
+      return new CompactSign(new TextEncoder().encode(text))
+        .setProtectedHeader({ alg: 'EdDSA', kid: jwk.kid, typ: type })
+        .sign(await importJWK(jwk, 'EdDSA'))
     },
     async keys() {
       const published = async () => {

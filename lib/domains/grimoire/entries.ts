@@ -5,7 +5,7 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { addEntry, deleteEntry, type EntryView, EnvelopeForm, editEntry, listEntries, readEntry } from './contract.ts'
-import { openStored, sealStored } from './entry-content.ts'
+import { openStored, type StoredEntry, sealStored } from './entry-content.ts'
 import type { GrimoirePorts } from './ports.ts'
 import { type EntryKind, type EntryScope, goneBefore, mostEntries, pageBytes } from './rules.ts'
 
@@ -42,6 +42,27 @@ export const viewOf = (row: EntryRow, key: () => Uint8Array): EntryView => ({
 function refusePast(until: Date | undefined, now: Date): void {
   if (until && until <= now) throw invalid(['valid_until'], 'lies in the past')
 }
+
+/** Entries of an agent by their ids, those that ended left out; `private`: one that nobody here opens. */
+export const entriesOf =
+  (key: () => Uint8Array) =>
+  async (tx: Pick<Transaction, 'grimoireEntry'>, agentId: string, ids: readonly string[], now: Date) => {
+    if (ids.length === 0) return new Map<string, (StoredEntry & { kind: string }) | 'private'>()
+    const rows = await tx.grimoireEntry.findMany({
+      where: { agentId, id: { in: [...ids] }, OR: [{ validUntil: null }, { validUntil: { gt: now } }] },
+      include: { agent: { select: { grimoireDays: true } } },
+    })
+    const standing = rows.filter(({ createdAt, agent }) => {
+      const gone = goneBefore(agent.grimoireDays, now)
+      return gone === null || createdAt > gone
+    })
+    return new Map<string, (StoredEntry & { kind: string }) | 'private'>(
+      standing.map(({ id, kind, sealed }) => [
+        id,
+        sealed === null ? 'private' : { ...openStored(key(), id, sealed), kind },
+      ]),
+    )
+  }
 
 /** Entries of the grimoire. Private ones are envelopes, which nobody here opens. */
 export function grimoireEntries({ db, key, agents }: GrimoirePorts) {

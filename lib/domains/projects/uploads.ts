@@ -93,7 +93,10 @@ const pageSize = 500
 const markKey = 'knowledgepulse-installation'
 
 /** Whether the bucket says that it is ours to sweep; one that says nothing is marked, and swept from the next time on. */
-async function isOurs({ objects, installation }: Pick<ProjectPorts, 'objects' | 'installation'>): Promise<boolean> {
+export async function isOurs({
+  objects,
+  installation,
+}: Pick<ProjectPorts, 'objects' | 'installation'>): Promise<boolean> {
   const [own, mark] = [await installation(), await objects.get(markKey)]
   if (!mark) {
     await objects.put(markKey, Readable.from([Buffer.from(own)]), { mediaType: 'text/plain' })

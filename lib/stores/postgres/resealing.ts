@@ -15,6 +15,9 @@ export const sealedColumns: readonly SealedColumn[] = [
   { table: 'suppression_keys', id: 'id', column: 'sealed_key', purpose: sealedPurposes.suppressionKeys },
   { table: 'privacy_requests', id: 'id', column: 'contact', purpose: sealedPurposes.privacyContacts },
   { table: 'grimoire_entries', id: 'id', column: 'sealed', purpose: sealedPurposes.grimoire },
+  { table: 'clade_shares', id: 'id', column: 'sealed', purpose: sealedPurposes.clades },
+  { table: 'llm_log_entries', id: 'id', column: 'sealed', purpose: sealedPurposes.llmLog },
+  { table: 'telemetry_keys', id: 'id', column: 'sealed', purpose: sealedPurposes.telemetryKeys },
 ]
 
 export interface Resealed {

@@ -275,6 +275,7 @@ test('no column of bytes is left out of the rotation unless it is known to be a 
     'privacy_links.hash',
     'attachments.sha256',
     'documents.sha256',
+    'clade_shares.digest',
     // A public key, which is no secret.
     'keyrings.public_key',
   ])

@@ -192,6 +192,7 @@ CREATE TABLE "snapshot_links" (
 CREATE TABLE "state_bundles" (
     "agent_id" TEXT NOT NULL,
     "object_key" TEXT NOT NULL,
+    "media_type" TEXT NOT NULL,
     "bytes" BIGINT NOT NULL,
     "digest" BYTEA NOT NULL,
     "uploaded_at" TIMESTAMPTZ(3) NOT NULL,

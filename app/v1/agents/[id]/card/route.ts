@@ -1,0 +1,5 @@
+import { app, route } from '#lib/app.ts'
+
+export const GET = route(app.clades.readCard)
+export const PUT = route(app.clades.publishCard)
+export const DELETE = route(app.clades.withdrawCard)

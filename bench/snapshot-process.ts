@@ -1,0 +1,38 @@
+import '../bin/runtime.ts'
+import { newSnapshotKey, readSnapshot, sealSnapshot } from '#lib/client/sealing/snapshot.ts'
+import { contentOf } from '#lib/domains/snapshots/content.ts'
+import { fileObjects } from '#lib/stores/objects/files.ts'
+
+/** Makes and opens snapshots of the state that lies in a folder of objects, one after the other as it is told; its parent looks at its memory. */
+const objects = fileObjects(process.argv[2] ?? '')
+const key = newSnapshotKey()
+const about = { mediaType: 'application/octet-stream' }
+const head = {
+  ...{ id: 'snap_0123456789abcdefghijkl', agent: 'agent_1', kind: 'on_demand' as const },
+  ...{ key_id: 'key_0123456789abcdefghijkl', created_at: '2026-01-02T03:04:05.000Z', expires_at: null },
+}
+
+const work: Record<string, (mediaType: string) => Promise<void>> = {
+  make: (mediaType) => {
+    const content = contentOf({
+      ...{ agentId: 'agent_1', settings: {}, parts: [], until: new Date() },
+      bundle: { mediaType, bytes: () => objects.get('state') },
+    })
+    return objects.put('snapshot', sealSnapshot(key, head, content), about)
+  },
+  open: async () => {
+    const sealed = await objects.get('snapshot')
+    if (!sealed) throw new Error('there is no snapshot')
+    await objects.put('content', (await readSnapshot(sealed)).open(key), about)
+  },
+}
+process.on('message', ({ task, mediaType }: { task: string; mediaType: string }) => {
+  work[task]?.(mediaType).then(
+    () => process.send?.('done'),
+    (error: unknown) => {
+      console.error(error)
+      process.exit(1)
+    },
+  )
+})
+process.send?.('ready')

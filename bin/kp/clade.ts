@@ -1,0 +1,238 @@
+import { type Command, InvalidArgumentError } from 'commander'
+import { z } from 'zod'
+import { openEntry } from '#lib/client/sealing/entry.ts'
+import {
+  acknowledgeDeltas,
+  addShare,
+  previewShare,
+  readClade,
+  readDeltas,
+  recallShare,
+  setSharing,
+} from '#lib/domains/clades/contract.ts'
+import { isShared } from '#lib/domains/clades/rules.ts'
+import { strip } from '#lib/domains/clades/strip.ts'
+import { readEntry } from '#lib/domains/grimoire/contract.ts'
+import { namedAgent } from './agents-named.ts'
+import { Failure } from './failure.ts'
+import { openedMaster, sealing } from './keyring-opening.ts'
+import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
+import type { Session } from './session.ts'
+
+const AnyJson = z.json()
+
+interface Whose extends PersonOptions {
+  agent?: string
+}
+interface ShareOptions extends Whose {
+  to?: string[]
+  digest?: string
+}
+
+/** A private entry is opened and stripped on this machine; the registry strips what it gets once more. */
+async function asked(asking: Asking, id: string, entryId: string) {
+  const { data } = (await asking.call(readEntry, { params: { id, entryId } })).body
+  if (data.scope !== 'private') return { entry_id: entryId }
+  const { kind } = data
+  if (!isShared(kind)) throw new Failure('never_shared', 'An episode is never shared. Nothing was sent.')
+  const { master } = await openedMaster(asking, id)
+  const head = { id: data.id, agent: data.agent_id, kind, scope: data.scope }
+  const opened = await sealing(() => openEntry(master, head, data.envelope))
+  asking.terminal.clear()
+  if (opened.confidence === null)
+    throw new Failure(
+      'unsure',
+      'This entry does not say how sure it is, and only what does is shared. Nothing was sent.',
+    )
+  const { payload } = strip({
+    ...opened,
+    kind,
+    confidence: opened.confidence,
+    content: AnyJson.parse(opened.content),
+    provenance: AnyJson.parse(opened.provenance),
+  })
+  const { valid_from, valid_until, tags, parents, ...rest } = payload
+  return {
+    entry_id: entryId,
+    entry: {
+      ...rest,
+      kind,
+      tags: [...tags],
+      parents: [...parents],
+      ...(valid_from !== null && { valid_from }),
+      ...(valid_until !== null && { valid_until }),
+    },
+  }
+}
+
+const told = (removed: Record<string, number>): string =>
+  Object.entries(removed)
+    .map(([kind, count]) => `${count} × ${kind}`)
+    .join(', ') || 'nothing'
+
+async function status(asking: Asking, named: string | undefined): Promise<void> {
+  const { terminal } = asking
+  const { data } = (await asking.call(readClade, { params: { id: await namedAgent(asking, named) } })).body
+  terminal.document({ data })
+  terminal.line(
+    terminal.dim('sharing'.padEnd(10)),
+    data.sharing_since === null ? 'off' : `on since ${data.sharing_since}`,
+  )
+  terminal.line(terminal.dim('waiting'.padEnd(10)), `${data.pending} to fetch, or to remove`)
+  terminal.table(
+    ['SIBLING', 'STATUS', 'UNFETCHED', 'NAME'],
+    data.siblings.map((one) => [one.agent_id, one.status, String(one.pending), one.name ?? '']),
+  )
+  if (data.siblings.length === 0)
+    terminal.note('No siblings: an agent gets them when it is made with this one as its ancestor.')
+}
+
+async function switchTo(asking: Asking, on: boolean, named: string | undefined): Promise<void> {
+  const id = await namedAgent(asking, named)
+  const { body } = await asking.call(setSharing, { params: { id }, body: { on } })
+  asking.terminal.document(body)
+  asking.terminal.line(
+    asking.terminal.good('✓ '),
+    on
+      ? `${id} shares what you tell it to`
+      : `${id} shares nothing more; ${body.data.withdrawn} unfetched were withdrawn`,
+  )
+}
+
+async function preview(asking: Asking, entryId: string, named: string | undefined): Promise<void> {
+  const { terminal } = asking
+  const id = await namedAgent(asking, named)
+  const { body } = await asking.call(previewShare, { params: { id }, body: await asked(asking, id, entryId) })
+  terminal.document(body)
+  const { payload, removed, gate, digest } = body.data
+  for (const line of JSON.stringify(payload, null, 2).split('\n')) terminal.line(line)
+  terminal.note(`Taken out: ${told(removed)}.`)
+  terminal.note(
+    gate.passes
+      ? `It may be shared: kp clade share ${entryId} --digest ${digest}`
+      : `It may not be shared: its confidence is ${gate.confidence}, and ${gate.needed} is needed.`,
+  )
+}
+
+async function share(asking: Asking, entryId: string, { agent, to, digest }: ShareOptions): Promise<void> {
+  const id = await namedAgent(asking, agent)
+  const { body } = await asking.call(addShare, {
+    params: { id },
+    body: {
+      ...(await asked(asking, id, entryId)),
+      ...(to && { siblings: to }),
+      ...(digest !== undefined && { digest }),
+    },
+  })
+  asking.terminal.document(body)
+  const { share_id, sent_to, removed } = body.data
+  asking.terminal.line(
+    asking.terminal.good('✓ '),
+    `${share_id} waits for ${sent_to.join(', ')}; taken out: ${told(removed)}`,
+  )
+}
+
+async function recall(asking: Asking, shareId: string, named: string | undefined): Promise<void> {
+  const id = await namedAgent(asking, named)
+  const { body } = await asking.call(recallShare, { params: { id, shareId } })
+  asking.terminal.document(body)
+  const { recalled, withdrawn, to_acknowledge } = body.data
+  asking.terminal.line(
+    asking.terminal.good('✓ '),
+    `${recalled.length} recalled and destroyed here; ${withdrawn} were never fetched, ${to_acknowledge} siblings are told to remove it`,
+  )
+}
+
+async function pending(asking: Asking, named: string | undefined): Promise<void> {
+  const { terminal } = asking
+  const id = await namedAgent(asking, named)
+  const { body } = await asking.call(readDeltas, { params: { id }, query: { limit: 100 } })
+  terminal.document(body)
+  terminal.table(
+    ['NUMBER', 'DO', 'SHARE', 'FROM', 'WHAT'],
+    body.data.map((one) => [
+      String(one.seq),
+      one.action,
+      one.share_id,
+      one.from ?? '–',
+      one.payload === null ? '' : JSON.stringify(one.payload.content).slice(0, 60),
+    ]),
+  )
+  if (body.data.length === 0) terminal.note('Nothing waits.')
+  else terminal.note(`Once it is done: kp clade ack ${body.next_after}`)
+}
+
+async function acknowledge(asking: Asking, through: number, named: string | undefined): Promise<void> {
+  const id = await namedAgent(asking, named)
+  const { body } = await asking.call(acknowledgeDeltas, { params: { id }, body: { through } })
+  asking.terminal.document(body)
+  asking.terminal.line(asking.terminal.good('✓ '), `${body.data.delivered} taken in, ${body.data.removed} removed`)
+}
+
+const numberOf = (text: string): number => {
+  const number = Number(text)
+  if (!Number.isSafeInteger(number) || number < 1)
+    throw new InvalidArgumentError('It takes a number that `kp clade pending` shows.')
+  return number
+}
+
+/** What agents of one ancestor share with each other. */
+export function cladeCommands(program: Command, begin: () => Session): void {
+  const clade = program
+    .command('clade')
+    .summary('share what an agent learned with its siblings, and take it back')
+    .description(
+      'Siblings are agents of yours with one ancestor. Sharing is off until you switch it on; addresses of wallets, sizes and prices of trades, keys and what names people are taken out of all that is sent.\n\nExample:\n  kp clade preview ent_0123456789abcdefghijkl',
+    )
+  const ofAgent = (command: Command) =>
+    asPersonOptions(command).option('--agent <id>', 'whose (default: the agent behind the token)')
+  ofAgent(clade.command('status'))
+    .summary('show siblings, and whether it shares')
+    .description('Shows the siblings, whether the agent shares, and what waits.\n\nExample:\n  kp clade status')
+    .action((options: Whose) => withAsking(begin(), options, (asking) => status(asking, options.agent)))
+  for (const on of [true, false])
+    ofAgent(clade.command(on ? 'on' : 'off'))
+      .summary(on ? 'let it share' : 'share nothing more')
+      .description(
+        on
+          ? 'Lets the agent share what you tell it to.\n\nExample:\n  kp clade on'
+          : 'Shares nothing more, and withdraws what nobody has fetched.\n\nExample:\n  kp clade off',
+      )
+      .action((options: Whose) => withAsking(begin(), options, (asking) => switchTo(asking, on, options.agent)))
+  ofAgent(clade.command('preview'))
+    .summary('show exactly what a share would send')
+    .description(
+      'Shows what would leave and what was taken out; nothing is sent. A private entry is opened and stripped on this machine.\n\nExample:\n  kp clade preview ent_0123456789abcdefghijkl',
+    )
+    .argument('<entry>', 'the entry’s id')
+    .action((id: string, options: Whose) =>
+      withAsking(begin(), options, (asking) => preview(asking, id, options.agent)),
+    )
+  ofAgent(clade.command('share'))
+    .summary('share an entry, stripped')
+    .description(
+      'Sends an entry to siblings, stripped, with a signed manifest of what was taken out.\n\nExample:\n  kp clade share ent_0123456789abcdefghijkl',
+    )
+    .argument('<entry>', 'the entry’s id')
+    .option('--to <sibling...>', 'which siblings (default: all)')
+    .option('--digest <digest>', 'of the preview: refused where something else would be sent')
+    .action((id: string, options: ShareOptions) => withAsking(begin(), options, (asking) => share(asking, id, options)))
+  ofAgent(clade.command('recall'))
+    .summary('take a share back from every sibling')
+    .description(
+      'Destroys what was shared, and tells every sibling that has it to remove it.\n\nExample:\n  kp clade recall shr_0123456789abcdefghijkl',
+    )
+    .argument('<share>', 'the share’s id')
+    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => recall(asking, id, options.agent)))
+  ofAgent(clade.command('pending'))
+    .summary('show what siblings sent and recalled')
+    .description('Shows what waits to be taken in or removed.\n\nExample:\n  kp clade pending')
+    .action((options: Whose) => withAsking(begin(), options, (asking) => pending(asking, options.agent)))
+  ofAgent(clade.command('ack'))
+    .summary('say what was taken in and removed')
+    .description('Says that everything up to this number is done.\n\nExample:\n  kp clade ack 12')
+    .argument('<number>', 'the last that is done', numberOf)
+    .action((through: number, options: Whose) =>
+      withAsking(begin(), options, (asking) => acknowledge(asking, through, options.agent)),
+    )
+}

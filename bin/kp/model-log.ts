@@ -1,0 +1,121 @@
+import { readFileSync } from 'node:fs'
+import type { Command } from 'commander'
+import { z } from 'zod'
+import { deleteExchange, listExchanges, logExchange, Message, readExchange } from '#lib/domains/llm-log/contract.ts'
+import { Failure, usageFailure } from './failure.ts'
+import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
+import type { Session } from './session.ts'
+import { readStdin } from './terminal.ts'
+
+/** The whole, or its messages alone. */
+const Exchange = z.union([
+  z.strictObject({ model: z.string().optional(), messages: z.array(Message).min(1) }),
+  z
+    .array(Message)
+    .min(1)
+    .transform((messages) => ({ model: undefined, messages })),
+])
+
+async function exchangeIn({ pathOf }: Asking, path: string): Promise<z.output<typeof Exchange>> {
+  let text: string
+  if (path === '-') text = await readStdin('An exchange')
+  else
+    try {
+      text = readFileSync(pathOf(path), 'utf8')
+    } catch {
+      throw new Failure('no_file', `${path} cannot be read. Nothing was sent.`)
+    }
+  try {
+    return Exchange.parse(JSON.parse(text))
+  } catch {
+    throw usageFailure(
+      `${path} holds no exchange. It takes JSON: {"model": "…", "messages": [{"role": "user", "content": "…"}]}, or the messages alone. Nothing was sent.`,
+    )
+  }
+}
+const redactedWords = (redacted: Record<string, number | undefined>): string =>
+  Object.entries(redacted)
+    .map(([kind, count]) => `${count} ${kind}`)
+    .join(', ') || 'nothing'
+
+async function add(asking: Asking, path: string, model: string | undefined): Promise<void> {
+  const { model: written, messages } = await exchangeIn(asking, path)
+  const named = model ?? written
+  const { body } = await asking.call(logExchange, { body: { messages, ...(named !== undefined && { model: named }) } })
+  asking.terminal.document(body)
+  asking.terminal.line(asking.terminal.good('✓ '), `${body.data.id} is kept until ${body.data.expires_at}.`)
+  if (Object.keys(body.data.redacted).length > 0)
+    asking.terminal.note(`Taken out before it was stored: ${redactedWords(body.data.redacted)}.`)
+}
+
+async function list(asking: Asking, agent: string | undefined): Promise<void> {
+  const rows = []
+  let cursor: string | undefined
+  do {
+    const { body } = await asking.call(listExchanges, {
+      query: { limit: 100, ...(agent !== undefined && { agent_id: agent }), ...(cursor !== undefined && { cursor }) },
+    })
+    rows.push(...body.data)
+    cursor = body.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  asking.terminal.document({ data: rows, total: rows.length })
+  asking.terminal.table(
+    ['ID', 'AGENT', 'MODEL', 'SINCE', 'UNTIL', 'TAKEN OUT'],
+    rows.map((row) => [
+      ...[row.id, row.agent_id, row.model ?? '–', row.created_at.slice(0, 16), row.expires_at.slice(0, 16)],
+      redactedWords(row.redacted),
+    ]),
+  )
+  if (rows.length === 0) asking.terminal.note('None.')
+}
+
+async function show(asking: Asking, id: string): Promise<void> {
+  const { body } = await asking.call(readExchange, { params: { id } })
+  asking.terminal.document(body)
+  for (const { role, content } of body.data.messages) {
+    asking.terminal.line(asking.terminal.bold(role))
+    for (const line of content.split('\n')) asking.terminal.line(line)
+  }
+}
+
+async function remove(asking: Asking, id: string): Promise<void> {
+  await asking.call(deleteExchange, { params: { id } })
+  asking.terminal.document({ data: { deleted: id } })
+  asking.terminal.line(asking.terminal.good('✓ '), `${id} is deleted.`)
+}
+
+/** Exchanges with language models: add, list, show, delete. */
+export function modelLogCommands(program: Command, begin: () => Session): void {
+  const log = program
+    .command('model-log')
+    .summary('what agents said to language models, for 24 hours')
+    .description(
+      'Exchanges are looked through before they are stored: secrets are refused, personal data is taken out. They go after 24 hours.\n\nExample:\n  kp model-log list',
+    )
+  asPersonOptions(log.command('list').option('--agent <id>', 'of this agent (default: of all that you may see)'))
+    .summary('list exchanges, newest first')
+    .description('Lists exchanges without their messages.\n\nExample:\n  kp model-log list')
+    .action((options: PersonOptions & { agent?: string }) =>
+      withAsking(begin(), options, (asking) => list(asking, options.agent)),
+    )
+  asPersonOptions(log.command('show'))
+    .summary('read an exchange')
+    .description('Shows the messages as they were stored.\n\nExample:\n  kp model-log show llm_0123456789abcdefghijkl')
+    .argument('<id>', 'the exchange’s id')
+    .action((id: string, options: PersonOptions) => withAsking(begin(), options, (asking) => show(asking, id)))
+  asPersonOptions(log.command('add'))
+    .summary('log an exchange, as the agent')
+    .description(
+      'Takes a file of JSON: the messages, or an object with model and messages.\n\nExample:\n  kp model-log add exchange.json',
+    )
+    .argument('<file>', 'the file; - for standard input')
+    .option('--model <name>', 'the model, where the file does not name it')
+    .action((path: string, options: PersonOptions & { model?: string }) =>
+      withAsking(begin(), options, (asking) => add(asking, path, options.model)),
+    )
+  asPersonOptions(log.command('delete'))
+    .summary('delete an exchange before its time')
+    .description('Nothing of it is kept.\n\nExample:\n  kp model-log delete llm_0123456789abcdefghijkl')
+    .argument('<id>', 'the exchange’s id')
+    .action((id: string, options: PersonOptions) => withAsking(begin(), options, (asking) => remove(asking, id)))
+}

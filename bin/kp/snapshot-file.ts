@@ -1,0 +1,60 @@
+import { createReadStream } from 'node:fs'
+import { openSealed } from '#lib/client/sealing/hpke.ts'
+import { keyPairOf } from '#lib/client/sealing/keyring.ts'
+import { readSnapshot } from '#lib/client/sealing/snapshot.ts'
+import { downloadSnapshot, linkSnapshot, readSnapshotKey } from '#lib/domains/snapshots/contract.ts'
+import { Failure } from './failure.ts'
+import { askedSecrets, openedMaster, sealing } from './keyring-opening.ts'
+import type { Asking } from './person.ts'
+import { receiveWhole, sizeOf } from './receiving.ts'
+
+/** Fetches the sealed file of a snapshot; gives how many bytes it has. */
+export async function fetchSealed(asking: Asking, id: string, snapshotId: string, file: string): Promise<number> {
+  const { data } = (await asking.call(linkSnapshot, { params: { id, snapshotId } })).body
+  const token = new URL(data.url).pathname.split('/').at(-1) ?? ''
+  const response = await asking.stream(downloadSnapshot, { params: { token } })
+  return receiveWhole(response, file, (bytes) => asking.terminal.progress(`Fetching: ${sizeOf(bytes)}`))
+}
+
+/** What opens a snapshot of the agent: the key, by the passphrase, on this machine. */
+export async function openedKey(asking: Asking, id: string, snapshotId: string, ask = askedSecrets(asking)) {
+  const { sealed_key } = (await asking.call(readSnapshotKey, { params: { id, snapshotId } })).body.data
+  const { master, keyring } = await openedMaster(asking, id, ask)
+  const key = await sealing(async () =>
+    openSealed(await keyPairOf(master, keyring), sealed_key, { agent: id, snapshot: snapshotId }),
+  )
+  return { master, key }
+}
+
+/** What a sealed file has, piece by piece; throws {@link Failure} where it is damaged, cut off, or of another snapshot. */
+export async function* contentOf(
+  file: string,
+  key: Awaited<ReturnType<typeof openedKey>>['key'],
+  { id, snapshotId }: { id: string; snapshotId: string },
+): AsyncGenerator<Uint8Array> {
+  const sealed = await sealing(() => readSnapshot(createReadStream(file)))
+  if (sealed.head.id !== snapshotId || sealed.head.agent !== id)
+    throw new Failure('other_snapshot', 'The file that came is of another snapshot. Nothing was kept.')
+  const pieces = sealed.open(key)
+  try {
+    for (;;) {
+      const { done, value } = await sealing(() => pieces.next())
+      if (done) return
+      yield value
+    }
+  } finally {
+    await pieces.return(undefined)
+  }
+}
+
+/** The lines of what is UTF-8 and cut anywhere. */
+export async function* linesOf(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true })
+  let rest = ''
+  for await (const piece of pieces) {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    yield* lines
+  }
+  if (rest !== '') yield rest
+}

@@ -1,0 +1,180 @@
+import { open } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Command } from 'commander'
+import {
+  deleteSnapshot,
+  listSnapshots,
+  makeSnapshot,
+  readSnapshot,
+  type SnapshotView,
+} from '#lib/domains/snapshots/contract.ts'
+import { namedAgent } from './agents-named.ts'
+import { Failure } from './failure.ts'
+import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
+import { outputOf, putInPlace, sizeOf, unfinishedBeside } from './receiving.ts'
+import type { Session } from './session.ts'
+import { contentOf, fetchSealed, openedKey } from './snapshot-file.ts'
+import { restore } from './snapshot-restoring.ts'
+
+interface Whose extends PersonOptions {
+  agent?: string
+}
+interface DownloadOptions extends Whose {
+  output: string
+  sealed?: boolean
+  force?: boolean
+}
+
+/** How long a snapshot is waited for, in milliseconds; it is made whether or not somebody waits. */
+const patience = 120_000
+
+function refuseFailed({ state, failure, id }: SnapshotView): void {
+  if (state !== 'failed') return
+  const places = (failure ?? []).map(({ kind, path }) => `${kind} in ${path}`)
+  throw new Failure(
+    'snapshot_failed',
+    places.length > 0
+      ? `${id} was not made, because a secret would have been in it: ${places.join('; ')}. Nothing was stored.`
+      : `${id} could not be made. Nothing was stored.`,
+    { advice: places.length > 0 ? 'Take it out there, and make another one.' : 'Make another one.' },
+  )
+}
+
+async function create(asking: Asking, named: string | undefined): Promise<void> {
+  const { terminal } = asking
+  const id = await namedAgent(asking, named)
+  let { data } = (await asking.call(makeSnapshot, { params: { id } })).body
+  for (const until = Date.now() + patience; data.state === 'preparing' && Date.now() < until; ) {
+    terminal.progress('Waiting until it is made')
+    await delay(500)
+    data = (await asking.call(readSnapshot, { params: { id, snapshotId: data.id } })).body.data
+  }
+  terminal.clear()
+  refuseFailed(data)
+  terminal.document({ data })
+  if (data.state === 'preparing') {
+    terminal.line(terminal.warn('! '), `${data.id} is asked for and not made yet.`)
+    terminal.note('See that a worker is running; kp snapshot list shows when it is ready.')
+    return
+  }
+  terminal.line(
+    terminal.good('✓ '),
+    `${data.id}: ${sizeOf(data.bytes ?? 0)}, sealed to the keyring of ${id}; goes at ${data.expires_at?.slice(0, 16) ?? '–'}`,
+  )
+}
+
+async function list(asking: Asking, named: string | undefined): Promise<void> {
+  const id = await namedAgent(asking, named)
+  const rows: SnapshotView[] = []
+  let cursor: string | undefined
+  do {
+    const { body } = await asking.call(listSnapshots, {
+      params: { id },
+      query: { limit: 100, ...(cursor !== undefined && { cursor }) },
+    })
+    rows.push(...body.data)
+    cursor = body.next_cursor ?? undefined
+  } while (cursor !== undefined)
+  asking.terminal.document({ data: rows, total: rows.length })
+  asking.terminal.table(
+    ['ID', 'KIND', 'STATE', 'SIZE', 'SINCE', 'UNTIL'],
+    rows.map((row) => [
+      ...[row.id, row.kind, row.state, row.bytes === null ? '–' : sizeOf(row.bytes)],
+      ...[row.created_at.slice(0, 16), row.expires_at?.slice(0, 16) ?? '–'],
+    ]),
+  )
+  if (rows.length === 0) asking.terminal.note('None.')
+}
+
+async function download(asking: Asking, snapshotId: string, options: DownloadOptions): Promise<void> {
+  const { terminal } = asking
+  const file = outputOf(asking, options)
+  const id = await namedAgent(asking, options.agent)
+  try {
+    await unfinishedBeside(file, async (sealed) => {
+      const opened = options.sealed ? undefined : await openedKey(asking, id, snapshotId)
+      const bytes = await fetchSealed(asking, id, snapshotId, sealed)
+      if (opened === undefined) putInPlace(sealed, file, options.force ?? false)
+      else
+        await unfinishedBeside(file, async (plain) => {
+          const handle = await open(plain, 'wx', 0o600)
+          try {
+            for await (const piece of contentOf(sealed, opened.key, { id, snapshotId })) await handle.writeFile(piece)
+            await handle.sync()
+          } finally {
+            await handle.close()
+          }
+          putInPlace(plain, file, options.force ?? false)
+        })
+      terminal.clear()
+      terminal.document({ data: { id: snapshotId, agent_id: id, file, sealed: opened === undefined, bytes } })
+      terminal.line(
+        terminal.good('✓ '),
+        `${snapshotId}: ${options.output}, ${opened === undefined ? 'sealed' : 'opened on this machine, as JSON Lines'}`,
+      )
+      if (opened === undefined)
+        terminal.note('It opens as long as its key is there: once the snapshot is gone, this file is noise.')
+      else terminal.note('You alone may read the file. What is private in it is sealed as it was.')
+    })
+  } finally {
+    terminal.clear()
+  }
+}
+
+async function remove(asking: Asking, snapshotId: string, named: string | undefined): Promise<void> {
+  const id = await namedAgent(asking, named)
+  await asking.call(deleteSnapshot, { params: { id, snapshotId } })
+  asking.terminal.document({ data: { id: snapshotId, deleted: true } })
+  asking.terminal.line(asking.terminal.good('✓ '), `${snapshotId} is deleted, its key first: no copy of it opens`)
+}
+
+/** Snapshots of an agent, opened on this machine alone. */
+export function snapshotCommands(program: Command, begin: () => Session): void {
+  const snapshot = program
+    .command('snapshot')
+    .summary('snapshots of an agent: make, list, download, restore')
+    .description(
+      'An agent’s documents, grimoire, settings and uploaded state, sealed to its keyring: the registry makes them and cannot read them. The passphrase is asked for on the terminal, or read from the file that KP_PASSPHRASE_FILE names; it never leaves this machine.\n\nExample:\n  kp snapshot create',
+    )
+  const ofAgent = (command: Command) =>
+    asPersonOptions(command).option('--agent <id>', 'whose snapshots (default: the agent behind the token)')
+  ofAgent(snapshot.command('create'))
+    .summary('make a snapshot')
+    .description(
+      'Makes a snapshot, and waits until it is ready; it goes after four hours. The agent needs a keyring (kp grimoire init).\n\nExample:\n  kp snapshot create',
+    )
+    .action((options: Whose) => withAsking(begin(), options, (asking) => create(asking, options.agent)))
+  ofAgent(snapshot.command('list'))
+    .summary('list the snapshots')
+    .description('Lists the snapshots, newest first; it needs no passphrase.\n\nExample:\n  kp snapshot list')
+    .action((options: Whose) => withAsking(begin(), options, (asking) => list(asking, options.agent)))
+  ofAgent(snapshot.command('download'))
+    .summary('fetch a snapshot and open it')
+    .description(
+      'Fetches a snapshot and opens it on this machine, into a file that you alone may read. With --sealed as it is.\n\nExample:\n  kp snapshot download snap_0123456789abcdefghijkl --output agent.jsonl',
+    )
+    .argument('<id>', 'the snapshot’s id')
+    .requiredOption('--output <file>', 'where to write it')
+    .option('--sealed', 'leave it sealed; needs no passphrase')
+    .option('--force', 'replace a file that is there already')
+    .action((id: string, options: DownloadOptions) =>
+      withAsking(begin(), options, (asking) => download(asking, id, options)),
+    )
+  ofAgent(snapshot.command('restore'))
+    .summary('bring back what a snapshot has')
+    .description(
+      'Opens a snapshot on this machine, sees that it is whole, and brings back what is not there: documents, entries of the grimoire, settings and state. Into another agent of yours with --into: its private entries are sealed anew, under that agent’s keyring. Repeating it within a day stores nothing twice.\n\nExample:\n  kp snapshot restore snap_0123456789abcdefghijkl --as somebody@example.org --agent old-one --into new-one',
+    )
+    .argument('<id>', 'the snapshot’s id')
+    .option('--into <id>', 'the agent that gets it (default: the agent whose snapshot it is)')
+    .action((id: string, options: Whose & { into?: string }) =>
+      withAsking(begin(), options, (asking) => restore(asking, id, options)),
+    )
+  ofAgent(snapshot.command('delete'))
+    .summary('delete a snapshot')
+    .description(
+      'Deletes a snapshot, its key first, and its links.\n\nExample:\n  kp snapshot delete snap_0123456789abcdefghijkl',
+    )
+    .argument('<id>', 'the snapshot’s id')
+    .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => remove(asking, id, options.agent)))
+}

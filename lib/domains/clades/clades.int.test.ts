@@ -1,0 +1,328 @@
+import { compactVerify, importJWK } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { noticeVersion } from '../agents/rules.ts'
+import { joinClade } from './joining.ts'
+
+const day = 86_400_000
+let app: TestApp
+let person: Person
+beforeAll(async () => {
+  app = await testApp()
+  person = await signedIn(app)
+})
+afterAll(() => app?.close())
+
+const at = (id: string, path = '') => `/v1/agents/${id}${path}`
+const ask = (method: string, path: string, by: Ask) => app.fetch(method, path, by)
+const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
+const mine = (owner: Person | null = person): Promise<Issued> =>
+  issuedAgent(app, ['read', 'write'], { tier: 'enterprise', ...(owner && { owner }) })
+const run = async () => {
+  const job = app.app.jobs.find(({ name }) => name === 'clades.keep-terms')
+  if (!job) throw new Error('no such job')
+  await job.execute(app.app.gate, {})
+}
+/** Agents of one clade, the first the ancestor; all of them share. */
+async function clade(count: number): Promise<Issued[]> {
+  const agents = await Promise.all(Array.from({ length: count }, () => mine()))
+  const [ancestor, ...rest] = agents
+  if (!ancestor) throw new Error('no ancestor')
+  const now = app.clock.now()
+  for (const { id: agentId } of rest)
+    await app.app.gate.transaction((tx) =>
+      joinClade(tx, { agentId, ancestorId: ancestor.id, ownerId: person.accountId, now }),
+    )
+  for (const agent of agents)
+    expect((await ask('PUT', at(agent.id, '/clade/sharing'), { token: agent.token, body: { on: true } })).status).toBe(
+      200,
+    )
+  return agents
+}
+const address = `0x${'ab'.repeat(20)}`
+const insight = {
+  kind: 'insight',
+  content: {
+    claim: 'calm before the fixing',
+    entry_price: 64_123.5,
+    paid_to: address,
+    'ada@example.org': { note: 'kept' },
+  },
+  confidence: 0.7,
+  tags: ['calm'],
+}
+const share = (agent: Issued, body: object = { entry: insight }, by: Ask = { token: agent.token }) =>
+  ask('POST', at(agent.id, '/clade/shares'), { ...by, body })
+const deltas = async (agent: Issued, after = 0) =>
+  (await ask('GET', at(agent.id, `/clade/deltas?after=${after}`), { token: agent.token })).json
+const ack = (agent: Issued, through: number) =>
+  ask('POST', at(agent.id, '/clade/deltas/ack'), { token: agent.token, body: { through } })
+async function pair(): Promise<[Issued, Issued]> {
+  const [one, other] = await clade(2)
+  if (!one || !other) throw new Error('no pair')
+  return [one, other]
+}
+
+describe('sharing', () => {
+  test('is off until it is switched on, and needs siblings', async () => {
+    const alone = await mine()
+    expect(refusal(await share(alone))).toEqual([409, 'wrong_state'])
+    expect(
+      refusal(await ask('PUT', at(alone.id, '/clade/sharing'), { token: alone.token, body: { on: true } })),
+    ).toEqual([409, 'conflict'])
+    const [one, other] = await pair()
+    const seen = await ask('GET', at(one.id, '/clade'), { cookie: person.cookie })
+    expect(seen.json.data.siblings).toMatchObject([{ agent_id: other.id, status: 'active', pending: 0 }])
+    expect(seen.json.data.sharing_since).not.toBeNull()
+  })
+
+  test('a new agent of the owner becomes a sibling of its ancestor; of another’s agent it does not', async () => {
+    const ancestor = await mine()
+    const stranger = await mine(await signedIn(app))
+    const consent = { policy_version: noticeVersion }
+    const body = { consent, ancestor: stranger.id }
+    const refused = await ask('POST', '/api/agents', { cookie: person.cookie, body })
+    expect(refused.status, refused.text).toBe(422)
+    const made = await ask('POST', '/api/agents', { cookie: person.cookie, body: { ...body, ancestor: ancestor.id } })
+    expect(made.status, made.text).toBe(201)
+    const seen = await ask('GET', at(ancestor.id, '/clade'), { token: ancestor.token })
+    expect(seen.json.data.siblings.map((one: { agent_id: string }) => one.agent_id)).toEqual([made.json.data.agent_id])
+  })
+
+  test('sends exactly what the preview showed, with a signed manifest of what was taken out', async () => {
+    const [one, other] = await pair()
+    const told = await ask('POST', at(one.id, '/grimoire'), { token: one.token, body: { ...insight, scope: 'clade' } })
+    const of = { entry_id: told.json.data.id }
+    const preview = await ask('POST', at(one.id, '/clade/preview'), { token: one.token, body: of })
+    expect(preview.status, preview.text).toBe(200)
+    expect(preview.text).not.toMatch(/64123|0xabab|ada@/)
+    expect(preview.json.data).toMatchObject({
+      gate: { passes: true, needed: 0.6 },
+      removed: { strategy_detail: 1, ethereum_address: 1, email: 1 },
+      payload: {
+        confidence: 0.7,
+        tags: ['calm'],
+        content: { claim: 'calm before the fixing', '‹email:1›': { note: 'kept' } },
+      },
+    })
+    expect(refusal(await share(one, { ...of, digest: 'another' }))).toEqual([409, 'conflict'])
+    const shared = await share(one, { ...of, digest: preview.json.data.digest })
+    expect(shared.status, shared.text).toBe(201)
+    expect(shared.json.data.sent_to).toEqual([other.id])
+    const { data } = await deltas(other)
+    expect(data).toMatchObject([{ action: 'add', from: one.id, payload: preview.json.data.payload }])
+    const [jwk] = await app.app.signer.keys()
+    const { payload, protectedHeader } = await compactVerify(
+      shared.json.data.manifest,
+      await importJWK(jwk ?? {}, 'EdDSA'),
+    )
+    expect(protectedHeader.typ).toBe('clade-manifest')
+    expect(JSON.parse(new TextDecoder().decode(payload))).toMatchObject({
+      share_id: shared.json.data.share_id,
+      digest: preview.json.data.digest,
+      removed: { strategy_detail: 1, ethereum_address: 1, email: 1 },
+    })
+  })
+
+  test('refuses who is unsure, episodes, private entries, strangers and other owners’ agents', async () => {
+    const [one] = await pair()
+    for (const [kind, confidence] of [
+      ['insight', 0.59],
+      ['heuristic', 0.69],
+      ['warning', 0.39],
+      ['causal_link', 0.49],
+    ])
+      expect(refusal(await share(one, { entry: { ...insight, kind, confidence } }))).toEqual([422, 'invalid'])
+    expect((await share(one, { entry: { ...insight, kind: 'warning', confidence: 0.4 } })).status).toBe(201)
+    expect(refusal(await share(one, { entry: { ...insight, kind: 'episode' } }))).toEqual([422, 'invalid'])
+    expect(refusal(await share(one, {}))).toEqual([422, 'invalid'])
+    const stranger = await mine(await signedIn(app))
+    expect(refusal(await share(one, { entry: insight, siblings: [stranger.id] }))).toEqual([404, 'not_found'])
+    expect(refusal(await share(one, { entry: insight }, { token: stranger.token }))).toEqual([404, 'not_found'])
+    expect(refusal(await ask('GET', at(one.id, '/clade'), { token: stranger.token }))).toEqual([404, 'not_found'])
+    const reader = await issuedAgent(app, ['read'], { owner: person })
+    expect(refusal(await share(reader))).toEqual([403, 'scope_too_small'])
+    const paused = await ask('PUT', at(one.id, '/status'), { cookie: person.cookie, body: { status: 'paused' } })
+    expect(paused.status).toBe(200)
+    expect(refusal(await share(one))).toEqual([403, 'paused'])
+  })
+
+  test('a repetition with the same key sends once', async () => {
+    const [one, other] = await pair()
+    const by = { token: one.token, headers: { 'Idempotency-Key': `once-${one.id}` } }
+    const [first, again] = [await share(one, { entry: insight }, by), await share(one, { entry: insight }, by)]
+    expect([first.status, again.status]).toEqual([201, 201])
+    expect(again.json.data.share_id).toBe(first.json.data.share_id)
+    expect((await deltas(other)).data).toHaveLength(1)
+  })
+
+  test('what is stored cannot be read without the installation’s key, and nothing else has it', async () => {
+    const [one] = await pair()
+    const secret = 'a word that nobody else would use'
+    await share(one, { entry: { ...insight, content: secret } })
+    const rows = await app.db.pool.query(
+      "SELECT encode(sealed, 'escape') AS sealed, manifest FROM clade_shares WHERE agent_id = $1",
+      [one.id],
+    )
+    const audit = await app.db.pool.query(
+      "SELECT details::text AS details FROM audit_entries WHERE details::text LIKE '%shares%'",
+    )
+    expect(JSON.stringify([rows.rows, audit.rows])).not.toContain(secret)
+  })
+})
+
+describe('deltas', () => {
+  test('wait for 7 days and no longer', async () => {
+    const [one, other] = await pair()
+    await share(one)
+    app.clock.advance(7 * day - 1000)
+    const before = await ask('GET', at(one.id, '/clade'), { token: one.token })
+    expect(before.json.data.siblings).toMatchObject([{ pending: 1 }])
+    app.clock.advance(2000)
+    expect((await deltas(other)).data).toEqual([])
+    await run()
+    const shares = await ask('GET', at(one.id, '/clade/shares'), { token: one.token })
+    expect(shares.json.data).toMatchObject([{ siblings: [{ state: 'expired' }] }])
+  })
+
+  test('are withdrawn when sharing is switched off', async () => {
+    const [one, other] = await pair()
+    await share(one)
+    const off = await ask('PUT', at(one.id, '/clade/sharing'), { token: one.token, body: { on: false } })
+    expect(off.json.data).toMatchObject({ sharing_since: null, withdrawn: 1 })
+    expect((await deltas(other)).data).toEqual([])
+    expect(refusal(await share(one))).toEqual([409, 'wrong_state'])
+  })
+})
+
+describe('a recall', () => {
+  test('takes it from every sibling, with what was made of it, and says who acknowledged', async () => {
+    const [one, second, third] = await clade(3)
+    if (!one || !second || !third) throw new Error('no clade')
+    const { share_id: id } = (await share(one)).json.data
+    const got = await deltas(second)
+    expect((await ack(second, got.next_after)).json.data).toMatchObject({ delivered: 1, removed: 0 })
+    const made = await ask('POST', at(second.id, '/grimoire'), {
+      token: second.token,
+      body: { ...insight, scope: 'clade', parents: [id] },
+    })
+    const second2 = await share(second, { entry_id: made.json.data.id })
+    expect(second2.status, second2.text).toBe(201)
+    const forOne = await deltas(one)
+    await ack(one, forOne.next_after)
+
+    expect(refusal(await ask('DELETE', at(second.id, `/clade/shares/${id}`), { token: second.token }))).toEqual([
+      404,
+      'not_found',
+    ])
+    const recalled = await ask('DELETE', at(one.id, `/clade/shares/${id}`), { token: one.token })
+    expect(recalled.json.data).toMatchObject({
+      recalled: [id, second2.json.data.share_id].sort(),
+      withdrawn: 2,
+      to_acknowledge: 2,
+    })
+    const left = await app.db.pool.query('SELECT 1 FROM clade_shares WHERE sealed IS NOT NULL AND id = ANY($1)', [
+      [id, second2.json.data.share_id],
+    ])
+    expect(left.rowCount).toBe(0)
+    expect((await deltas(third)).data).toEqual([])
+    // It comes after all that was read before, and an acknowledgement of the former does not reach it.
+    expect((await ack(second, got.next_after)).json.data).toMatchObject({ removed: 0 })
+    const call = await deltas(second, got.next_after)
+    expect(call.data).toMatchObject([{ action: 'remove', share_id: id, payload: null }])
+    const state = async () =>
+      (await ask('GET', at(one.id, `/clade/shares/${id}`), { token: one.token })).json.data.siblings
+    expect(await state()).toMatchObject([{ agent_id: second.id, state: 'recalling' }])
+    expect((await ack(second, call.next_after)).json.data).toMatchObject({ removed: 1 })
+    expect(await state()).toMatchObject([{ agent_id: second.id, state: 'recalled' }])
+    expect(refusal(await share(second, { entry_id: made.json.data.id }))).toEqual([409, 'conflict'])
+    app.clock.advance(31 * day)
+    await ack(one, (await deltas(one)).next_after || 1)
+    app.clock.advance(31 * day)
+    await run()
+    expect(await app.db.prisma.cladeShare.count({ where: { id } })).toBe(0)
+  })
+
+  test('between reading and acknowledging calls back what was read', async () => {
+    const [one, other] = await pair()
+    const { share_id: id } = (await share(one)).json.data
+    const got = await deltas(other)
+    await ask('DELETE', at(one.id, `/clade/shares/${id}`), { token: one.token })
+    expect((await ack(other, got.next_after)).json.data).toMatchObject({ delivered: 0, removed: 0 })
+    expect((await deltas(other)).data).toMatchObject([{ action: 'remove', share_id: id }])
+  })
+
+  test('follows the death of the sender, and its restriction', async () => {
+    const [one, other, third] = await clade(3)
+    if (!one || !other || !third) throw new Error('no clade')
+    for (const sender of [one, third]) await share(sender)
+    const got = await deltas(other)
+    expect(got.data).toHaveLength(2)
+    await ack(other, got.next_after)
+    const dead = await ask('PUT', at(one.id, '/status'), {
+      cookie: person.cookie,
+      body: { status: 'dead', confirm: one.id },
+    })
+    expect(dead.status, dead.text).toBe(200)
+    expect((await deltas(other)).data).toMatchObject([{ action: 'remove' }])
+    await app.db.prisma.agent.update({ where: { id: third.id }, data: { restrictedAt: app.clock.now() } })
+    expect((await ask('GET', at(other.id, '/clade/received'), { token: other.token })).json.data).toEqual([])
+    await run()
+    expect((await deltas(other)).data).toHaveLength(2)
+    await app.db.prisma.agent.update({ where: { id: third.id }, data: { restrictedAt: null } })
+  })
+})
+
+describe('an erasure', () => {
+  test('takes what the agent sent from everywhere; its sibling keeps its own, and is told to remove the rest', async () => {
+    const [one, other] = await pair()
+    await share(other, { entry: { ...insight, kind: 'warning' } })
+    const { share_id: id } = (await share(one)).json.data
+    await ack(other, (await deltas(other)).next_after)
+    const run = await app.db.transaction((tx) =>
+      app.app.subjectErasures.begin(tx, {
+        requestId: null,
+        subject: { account: null, agents: [one.id] },
+        requestedBy: 'user:test',
+        reason: 'user_request',
+        now: app.clock.now(),
+      }),
+    )
+    await drain(app)
+    expect((await app.app.subjectErasures.run(run.runId))?.state).toBe('done')
+    expect(await app.db.prisma.cladeShare.count({ where: { OR: [{ agentId: one.id }, { id }] } })).toBe(0)
+    expect(await app.db.prisma.cladeDelta.count({ where: { agentId: one.id } })).toBe(0)
+    expect(await app.db.prisma.cladeShare.count({ where: { agentId: other.id, recalledAt: null } })).toBe(1)
+    const { data, next_after } = await deltas(other)
+    expect(data).toMatchObject([{ action: 'remove', share_id: id, from: null, payload: null }])
+    expect((await ack(other, next_after)).json.data).toMatchObject({ removed: 1 })
+  })
+})
+
+describe('a performance card', () => {
+  test('is the one public thing, and its owner takes it back', async () => {
+    const agent = await mine()
+    const stranger = await mine(await signedIn(app))
+    const card = {
+      from: '2026-01-01T00:00:00Z',
+      until: '2026-06-30T00:00:00Z',
+      returns: 0.12,
+      sharpe: 1.4,
+      drawdown: 0.08,
+    }
+    const path = at(agent.id, '/card')
+    expect(refusal(await ask('PUT', path, { token: stranger.token, body: card }))).toEqual([404, 'not_found'])
+    for (const bad of [
+      { ...card, drawdown: 1.1 },
+      { ...card, until: card.from },
+      { ...card, note: 'words' },
+    ])
+      expect(refusal(await ask('PUT', path, { token: agent.token, body: bad }))).toEqual([422, 'invalid'])
+    expect((await ask('PUT', path, { token: agent.token, body: card })).status).toBe(200)
+    expect((await ask('GET', path, { token: stranger.token })).json.data).toMatchObject({ returns: 0.12, sharpe: 1.4 })
+    expect((await ask('DELETE', path, { token: agent.token })).status).toBe(204)
+    expect(refusal(await ask('GET', path, { token: stranger.token }))).toEqual([404, 'not_found'])
+  })
+})

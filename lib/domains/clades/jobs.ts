@@ -1,0 +1,102 @@
+import { z } from 'zod'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { recallShares } from './recalling.ts'
+import { recalledFor } from './rules.ts'
+
+const batch = 500
+
+export interface CladeJobPorts {
+  recordDeletion(
+    tx: Transaction,
+    deletion: {
+      requestedBy: string
+      reason: string
+      scope: Record<string, string>
+      results: Record<string, number>
+      now: Date
+    },
+  ): Promise<unknown>
+}
+
+/** Those pending for 7 days expire; of what was recalled, nothing is left 30 days after it was; who is restricted shares nothing. */
+export function cladeJobs({ recordDeletion }: CladeJobPorts) {
+  const noted = async (
+    ctx: Context,
+    tx: Transaction,
+    what: string,
+    results: Record<string, number>,
+  ): Promise<number> => {
+    const count = Object.values(results).reduce((all, one) => all + one, 0)
+    if (count === 0) return 0
+    const requestedBy = ctx.actor.id
+    await recordDeletion(tx, { requestedBy, reason: 'retention', scope: { subject: what }, results, now: ctx.now })
+    await ctx.gate.auditWithin(tx, {
+      action: 'delete',
+      actorId: requestedBy,
+      resourceType: 'clade_share',
+      resourceId: 'ended',
+      at: ctx.now,
+      ip: '',
+      details: { count },
+    })
+    return count
+  }
+
+  async function expire(ctx: Context, tx: Transaction): Promise<number> {
+    const expired = await queryWithin(
+      tx,
+      'clade-expire',
+      `UPDATE clade_deltas SET state = 'expired' WHERE seq IN (
+         SELECT seq FROM clade_deltas WHERE state = 'pending' AND expires_at <= $1 LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
+      [ctx.now],
+    )
+    return expired.length
+  }
+
+  async function recallRestricted(ctx: Context, tx: Transaction): Promise<number> {
+    const rows = await queryWithin<{ id: string }>(
+      tx,
+      'clade-restricted',
+      `SELECT s.id FROM clade_shares s JOIN agents a ON a.id = s.agent_id
+       WHERE s.recalled_at IS NULL AND (a.restricted_at IS NOT NULL OR a.status = 'dead') ORDER BY s.id LIMIT ${batch}`,
+      [],
+    )
+    const { shares } = await recallShares(tx, { ids: rows.map(({ id }) => id), now: ctx.now })
+    return noted(ctx, tx, 'shares of agents that are restricted', { sharesRecalled: shares.length })
+  }
+
+  async function purge(ctx: Context, tx: Transaction): Promise<number> {
+    const before = new Date(ctx.now.getTime() - recalledFor)
+    const deltas = await queryWithin(
+      tx,
+      'clade-purge-deltas',
+      `DELETE FROM clade_deltas WHERE seq IN (SELECT d.seq FROM clade_deltas d LEFT JOIN clade_shares s ON s.id = d.share_id
+         WHERE (d.state = 'recalled' AND d.acknowledged_at <= $1) OR (d.state = 'expired' AND d.expires_at <= $1)
+            OR (s.id IS NULL AND d.state IN ('recalled', 'expired')) LIMIT ${batch} FOR UPDATE OF d SKIP LOCKED) RETURNING 1`,
+      [before],
+    )
+    const shares = await queryWithin(
+      tx,
+      'clade-purge-shares',
+      `DELETE FROM clade_shares WHERE id IN (SELECT s.id FROM clade_shares s WHERE s.recalled_at <= $1
+         AND NOT EXISTS (SELECT 1 FROM clade_deltas d WHERE d.share_id = s.id AND d.state <> 'recalled')
+         LIMIT ${batch} FOR UPDATE OF s SKIP LOCKED) RETURNING 1`,
+      [before],
+    )
+    return noted(ctx, tx, 'shares that were recalled', { deltasDeleted: deltas.length, sharesDeleted: shares.length })
+  }
+
+  return [
+    job({
+      name: 'clades.keep-terms',
+      payload: z.unknown(),
+      cron: '*/10 * * * *',
+      async run(ctx) {
+        for (const step of [expire, recallRestricted, purge])
+          while ((await ctx.gate.transaction((tx) => step(ctx, tx))) >= batch);
+      },
+    }),
+  ]
+}

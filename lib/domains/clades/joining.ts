@@ -1,0 +1,30 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { invalid } from '#lib/kernel/problem.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { recallShares } from './recalling.ts'
+
+/** The new agent becomes a sibling of what its ancestor is one of. Throws `invalid` where the ancestor is not the same owner's, or is dead. */
+export async function joinClade(
+  tx: Transaction,
+  { agentId, ancestorId, ownerId, now }: { agentId: string; ancestorId: string; ownerId: string; now: Date },
+): Promise<void> {
+  const [ancestor] = await queryWithin<{ clade_id: string | null }>(
+    tx,
+    'clade-ancestor',
+    "SELECT clade_id FROM agents WHERE id = $1 AND owner_id = $2 AND status <> 'dead' AND id <> $3 FOR NO KEY UPDATE",
+    [ancestorId, ownerId, agentId],
+  )
+  if (!ancestor) throw invalid(['ancestor'], 'is no living agent of yours')
+  const id = ancestor.clade_id ?? newId('cld')
+  if (ancestor.clade_id === null) await tx.clade.create({ data: { id, createdAt: now } })
+  await tx.agent.updateMany({ where: { id: { in: [agentId, ancestorId] } }, data: { cladeId: id } })
+}
+
+/** An agent that dies: what it shared is recalled, what waits for it goes, and it is nobody's sibling any more. Its row is locked. */
+export async function leaveClade(tx: Transaction, { agentId, now }: { agentId: string; now: Date }): Promise<void> {
+  await recallShares(tx, { of: agentId, now })
+  await tx.cladeDelta.deleteMany({ where: { agentId } })
+  await tx.performanceCard.deleteMany({ where: { agentId } })
+  await tx.agent.updateMany({ where: { id: agentId }, data: { cladeId: null, sharingSince: null } })
+}

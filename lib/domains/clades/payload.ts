@@ -1,0 +1,26 @@
+import { createHash } from 'node:crypto'
+import canonicalize from 'canonicalize'
+import { Problem } from '#lib/kernel/problem.ts'
+import { seal, unseal } from '#lib/secret.ts'
+import { CladePayload } from './contract.ts'
+import { entryBytes } from './rules.ts'
+import type { Shareable } from './strip.ts'
+
+/** RFC 8785: the same value is the same text. */
+export function canonicalText(value: object): string {
+  const text = canonicalize(value)
+  if (text === undefined) throw new TypeError('an object has a canonical form')
+  return text
+}
+
+/** A payload as it is stored and signed for. Throws `too_large`. */
+export function packed(payload: Shareable): { text: string; digest: Buffer } {
+  const text = canonicalText(payload)
+  if (Buffer.byteLength(text) > entryBytes)
+    throw new Problem('too_large', 'A share has 64 KiB at most as JSON. Nothing was sent: make two entries of it.')
+  return { text, digest: createHash('sha256').update(text).digest() }
+}
+export const sealPayload = (key: Uint8Array, shareId: string, text: string): Buffer =>
+  seal(key, Buffer.from(text), shareId)
+export const openPayload = (key: Uint8Array, shareId: string, sealed: Uint8Array) =>
+  CladePayload.parse(JSON.parse(unseal(key, sealed, shareId).toString('utf8')))

@@ -1,0 +1,147 @@
+import { sha256 } from '@noble/hashes/sha2.js'
+import { base58, bech32, bech32m, createBase58check } from '@scure/base'
+import { kinds as scannedKinds } from '#lib/domains/pii/findings.ts'
+import { findPersonalData, type PersonalKind } from '#lib/domains/pii/personal-data.ts'
+import { scan } from '#lib/domains/pii/scanner.ts'
+
+/** What is taken out of what leaves for a sibling; the strongest first. */
+export const strippedKinds = [
+  ...scannedKinds.slice(0, 3),
+  'credential',
+  'wallet_address',
+  ...scannedKinds.slice(3),
+] as const
+export type StrippedKind = (typeof scannedKinds)[number] | 'credential' | 'wallet_address'
+export interface Span {
+  kind: StrippedKind
+  start: number
+  end: number
+}
+const rank = new Map<StrippedKind, number>(strippedKinds.map((kind, at) => [kind, at]))
+const rankOf = (kind: StrippedKind) => rank.get(kind) ?? strippedKinds.length
+
+const base58check = createBase58check(sha256)
+const opens = (decode: () => Uint8Array): Uint8Array | undefined => {
+  try {
+    return decode()
+  } catch {
+    // The library tells a wrong checksum or letter by an error.
+    return undefined
+  }
+}
+const isMixed = (word: string) => /[a-z]/.test(word) && /[A-Z]/.test(word) && /\d/.test(word)
+/** Addresses of other chains: Bech32 with any prefix, Base58Check of 21 bytes (Tron, Dogecoin …), and 32 or 64 bytes in Base58 (Solana). */
+function isAddress(word: string): StrippedKind | undefined {
+  if (word.length >= 26 && word.length <= 90 && word.includes('1')) {
+    const found = bech32.decodeUnsafe(word, 90) ?? bech32m.decodeUnsafe(word, 90)
+    if (found && found.words.length >= 20) return 'wallet_address'
+  }
+  if (word.length >= 26 && word.length <= 36 && opens(() => base58check.decode(word))?.length === 21)
+    return 'wallet_address'
+  if (!isMixed(word)) return undefined
+  const isLong = word.length >= 86 && word.length <= 88
+  if (!isLong && (word.length < 42 || word.length > 44)) return undefined
+  const bytes = opens(() => base58.decode(word))
+  if (bytes?.length === 32) return 'wallet_address'
+  return bytes?.length === 64 ? 'private_key' : undefined
+}
+
+interface Pattern {
+  kind: StrippedKind
+  pattern: RegExp
+}
+/** Every repetition is bounded. */
+const patterns: readonly Pattern[] = [
+  { kind: 'ethereum_address', pattern: /(?<![\p{L}\p{N}])0x[0-9a-f]{40}(?![\p{L}\p{N}])/giu },
+  {
+    kind: 'credential',
+    pattern:
+      /(?<!\p{L})(?:pass(?:word|wd|phrase|code)|pwd|api[ _-]?(?:key|secret|token)|secret(?:[ _-]?key)?|(?:access|auth|session|client|signing)[ _-]?(?:key|token|secret)|credentials?|密码|口令)["']?\s?(?:[:=：]\s?|(?:is|was|为|是)\s(?=\S{0,40}\d))["']?[^\s"',;]{4,200}/giu,
+  },
+  { kind: 'credential', pattern: /(?<=(?:Bearer|Basic)\s)[\w.~+/=-]{12,400}/giu },
+  { kind: 'credential', pattern: /(?<![\w-])eyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?/g },
+  { kind: 'credential', pattern: /(?<=[a-z][a-z0-9+.-]{1,15}:\/\/)[^\s/@:]{0,100}:[^\s/@]{1,200}(?=@)/gi },
+]
+/** 32 bytes as hex may be a key as well as a hash: they stay where they are called a hash. */
+const bytes32 = /(?<![\p{L}\p{N}])(?:0x)?[0-9a-f]{64}(?![\p{L}\p{N}])/giu
+const hashTerms =
+  /(?:hash|(?:^|[^a-z])tx(?:n|id|s)?(?:$|[^a-z])|transaction|block|digest|sha-?256|keccak|checksum|commit|merkle|root|topic|signature|交易|哈希|区块)/i
+const before = 48
+
+const wordForm = /(?<![A-Za-z0-9])[A-Za-z0-9]{26,90}(?![A-Za-z0-9])/g
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+/** The names of people and their addresses, as one pattern; undefined where there are none. */
+export function patternOf(names: readonly string[]): RegExp | undefined {
+  const known = names.map((name) => name.trim()).filter((name) => name.length >= 2)
+  if (known.length === 0) return undefined
+  const longestFirst = known.sort((one, other) => other.length - one.length).map((name) => escaped(name))
+  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${longestFirst.join('|')})(?![\\p{L}\\p{N}])`, 'giu')
+}
+
+const personal: Partial<Record<PersonalKind, StrippedKind>> = {
+  address: 'address',
+  titled_person: 'name',
+  national_id: 'ssn',
+}
+const matches = (text: string, pattern: RegExp, kind: StrippedKind): Span[] =>
+  [...text.matchAll(pattern)].map(({ 0: match, index }) => ({ kind, start: index, end: index + match.length }))
+
+/** An amount may seem to end with the first letter of the word behind it, as the k of thousand: that word stays whole. */
+function wholeWord(text: string, end: number): number {
+  if (!/^[kKmM]\p{L}/u.test(text.slice(end - 1, end + 1)) || !/\s/.test(text.charAt(end - 2))) return end
+  return text.slice(0, end - 1).trimEnd().length
+}
+
+/** As it stands in a text, each place once; `heading` is what the text is called by. */
+function found(text: string, heading: string, names: RegExp | undefined): Span[] {
+  const whole = heading + text
+  const shift = heading.length
+  const spans: Span[] = scan(whole, { strategy: true })
+    .filter(({ end }) => end > shift)
+    .map(({ kind, start, end }) => ({ kind, start: Math.max(0, start - shift), end: wholeWord(text, end - shift) }))
+  // The end of a word is no title, though a digit stands before it.
+  for (const { kind, start, end } of findPersonalData(text, { kinds: ['address', 'titled_person', 'national_id'] }))
+    if (!/[\p{L}\p{N}]/u.test(text.charAt(start - 1))) spans.push({ kind: personal[kind] ?? 'name', start, end })
+  for (const { kind, pattern } of patterns) spans.push(...matches(text, pattern, kind))
+  for (const span of matches(text, bytes32, 'private_key')) {
+    const at = span.start + shift
+    if (!hashTerms.test(whole.slice(Math.max(0, at - before), at))) spans.push(span)
+  }
+  for (const { 0: word, index } of text.matchAll(wordForm)) {
+    const kind = isAddress(word)
+    if (kind) spans.push({ kind, start: index, end: index + word.length })
+  }
+  if (names) spans.push(...matches(text, names, 'name'))
+  return spans
+}
+
+/** In the order of the text; what overlaps is one, of the strongest kind. */
+function joined(spans: readonly Span[]): Span[] {
+  const kept: Span[] = []
+  for (const one of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = kept.at(-1)
+    if (!last || one.start >= last.end) {
+      kept.push({ ...one })
+      continue
+    }
+    last.end = Math.max(last.end, one.end)
+    if (rankOf(one.kind) < rankOf(last.kind)) last.kind = one.kind
+  }
+  return kept
+}
+
+const longestHeading = 80
+/**
+ * What must not leave, in a text that a key of the name `name` has. Where signs that are not seen, or that look like others, hide
+ * something, it is the whole text.
+ */
+export function strippedSpans(text: string, name: string, names: RegExp | undefined): Span[] {
+  const heading = name === '' ? '' : `${name.slice(0, longestHeading)}: `
+  const spans = joined(found(text, heading, names))
+  const folded = text.replace(/\p{Cf}/gu, '').normalize('NFKC')
+  if (folded === text) return spans
+  const seen = joined(found(folded, heading, names))
+  const worst = seen.toSorted((one, other) => rankOf(one.kind) - rankOf(other.kind))[0]
+  return worst && seen.length > spans.length ? [{ kind: worst.kind, start: 0, end: text.length }] : spans
+}

@@ -1,0 +1,151 @@
+import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
+import { scan } from '#lib/domains/pii/scanner.ts'
+import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/fields.ts'
+import { judgedByName } from './strip-names.ts'
+import { patternOf, type StrippedKind, strippedSpans } from './strip-texts.ts'
+
+export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
+/** An entry as it is written, without its id. */
+export interface Shareable {
+  kind: string
+  content: Json
+  confidence: number
+  tags: readonly string[]
+  provenance: Json
+  parents: readonly string[]
+  valid_from: string | null
+  valid_until: string | null
+}
+export interface Stripped {
+  /** What leaves: nothing else does. */
+  payload: Shareable
+  /** How much of which kind was taken out; never what. */
+  removed: Partial<Record<StrippedKind, number>>
+}
+
+/** Ids of ours and of others: `ent_…`, a UUID, an address of a unit. */
+const idForm = /^(?:[a-z]{2,10}_[0-9A-Za-z]{20,26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|kp:[\w:.-]{1,120})$/i
+/** A number as people write one: with a currency, separators, a unit. */
+const numeral = /^\s*[~≈<>]?\s*[$€£¥-]?\s*\d[\d\s.,_]{0,30}(?:e[+-]?\d{1,3})?\s*[\p{L}%×]{0,10}\s*$/iu
+const time = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{5,15}(?:Z|[+-]\d{2}:?\d{2})?)?$/
+/** Of a key, byte by byte: 32 or 64. */
+const isBytes = (list: readonly Json[]): boolean =>
+  (list.length === 32 || list.length === 64) &&
+  list.every((one) => typeof one === 'number' && Number.isInteger(one) && one >= 0 && one < 256)
+const leastWords = 12
+/** One redaction can bring together what two sides of it make; after so many it is the whole text. */
+const mostPasses = 4
+
+/**
+ * An entry without what its owner keeps to themselves: addresses of wallets, exact sizes and prices of trades, keys and credentials, seed
+ * phrases, what names people. It looks at every text, every name of a key, every number, at any depth; what is not taken out stays byte
+ * for byte. In the place of each stands `‹kind:1›`, one value one number. Pure, and the same in browser, command line and server; stripping
+ * twice changes nothing.
+ *
+ * `names`: of people who are known, whatever field they stand in.
+ *
+ * @throws DepthError beyond 100 objects and arrays within each other
+ */
+export function strip(entry: Shareable, { names = [] }: { names?: readonly string[] } = {}): Stripped {
+  const known = patternOf(names)
+  const removed: Stripped['removed'] = {}
+  const numbers = new Map<string, number>()
+  const last = new Map<StrippedKind, number>()
+
+  function mark(kind: StrippedKind, written: string): string {
+    removed[kind] = (removed[kind] ?? 0) + 1
+    const value = `${kind} ${written}`
+    const number = numbers.get(value) ?? (last.get(kind) ?? 0) + 1
+    if (!numbers.has(value)) {
+      numbers.set(value, number)
+      last.set(kind, number)
+    }
+    return `‹${kind}:${number}›`
+  }
+
+  function looked(text: string, name: string): string {
+    let now = text
+    for (let pass = 0; pass <= mostPasses; pass++) {
+      const spans = strippedSpans(now, name, known)
+      const [first] = spans
+      if (!first) return now
+      if (pass === mostPasses) return mark(first.kind, now)
+      let written = ''
+      let from = 0
+      for (const { kind, start, end } of spans) {
+        written += now.slice(from, start) + mark(kind, now.slice(start, end))
+        from = end
+      }
+      now = written + now.slice(from)
+    }
+    return now
+  }
+
+  const isMark = (text: string) => /^‹[a-z_]{2,20}:\d{1,6}›$/.test(text)
+  function text(value: string, path: readonly string[], isOrigin: boolean): string {
+    if (value === '' || isMark(value)) return value
+    const { text: kind, number, isPersons } = judgedByName(path, isOrigin)
+    const isId = idForm.test(value) && kind !== 'credential' && kind !== 'seed_phrase'
+    if (kind !== undefined && (kind === 'seed_phrase' ? !numeral.test(value) : !isId)) return mark(kind, value)
+    if (number !== undefined && numeral.test(value) && !time.test(value)) return mark(number, value)
+    if (
+      isPersons &&
+      !isId &&
+      looksLikeAPersonsName(value) &&
+      (isOrigin ? /\s|[\u4e00-\u9fff]/.test(value) : /\S\s+\S/.test(value))
+    )
+      return mark('name', value)
+    return looked(value, path.at(-1) ?? '')
+  }
+
+  function numberOf(value: number, path: readonly string[], isOrigin: boolean): number | string {
+    const { number } = judgedByName(path, isOrigin)
+    if (number !== undefined) return mark(number, String(value))
+    const [span] = strippedSpans(String(value), path.at(-1) ?? '', known)
+    return span ? mark(span.kind, String(value)) : value
+  }
+
+  /** Words of a seed phrase that are kept one by one, in the order in which they stand. */
+  function phraseIn(values: readonly Json[]): boolean {
+    const words = values.filter((one) => typeof one === 'string')
+    return words.length >= leastWords && scan(`seed: ${words.join(' ')}`).some(({ kind }) => kind === 'seed_phrase')
+  }
+
+  function visit(node: Json, path: readonly string[], isOrigin: boolean, depth: number): Json {
+    if (typeof node === 'string') return text(node, path, isOrigin)
+    if (typeof node === 'number') return numberOf(node, path, isOrigin)
+    if (node === null || typeof node === 'boolean') return node
+    if (depth >= DEPTH_LIMIT) throw new DepthError()
+    if (Array.isArray(node)) {
+      if (isBytes(node)) return mark('private_key', node.join(','))
+      if (phraseIn(node)) return mark('seed_phrase', node.join(' '))
+      return node.map((one) => visit(one, path, isOrigin, depth + 1))
+    }
+    const members = Object.entries(node)
+    if (phraseIn(members.map(([, one]) => one)) || phraseIn(members.map(([name]) => name)))
+      return mark('seed_phrase', JSON.stringify(node))
+    const taken = new Set<string>()
+    return Object.fromEntries(
+      members.map(([name, child]) => {
+        const stripped =
+          isOrigin && looksLikeAPersonsName(name) && /\s/.test(name) ? mark('name', name) : looked(name, '')
+        let free = stripped
+        for (let again = 2; taken.has(free); again++) free = `${stripped} (${again})`
+        taken.add(free)
+        return [free, visit(child, [...path, stripped], isOrigin, depth + 1)]
+      }),
+    )
+  }
+
+  const payload: Shareable = {
+    kind: entry.kind,
+    content: visit(entry.content, [], false, 0),
+    confidence: entry.confidence,
+    tags: entry.tags.map((tag) => text(tag, ['tag'], false)),
+    provenance: visit(entry.provenance, [], true, 0),
+    parents: entry.parents.map((parent) => (idForm.test(parent) ? looked(parent, '') : text(parent, [], true))),
+    valid_from: entry.valid_from,
+    valid_until: entry.valid_until,
+  }
+  return { payload, removed }
+}

@@ -1,0 +1,29 @@
+import type { Exporter } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { type ExchangeRow, exchangeOf } from './service.ts'
+
+/** An exchange has 128 KiB at most. */
+const rowsOfPage = 20
+
+/** Exchanges in plain words, as they were stored: without what was redacted. */
+export const llmLogExporters = (db: Database, key: () => Uint8Array): Exporter[] => [
+  {
+    part: 'llm_log',
+    bases: ['provided', 'all'],
+    tables: ['llm_log_entries'],
+    async *pages(agentId, { until }) {
+      for (let after: { at: Date | '-infinity'; id: string } = { at: '-infinity', id: '' }; ; ) {
+        const rows: ExchangeRow[] = await db.query<ExchangeRow>(
+          'llm-log-exported',
+          `SELECT * FROM llm_log_entries WHERE agent_id = $1 AND created_at <= $2 AND expires_at > $2 AND (created_at, id) > ($3::timestamptz, $4)
+           ORDER BY created_at, id LIMIT ${rowsOfPage}`,
+          [agentId, until, after.at, after.id],
+        )
+        const last = rows.at(-1)
+        if (!last) return
+        yield { lines: rows.map((row) => JSON.stringify(exchangeOf(row, key))).join('\n'), count: rows.length }
+        after = { at: last.created_at, id: last.id }
+      }
+    },
+  },
+]

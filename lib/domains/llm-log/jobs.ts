@@ -1,0 +1,67 @@
+import { z } from 'zod'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { isLate, logLateness } from './lateness.ts'
+
+const batch = 500
+
+export interface LlmLogJobPorts {
+  db: Database
+  recordDeletion(
+    tx: Transaction,
+    deletion: {
+      requestedBy: string
+      reason: string
+      scope: Record<string, string>
+      results: Record<string, number>
+      now: Date
+    },
+  ): Promise<unknown>
+}
+
+/** Exchanges go 24 hours after they were logged, whatever else holds: what comes too late is said aloud before it goes. */
+export function llmLogJobs({ db, recordDeletion }: LlmLogJobPorts) {
+  async function removeExpired(ctx: Context, tx: Transaction): Promise<number> {
+    const gone = await tx.$executeRaw`
+      DELETE FROM llm_log_entries WHERE id IN (
+        SELECT id FROM llm_log_entries WHERE expires_at <= ${ctx.now} ORDER BY expires_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)`
+    if (gone === 0) return 0
+    const requestedBy = ctx.actor.id
+    await recordDeletion(tx, {
+      requestedBy,
+      reason: 'retention',
+      scope: { subject: 'logged exchanges whose 24 hours ended' },
+      results: { exchangesDeleted: gone },
+      now: ctx.now,
+    })
+    await ctx.gate.auditWithin(tx, {
+      action: 'delete',
+      actorId: requestedBy,
+      resourceType: 'llm_exchange',
+      resourceId: 'ended',
+      at: ctx.now,
+      ip: '',
+      details: { count: gone },
+    })
+    return gone
+  }
+
+  return [
+    job({
+      name: 'llm-log.purge-ended',
+      payload: z.unknown(),
+      cron: '*/10 * * * *',
+      async run(ctx) {
+        const late = await logLateness(db, ctx.now)
+        if (isLate(late))
+          logFault(new Error('Logged exchanges with language models stood past their 24 hours'), {
+            operationId: 'llm-log.purge-ended',
+            late_minutes: String(Math.floor(late / 60_000)),
+          })
+        while ((await ctx.gate.transaction((tx) => removeExpired(ctx, tx))) === batch);
+      },
+    }),
+  ]
+}

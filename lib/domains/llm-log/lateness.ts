@@ -1,0 +1,41 @@
+import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import type { Measuring } from '#lib/kernel/measure.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { latest } from './rules.ts'
+
+/** How long the oldest exchange has stood past its end; 0: none has. Milliseconds. */
+const overdue = `SELECT coalesce(extract(epoch FROM $1::timestamptz - min(expires_at)) * 1000, 0)::float8 AS late,
+  count(*)::int AS n FROM llm_log_entries WHERE expires_at <= $1`
+
+export async function logLateness(db: Database, now: Date): Promise<number> {
+  const [row] = await db.query<{ late: number }>('llm-log-overdue', overdue, [now])
+  return row?.late ?? 0
+}
+/** The purge runs every ten minutes: what is later than this was missed. */
+export const isLate = (milliseconds: number): boolean => milliseconds > latest
+
+export const llmLogMeasures = (db: Database): Measuring => ({
+  name: 'llm_log',
+  measure: async (now) => [
+    {
+      name: 'kp_llm_log_overdue_seconds',
+      help: 'How long the oldest logged exchange with a language model has stood past its 24 hours; alarm above 3600',
+      type: 'gauge',
+      samples: [{ value: (await logLateness(db, now)) / 1000 }],
+    },
+  ],
+})
+
+/** Storage limitation (GDPR art. 5(1)(e)) of what has the shortest term of all. */
+export const llmLogEvidence = (): Check[] => [
+  {
+    line: 'storage_limitation',
+    name: 'llm-log.overdue',
+    page: null,
+    async ask(query, now) {
+      const [row] = await query<{ late: number; n: number }>(overdue, [now])
+      const { late = 0, n = 0 } = row ?? {}
+      return { state: failsIf(isLate(late)), numbers: { standing: n, minutes: Math.floor(late / 60_000) } }
+    },
+  },
+]

@@ -1,0 +1,72 @@
+import type { Finding, Kind } from '#lib/domains/pii/findings.ts'
+import { numbering, redact } from '#lib/domains/pii/redaction.ts'
+import { scan } from '#lib/domains/pii/scanner.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+
+export interface Exchange<M extends { content: string }> {
+  model?: string | undefined
+  messages: readonly M[]
+}
+interface Blocked {
+  kind: Kind
+  /** Index of the message; null: the model's name. */
+  message: number | null
+}
+const isBlocked = ({ action }: Finding): boolean => action === 'block'
+
+/** Secrets of a whole, in which messages they stand; those too that no message has by itself. */
+function blockedIn(texts: readonly string[]): { kind: Kind; message: number }[] {
+  const ends: number[] = []
+  for (const text of texts) ends.push((ends.at(-1) ?? -1) + 1 + text.length)
+  return scan(texts.join('\n'))
+    .filter(isBlocked)
+    .flatMap(({ kind, start, end }) =>
+      texts.flatMap((text, message) => {
+        const until = ends[message] ?? 0
+        return start < until && end > until - text.length ? [{ kind, message }] : []
+      }),
+    )
+}
+
+/**
+ * The exchange without secrets, personal data and details of strategies, each value under one number through all its messages, and
+ * how many of each kind were taken out. Throws `content_blocked` where something stands in it that must not be stored at all: kinds
+ * and places, never what was found.
+ */
+export function scanned<M extends { content: string }>({
+  model,
+  messages,
+}: Exchange<M>): Exchange<M> & { redacted: Partial<Record<Kind, number>> } {
+  const found = messages.map(({ content }) => scan(content, { strategy: true }))
+  const ofModel = model === undefined ? [] : scan(model)
+  const blocked: Blocked[] = [
+    ...ofModel.filter(isBlocked).map(({ kind }) => ({ kind, message: null })),
+    ...found.flatMap((findings, message) => findings.filter(isBlocked).map(({ kind }) => ({ kind, message }))),
+    ...blockedIn(messages.map(({ content }) => content)),
+  ]
+  if (blocked.length > 0) throw refused(blocked)
+
+  const number = numbering()
+  const redacted: Partial<Record<Kind, number>> = {}
+  for (const { kind } of [...ofModel, ...found.flat()]) redacted[kind] = (redacted[kind] ?? 0) + 1
+  return {
+    model: model === undefined ? undefined : redact(model, ofModel, number).text,
+    messages: messages.map((message, at) => ({ ...message, content: redact(message.content, found[at], number).text })),
+    redacted,
+  }
+}
+
+/** Places that a refusal names at most. */
+const mostNamed = 50
+
+function refused(blocked: readonly Blocked[]): Problem {
+  const places = [...new Map(blocked.map((one) => [`${one.kind} ${one.message}`, one])).values()].slice(0, mostNamed)
+  return new Problem('content_blocked', {
+    detail: `The exchange holds what must not be stored: ${[...new Set(places.map(({ kind }) => kind))].join(', ')}. Nothing of it was kept; send it without. Whatever stood there has been seen by a model: if it was real, replace it.`,
+    issues: places.map(({ kind, message }) => ({
+      path: message === null ? ['model'] : ['messages', message, 'content'],
+      message: `holds ${kind}`,
+    })),
+    extensions: { findings: places },
+  })
+}

@@ -1,0 +1,148 @@
+import { z } from 'zod'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { seal, unseal } from '#lib/secret.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { deleteExchange, listExchanges, logExchange, Message, Redacted, readExchange } from './contract.ts'
+import { logKept, mostStanding } from './rules.ts'
+import { scanned } from './scanning.ts'
+
+/** What the domain asks others for; lib/app.ts connects it. */
+export interface LlmLogPorts {
+  db: Database
+  /** Under which messages are sealed at rest. */
+  key(): Uint8Array
+  agents: {
+    /** The actor's own agent, or that of its owner. Throws `not_found`. */
+    own(actor: Actor, id: string): Promise<unknown>
+    /** The same, locked until the transaction ends, for which something may be written now. */
+    writable(tx: Transaction, actor: Actor, id: string): Promise<unknown>
+  }
+}
+
+interface Described {
+  id: string
+  agent_id: string
+  model: string | null
+  redacted: unknown
+  created_at: Date
+  expires_at: Date
+}
+export interface ExchangeRow extends Described {
+  sealed: Buffer
+}
+const columns = 'l.id, l.agent_id, l.model, l.redacted, l.created_at, l.expires_at'
+const noExchange = () =>
+  new Problem(
+    'not_found',
+    'There is no such exchange of an agent of yours. They are gone 24 hours after they were logged.',
+  )
+
+const described = (row: Described) => ({
+  id: row.id,
+  agent_id: row.agent_id,
+  model: row.model,
+  redacted: Redacted.parse(row.redacted),
+  created_at: row.created_at.toISOString(),
+  expires_at: row.expires_at.toISOString(),
+})
+/** An exchange as its agent and its owner see it. Throws where it does not open. */
+export const exchangeOf = (row: ExchangeRow, key: () => Uint8Array) => ({
+  ...described(row),
+  messages: z.array(Message).parse(JSON.parse(unseal(key(), row.sealed, row.id).toString('utf8'))),
+})
+
+/** Whose exchanges the actor sees; those of its agents, or of the one that it names. */
+async function agentsSeen(agents: LlmLogPorts['agents'], actor: Actor, named: string | undefined) {
+  if (actor.kind === 'anonymous') throw new Problem('token_missing')
+  if (named === undefined) return actor.agents
+  await agents.own(actor, named)
+  return [named]
+}
+
+/** What agents said to language models and were answered: looked through before it is written, sealed, and gone after 24 hours. */
+export const llmLogService = ({ db, key, agents }: LlmLogPorts) => ({
+  add: mutation(logExchange, async ({ tx, actor, now }, { body }) => {
+    if (actor.kind !== 'agent')
+      throw new Problem('forbidden', 'An exchange is logged by the agent that had it, with its token.')
+    const { model, messages, redacted } = scanned(body)
+    const agentId = actor.id
+    await agents.writable(tx, actor, agentId)
+    if ((await tx.llmLogEntry.count({ where: { agentId, expiresAt: { gt: now } } })) >= mostStanding)
+      throw new Problem(
+        'quota_exceeded',
+        `This agent has ${mostStanding.toLocaleString('en')} exchanges of the last 24 hours, which is the most. Nothing was stored: delete some, or wait until the oldest go.`,
+      )
+    const id = newId('llm')
+    const expiresAt = new Date(now.getTime() + logKept)
+    await tx.llmLogEntry.create({
+      data: {
+        id,
+        agentId,
+        model: model ?? null,
+        sealed: new Uint8Array(seal(key(), Buffer.from(JSON.stringify(messages)), id)),
+        redacted,
+        createdAt: now,
+        expiresAt,
+      },
+    })
+    return {
+      resourceId: id,
+      details: { agent_id: agentId, messages: messages.length, redacted },
+      body: { data: { id, redacted, expires_at: expiresAt.toISOString() } },
+    }
+  }),
+
+  list: read(listExchanges, async ({ actor, now }, { query: { agent_id, cursor, limit } }) => {
+    const place = placeOf(cursor)
+    const seen = await agentsSeen(agents, actor, agent_id)
+    const standing = 'l.agent_id = ANY($1::text[]) AND l.expires_at > $2'
+    const [rows, [count]] = await Promise.all([
+      db.query<Described & { bytes: number }>(
+        'llm-log-page',
+        `SELECT ${columns}, octet_length(l.sealed) AS bytes FROM llm_log_entries l
+         WHERE ${standing} AND (l.created_at, l.id) < ($3::timestamptz, $4) ORDER BY l.created_at DESC, l.id DESC LIMIT $5`,
+        [seen, now, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+      ),
+      db.query<{ n: number }>('llm-log-count', `SELECT count(*)::int AS n FROM llm_log_entries l WHERE ${standing}`, [
+        seen,
+        now,
+      ]),
+    ])
+    const shown = rows.slice(0, limit)
+    const last = rows.length > limit ? shown.at(-1) : undefined
+    return {
+      resourceId: agent_id ?? actor.id,
+      resourceType: agent_id !== undefined || actor.kind === 'agent' ? 'agent' : 'account',
+      details: { count: shown.length },
+      body: {
+        data: shown.map((row) => ({ ...described(row), bytes: row.bytes })),
+        total: count?.n ?? 0,
+        offset: 0,
+        limit,
+        next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+      },
+    }
+  }),
+
+  read: read(readExchange, async ({ actor, now }, { params: { id } }) => {
+    const [row] = await db.query<ExchangeRow>(
+      'llm-log-one',
+      `SELECT ${columns}, l.sealed FROM llm_log_entries l WHERE l.id = $1 AND l.expires_at > $2 AND l.agent_id = ANY($3::text[])`,
+      [id, now, actor.agents],
+    )
+    if (!row) throw noExchange()
+    return { resourceId: id, details: { agent_id: row.agent_id }, body: { data: exchangeOf(row, key) } }
+  }),
+
+  remove: mutation(deleteExchange, async ({ tx, actor, now }, { params: { id } }) => {
+    const where = { id, agentId: { in: [...actor.agents] }, expiresAt: { gt: now } }
+    const row = await tx.llmLogEntry.findFirst({ where, select: { agentId: true } })
+    const { count } = row ? await tx.llmLogEntry.deleteMany({ where }) : { count: 0 }
+    if (!row || count === 0) throw noExchange()
+    return { body: undefined, resourceId: id, details: { agent_id: row.agentId } }
+  }),
+})

@@ -1,0 +1,107 @@
+import { describe, expect, it } from 'vitest'
+import { type Bundle, contentOf, SecretLeft } from './content.ts'
+import type { StatePart } from './ports.ts'
+
+const until = new Date('2026-01-02T03:04:05.000Z')
+const key = `0x${'4c0883a69102937d6231471b5dbb6204fe512961708279feb1be6ae5538da033'}`
+const words = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+
+const part = (name: string, records: unknown[], isSealed = (_: unknown) => false): StatePart => ({
+  name,
+  isSealed,
+  async *pages() {
+    for (const record of records) yield { lines: JSON.stringify(record), count: 1 }
+  },
+})
+const bundleOf = (text: string | Buffer, mediaType = 'application/json', length = 1_000): Bundle => ({
+  mediaType,
+  bytes: async () =>
+    (async function* () {
+      const bytes = Buffer.from(text)
+      for (let from = 0; from < bytes.length; from += length) yield bytes.subarray(from, from + length)
+    })(),
+})
+async function linesOf(parts: StatePart[], bundle?: Bundle): Promise<Record<string, unknown>[]> {
+  let text = ''
+  const decoder = new TextDecoder()
+  const settings = { id: 'agent_1', grimoire_days: 30 }
+  for await (const piece of contentOf({ agentId: 'agent_1', settings, parts, until, bundle }))
+    text += decoder.decode(piece, { stream: true })
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+}
+const stateOf = (lines: Record<string, unknown>[]): Buffer =>
+  Buffer.concat(
+    lines.flatMap(({ part: name, data }) => (name === 'state' && data ? [Buffer.from(String(data), 'base64')] : [])),
+  )
+async function placesOf(...given: Parameters<typeof linesOf>) {
+  const error = await linesOf(...given).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  return error instanceof SecretLeft ? error.places : error
+}
+
+describe('what goes into a snapshot', () => {
+  it('is the agent, the records of every part as they are, the state, and how many there were', async () => {
+    const records = [
+      { id: 'adoc_1', body: 'Wait for the fixing.\n' },
+      { id: 'adoc_2', body: '…' },
+    ]
+    const state = JSON.stringify({ note: 'x'.repeat(200_000), wallet: { private_key: key } })
+    const lines = await linesOf([part('agent_documents', records)], bundleOf(state))
+    expect(lines[0]).toEqual({ part: 'agent', record: { id: 'agent_1', grimoire_days: 30 } })
+    expect(lines.filter(({ part: name }) => name === 'agent_documents')).toEqual(
+      records.map((record) => ({ part: 'agent_documents', record })),
+    )
+    expect(lines.at(-1)).toEqual({ part: 'end', records: 2 })
+    expect(JSON.parse(stateOf(lines).toString())).toEqual({ note: 'x'.repeat(200_000), wallet: { private_key: null } })
+  })
+
+  it('keeps bytes that are no text as they are', async () => {
+    const bytes = Buffer.from(Array.from({ length: 150_001 }, (_, at) => (at * 7919) & 255))
+    for (const length of [77, 65_536])
+      expect(stateOf(await linesOf([], bundleOf(bytes, 'application/octet-stream', length))).equals(bytes)).toBe(true)
+  })
+
+  it('is refused where a key is left, by kind and path, and never with the key', async () => {
+    const secrets = [
+      { id: 'adoc_1', body: `My wallet: ${words}.` },
+      { id: 'ent_2', entry: { content: { deep: [{ note: `private key ${key}` }] } } },
+    ]
+    const places = await placesOf([
+      part('agent_documents', secrets.slice(0, 1)),
+      part('grimoire_entries', secrets.slice(1)),
+    ])
+    expect(places).toEqual([
+      { kind: 'seed_phrase', path: 'agent_documents.adoc_1.body' },
+      { kind: 'private_key', path: 'grimoire_entries.ent_2.entry.content.deep.0.note' },
+    ])
+  })
+
+  it('is refused where a key is left in the state, in pieces cut anywhere', async () => {
+    const state = { runs: [{ ok: true }, { log: [`signing with private key ${key}`] }], after: words }
+    for (const length of [1, 13, 100_000])
+      expect(await placesOf([], bundleOf(JSON.stringify(state), 'application/json', length))).toEqual([
+        { kind: 'private_key', path: 'state.runs.1.log.0' },
+        { kind: 'seed_phrase', path: 'state.after' },
+      ])
+    const text = `${'ordinary words, '.repeat(40_000)}private key: ${key}`
+    expect(await placesOf([], bundleOf(text, 'text/plain', 65_536))).toEqual([
+      { kind: 'private_key', path: `state.@${text.indexOf(key)}` },
+    ])
+    const escaped = JSON.stringify({ a: `private key ${key}` }).replace('0x4', String.raw`0\u00784`)
+    expect(await placesOf([], bundleOf(escaped))).toEqual([{ kind: 'private_key', path: 'state.a' }])
+    expect(await placesOf([], bundleOf('['.repeat(2_000)))).toEqual([{ kind: 'too_deep', path: 'state' }])
+  })
+
+  it('does not look into what is sealed', async () => {
+    const sealed = { id: 'ent_1', envelope: { ciphertext: words } }
+    expect((await linesOf([part('grimoire_entries', [sealed], () => true)])).at(-1)).toEqual({
+      part: 'end',
+      records: 1,
+    })
+  })
+})

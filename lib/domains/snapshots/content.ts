@@ -1,0 +1,148 @@
+import { scanFields } from '#lib/domains/pii/fields.ts'
+import type { Kind } from '#lib/domains/pii/findings.ts'
+import { redact } from '#lib/domains/pii/redaction.ts'
+import { scan } from '#lib/domains/pii/scanner.ts'
+import { TextScanner } from '#lib/domains/pii/streaming.ts'
+import { DepthError } from '#lib/domains/sanitizer/fields.ts'
+import { NamedSecrets, TooDeep } from './named-secrets.ts'
+import type { StatePart } from './ports.ts'
+import { mostPlaces, type Place } from './rules.ts'
+
+/** A secret is left in what would go into a snapshot. Names kinds and places, never what stands there. */
+export class SecretLeft extends Error {
+  readonly places: Place[]
+  constructor(places: Place[]) {
+    super('a secret is left')
+    this.places = places
+  }
+}
+
+/** The state that an agent uploaded; read as often as it is asked for. */
+export interface Bundle {
+  mediaType: string
+  bytes(): Promise<AsyncIterable<Uint8Array> | undefined>
+}
+export interface Content {
+  agentId: string
+  /** Of the agent, as JSON. */
+  settings: Record<string, unknown>
+  parts: readonly StatePart[]
+  until: Date
+  bundle: Bundle | undefined
+}
+
+const secret: ReadonlySet<Kind> = new Set<Kind>(['private_key', 'seed_phrase', 'api_key'])
+const isSecret = ({ kind }: { kind: Kind }): boolean => secret.has(kind)
+const encoder = new TextEncoder()
+const line = (value: unknown): Uint8Array => encoder.encode(`${JSON.stringify(value)}\n`)
+/** Bytes of the state in one line; a multiple of three, so that its base64 has no end within. */
+const stateLine = 48 * 1024
+
+function placesIn(record: unknown, text: string): Place[] {
+  try {
+    return scanFields(record).flatMap(({ path, findings }) =>
+      findings.filter(isSecret).map(({ kind }) => ({ kind, path: path.join('.') })),
+    )
+  } catch (error) {
+    if (!(error instanceof DepthError)) throw error
+    return scan(text)
+      .filter(isSecret)
+      .map(({ kind }) => ({ kind, path: '' }))
+  }
+}
+const idOf = (record: unknown): string =>
+  typeof record === 'object' && record !== null && 'id' in record && typeof record.id === 'string' ? record.id : '-'
+
+const isJson = ({ mediaType }: Bundle): boolean => mediaType.includes('json')
+/** As text, without what fields of keys hold where it is JSON. */
+async function* textOf(bundle: Bundle, fields: NamedSecrets): AsyncGenerator<{ text: string; bytes: Uint8Array }> {
+  const source = await bundle.bytes()
+  if (!source) return
+  const decoder = new TextDecoder('utf-8')
+  for await (const bytes of source) {
+    const text = decoder.decode(bytes, { stream: true })
+    if (!isJson(bundle)) yield { text, bytes }
+    else {
+      const kept = fields.push(text)
+      yield { text: kept, bytes: encoder.encode(kept) }
+    }
+  }
+  const rest = decoder.decode()
+  const last = isJson(bundle) ? fields.push(rest) + fields.end() : rest
+  yield { text: last, bytes: isJson(bundle) ? encoder.encode(last) : new Uint8Array() }
+}
+/** Paths of places in the text of a state; `@` and the number of the sign where it is no JSON. */
+async function pathsOf(bundle: Bundle, places: readonly number[]): Promise<string[]> {
+  if (!isJson(bundle)) return places.map((place) => `@${place}`)
+  const fields = new NamedSecrets(places)
+  for await (const _ of textOf(bundle, fields));
+  const safe = (path: string) => redact(path).text
+  return places.map((place, index) => safe(fields.paths[index] ?? `@${place}`))
+}
+
+async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
+  const scanner = new TextScanner()
+  const found: { kind: Kind; start: number }[] = []
+  const tell = ({ findings }: { findings: readonly { kind: Kind; start: number }[] }) =>
+    found.push(...findings.filter(isSecret).slice(0, mostPlaces - found.length))
+  const pending = Buffer.alloc(stateLine)
+  let filled = 0
+  const told = () => {
+    const text = `{"part":"state","data":"${pending.toString('base64', 0, filled)}"}\n`
+    filled = 0
+    return Buffer.from(text, 'latin1')
+  }
+  yield line({ part: 'state', media_type: bundle.mediaType })
+  try {
+    for await (const { text, bytes } of textOf(bundle, new NamedSecrets())) {
+      tell(scanner.push(text))
+      // What stands after a secret is looked through, too, and goes nowhere.
+      if (found.length > 0) continue
+      for (let from = 0; from < bytes.length; ) {
+        const taken = bytes.subarray(from, from + stateLine - filled)
+        pending.set(taken, filled)
+        filled += taken.length
+        from += taken.length
+        if (filled === stateLine) yield told()
+      }
+    }
+  } catch (error) {
+    if (!(error instanceof TooDeep)) throw error
+    throw new SecretLeft([{ kind: 'too_deep', path: 'state' }])
+  }
+  tell(scanner.end())
+  if (found.length > 0) {
+    const paths = await pathsOf(
+      bundle,
+      found.map(({ start }) => start),
+    )
+    throw new SecretLeft(found.map(({ kind }, index) => ({ kind, path: `state.${paths[index] ?? ''}` })))
+  }
+  if (filled > 0) yield told()
+}
+
+/**
+ * What goes into a snapshot, as JSON Lines in UTF-8: `{part: 'agent', record}`, the records of the other parts, the state in lines of base64,
+ * and `{part: 'end', records}` with how many there were. Throws {@link SecretLeft}, before the end, where a secret is left in it.
+ */
+export async function* contentOf({ agentId, settings, parts, until, bundle }: Content): AsyncGenerator<Uint8Array> {
+  let records = 0
+  const places: Place[] = []
+  yield line({ part: 'agent', record: settings })
+  for (const { name, isSealed, pages } of parts)
+    for await (const { lines } of pages(agentId, until)) {
+      const kept: string[] = []
+      for (const text of lines.split('\n')) {
+        const record: unknown = JSON.parse(text)
+        if (!isSealed(record))
+          for (const { kind, path } of placesIn(record, text))
+            if (places.length < mostPlaces) places.push({ kind, path: `${name}.${idOf(record)}.${path}` })
+        kept.push(`{"part":${JSON.stringify(name)},"record":${text}}\n`)
+      }
+      records += kept.length
+      if (places.length === 0) yield encoder.encode(kept.join(''))
+    }
+  if (places.length > 0) throw new SecretLeft(places)
+  if (bundle) yield* stateLines(bundle)
+  yield line({ part: 'end', records })
+}

@@ -1,0 +1,208 @@
+import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { WhatIsMissing } from '#lib/stores/known-store.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { byIndex, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
+import { objectsOfAgent } from './making.ts'
+import type { SnapshotPorts } from './ports.ts'
+
+export interface SnapshotHolderPorts extends Pick<SnapshotPorts, 'db' | 'objects' | 'keys'> {
+  whatIsMissing: WhatIsMissing
+}
+const agentsOf = (scope: Scope): readonly string[] => ('subject' in scope ? scope.subject.agents : [])
+const listed = 1_000
+
+/** The first to go: once they are destroyed, no copy of a snapshot opens, wherever it lies. */
+const keyHolder = ({ db, keys }: SnapshotHolderPorts): DataHolder => ({
+  name: 'snapshots.keys',
+  store: 'files',
+  stage: 'derived',
+  what: 'wrapped keys of snapshots, which lie outside the database and its backups: destroyed first, so that no copy of a snapshot opens any more',
+  held: 'wrapped keys of snapshots, which your keyring opens',
+  purpose: 'so that destroying them makes every copy of a snapshot unreadable',
+  kept: 'as long as the snapshot',
+  tables: [],
+  inventory: ({ agents }) =>
+    holding(
+      db,
+      'snapshot-keys-held',
+      `SELECT count(*)::int AS n, min(created_at) AS since FROM snapshots WHERE agent_id = ANY($1::text[]) AND state = 'ready'`,
+      [agents],
+    ),
+  async plan(scope, tx) {
+    await byIndex(tx)
+    const rows = await queryWithin<{ id: string }>(
+      tx,
+      'plan-snapshot-keys',
+      'SELECT id FROM snapshots WHERE agent_id = ANY($1::text[])',
+      [agentsOf(scope)],
+    )
+    const [items, watched]: [string[], string[]] = [[], []]
+    for (const { id } of rows) ((await keys.exists(id)) ? items : watched).push(id)
+    return { items: items.sort(), watched: watched.sort(), held: {} }
+  },
+  async erase(_scope, items, _tx, manner) {
+    const destroyed = await keys.destroy(items)
+    // What was planned was there: what a crash had destroyed before it was counted is counted with its page.
+    return manner?.isWatched ? destroyed : items.length
+  },
+  /** By the files of the items, and of whatever rows there are by now. */
+  async residue(scope, items) {
+    const rows = await db.prisma.snapshot.findMany({
+      where: { agentId: { in: [...agentsOf(scope)] } },
+      select: { id: true },
+    })
+    let left = 0
+    for (const id of new Set([...items, ...rows.map((row) => row.id)])) if (await keys.exists(id)) left += 1
+    return left
+  },
+})
+
+/** After the keys, and before the rows by which they are known. */
+function objectHolder({ db, objects, whatIsMissing }: SnapshotHolderPorts): DataHolder {
+  async function checkMissing(): Promise<void> {
+    const missing = await whatIsMissing()
+    if (missing.length > 0)
+      throw new Problem(
+        'unavailable',
+        `${missing.length} object stores that kept data are switched off. Connect them again, or state that nothing is there any more.`,
+      )
+  }
+  async function under(agents: readonly string[]): Promise<string[]> {
+    const keys: string[] = []
+    for (const agent of agents)
+      for (let after = ''; ; ) {
+        const page = await objects.list(objectsOfAgent(agent), after, listed)
+        keys.push(...page)
+        const last = page.at(-1)
+        if (last === undefined || page.length < listed) break
+        after = last
+      }
+    return keys
+  }
+  return {
+    name: 'snapshots.objects',
+    store: 'objects',
+    stage: 'content',
+    pageSize: 50,
+    what: 'sealed snapshots of agents, and the state that they uploaded, in every version',
+    purpose: 'so that an agent can be rebuilt by its owner',
+    kept: 'on demand: four hours; insurance: 30 days after the agent’s death; uploaded state: until it is replaced or deleted',
+    tables: [],
+    inventory: ({ agents }) =>
+      holding(
+        db,
+        'snapshot-objects-held',
+        `SELECT count(*)::int AS n, min(at) AS since FROM (
+           SELECT created_at AS at FROM snapshots WHERE agent_id = ANY($1::text[]) AND state = 'ready'
+           UNION ALL SELECT uploaded_at FROM state_bundles WHERE agent_id = ANY($1::text[])) AS held`,
+        [agents],
+      ),
+    async plan(scope, tx) {
+      const agents = agentsOf(scope)
+      if (agents.length === 0) return { items: [], held: {} }
+      const rows = await queryWithin<{ key: string; is_there: boolean }>(
+        tx,
+        'plan-snapshot-objects',
+        `SELECT object_key AS key, state = 'ready' AS is_there FROM snapshots WHERE agent_id = ANY($1::text[])
+         UNION ALL SELECT object_key, true FROM state_bundles WHERE agent_id = ANY($1::text[])`,
+        [agents],
+      )
+      const items = new Set(rows.filter(({ is_there }) => is_there).map(({ key }) => key))
+      try {
+        for (const key of await under(agents)) items.add(key)
+      } catch (error) {
+        // A plan is made while the store is down, too: its step waits.
+        if (!Problem.is(error) || error.code !== 'unavailable') throw error
+      }
+      const watched = rows.map(({ key }) => key).filter((key) => !items.has(key))
+      return { items: [...items].sort(), watched: watched.sort(), held: {} }
+    },
+    async erase(_scope, items, _tx, manner) {
+      if (items.length === 0) return 0
+      await checkMissing()
+      const erased = await objects.erase(items)
+      return manner?.isWatched ? erased : items.length
+    },
+    /** By listing the versions of every key, and whatever lies where those of the agents do. */
+    async residue(scope, items) {
+      const agents = agentsOf(scope)
+      if (items.length === 0 && agents.length === 0) return 0
+      await checkMissing()
+      const left = new Set(await under(agents))
+      for (const key of items) if (!left.has(key) && (await objects.versions(key)).length > 0) left.add(key)
+      return left.size
+    },
+  }
+}
+
+interface Kind extends Pick<DataHolder, 'name' | 'what' | 'purpose' | 'kept'> {
+  table: 'snapshots' | 'snapshot_links' | 'state_bundles'
+  /** What one of them is called by; nobody's link is told by its token. */
+  id: string
+  at: 'created_at' | 'uploaded_at'
+}
+/** Rows of agents, each by its id. */
+const rowsHolder = (db: Database, { table, id, at, ...words }: Kind): DataHolder => ({
+  ...words,
+  store: 'postgresql',
+  stage: 'agent',
+  tables: [table],
+  inventory: ({ agents }) =>
+    holding(
+      db,
+      `${table}-held`,
+      `SELECT count(*)::int AS n, min(${at}) AS since FROM ${table} WHERE agent_id = ANY($1::text[])`,
+      [agents],
+    ),
+  async plan(scope, tx) {
+    await byIndex(tx)
+    const rows = await queryWithin<{ id: string }>(
+      tx,
+      `plan-${table}`,
+      `SELECT ${id} AS id FROM ${table} WHERE agent_id = ANY($1::text[])`,
+      [agentsOf(scope)],
+    )
+    return { items: rows.map((row) => row.id).sort(), held: {} }
+  },
+  async erase(_scope, items, tx) {
+    await byIndex(tx)
+    const text = `DELETE FROM ${table} WHERE ${id} = ANY($1::text[]) RETURNING 1`
+    return (await queryWithin(tx, `erase-${table}`, text, [items])).length
+  },
+  /** By whose they are as well as by their ids. */
+  residue: (scope, items) =>
+    countLeft(db, async (ask) => {
+      const agents = agentsOf(scope)
+      await ask(`SELECT count(*)::int AS n FROM ${table} WHERE agent_id = ANY($1::text[])`, [agents])
+      await ask(
+        `SELECT count(*)::int AS n FROM ${table} WHERE ${id} = ANY($1::text[]) AND NOT agent_id = ANY($2::text[])`,
+        [items, agents],
+      )
+    }),
+})
+
+/** Keys, then what they open, then the rows by which both are known. */
+export const snapshotHolders = (ports: SnapshotHolderPorts): DataHolder[] => [
+  keyHolder(ports),
+  objectHolder(ports),
+  rowsHolder(ports.db, {
+    ...{ name: 'snapshots.links', table: 'snapshot_links', at: 'created_at' },
+    id: "encode(token_hash, 'hex')",
+    what: 'links to snapshots, by the hashes of their tokens',
+    purpose: 'so that a snapshot can be fetched',
+    kept: 'four hours',
+  }),
+  rowsHolder(ports.db, {
+    ...{ name: 'snapshots.rows', table: 'snapshots', at: 'created_at', id: 'id' },
+    what: 'notes of snapshots: when they were made, of which kind, and until when they stay',
+    purpose: 'to show which snapshots of an agent there are',
+    kept: 'as long as the snapshot',
+  }),
+  rowsHolder(ports.db, {
+    ...{ name: 'snapshots.state', table: 'state_bundles', at: 'uploaded_at', id: 'agent_id' },
+    what: 'notes of the state that agents uploaded',
+    purpose: 'so that it goes into the agent’s snapshots',
+    kept: 'until it is replaced or deleted',
+  }),
+]

@@ -1,0 +1,93 @@
+import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { errorCode } from '#lib/stores/postgres/fault.ts'
+import { snapshotIdForm } from './rules.ts'
+
+const isNoFile = (error: unknown): boolean => errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR'
+const unfinishedForm = /^snap_[0-9A-Za-z]{22}\.part$/
+
+/**
+ * The wrapped keys of snapshots: a file each in a folder that is no part of the database and no part of the objects, so that no backup of
+ * either has them. Who destroys one makes every copy of its snapshot unreadable. The folder is its owner's alone (700, files 600).
+ */
+export function snapshotKeys(folder: string) {
+  const fileOf = (id: string): string => {
+    if (!snapshotIdForm.test(id)) throw new Error('no id of a snapshot')
+    return join(folder, id)
+  }
+  /** What was renamed or removed in the folder is so on the disk. */
+  async function synced(): Promise<void> {
+    const handle = await open(folder, 'r')
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  }
+  const names = (): Promise<string[]> =>
+    readdir(folder).catch((error: unknown) => {
+      if (isNoFile(error)) return []
+      throw error
+    })
+
+  return {
+    /** On the disk when it resolves. A key that was there before is gone. */
+    async write(id: string, key: unknown): Promise<void> {
+      const unfinished = `${fileOf(id)}.part`
+      await mkdir(folder, { recursive: true, mode: 0o700 })
+      await chmod(folder, 0o700)
+      const handle = await open(unfinished, 'w', 0o600)
+      try {
+        await handle.writeFile(JSON.stringify(key))
+        await handle.sync()
+      } finally {
+        await handle.close()
+      }
+      await rename(unfinished, fileOf(id))
+      await synced()
+    },
+    /** Undefined where it is destroyed. */
+    async read(id: string): Promise<unknown> {
+      const text = await readFile(fileOf(id), 'utf8').catch((error: unknown) => {
+        if (isNoFile(error)) return undefined
+        throw error
+      })
+      return text === undefined ? undefined : JSON.parse(text)
+    },
+    async exists(id: string): Promise<boolean> {
+      const info = await stat(fileOf(id)).catch((error: unknown) => {
+        if (isNoFile(error)) return undefined
+        throw error
+      })
+      return info !== undefined
+    },
+    /** Gives how many of them were there. Gone from the folder and the disk's list of it when it resolves; what the disk's blocks had is the disk's to overwrite. */
+    async destroy(ids: readonly string[]): Promise<number> {
+      let destroyed = 0
+      for (const id of ids) {
+        await rm(`${fileOf(id)}.part`, { force: true })
+        const wasThere = await unlink(fileOf(id)).then(
+          () => true,
+          (error: unknown) => {
+            if (isNoFile(error)) return false
+            throw error
+          },
+        )
+        if (wasThere) destroyed += 1
+      }
+      if (destroyed > 0) await synced()
+      return destroyed
+    },
+    /** Ids of snapshots whose keys, or beginnings of them, were last written before then by the machine's clock. */
+    async olderThan(before: Date): Promise<string[]> {
+      const found = new Set<string>()
+      for (const name of await names()) {
+        if (!snapshotIdForm.test(name) && !unfinishedForm.test(name)) continue
+        const info = await stat(join(folder, name)).catch(() => undefined) // gone meanwhile
+        if (info && info.mtimeMs < before.getTime()) found.add(name.replace(/\.part$/, ''))
+      }
+      return [...found]
+    },
+  }
+}
+export type SnapshotKeys = ReturnType<typeof snapshotKeys>

@@ -1,0 +1,133 @@
+import { createHash } from 'node:crypto'
+import { sealTo } from '#lib/client/sealing/hpke.ts'
+import { newSnapshotKey, type SnapshotHead, sealSnapshot } from '#lib/client/sealing/snapshot.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { Snapshot } from '../../../generated/prisma/client.ts'
+import { contentOf, SecretLeft } from './content.ts'
+import type { SnapshotPorts } from './ports.ts'
+import { failureFor, insuredFor, onDemandUntil, type Place } from './rules.ts'
+
+export const makeJob = 'snapshots.make'
+const mostAttempts = 8
+
+/** Under which everything of an agent's lies in the object store. */
+export const objectsOfAgent = (agentId: string): string => `snapshots/${agentId}/`
+
+/** Stores that a snapshot is to be made, with its job. The agent has the keyring. */
+export async function orderSnapshot(
+  tx: Transaction,
+  {
+    agentId,
+    keyId,
+    kind,
+    diedAt,
+    now,
+  }: Pick<Snapshot, 'agentId' | 'keyId' | 'kind'> & { diedAt: Date | null; now: Date },
+): Promise<Snapshot> {
+  const id = newId('snap')
+  const expiresAt =
+    kind === 'on_demand' ? onDemandUntil(now) : diedAt === null ? null : new Date(diedAt.getTime() + insuredFor)
+  const row = await tx.snapshot.create({
+    data: { id, agentId, keyId, kind, objectKey: `${objectsOfAgent(agentId)}${id}`, createdAt: now, expiresAt },
+  })
+  await enqueue(tx, makeJob, { id }, { key: `${makeJob}:${id}`, maxAttempts: mostAttempts })
+  return row
+}
+
+/** Makes the snapshots that were asked for. */
+export function making(ports: SnapshotPorts) {
+  const { db, objects, keys, parts } = ports
+
+  /** Key before object: whatever is left in between is unreadable or empty. */
+  async function discard({ id, objectKey }: Pick<Snapshot, 'id' | 'objectKey'>): Promise<void> {
+    await keys.destroy([id])
+    await objects.erase([objectKey])
+  }
+  async function fail(row: Snapshot, places: Place[], now: Date): Promise<void> {
+    await discard(row)
+    await db.prisma.snapshot.updateMany({
+      where: { id: row.id, state: 'preparing' },
+      data: {
+        state: 'failed',
+        failure: places.map(({ kind, path }) => ({ kind, path })),
+        expiresAt: new Date(now.getTime() + failureFor),
+      },
+    })
+  }
+
+  return {
+    discard,
+    /**
+     * Safe to repeat: every attempt has a key of its own, which takes the place of the one before. Throws `unavailable` where the object
+     * store does not answer; the queue tries again.
+     */
+    async run(id: string, now: Date): Promise<void> {
+      const row = await db.prisma.snapshot.findUnique({ where: { id }, include: { agent: true } })
+      if (row?.state !== 'preparing') return
+      const { agent, ...snapshot } = row
+      const ring = await db.prisma.keyring.findUnique({ where: { agentId: agent.id } })
+      const isOver = row.expiresAt !== null && row.expiresAt <= now
+      if (ring?.keyId !== row.keyId || isOver || agent.suspendedAt) {
+        await discard(row)
+        await db.prisma.snapshot.deleteMany({ where: { id, state: 'preparing' } })
+        return
+      }
+      const bundle = await db.prisma.stateBundle.findUnique({ where: { agentId: agent.id } })
+      const key = newSnapshotKey()
+      await keys.write(id, await sealTo(ring.publicKey, key, { agent: agent.id, snapshot: id }))
+      const head: SnapshotHead = {
+        id,
+        agent: agent.id,
+        kind: row.kind,
+        key_id: row.keyId,
+        created_at: row.createdAt.toISOString(),
+        expires_at: row.expiresAt?.toISOString() ?? null,
+      }
+      const hash = createHash('sha256')
+      let bytes = 0
+      let left: SecretLeft | undefined
+      async function* measured() {
+        const content = contentOf({
+          agentId: agent.id,
+          settings: {
+            id: agent.id,
+            name: agent.name,
+            region: agent.region,
+            self_hosted: agent.selfHosted,
+            grimoire_days: agent.grimoireDays,
+            created_at: agent.createdAt.toISOString(),
+          },
+          parts,
+          until: now,
+          bundle: bundle ? { mediaType: bundle.mediaType, bytes: () => objects.get(bundle.objectKey) } : undefined,
+        })
+        try {
+          for await (const piece of sealSnapshot(key, head, content)) {
+            hash.update(piece)
+            bytes += piece.byteLength
+            yield piece
+          }
+        } catch (error) {
+          if (error instanceof SecretLeft) left = error
+          throw error
+        }
+      }
+      try {
+        await objects.put(row.objectKey, measured(), { mediaType: 'application/octet-stream' })
+      } catch (error) {
+        // The store may have wrapped what its source threw.
+        if (!left) throw error
+        await fail(snapshot, left.places, now)
+        return
+      }
+      const { count } = await db.prisma.snapshot.updateMany({
+        where: { id, state: 'preparing' },
+        data: { state: 'ready', bytes, digest: new Uint8Array(hash.digest()), readyAt: now },
+      })
+      if (count === 0) await discard(row)
+    },
+  }
+}
+export type Making = ReturnType<typeof making>

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest'
+import { NamedSecrets, TooDeep } from './named-secrets.ts'
+
+const stripped = (text: string, length = text.length): string => {
+  const fields = new NamedSecrets()
+  let out = ''
+  for (let from = 0; from < text.length; from += length) out += fields.push(text.slice(from, from + length))
+  return out + fields.end()
+}
+
+const state = {
+  wallet: { private_key: '0xabc', address: '0xdef', 'Wallet-Key': { deep: [1, { x: '}' }] } },
+  sessions: [{ sessionToken: 'a "quoted, }" thing', since: 3 }, { session_key: ['a', 'b'] }, 'private_key'],
+  note: 'private_key: not a field',
+  mnemonic: 17.5,
+  last: { cookies: {} },
+}
+
+describe('fields of keys', () => {
+  it.each([1, 2, 3, 7, 10_000])('become null wherever they stand, in pieces of %i', (length) => {
+    for (const text of [JSON.stringify(state), JSON.stringify(state, null, 2)])
+      expect(JSON.parse(stripped(text, length))).toEqual({
+        wallet: { private_key: null, address: '0xdef', 'Wallet-Key': null },
+        sessions: [{ sessionToken: null, since: 3 }, { session_key: null }, 'private_key'],
+        note: 'private_key: not a field',
+        mnemonic: null,
+        last: { cookies: null },
+      })
+  })
+
+  it('do not hide behind escapes, in names and in values', () => {
+    const text = String.raw`{"private_k\u0065y":"x","a":"\u0030x12\/\n\"\u0000\ud83d\ude00","b":"\\u0041"}`
+    for (const length of [1, 4, text.length])
+      expect(stripped(text, length)).toBe(
+        String.raw`{"private_key":null,"a":"0x12/\n\"\u0000\ud83d\ude00","b":"\\u0041"}`,
+      )
+  })
+
+  it('of several documents and of what is no JSON leave the rest as it is', () => {
+    expect(stripped('{"mnemonic":"a"}\n{"b":1}\n')).toBe('{"mnemonic":null}\n{"b":1}\n')
+    for (const text of ['', 'plain, words: and } more ]', '"open', '{"a": [1, ', '\\'])
+      for (const length of [1, 100]) expect(stripped(text, length)).toBe(text)
+  })
+
+  it('have the path where something stands', () => {
+    const text = '{"a":{"b":[1,"two",{"c":"three"}]},"d":"four"}'
+    const fields = new NamedSecrets(['two', 'three', 'four'].map((word) => text.indexOf(word)))
+    for (const sign of text) fields.push(sign)
+    expect(fields.paths).toEqual(['a.b.1', 'a.b.2.c', 'd'])
+  })
+
+  it('refuse what lies too deep', () => {
+    expect(() => stripped('['.repeat(1_001))).toThrow(TooDeep)
+  })
+})

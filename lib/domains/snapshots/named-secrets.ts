@@ -1,0 +1,132 @@
+/** Names of fields that hold keys of wallets and sessions, without signs and in small letters. */
+const names = new Set(
+  [
+    'privatekey walletkey walletprivatekey walletsecret walletseed signerkey signingkey ownerkey accountkey keystore',
+    'mnemonic seedphrase recoveryphrase mnemonicphrase walletmnemonic xprv extendedprivatekey',
+    'sessionkey sessiontoken sessionsecret sessioncookie sessioncookies sessionprivatekey cookies accesstoken refreshtoken',
+  ].flatMap((line) => line.split(' ')),
+)
+const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
+const isSecretName = (name: string): boolean => names.has(plainName(name))
+
+/** Signs of a name that are looked at. */
+const longestName = 128
+const deepest = 1_000
+
+interface Level {
+  isList: boolean
+  /** The present key, or how many came before. */
+  at: string | number
+}
+export class TooDeep extends Error {}
+
+/**
+ * JSON, or several documents one after the other, that comes in pieces cut anywhere: the same text with `null` for the values of fields whose
+ * names are those of keys, and with escaped letters written out, so that no key hides behind them. Memory for a piece alone; what is no
+ * JSON goes through as it is.
+ */
+export class NamedSecrets {
+  /** Where the output has these places (ascending), the path there. */
+  readonly paths: string[] = []
+  readonly #watched: number[]
+  readonly #levels: Level[] = []
+  #written = 0
+  /** In a string: of a key or a value. */
+  #inText = false
+  #isKey = false
+  /** A key may come: after `{` and after a comma of an object. */
+  #awaitsKey = false
+  #name = ''
+  /** What of an escape has come: a backslash and the signs after it. */
+  #escape = ''
+  /** Set while a value is dropped: how deep the object lies that has it. */
+  #dropped: number | undefined
+
+  constructor(watched: readonly number[] = []) {
+    this.#watched = [...watched]
+  }
+
+  push(text: string): string {
+    const out: string[] = []
+    let from = 0
+    const keepUntil = (end: number): void => {
+      if (this.#dropped === undefined && end > from) this.#write(out, text.slice(from, end))
+      from = end
+    }
+    for (let at = 0; at < text.length; at++) {
+      const code = text.charCodeAt(at)
+      if (this.#escape !== '') {
+        keepUntil(at)
+        this.#escape += text.charAt(at)
+        from = at + 1
+        if (this.#escape.length >= (this.#escape.charAt(1) === 'u' ? 6 : 2)) this.#unescape(out)
+      } else if (this.#inText) {
+        if (code === 92) {
+          keepUntil(at)
+          from = at + 1
+          this.#escape = '\\'
+        } else if (code === 34) {
+          this.#inText = false
+          const level = this.#levels.at(-1)
+          if (this.#isKey && level) level.at = this.#name
+        } else if (this.#isKey && this.#name.length < longestName) this.#name += text.charAt(at)
+      } else if (code === 34) {
+        this.#inText = true
+        this.#isKey = this.#awaitsKey
+        this.#awaitsKey = false
+        this.#name = ''
+      } else if (code === 123 || code === 91) {
+        if (this.#levels.length >= deepest) throw new TooDeep()
+        this.#levels.push({ isList: code === 91, at: code === 91 ? 0 : '' })
+        this.#awaitsKey = code === 123
+      } else if (code === 125 || code === 93 || code === 44) {
+        const level = this.#levels.at(-1)
+        if (this.#dropped === this.#levels.length) {
+          this.#dropped = undefined
+          from = at
+          this.#write(out, 'null')
+        }
+        if (code !== 44) {
+          keepUntil(at)
+          this.#levels.pop()
+          this.#awaitsKey = false
+        } else if (level) {
+          if (typeof level.at === 'number') level.at += 1
+          this.#awaitsKey = !level.isList
+        }
+      } else if (code === 58) {
+        const level = this.#levels.at(-1)
+        if (level && !level.isList && this.#dropped === undefined && isSecretName(String(level.at))) {
+          keepUntil(at + 1)
+          this.#dropped = this.#levels.length
+        }
+      }
+    }
+    keepUntil(text.length)
+    return out.join('')
+  }
+  /** What an escape cut short leaves. */
+  end(): string {
+    const out: string[] = []
+    if (this.#dropped === undefined) this.#write(out, this.#escape)
+    return out.join('')
+  }
+
+  #unescape(out: string[]): void {
+    const whole = this.#escape
+    this.#escape = ''
+    const code = whole.length === 6 ? Number(`0x${whole.slice(2)}`) : Number.NaN
+    const isPlain = code >= 0x20 && code !== 34 && code !== 92 && !(code >= 0xd800 && code <= 0xdfff)
+    const plain = isPlain ? String.fromCharCode(code) : whole === '\\/' ? '/' : whole
+    if (this.#isKey && this.#name.length < longestName) this.#name += plain
+    if (this.#dropped === undefined) this.#write(out, plain)
+  }
+  #write(out: string[], text: string): void {
+    out.push(text)
+    this.#written += text.length
+    while (this.#watched[0] !== undefined && this.#watched[0] < this.#written) {
+      this.#watched.shift()
+      this.paths.push(this.#levels.map(({ at }) => at).join('.'))
+    }
+  }
+}

@@ -1,0 +1,25 @@
+import type { Exporter } from '#lib/kernel/holder.ts'
+import type { StatePart } from './ports.ts'
+
+/** Parts of an export that are an agent's state; in these its secrets are sealed already. */
+const isSealed: Record<string, (record: unknown) => boolean> = {
+  agent_documents: () => false,
+  keyrings: () => true,
+  grimoire_entries: (record) =>
+    typeof record === 'object' && record !== null && 'scope' in record && record.scope === 'private',
+}
+
+/** What of other domains goes into a snapshot: their records as in an export. */
+export const snapshotParts = (exporters: readonly Exporter[]): StatePart[] =>
+  exporters.flatMap(({ part, pages }) => {
+    const sealed = isSealed[part]
+    if (!sealed) return []
+    const reader = { basis: 'all', id: 'system:snapshots.make', organisationId: undefined, isAdmin: false } as const
+    return [
+      {
+        name: part,
+        isSealed: sealed,
+        pages: (agentId, until) => pages(agentId, { ...reader, agents: [agentId], until }),
+      },
+    ]
+  })

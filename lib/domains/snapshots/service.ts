@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { job } from '#lib/kernel/job.ts'
+import { makeJob, making } from './making.ts'
+import type { SnapshotPorts } from './ports.ts'
+import { agentSnapshots } from './snapshots.ts'
+import { stateBundles } from './state.ts'
+import { snapshotUpkeep } from './upkeep.ts'
+
+/** Snapshots: what they offer, and what they do by the clock. */
+export function snapshotsService(ports: SnapshotPorts) {
+  const made = making(ports)
+  const upkeep = snapshotUpkeep(ports, made)
+  return {
+    offers: { ...agentSnapshots(ports, made), ...stateBundles(ports) },
+    jobs: [
+      job({
+        name: makeJob,
+        payload: z.strictObject({ id: z.string() }),
+        run: (ctx, { id }) => made.run(id, ctx.now),
+      }),
+      job({ name: 'snapshots.upkeep', payload: z.unknown(), cron: '* * * * *', run: (ctx) => upkeep.run(ctx) }),
+      job({ name: 'snapshots.insure', payload: z.unknown(), cron: '*/10 * * * *', run: (ctx) => upkeep.insure(ctx) }),
+      job({
+        name: 'snapshots.sweep',
+        payload: z.unknown(),
+        cron: '47 3 * * *',
+        run: async (ctx) => {
+          await upkeep.sweep(ctx)
+        },
+      }),
+    ],
+  }
+}

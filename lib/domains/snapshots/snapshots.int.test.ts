@@ -1,0 +1,354 @@
+import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openSealed } from '#lib/client/sealing/hpke.ts'
+import { type Keyring, keyPairOf, type MasterKey, newKeyring } from '#lib/client/sealing/keyring.ts'
+import { readSnapshot } from '#lib/client/sealing/snapshot.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { mostInsurances, mostOnDemand } from './rules.ts'
+
+const hour = 3_600_000
+const day = 24 * hour
+const privateKey = `0x${'4c0883a69102937d6231471b5dbb6204fe512961708279feb1be6ae5538da033'}`
+let app: TestApp
+let person: Person
+let own: { keyring: Keyring; masterKey: MasterKey }
+beforeAll(async () => {
+  app = await testApp()
+  person = await signedIn(app)
+  own = await newKeyring('four horses under a walnut tree')
+}, 120_000)
+afterAll(() => app?.close())
+
+const at = (id: string, path = '') => `/v1/agents/${id}${path}`
+const ask = (method: string, path: string, by: Ask) => app.fetch(method, path, by)
+const refusal = ({ status, json }: Awaited<ReturnType<typeof ask>>) => [status, json?.code]
+const mine = (owner: Person | null = person): Promise<Issued> =>
+  issuedAgent(app, ['read', 'write'], { tier: 'enterprise', ...(owner && { owner }) })
+const run = async (name: string, payload: unknown = {}) => {
+  const job = app.app.jobs.find((one) => one.name === name)
+  if (!job) throw new Error(`no job ${name}`)
+  await job.execute(app.app.gate, payload)
+}
+const give = (agent: Issued, keyring: object) =>
+  ask('PUT', at(agent.id, '/keyring'), { token: agent.token, body: { keyring } })
+async function keyed(owner: Person | null = person): Promise<Issued> {
+  const agent = await mine(owner)
+  expect((await give(agent, seemingKeyring())).status).toBe(201)
+  return agent
+}
+const order = (agent: Issued, by: Ask = { token: agent.token }) => ask('POST', at(agent.id, '/snapshots'), by)
+/** Asked for and made. */
+async function made(agent: Issued): Promise<string> {
+  const told = await order(agent)
+  expect(told.status, told.text).toBe(202)
+  await run('snapshots.make', { id: told.json.data.id })
+  return told.json.data.id
+}
+const read = (agent: Issued, id: string, path = '', by: Ask = { token: agent.token }) =>
+  ask('GET', at(agent.id, `/snapshots/${id}${path}`), by)
+async function linked(agent: Issued, id: string): Promise<string> {
+  const told = await ask('POST', at(agent.id, `/snapshots/${id}/link`), { token: agent.token })
+  expect(told.status, told.text).toBe(201)
+  return new URL(told.json.data.url).pathname
+}
+const state = (agent: Issued, body: string | Uint8Array, type = 'application/json', by: Ask = { token: agent.token }) =>
+  ask('PUT', at(agent.id, '/state'), { ...by, body, headers: { 'Content-Type': type } })
+const keyFile = (id: string) => join(app.dataDir, 'snapshot-keys', id)
+const rowOf = (id: string) => app.db.prisma.snapshot.findUnique({ where: { id } })
+const isGone = async (id: string, objectKey: string) => [
+  await rowOf(id),
+  existsSync(keyFile(id)),
+  await app.app.stored.objects.versions(objectKey),
+]
+const gone = [null, false, []]
+
+describe('a snapshot on demand', () => {
+  test('has all of the agent, opens by its owner’s keys alone, and leaves no trace of them', async () => {
+    const agent = await mine()
+    expect((await give(agent, own.keyring)).status).toBe(201)
+    const told = (path: string, body: object) => ask('POST', at(agent.id, path), { token: agent.token, body })
+    expect((await told('/documents', { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' })).status).toBe(201)
+    const entry = { scope: 'private', id: newId('ent'), kind: 'episode', envelope: seemingEnvelope(own.keyring.key_id) }
+    expect((await told('/grimoire', entry)).status).toBe(201)
+    const shared = { scope: 'clade', kind: 'insight', content: { claim: 'calm' }, confidence: 0.7 }
+    expect((await told('/grimoire', shared)).status).toBe(201)
+    const uploaded = await state(agent, JSON.stringify({ step: 3, wallet: { private_key: privateKey } }))
+    expect([uploaded.status, uploaded.json.data.bytes > 0], uploaded.text).toEqual([200, true])
+
+    const id = await made(agent)
+    const view = (await read(agent, id)).json.data
+    expect(view).toMatchObject({ id, agent_id: agent.id, kind: 'on_demand', state: 'ready', failure: null })
+    expect(Date.parse(view.expires_at) - Date.parse(view.created_at)).toBe(4 * hour)
+    const path = await linked(agent, id)
+    const response = await fetch(app.url + path)
+    expect(response.headers.get('content-length')).toBe(String(view.bytes))
+    const file = new Uint8Array(await response.arrayBuffer())
+    const sealedKey = (await read(agent, id, '/key', { cookie: person.cookie })).json.data.sealed_key
+    const pair = await keyPairOf(own.masterKey, own.keyring)
+    const key = await openSealed(pair, sealedKey, { agent: agent.id, snapshot: id })
+    const sealed = await readSnapshot(
+      (async function* () {
+        yield file
+      })(),
+    )
+    expect(sealed.head).toMatchObject({ id, agent: agent.id, kind: 'on_demand', key_id: own.keyring.key_id })
+    let text = ''
+    for await (const piece of sealed.open(key)) text += Buffer.from(piece).toString()
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    const of = (part: string) => lines.filter((line) => line.part === part)
+    expect(of('agent_documents')).toMatchObject([{ record: { title: 'Fixing', body: 'Wait for it.\n' } }])
+    expect(of('grimoire_entries').map(({ record }) => record.envelope ?? record.entry.content)).toEqual([
+      entry.envelope,
+      { claim: 'calm' },
+    ])
+    expect(of('keyrings')).toMatchObject([{ record: { keyring: own.keyring } }])
+    expect(JSON.parse(Buffer.from(of('state')[1].data, 'base64').toString())).toEqual({
+      step: 3,
+      wallet: { private_key: null },
+    })
+    expect(of('end')).toEqual([{ part: 'end', records: 4 }])
+    for (const bytes of [file, readFileSync(keyFile(id))])
+      expect(Buffer.from(bytes).includes('Wait for it') || Buffer.from(bytes).includes(Buffer.from(key))).toBe(false)
+    const audit = await app.db.query<{ text: string }>(
+      undefined,
+      'SELECT row_to_json(a)::text AS text FROM audit_entries a',
+    )
+    expect(audit.some((row) => row.text.includes(path.split('/').at(-1) ?? '-'))).toBe(false)
+  })
+
+  test('without a keyring is refused with how to make one; of a paused and a dead agent its owner has it', async () => {
+    const agent = await mine()
+    const told = await order(agent)
+    expect([...refusal(told), told.text.includes('kp grimoire init')]).toEqual([409, 'conflict', true])
+    await give(agent, seemingKeyring())
+    const set = (body: object) => ask('PUT', at(agent.id, '/status'), { cookie: person.cookie, body })
+    await set({ status: 'paused' })
+    expect(refusal(await order(agent))).toEqual([403, 'paused'])
+    expect((await order(agent, { cookie: person.cookie })).status).toBe(202)
+    await set({ status: 'dead', confirm: agent.id })
+    expect(refusal(await order(agent))).toEqual([403, 'dead'])
+    expect((await order(agent, { cookie: person.cookie })).status).toBe(202)
+  })
+
+  test('is refused where a key is left, by kind and path; nothing is stored', async () => {
+    const agent = await keyed()
+    await state(agent, JSON.stringify({ runs: [{ log: `signed with private key ${privateKey}` }] }))
+    const id = await made(agent)
+    expect((await read(agent, id)).json.data).toMatchObject({
+      state: 'failed',
+      failure: [{ kind: 'private_key', path: 'state.runs.0.log' }],
+      bytes: null,
+    })
+    const row = await rowOf(id)
+    expect([existsSync(keyFile(id)), await app.app.stored.objects.versions(row?.objectKey ?? '')]).toEqual([false, []])
+    expect(JSON.stringify(row?.failure)).not.toContain(privateKey)
+    expect(refusal(await read(agent, id, '/key'))).toEqual([410, 'expired'])
+    app.clock.advance(day)
+    await run('snapshots.upkeep')
+    expect(await rowOf(id)).toBeNull()
+  })
+
+  test('is another’s to nobody, and its link ends with it', async () => {
+    const agent = await keyed()
+    const id = await made(agent)
+    const path = await linked(agent, id)
+    const stranger = await keyed(null)
+    const other = await signedIn(app)
+    for (const by of [{ token: stranger.token }, { cookie: other.cookie }]) {
+      for (const part of ['', '/key']) expect(refusal(await read(agent, id, part, by))).toEqual([404, 'not_found'])
+      expect(refusal(await ask('GET', at(agent.id, '/snapshots'), by))).toEqual([404, 'not_found'])
+      expect(refusal(await order(agent, by))).toEqual([404, 'not_found'])
+      expect(refusal(await ask('POST', at(agent.id, `/snapshots/${id}/link`), by))).toEqual([404, 'not_found'])
+      expect(refusal(await ask('DELETE', at(agent.id, `/snapshots/${id}`), by))).toEqual([404, 'not_found'])
+      expect(refusal(await state(agent, '{}', 'application/json', by))).toEqual([404, 'not_found'])
+    }
+    // Nor under another agent of whoever asks.
+    expect(refusal(await read(stranger, id))).toEqual([404, 'not_found'])
+    expect(refusal(await ask('GET', '/v1/snapshots/nothing', {}))).toEqual([404, 'not_found'])
+    expect((await ask('GET', path, {})).status).toBe(200)
+    const objectKey = (await rowOf(id))?.objectKey ?? ''
+    expect((await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token })).status).toBe(204)
+    expect(await isGone(id, objectKey)).toEqual(gone)
+    expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
+  })
+
+  test('goes four hours after it was asked for, with key, object and links', async () => {
+    const agent = await keyed()
+    const id = await made(agent)
+    const objectKey = (await rowOf(id))?.objectKey ?? ''
+    app.clock.advance(3 * hour)
+    const path = await linked(agent, id)
+    app.clock.advance(hour - 1)
+    await run('snapshots.upkeep')
+    expect([(await read(agent, id)).status, (await ask('GET', path, {})).status]).toEqual([200, 200])
+    app.clock.advance(1)
+    // Also before the job has come by.
+    expect([(await read(agent, id)).status, (await ask('GET', path, {})).status]).toEqual([404, 404])
+    await run('snapshots.upkeep')
+    expect(await isGone(id, objectKey)).toEqual(gone)
+    expect(await app.db.prisma.snapshotLink.count({ where: { snapshotId: id } })).toBe(0)
+  })
+
+  test('comes a few at once, and a repetition makes no second one', async () => {
+    const agent = await keyed()
+    const by = { token: agent.token, headers: { 'Idempotency-Key': newId('try') } }
+    const [first, again] = [await order(agent, by), await order(agent, by)]
+    expect(again.json.data.id).toBe(first.json.data.id)
+    for (let more = 1; more < mostOnDemand; more++) expect((await order(agent)).status).toBe(202)
+    expect(refusal(await order(agent))).toEqual([409, 'conflict'])
+    await run('snapshots.make', { id: first.json.data.id })
+    const link = { ...by, headers: { 'Idempotency-Key': newId('try') } }
+    const to = at(agent.id, `/snapshots/${first.json.data.id}/link`)
+    const [one, two] = [await ask('POST', to, link), await ask('POST', to, link)]
+    expect([one.status, 'url' in one.json.data, 'url' in (two.json.data ?? {})]).toEqual([201, true, false])
+  })
+})
+
+describe('insurances', () => {
+  const insurances = async (agent: Issued) =>
+    (await ask('GET', at(agent.id, '/snapshots?kind=insurance'), { cookie: person.cookie })).json.data
+  /** Makes what is ordered for the agent. */
+  async function insured(agent: Issued): Promise<void> {
+    await run('snapshots.insure')
+    for (const { id } of await app.db.prisma.snapshot.findMany({ where: { agentId: agent.id, state: 'preparing' } }))
+      await run('snapshots.make', { id })
+    await run('snapshots.upkeep')
+  }
+
+  test('come every six hours of life, the newest stay, and go 30 days after death', async () => {
+    const agent = await keyed()
+    await insured(agent)
+    expect(await insurances(agent)).toMatchObject([{ kind: 'insurance', state: 'ready', expires_at: null }])
+    app.clock.advance(6 * hour - 1)
+    await insured(agent)
+    expect(await insurances(agent)).toHaveLength(1)
+    for (let more = 0; more < mostInsurances + 1; more++) {
+      app.clock.advance(6 * hour)
+      await insured(agent)
+    }
+    const kept = await insurances(agent)
+    expect(kept).toHaveLength(mostInsurances)
+    expect(
+      readdirSync(join(app.dataDir, 'snapshot-keys')).filter((id) => kept.some((one: { id: string }) => one.id === id)),
+    ).toHaveLength(mostInsurances)
+
+    const body = { status: 'dead', confirm: agent.id }
+    expect((await ask('PUT', at(agent.id, '/status'), { cookie: person.cookie, body })).status).toBe(200)
+    app.clock.advance(30 * day - 1)
+    await insured(agent)
+    const [last, ...rest] = await insurances(agent)
+    expect([rest.length, last.state]).toEqual([mostInsurances - 1, 'ready'])
+    const link = await ask('POST', at(agent.id, `/snapshots/${last.id}/link`), { cookie: person.cookie })
+    expect(link.json.data.expires_at).toBe(last.expires_at)
+    const { objectKey } = (await rowOf(last.id)) ?? { objectKey: '' }
+    app.clock.advance(1)
+    await run('snapshots.upkeep')
+    expect(await insurances(agent)).toEqual([])
+    expect(await isGone(last.id, objectKey)).toEqual(gone)
+  })
+})
+
+describe('what a crash leaves', () => {
+  test('is made again by the next attempt, under another key', async () => {
+    const agent = await keyed()
+    const id = await made(agent)
+    const first = readFileSync(keyFile(id), 'utf8')
+    await app.db.prisma.snapshot.update({ where: { id }, data: { state: 'preparing', bytes: null, digest: null } })
+    await run('snapshots.make', { id })
+    expect((await read(agent, id)).json.data.state).toBe('ready')
+    expect(readFileSync(keyFile(id), 'utf8')).not.toBe(first)
+  })
+
+  test('between row and object is taken away, and nothing else', async () => {
+    const agent = await keyed()
+    const id = await made(agent)
+    await state(agent, '{"kept":true}')
+    const { objects } = app.app.stored
+    const lost = newId('snap')
+    const bytes = async function* () {
+      yield Buffer.from('half')
+    }
+    const orphan = `snapshots/${agent.id}/${lost}`
+    const foreign = `snapshots/${agent.id}/notes`
+    for (const key of [orphan, foreign]) await objects.put(key, bytes(), { mediaType: 'text/plain' })
+    // A key of the deleted, and one that is in use, both old.
+    const [old] = [new Date(app.clock.now().getTime() - 2 * day)]
+    const other = await made(agent)
+    await app.db.prisma.snapshot.delete({ where: { id: other } })
+    for (const one of [id, other]) utimesSync(keyFile(one), old, old)
+    app.clock.advance(Math.max(0, Date.now() - app.clock.now().getTime()) + 2 * day)
+    await app.db.prisma.snapshot.update({ where: { id }, data: { expiresAt: null } })
+    await run('snapshots.sweep') // marks a bucket that says nothing, and sweeps from the next time on
+    await run('snapshots.sweep')
+    expect([existsSync(keyFile(id)), existsSync(keyFile(other))]).toEqual([true, false])
+    expect(await objects.versions(orphan)).toEqual([])
+    const bundle = await app.db.prisma.stateBundle.findUnique({ where: { agentId: agent.id } })
+    for (const key of [foreign, `snapshots/${agent.id}/${id}`, bundle?.objectKey ?? ''])
+      expect(await objects.versions(key)).toHaveLength(1)
+  })
+})
+
+describe('an uploaded state', () => {
+  test('is kept once, at most 50 MiB, and goes when it is deleted', async () => {
+    const agent = await keyed()
+    const keys = () => app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10)
+    for (const text of ['{"a":1}', '{"a":2}']) expect((await state(agent, text)).status).toBe(200)
+    expect(await keys()).toHaveLength(1)
+    expect(refusal(await state(agent, 'x', 'text/html'))).toEqual([415, 'unsupported_media_type'])
+    expect(refusal(await state(agent, new Uint8Array(50 * 1024 * 1024 + 1), 'application/octet-stream'))).toEqual([
+      413,
+      'too_large',
+    ])
+    expect(await keys()).toHaveLength(1)
+    const drop = () => ask('DELETE', at(agent.id, '/state'), { token: agent.token })
+    expect([(await drop()).status, (await drop()).status, await keys()]).toEqual([204, 404, []])
+  })
+})
+
+describe('the erasure of an agent', () => {
+  test('destroys the keys first, then all that they opened, and the receipt says so', async () => {
+    const owner = await signedIn(app)
+    const agent = await keyed(owner)
+    await state(agent, '{"a":1}')
+    const id = await made(agent)
+    const path = await linked(agent, id)
+    const late = (await order(agent)).json.data.id
+    const objectKey = (await rowOf(id))?.objectKey ?? ''
+    const run = await app.db.transaction((tx) =>
+      app.app.subjectErasures.begin(tx, {
+        requestId: null,
+        subject: { account: owner.accountId, agents: [] },
+        requestedBy: 'user:test',
+        reason: 'user_request',
+        now: app.clock.now(),
+      }),
+    )
+    await drain(app)
+    const done = await app.app.subjectErasures.run(run.runId)
+    expect(done?.state).toBe('done')
+    const steps = (done?.steps ?? []).filter(({ holder }) => holder.startsWith('snapshots.'))
+    expect(Object.fromEntries(steps.map((step) => [step.holder, step.residue]))).toEqual({
+      ...{
+        'snapshots.keys': 0,
+        'snapshots.objects': 0,
+        'snapshots.links': 0,
+        'snapshots.rows': 0,
+        'snapshots.state': 0,
+      },
+    })
+    expect(await isGone(id, objectKey)).toEqual(gone)
+    expect([await rowOf(late), existsSync(keyFile(late))]).toEqual([null, false])
+    expect(await app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10)).toEqual([])
+    expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
+    const { text } = await ask('GET', `/v1/receipts/${done?.receiptId}`, {})
+    expect(text).toContain('destroyed first, so that no copy of a snapshot opens any more')
+  })
+})

@@ -1,0 +1,226 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { logFault } from '#lib/kernel/fault-log.ts'
+import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read, stream } from '#lib/kernel/use-case.ts'
+import type { Snapshot } from '../../../generated/prisma/client.ts'
+import {
+  deleteSnapshot,
+  downloadSnapshot,
+  linkSnapshot,
+  listSnapshots,
+  makeSnapshot,
+  readSnapshot,
+  readSnapshotKey,
+  type SnapshotView,
+} from './contract.ts'
+import { type Making, orderSnapshot } from './making.ts'
+import type { SnapshotPorts } from './ports.ts'
+import { linkUntil, mostLinks, mostOnDemand, snapshotStates } from './rules.ts'
+
+const Places = z.array(z.strictObject({ kind: z.string(), path: z.string() }))
+const SealedKey = z.strictObject({ suite: z.string(), enc: z.string(), ciphertext: z.string() })
+const noSnapshot = () => new Problem('not_found', 'There is no such snapshot of this agent, or it is gone.')
+
+const viewOf = (row: Snapshot): SnapshotView => ({
+  id: row.id,
+  agent_id: row.agentId,
+  kind: row.kind,
+  state: row.state === 'gone' ? 'failed' : row.state,
+  key_id: row.keyId,
+  bytes: row.bytes === null ? null : Number(row.bytes),
+  sha256: row.digest === null ? null : Buffer.from(row.digest).toString('hex'),
+  failure: row.failure === null ? null : Places.parse(row.failure),
+  created_at: row.createdAt.toISOString(),
+  ready_at: row.readyAt?.toISOString() ?? null,
+  expires_at: row.expiresAt?.toISOString() ?? null,
+})
+const hashOf = (token: string): Uint8Array<ArrayBuffer> => new Uint8Array(createHash('sha256').update(token).digest())
+
+function refuseUnready({ state }: Pick<Snapshot, 'state'>): void {
+  if (state === 'preparing')
+    throw new Problem('wrong_state', 'The snapshot is still being made. Nothing was lost; ask again in a moment.')
+  if (state === 'failed')
+    throw new Problem('expired', 'The snapshot could not be made: it says why. Take that out, and make another one.')
+}
+
+/** Snapshots of agents, sealed to their owners: asked for, watched, fetched and deleted by the agent and its owner. */
+export function agentSnapshots(ports: SnapshotPorts, { discard }: Pick<Making, 'discard'>) {
+  const { db, objects, keys, agents, origin } = ports
+  /** What has ended is gone, also before the job that takes it away has come by. */
+  const standing = (now: Date) => ({
+    state: { in: [...snapshotStates] },
+    OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
+  })
+  async function found(agentId: string, id: string, now: Date): Promise<Snapshot> {
+    const row = await db.prisma.snapshot.findFirst({ where: { id, agentId, ...standing(now) } })
+    if (!row) throw noSnapshot()
+    return row
+  }
+
+  return {
+    makeSnapshot: mutation(makeSnapshot, async ({ tx, actor, now }, { params: { id: agentId } }) => {
+      // The lock makes two at once come one after the other. An export of what is there is a right: the owner has it of a paused and a dead one, too.
+      const agent = await agents.locked(tx, actor, agentId)
+      if (agent.suspendedAt)
+        throw new Problem(
+          'wrong_state',
+          'The erasure of this agent was asked for and waits. Nothing was made: export the agent, or cancel the erasure first.',
+        )
+      const ring = await tx.keyring.findUnique({ where: { agentId }, select: { keyId: true } })
+      if (!ring)
+        throw new Problem(
+          'conflict',
+          'This agent has no keyring yet, so a snapshot could be sealed to nobody. Nothing was made: make a keyring in the console, or by `kp grimoire init`.',
+        )
+      const there = await tx.snapshot.count({
+        where: { agentId, kind: 'on_demand', ...standing(now), state: { in: ['preparing', 'ready'] } },
+      })
+      if (there >= mostOnDemand)
+        throw new Problem(
+          'conflict',
+          `This agent has ${mostOnDemand} snapshots, which is the most at once. Nothing was made: delete one, or wait until it goes.`,
+        )
+      const row = await orderSnapshot(tx, { agentId, keyId: ring.keyId, kind: 'on_demand', diedAt: null, now })
+      return {
+        resourceId: row.id,
+        details: { agent_id: agentId, kind: row.kind },
+        body: { data: viewOf(row) },
+        headers: { Location: `/v1/agents/${encodeURIComponent(agentId)}/snapshots/${row.id}` },
+      }
+    }),
+
+    listSnapshots: read(listSnapshots, async ({ actor, now }, { params: { id }, query: { kind, cursor, limit } }) => {
+      await agents.own(actor, id)
+      const after = placeOf(cursor)
+      const all = { agentId: id, ...standing(now), ...(kind !== undefined && { kind }) }
+      const [rows, total] = await Promise.all([
+        db.prisma.snapshot.findMany({
+          where: {
+            AND: [
+              all,
+              after ? { OR: [{ createdAt: { lt: after.at } }, { createdAt: after.at, id: { lt: after.id } }] } : {},
+            ],
+          },
+          orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+          take: limit + 1,
+        }),
+        db.prisma.snapshot.count({ where: all }),
+      ])
+      const shown = rows.slice(0, limit)
+      const last = rows.length > limit ? shown.at(-1) : undefined
+      return {
+        resourceId: id,
+        resourceType: 'agent',
+        details: { count: shown.length },
+        body: {
+          data: shown.map(viewOf),
+          total,
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.createdAt, last.id) : null,
+        },
+      }
+    }),
+
+    readSnapshot: read(readSnapshot, async ({ actor, now }, { params: { id, snapshotId } }) => {
+      await agents.own(actor, id)
+      const row = await found(id, snapshotId, now)
+      return { resourceId: snapshotId, details: { agent_id: id }, body: { data: viewOf(row) } }
+    }),
+
+    readSnapshotKey: read(readSnapshotKey, async ({ actor, now }, { params: { id, snapshotId } }) => {
+      await agents.own(actor, id)
+      const row = await found(id, snapshotId, now)
+      refuseUnready(row)
+      const key = await keys.read(snapshotId)
+      if (key === undefined)
+        throw new Problem(
+          'expired',
+          'The key of this snapshot is not in the folder of keys any more, so nothing opens it. Make another snapshot.',
+        )
+      return {
+        resourceId: snapshotId,
+        details: { agent_id: id },
+        body: {
+          data: { snapshot_id: snapshotId, agent_id: id, key_id: row.keyId, sealed_key: SealedKey.parse(key) },
+        },
+      }
+    }),
+
+    linkSnapshot: mutation(linkSnapshot, async ({ tx, actor, now }, { params: { id, snapshotId } }) => {
+      await agents.locked(tx, actor, id)
+      const row = await tx.snapshot.findFirst({ where: { id: snapshotId, agentId: id, ...standing(now) } })
+      if (!row) throw noSnapshot()
+      refuseUnready(row)
+      if ((await tx.snapshotLink.count({ where: { snapshotId, expiresAt: { gt: now } } })) >= mostLinks)
+        throw new Problem(
+          'conflict',
+          `There are ${mostLinks} links to this snapshot, which is the most. Use one of them.`,
+        )
+      const token = randomBytes(32).toString('base64url')
+      const expiresAt = linkUntil(now, row.expiresAt)
+      await tx.snapshotLink.create({
+        data: { tokenHash: hashOf(token), snapshotId, agentId: id, createdAt: now, expiresAt },
+      })
+      return {
+        resourceId: snapshotId,
+        details: { agent_id: id, link: true },
+        body: {
+          data: {
+            snapshot_id: snapshotId,
+            url: `${origin}/v1/snapshots/${token}`,
+            expires_at: expiresAt.toISOString(),
+          },
+        },
+      }
+    }),
+
+    downloadSnapshot: stream(downloadSnapshot, async ({ now }, { params: { token } }) => {
+      const none = () =>
+        new Problem('not_found', 'There is no such link, or it has ended. Its owner makes another one.')
+      const link = await db.prisma.snapshotLink.findFirst({
+        where: { tokenHash: hashOf(token), expiresAt: { gt: now } },
+      })
+      const row = link && (await db.prisma.snapshot.findFirst({ where: { id: link.snapshotId, ...standing(now) } }))
+      if (row?.state !== 'ready' || row.bytes === null) throw none()
+      const body = await objects.get(row.objectKey)
+      if (!body) throw none()
+      return {
+        body,
+        resourceId: row.id,
+        details: { agent_id: row.agentId },
+        headers: {
+          'Content-Type': 'application/octet-stream',
+          'Content-Length': String(row.bytes),
+          'Content-Disposition': `attachment; filename="${row.id}.kpsnap"`,
+          'Cache-Control': 'private, no-store',
+          'Referrer-Policy': 'no-referrer',
+        },
+      }
+    }),
+
+    deleteSnapshot: mutation(deleteSnapshot, async ({ tx, actor }, { params: { id, snapshotId } }) => {
+      await agents.locked(tx, actor, id)
+      const [row] = await tx.snapshot.updateManyAndReturn({
+        where: { id: snapshotId, agentId: id, state: { not: 'gone' } },
+        data: { state: 'gone' },
+      })
+      if (!row) throw noSnapshot()
+      await tx.snapshotLink.deleteMany({ where: { snapshotId } })
+      return {
+        resourceId: snapshotId,
+        details: { agent_id: id, kind: row.kind },
+        body: undefined,
+        async afterCommit() {
+          // What fails here is taken up again every minute.
+          await discard(row)
+            .then(() => db.prisma.snapshot.deleteMany({ where: { id: snapshotId, state: 'gone' } }))
+            .catch((fault: unknown) => logFault(fault, { operationId: deleteSnapshot.id }))
+          return { body: undefined, status: 204 }
+        },
+      }
+    }),
+  }
+}

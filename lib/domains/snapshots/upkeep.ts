@@ -1,0 +1,143 @@
+import type { Context } from '#lib/kernel/context.ts'
+import type { Making } from './making.ts'
+import { orderSnapshot } from './making.ts'
+import type { SnapshotPorts } from './ports.ts'
+import { failureFor, insuredEvery, mostInsurances, onDemandFor } from './rules.ts'
+
+/** Rows of one transaction. */
+const batch = 100
+const day = 24 * 3_600_000
+const pageSize = 500
+/** Keys that snapshots and uploads of states make; others' objects are others'. */
+const ownKey = /^snapshots\/[\w.-]+\/(?:snap_[0-9A-Za-z]{22}|state\/state_[0-9A-Za-z]{22})$/
+
+/** What goes by the clock: snapshots whose term is over, insurances, and what a crash left half. */
+export function snapshotUpkeep(ports: SnapshotPorts, { discard }: Pick<Making, 'discard'>) {
+  const { db, objects, keys, areObjectsOurs } = ports
+
+  /** Marks what ended; its links go with it. */
+  const endSome = (ctx: Context): Promise<number> =>
+    ctx.gate.transaction(async (tx) => {
+      const rows = await tx.$queryRaw<{ id: string }[]>`
+        UPDATE snapshots SET state = 'gone' WHERE id IN (
+          SELECT id FROM snapshots WHERE state <> 'gone' AND expires_at <= ${ctx.now} ORDER BY expires_at LIMIT ${batch}::int FOR UPDATE SKIP LOCKED)
+        RETURNING id`
+      const ids = rows.map(({ id }) => id)
+      if (ids.length === 0) return 0
+      await tx.snapshotLink.deleteMany({ where: { snapshotId: { in: ids } } })
+      await ctx.gate.auditWithin(
+        tx,
+        ...ids.map((resourceId) => ({
+          ...{ action: 'delete' as const, actorId: ctx.actor.id, resourceType: 'snapshot', resourceId },
+          ...{ at: ctx.now, ip: '', details: { ended: true } },
+        })),
+      )
+      return ids.length
+    })
+  /** Insurances beyond the newest few of each agent. */
+  const replaceOld = (ctx: Context): Promise<number> =>
+    ctx.gate.transaction(
+      (tx) => tx.$executeRaw`
+        UPDATE snapshots SET state = 'gone' WHERE id IN (
+          SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY agent_id ORDER BY created_at DESC, id DESC) AS place
+            FROM snapshots WHERE kind = 'insurance' AND state = 'ready') AS s WHERE place > ${mostInsurances} LIMIT ${batch}::int)`,
+    )
+  /** Takes away key, object and row of what is marked, in this order. */
+  async function finish(): Promise<void> {
+    for (let after = ''; ; ) {
+      const rows = await db.prisma.snapshot.findMany({
+        where: { state: 'gone', id: { gt: after } },
+        orderBy: { id: 'asc' },
+        take: batch,
+      })
+      await keys.destroy(rows.map(({ id }) => id))
+      for (const row of rows) {
+        await discard(row)
+        await db.prisma.$transaction([
+          db.prisma.snapshotLink.deleteMany({ where: { snapshotId: row.id } }),
+          db.prisma.snapshot.deleteMany({ where: { id: row.id, state: 'gone' } }),
+        ])
+      }
+      const last = rows.at(-1)
+      if (!last || rows.length < batch) return
+      after = last.id
+    }
+  }
+  const forgetLinks = (now: Date) => db.prisma.snapshotLink.deleteMany({ where: { expiresAt: { lte: now } } })
+  /** An insurance that no job finished: the next one takes its place. */
+  const giveUp = (now: Date) =>
+    db.prisma.snapshot.updateMany({
+      where: {
+        state: 'preparing',
+        kind: 'insurance',
+        createdAt: { lte: new Date(now.getTime() - onDemandFor) },
+      },
+      data: { state: 'failed', expiresAt: new Date(now.getTime() + failureFor) },
+    })
+
+  const insureSome = (ctx: Context): Promise<number> =>
+    ctx.gate.transaction(async (tx) => {
+      const since = new Date(ctx.now.getTime() - insuredEvery)
+      const due = await tx.$queryRaw<{ agent_id: string; key_id: string }[]>`
+        SELECT a.id AS agent_id, k.key_id FROM agents a JOIN keyrings k ON k.agent_id = a.id
+        WHERE a.status <> 'dead' AND a.suspended_at IS NULL AND a.restricted_at IS NULL
+          AND NOT EXISTS (SELECT FROM snapshots s WHERE s.agent_id = a.id AND s.kind = 'insurance' AND s.created_at > ${since})
+        ORDER BY a.id LIMIT ${batch}::int FOR NO KEY UPDATE OF a SKIP LOCKED`
+      for (const { agent_id, key_id } of due)
+        await orderSnapshot(tx, { agentId: agent_id, keyId: key_id, kind: 'insurance', diedAt: null, now: ctx.now })
+      return due.length
+    })
+
+  /** Keys that no row has. */
+  async function sweepKeys(now: Date): Promise<number> {
+    const old = await keys.olderThan(new Date(now.getTime() - day))
+    const rows = await db.prisma.snapshot.findMany({ where: { id: { in: old } }, select: { id: true } })
+    const known = new Set(rows.map(({ id }) => id))
+    return keys.destroy(old.filter((id) => !known.has(id)))
+  }
+  /** Objects that no row has: of snapshots and uploads that a crash ended in between. */
+  async function sweepObjects(now: Date): Promise<number> {
+    const before = new Date(now.getTime() - day)
+    let swept = 0
+    let areOurs: boolean | undefined
+    for (let after = ''; ; ) {
+      const listed = await objects.list('snapshots/', after, pageSize)
+      const ours = listed.filter((key) => ownKey.test(key))
+      const rows = await db.query<{ key: string }>(
+        'snapshot-objects-kept',
+        `SELECT object_key AS key FROM snapshots WHERE object_key = ANY($1::text[])
+         UNION ALL SELECT object_key FROM state_bundles WHERE object_key = ANY($1::text[])`,
+        [ours],
+      )
+      const kept = new Set(rows.map(({ key }) => key))
+      const orphans: string[] = []
+      for (const key of ours)
+        if (!kept.has(key) && (await objects.versions(key)).every(({ at }) => at < before)) orphans.push(key)
+      if (orphans.length > 0) {
+        areOurs ??= await areObjectsOurs()
+        if (!areOurs) return swept
+        swept += await objects.erase(orphans)
+      }
+      const last = listed.at(-1)
+      if (last === undefined || listed.length < pageSize) return swept
+      after = last
+    }
+  }
+
+  return {
+    /** Every minute. */
+    async run(ctx: Context): Promise<void> {
+      await giveUp(ctx.now)
+      while ((await endSome(ctx)) === batch);
+      while ((await replaceOld(ctx)) === batch);
+      await forgetLinks(ctx.now)
+      await finish()
+    },
+    async insure(ctx: Context): Promise<void> {
+      while ((await insureSome(ctx)) === batch);
+    },
+    async sweep({ now }: Pick<Context, 'now'>): Promise<{ keys: number; objects: number }> {
+      return { keys: await sweepKeys(now), objects: await sweepObjects(now) }
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { describe, expect, test } from 'vitest'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type Sent, telemetry } from './capture.ts'
+import { mostWaiting, type Told } from './rules.ts'
+
+const agent = { kind: 'agent', id: 'agent_1' } as const
+const now = new Date('2026-03-04T05:06:07.089Z')
+/** A sink that keeps what it is given, and pseudonyms as they are told. */
+function setting(pseudonymOf: (told: NonNullable<Told>) => Promise<string | undefined> = async () => 'mark') {
+  const sent: Sent[] = []
+  const sink = { capture: async (one: Sent) => void sent.push(one), lost: () => 0, close: async () => {} }
+  return { sent, made: telemetry({ sink, pseudonymOf, now: () => now }) }
+}
+const counted = (made: ReturnType<typeof telemetry>) =>
+  Object.fromEntries(made.dropped().flatMap(({ reason, count }) => (count > 0 ? [[reason, count]] : [])))
+
+describe('an event', () => {
+  test('leaves under a pseudonym, with what it is declared to say, of the hour', async () => {
+    const { sent, made } = setting()
+    made.capture('search', { of: 'units', mode: 'words', has_results: true }, agent)
+    await made.settled()
+    expect(sent).toEqual([
+      {
+        event: 'search',
+        distinctId: 'mark',
+        properties: { of: 'units', mode: 'words', has_results: true },
+        at: new Date('2026-03-04T05:00:00Z'),
+      },
+    ])
+    expect(counted(made)).toEqual({})
+  })
+
+  test('of nobody has a number of its own each time', async () => {
+    const { sent, made } = setting()
+    for (let n = 0; n < 3; n++) made.capture('snapshot_made', {}, null)
+    await made.settled()
+    expect(new Set(sent.map(({ distinctId }) => distinctId)).size).toBe(3)
+  })
+
+  test('that is not declared does not compile, and is dropped and counted', async () => {
+    const { sent, made } = setting()
+    // @ts-expect-error not declared
+    made.capture('passwords_typed', { password: 'x' }, agent)
+    // @ts-expect-error a property that is not declared
+    made.capture('search', { of: 'units', mode: 'words', has_results: true, q: 'my words' }, agent)
+    // @ts-expect-error a word that is not of the list
+    made.capture('search', { of: 'my words', mode: 'words', has_results: true }, agent)
+    made.offer('toString', {}, agent)
+    made.offer('__proto__', {}, agent)
+    made.offer('search', null, agent)
+    await made.settled()
+    expect(sent).toEqual([])
+    expect(counted(made)).toEqual({ undeclared: 3, invalid: 3 })
+  })
+
+  test('of somebody who may not be told of, or for whom a key cannot be had, is dropped; nobody waits, nothing is thrown', async () => {
+    const withheld = setting(async () => undefined)
+    const fenced = setting(() => Promise.reject(new Problem('fenced')))
+    const broken = setting(() => Promise.reject(new Error('the database is away')))
+    for (const { made } of [withheld, fenced, broken]) {
+      expect(made.capture('snapshot_made', {}, agent)).toBeUndefined()
+      await made.settled()
+    }
+    expect([withheld, fenced, broken].map(({ made }) => counted(made))).toEqual([
+      { withheld: 1 },
+      { withheld: 1 },
+      { failed: 1 },
+    ])
+    expect([withheld, fenced, broken].flatMap(({ sent }) => sent)).toEqual([])
+  })
+
+  test('beyond so many that wait is dropped', async () => {
+    const { promise, resolve } = Promise.withResolvers<string>()
+    const { sent, made } = setting(() => promise)
+    for (let n = 0; n < mostWaiting + 5; n++) made.capture('snapshot_made', {}, agent)
+    expect(counted(made)).toEqual({ full: 5 })
+    resolve('mark')
+    await made.close()
+    expect(sent).toHaveLength(mostWaiting)
+  })
+
+  test('goes nowhere, and asks nobody, where telemetry is off', async () => {
+    const asked: Told[] = []
+    const made = telemetry({ sink: undefined, pseudonymOf: async (told) => void asked.push(told), now: () => now })
+    made.capture('snapshot_made', {}, agent)
+    await made.close()
+    expect([made.isOn, asked, counted(made)]).toEqual([false, [], {}])
+  })
+})

@@ -1,0 +1,54 @@
+import { z } from 'zod'
+import { declared } from './declaration.ts'
+
+export const durations = ['under_minute', 'under_hour', 'under_day', 'longer'] as const
+export type Duration = (typeof durations)[number]
+
+/** Every event that can be sent, and all that it says. What is not here is not sent. */
+export const events = {
+  contribution: declared('Something was contributed.', {
+    kind: z.enum(['unit', 'sop', 'skill']),
+    visibility: z.enum(['private', 'org', 'network']),
+  }),
+  search: declared('Somebody searched or listed; never for what.', {
+    of: z.enum(['units', 'sops', 'skills']),
+    mode: z.enum(['words', 'list']),
+    has_results: z.boolean(),
+  }),
+  export_prepared: declared('A copy of somebody’s data was asked for.', { basis: z.enum(['provided', 'all']) }),
+  request_filed: declared('A privacy request was filed; one event for each of its kinds.', {
+    kind: z.enum(['access', 'portability', 'rectification', 'restriction', 'erasure', 'objection']),
+  }),
+  erasure_completed: declared(
+    'An erasure was completed and verified. Sent of nobody: under a number drawn for it alone.',
+    {
+      of: z.enum(['subject', 'project', 'conversation', 'message', 'document']),
+      steps: z.int().min(0).max(200),
+      duration: z.enum(durations),
+    },
+  ),
+  entry_written: declared('An entry was written into a grimoire.', {
+    kind: z.enum(['episode', 'insight', 'heuristic', 'warning', 'causal_link']),
+    scope: z.enum(['private', 'clade']),
+  }),
+  exchange_logged: declared('An exchange with a language model was logged.', { was_redacted: z.boolean() }),
+  snapshot_made: declared('A snapshot was asked for.', {}),
+}
+export type Events = typeof events
+export type EventName = keyof Events
+export type Properties<N extends EventName> = z.input<Events[N]['schema']>
+/** An event with what it says. */
+export type Event = { [N in EventName]: { name: N; properties: Properties<N> } }[EventName]
+
+export const isEventName = (name: string): name is EventName => Object.hasOwn(events, name)
+
+const minute = 60_000
+/** An amount of time as one of four words. */
+export const durationOf = (milliseconds: number): Duration =>
+  milliseconds < minute
+    ? 'under_minute'
+    : milliseconds < 60 * minute
+      ? 'under_hour'
+      : milliseconds < 1440 * minute
+        ? 'under_day'
+        : 'longer'

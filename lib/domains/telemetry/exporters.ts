@@ -1,0 +1,38 @@
+import type { Exporter, ExportPage, PersonExporter } from '#lib/kernel/holder.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { openedKey, pseudonymUnder } from './pseudonyms.ts'
+import type { Told } from './rules.ts'
+
+interface Row {
+  sealed: Buffer
+  created_at: Date
+  expires_at: Date
+}
+
+/** Under which pseudonym events of somebody are sent at present; the key itself would let others make it, and stays here. */
+const exporter = (db: Database, key: () => Uint8Array, kind: NonNullable<Told>['kind']): Exporter & PersonExporter => ({
+  part: 'telemetry',
+  bases: ['all'],
+  tables: ['telemetry_keys'],
+  async *pages(id: string, { until }): AsyncGenerator<ExportPage> {
+    const [row] = await db.query<Row>(
+      'telemetry-exported',
+      'SELECT sealed, created_at, expires_at FROM telemetry_keys WHERE kind = $1 AND id = $2 AND created_at <= $3',
+      [kind, id, until],
+    )
+    if (!row) return
+    yield {
+      lines: JSON.stringify({
+        pseudonym: pseudonymUnder(openedKey(key(), id, row.sealed)),
+        since: row.created_at.toISOString(),
+        until: row.expires_at.toISOString(),
+      }),
+      count: 1,
+    }
+  },
+})
+
+export const telemetryExporters = (db: Database, key: () => Uint8Array): Exporter[] => [exporter(db, key, 'agent')]
+export const telemetryPersonExporters = (db: Database, key: () => Uint8Array): PersonExporter[] => [
+  exporter(db, key, 'account'),
+]

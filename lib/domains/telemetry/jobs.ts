@@ -1,0 +1,33 @@
+import { z } from 'zod'
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { job } from '#lib/kernel/job.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Telemetry } from './capture.ts'
+import type { Properties } from './events.ts'
+
+const completedJob = 'telemetry.erasure-completed'
+
+/** Tells of a completed erasure once the transaction that completes it has committed, and not otherwise. No id is in it. */
+export const tellCompleted = (tx: Transaction, { of, steps, duration }: Properties<'erasure_completed'>) =>
+  enqueue(tx, completedJob, { of, steps, duration }, { maxAttempts: 1 })
+
+/** Keys go when their 30 days are over: what was sent under them is nobody's from then on. */
+export const telemetryJobs = ({ db, telemetry }: { db: Database; telemetry: Pick<Telemetry, 'offer' | 'settled'> }) => [
+  job({
+    name: 'telemetry.destroy-keys',
+    payload: z.unknown(),
+    cron: '41 * * * *',
+    async run({ now }) {
+      await db.query('telemetry-destroy', 'DELETE FROM telemetry_keys WHERE expires_at <= $1', [now])
+    },
+  }),
+  job({
+    name: completedJob,
+    payload: z.record(z.string(), z.unknown()),
+    async run(_ctx, payload) {
+      telemetry.offer('erasure_completed', payload, null)
+      await telemetry.settled()
+    },
+  }),
+]

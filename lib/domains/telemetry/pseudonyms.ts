@@ -1,0 +1,49 @@
+import { createHmac, randomBytes } from 'node:crypto'
+import { seal, unseal } from '#lib/secret.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { keyKept, type Told } from './rules.ts'
+
+type Somebody = NonNullable<Told>
+/** By which an event says whose it is: a mark of the key alone, so that it tells nothing once the key is destroyed. */
+export const pseudonymUnder = (key: Uint8Array): string =>
+  createHmac('sha256', key).update('knowledgepulse telemetry').digest('base64url')
+
+/** As sealed in the row. */
+export const openedKey = (installationKey: Uint8Array, id: string, sealed: Uint8Array): Buffer =>
+  unseal(installationKey, sealed, id)
+
+// Restricted also means: objected (GDPR art. 21), or consent withdrawn. Of an agent its owner's standing counts, too.
+const mayBeTold = {
+  account: 'SELECT 1 FROM accounts a WHERE a.id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL',
+  agent: `SELECT 1 FROM agents a LEFT JOIN accounts o ON o.id = a.owner_id
+    WHERE a.id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL AND a.status <> 'dead'
+      AND o.restricted_at IS NULL AND o.suspended_at IS NULL`,
+}
+
+/** Who somebody is to telemetry, for 30 days each. */
+export const pseudonyms = ({ db, key }: { db: Database; key(): Uint8Array }) => ({
+  /** Undefined for whoever may not be told of. Throws `fenced`, `erased` for whom an erasure is under way. */
+  async of({ kind, id }: Somebody, now: Date): Promise<string | undefined> {
+    const [told] = await db.query(`telemetry-may-${kind}`, mayBeTold[kind], [id])
+    if (!told) return undefined
+    const known = () =>
+      db.query<{ sealed: Buffer }>(
+        'telemetry-key',
+        'SELECT sealed FROM telemetry_keys WHERE kind = $1 AND id = $2 AND expires_at > $3',
+        [kind, id, now],
+      )
+    let [row] = await known()
+    if (!row) {
+      await db.query(
+        'telemetry-new-key',
+        `INSERT INTO telemetry_keys AS k (kind, id, sealed, created_at, expires_at) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (kind, id) DO UPDATE SET sealed = excluded.sealed, created_at = excluded.created_at, expires_at = excluded.expires_at
+         WHERE k.expires_at <= $4`,
+        [kind, id, seal(key(), randomBytes(32), id), now, new Date(now.getTime() + keyKept)],
+      )
+      // Of two at once one key stays, and both go by it.
+      ;[row] = await known()
+    }
+    return row && pseudonymUnder(openedKey(key(), id, row.sealed))
+  },
+})

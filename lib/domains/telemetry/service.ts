@@ -1,0 +1,26 @@
+import { read } from '#lib/kernel/use-case.ts'
+import { listTelemetryEvents } from './contract.ts'
+import { propertiesOf } from './declaration.ts'
+import { events } from './events.ts'
+import { keyKept } from './rules.ts'
+
+const day = 86_400_000
+
+/** What telemetry says of itself. `to` is undefined where it is off. */
+export const telemetryService = ({ to }: { to: { host: string; region: string | null } | undefined }) => ({
+  events: read(listTelemetryEvents, async () => ({
+    resourceId: 'telemetry',
+    body: {
+      data: {
+        on: to !== undefined,
+        to: to ?? null,
+        key_days: keyKept / day,
+        events: Object.entries(events).map(([name, { what, schema }]) => ({
+          name,
+          what,
+          properties: propertiesOf(schema),
+        })),
+      },
+    },
+  })),
+})

@@ -1,0 +1,80 @@
+import { z } from 'zod'
+import type { Told } from './domains/telemetry/rules.ts'
+import type { Actor } from './kernel/context.ts'
+import type { RawInput } from './kernel/operation.ts'
+
+/** An event by its name, with what it is to say; telemetry drops what it does not know. */
+interface Offered {
+  name: string
+  properties: Record<string, unknown>
+}
+interface Answered {
+  input: Pick<RawInput, 'body' | 'query'>
+  body: unknown
+}
+
+const Listed = z.object({ data: z.array(z.unknown()) })
+const searched =
+  (of: string) =>
+  (answered: Answered): Offered[] => {
+    const { data } = Listed.parse(answered.body)
+    const mode = answered.input.query.q === undefined ? 'list' : 'words'
+    return [{ name: 'search', properties: { of, mode, has_results: data.length > 0 } }]
+  }
+const Unit = z.object({ '@type': z.string(), metadata: z.object({ visibility: z.string() }) })
+const unit = ({ input }: Answered): Offered[] => {
+  const { '@type': type, metadata } = Unit.parse(input.body)
+  const kind = type === 'ExpertSOP' ? 'sop' : 'unit'
+  return [{ name: 'contribution', properties: { kind, visibility: metadata.visibility } }]
+}
+const Skill = z.object({ data: z.object({ visibility: z.string() }) })
+const Export = z.object({ scope: z.string().default('all') }).prefault({})
+const Request = z.object({ kinds: z.array(z.string()) })
+const Entry = z.object({ data: z.object({ kind: z.string(), scope: z.string() }) })
+const Exchange = z.object({ data: z.object({ redacted: z.record(z.string(), z.number()) }) })
+
+/** What is told of operations that were carried out, by their id. Words of closed lists, counts, yes and no: never what was sent. */
+const observed: Readonly<Record<string, (answered: Answered) => Offered[]>> = {
+  contributeUnit: unit,
+  contributeSop: unit,
+  contributeSkill: ({ body }) => [
+    { name: 'contribution', properties: { kind: 'skill', visibility: Skill.parse(body).data.visibility } },
+  ],
+  listUnits: searched('units'),
+  listSops: searched('sops'),
+  listSkills: searched('skills'),
+  prepareExport: ({ input }) => [{ name: 'export_prepared', properties: { basis: Export.parse(input.body).scope } }],
+  filePrivacyRequest: ({ input }) =>
+    Request.parse(input.body).kinds.map((kind) => ({ name: 'request_filed', properties: { kind } })),
+  addGrimoireEntry: ({ body }) => {
+    const { kind, scope } = Entry.parse(body).data
+    return [{ name: 'entry_written', properties: { kind, scope } }]
+  },
+  logLlmExchange: ({ body }) => [
+    {
+      name: 'exchange_logged',
+      properties: { was_redacted: Object.keys(Exchange.parse(body).data.redacted).length > 0 },
+    },
+  ],
+  makeSnapshot: () => [{ name: 'snapshot_made', properties: {} }],
+}
+
+const toldOf = ({ kind, id, accountId }: Actor): Told =>
+  kind === 'agent' ? { kind, id } : accountId === undefined ? null : { kind: 'account', id: accountId }
+
+/**
+ * Tells telemetry of an operation after its transaction has committed. Nothing that goes wrong here reaches whoever asked: an answer that
+ * looks other than expected is offered under no name, and so counted as dropped.
+ */
+export function observer(offer: (name: string, properties: unknown, told: Told) => void) {
+  return (operationId: string, actor: Actor, answered: Answered): void => {
+    const look = Object.hasOwn(observed, operationId) ? observed[operationId] : undefined
+    if (!look) return
+    const told = toldOf(actor)
+    try {
+      for (const { name, properties } of look(answered)) offer(name, properties, told)
+    } catch {
+      offer('', undefined, null)
+    }
+  }
+}
