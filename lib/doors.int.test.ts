@@ -132,7 +132,7 @@ describe('an id that nobody gave', () => {
         expect(refusals, `${operation.id} of ${id.slice(0, 20)}, by Next`).toContain(viaNext?.status)
       }
     }
-  })
+  }, 240_000)
 
   it('is refused by its form, where it has one', async () => {
     const { cookie } = await signedIn(test, 'person')
@@ -149,7 +149,7 @@ describe('an id that nobody gave', () => {
           const { status } = await test.fetch(operation.method.toUpperCase(), path, { token })
           expect([200, ...refusals], `${operation.id}?${name}=${value.slice(0, 20)}`).toContain(status)
         }
-  })
+  }, 240_000)
 })
 
 describe('the address of a page', () => {
