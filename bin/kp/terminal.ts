@@ -130,9 +130,10 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
     /** Asks on the terminal for what nobody may see; for terminals alone. Ctrl-C and Ctrl-D answer nothing. */
     async askSecretly(question: string): Promise<string> {
       clear()
-      stderr.write(`${visible(question)} `)
+      // Before it asks: who answers at once would see what they type.
       stdin.setRawMode(true)
       stdin.setEncoding('utf8').resume()
+      stderr.write(`${visible(question)} `)
       let typed: string[] = []
       try {
         for await (const [piece] of on(stdin, 'data'))

@@ -13,6 +13,8 @@ import { trace } from '#lib/testing/units.ts'
 const seed = Number(process.env.KP_SEED ?? Date.now() % 2 ** 31)
 /** When no new story begins any more, in milliseconds; the one that is being told comes to its end. */
 const budget = Number(process.env.KP_STORIES_FOR ?? 25_000)
+/** However slow the machine is. */
+const leastStories = 3
 const hour = 3_600_000
 const jobsOfTheClock = ['privacy.clock', 'erasure.watch']
 
@@ -237,7 +239,7 @@ it(
     const until = performance.now() + budget
     await fc.assert(
       fc.asyncProperty(story, async (happening) => {
-        if (performance.now() > until) return
+        if (performance.now() > until && stories >= leastStories) return
         const at = await world()
         try {
           for (const [name, n] of [['request', 3], ['verify', 0], ...happening] as const) {
@@ -253,8 +255,8 @@ it(
       }),
       { seed, numRuns: 1_000 },
     )
-    expect(stories).toBeGreaterThan(2)
+    expect(stories).toBeGreaterThanOrEqual(leastStories)
     console.info(`${stories} stories, seed ${seed}: ${JSON.stringify(Object.fromEntries(seen))}`)
   },
-  budget + 90_000,
+  budget + 180_000,
 )

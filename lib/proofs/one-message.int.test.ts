@@ -125,12 +125,22 @@ async function withServers(): Promise<Place> {
   const servers = opened(await storeServers(), (one) => one.close())
   const stores = opened(await connectedStores(servers), (one) => one.close())
   const app = opened(await testApp(stores.settings), (one) => one.close())
+  /** The server of the graph is that of all tests: what lies in a group of others is theirs. */
+  async function inStores(): Promise<Contents> {
+    const groups = await app.db.query<{ group: string }>('groups', 'SELECT group_id AS group FROM projects')
+    const own = new Set(groups.map(({ group }) => group))
+    const isOthers = (text: string): boolean => {
+      const group = /"group_id":"([^"]*)"/.exec(text)?.[1]
+      return group !== undefined && !own.has(group)
+    }
+    return new Map([...(await stores.everything())].filter(([, text]) => !isOthers(text)))
+  }
   return {
     app,
     planting: stores.planting,
     saver: stores.saver,
     overwrite: stores.putObject,
-    everything: async () => together(await rowsOf(app.ownerUrl), await filesOf(app.dataDir), await stores.everything()),
+    everything: async () => together(await rowsOf(app.ownerUrl), await filesOf(app.dataDir), await inStores()),
     graphRows: stores.graphRows,
   }
 }
