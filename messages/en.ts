@@ -1,5 +1,10 @@
 import account from './en/account.json' with { type: 'json' }
 import adminRequest from './en/admin-request.json' with { type: 'json' }
+import agentDocuments from './en/agent-documents.json' with { type: 'json' }
+import agentGrimoire from './en/agent-grimoire.json' with { type: 'json' }
+import agentRecords from './en/agent-records.json' with { type: 'json' }
+import agentSharing from './en/agent-sharing.json' with { type: 'json' }
+import agentSnapshots from './en/agent-snapshots.json' with { type: 'json' }
 import agents from './en/agents.json' with { type: 'json' }
 import audit from './en/audit.json' with { type: 'json' }
 import claim from './en/claim.json' with { type: 'json' }
@@ -39,6 +44,7 @@ import sessions from './en/sessions.json' with { type: 'json' }
 import signIn from './en/sign-in.json' with { type: 'json' }
 import storeProgress from './en/store-progress.json' with { type: 'json' }
 import stores from './en/stores.json' with { type: 'json' }
+import telemetry from './en/telemetry.json' with { type: 'json' }
 import tiers from './en/tiers.json' with { type: 'json' }
 import timeline from './en/timeline.json' with { type: 'json' }
 import tokens from './en/tokens.json' with { type: 'json' }
@@ -48,6 +54,11 @@ import verify from './en/verify.json' with { type: 'json' }
 export default {
   account,
   adminRequest,
+  agentDocuments,
+  agentGrimoire,
+  agentRecords,
+  agentSharing,
+  agentSnapshots,
   agents,
   audit,
   claim,
@@ -87,6 +98,7 @@ export default {
   signIn,
   storeProgress,
   stores,
+  telemetry,
   tiers,
   timeline,
   tokens,

@@ -1,5 +1,10 @@
 import account from './zh/account.json' with { type: 'json' }
 import adminRequest from './zh/admin-request.json' with { type: 'json' }
+import agentDocuments from './zh/agent-documents.json' with { type: 'json' }
+import agentGrimoire from './zh/agent-grimoire.json' with { type: 'json' }
+import agentRecords from './zh/agent-records.json' with { type: 'json' }
+import agentSharing from './zh/agent-sharing.json' with { type: 'json' }
+import agentSnapshots from './zh/agent-snapshots.json' with { type: 'json' }
 import agents from './zh/agents.json' with { type: 'json' }
 import audit from './zh/audit.json' with { type: 'json' }
 import claim from './zh/claim.json' with { type: 'json' }
@@ -39,6 +44,7 @@ import sessions from './zh/sessions.json' with { type: 'json' }
 import signIn from './zh/sign-in.json' with { type: 'json' }
 import storeProgress from './zh/store-progress.json' with { type: 'json' }
 import stores from './zh/stores.json' with { type: 'json' }
+import telemetry from './zh/telemetry.json' with { type: 'json' }
 import tiers from './zh/tiers.json' with { type: 'json' }
 import timeline from './zh/timeline.json' with { type: 'json' }
 import tokens from './zh/tokens.json' with { type: 'json' }
@@ -48,6 +54,11 @@ import verify from './zh/verify.json' with { type: 'json' }
 export default {
   account,
   adminRequest,
+  agentDocuments,
+  agentGrimoire,
+  agentRecords,
+  agentSharing,
+  agentSnapshots,
   agents,
   audit,
   claim,
@@ -87,6 +98,7 @@ export default {
   signIn,
   storeProgress,
   stores,
+  telemetry,
   tiers,
   timeline,
   tokens,

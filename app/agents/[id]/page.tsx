@@ -1,39 +1,25 @@
 import type { Metadata } from 'next'
-import { notFound } from 'next/navigation'
 import { getFormatter, getTranslations } from 'next-intl/server'
 import { AgentState } from '#components/agents/agent-state.tsx'
 import { ConsentPanel } from '#components/agents/consent-panel.tsx'
 import { isolated, score } from '#components/agents/names.ts'
 import { PausePanel } from '#components/agents/pause-panel.tsx'
 import { counted } from '#components/frame/counted.ts'
-import { Words } from '#components/frame/words.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Facts } from '#components/ui/facts.tsx'
-import { Page, Section } from '#components/ui/page.tsx'
+import { Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { app } from '#lib/app.ts'
 import { countedTo } from '#lib/domains/agents/rules.ts'
-import { Problem } from '#lib/kernel/problem.ts'
-import { ask, opened } from '../../reader.ts'
+import { opened } from '../../reader.ts'
+import { AgentPage, agentNamed } from './agent-page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agents.one'))('name'),
 })
 
-async function agentNamed(id: string) {
-  try {
-    return (await ask(app.agents.readOwn, { params: { id: decodeURIComponent(id) } })).data
-  } catch (error) {
-    // An id of a form that none has is nobody's either.
-    if (error instanceof URIError) notFound()
-    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
-    throw error
-  }
-}
-
-export default async function AgentPage({ params }: { params: Promise<{ id: string }> }) {
+export default async function AgentOverview({ params }: { params: Promise<{ id: string }> }) {
   await opened('agent')
   const agent = await agentNamed((await params).id)
   const [t, one, common, format] = await Promise.all([
@@ -48,19 +34,14 @@ export default async function AgentPage({ params }: { params: Promise<{ id: stri
   const { holds } = agent
   const isGoing = agent.state === 'suspended' || agent.state === 'erasing'
   return (
-    <Words of={['agents']}>
-      <Page
+    <AgentPage
+      agent={agent}
+      view="agent"
+      words={['agents']}
         title={
           agent.name === null ? one('titleUnnamed', { state }) : one('title', { name: isolated(agent.name), state })
         }
-        lead={
-          <>
-            <p>{t(`states.${agent.state}.text`)}</p>
-            <p>
-              <TextLink href="/agents">{one('back')}</TextLink>
-            </p>
-          </>
-        }
+        lead={<p>{t(`states.${agent.state}.text`)}</p>}
       >
         <Section id="holds" title={one('holds')} lead={one('holdsLead')}>
           <Facts
@@ -131,7 +112,6 @@ export default async function AgentPage({ params }: { params: Promise<{ id: stri
             )}
           </p>
         </Section>
-      </Page>
-    </Words>
+    </AgentPage>
   )
 }

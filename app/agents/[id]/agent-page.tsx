@@ -1,0 +1,77 @@
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import type { ReactNode } from 'react'
+import { isolated } from '#components/agents/names.ts'
+import { type PageName, pageNamed } from '#components/frame/pages.ts'
+import { type Namespace, Words } from '#components/frame/words.tsx'
+import { Page } from '#components/ui/page.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { app } from '#lib/app.ts'
+import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask } from '../../reader.ts'
+
+/** The agent of this id that is the person's own; whatever else it may name is not found. */
+export async function agentNamed(id: string): Promise<OwnAgent> {
+  try {
+    return (await ask(app.agents.readOwn, { params: { id: decodeURIComponent(id) } })).data
+  } catch (error) {
+    // An id of a form that none has is nobody's either.
+    if (error instanceof URIError) notFound()
+    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
+    throw error
+  }
+}
+
+const views = [
+  'agent',
+  'agentGrimoire',
+  'agentDocuments',
+  'agentSharing',
+  'agentSnapshots',
+  'agentRecords',
+] as const satisfies readonly PageName[]
+type View = (typeof views)[number]
+
+interface Props {
+  agent: OwnAgent
+  /** The view that is open. */
+  view: View
+  /** The view's first line: what it found, in words. */
+  title: string
+  lead?: ReactNode
+  words: readonly Namespace[]
+  children: ReactNode
+}
+
+/** One view of an agent, beside the others of the same agent. */
+export async function AgentPage({ agent, view, title, lead, words, children }: Props) {
+  const [pages, t] = await Promise.all([getTranslations('pages'), getTranslations('agents.one')])
+  const name = agent.name === null ? t('unnamed') : isolated(agent.name)
+  return (
+    <Words of={words}>
+      <Page
+        title={title}
+        lead={
+          <>
+            {lead}
+            <p>
+              <TextLink href="/agents">{t('back')}</TextLink>
+            </p>
+          </>
+        }
+      >
+        <Tabs
+          label={t('views', { name })}
+          tabs={views.map((one) => ({
+            href: pageNamed(one).path.replace('[id]', encodeURIComponent(agent.agent_id)),
+            title: pages(one),
+            isCurrent: one === view,
+          }))}
+        />
+        {children}
+      </Page>
+    </Words>
+  )
+}
