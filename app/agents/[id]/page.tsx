@@ -38,80 +38,78 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
       agent={agent}
       view="agent"
       words={['agents']}
-        title={
-          agent.name === null ? one('titleUnnamed', { state }) : one('title', { name: isolated(agent.name), state })
-        }
-        lead={<p>{t(`states.${agent.state}.text`)}</p>}
-      >
-        <Section id="holds" title={one('holds')} lead={one('holdsLead')}>
-          <Facts
-            facts={[
-              [
-                one('units'),
-                <TextLink key="units" href={`/knowledge?${query}`}>
-                  {held(holds.units)}
-                </TextLink>,
-              ],
-              [
-                one('skills'),
-                <TextLink key="skills" href={`/knowledge?${query}&kind=skill`}>
-                  {held(holds.skills)}
-                </TextLink>,
-              ],
-              [
-                one('tokens'),
-                <TextLink key="tokens" href={`/tokens?${query}`}>
-                  {t('tokensOf', { used: holds.tokens, most: agent.token_limit })}
-                </TextLink>,
-              ],
-              [one('reputation'), format.number(holds.reputation, score)],
-            ]}
-          />
-        </Section>
-        <Section id="about" title={one('about')}>
-          <Facts
-            facts={[
-              [t('columns.state'), <AgentState key="state" state={agent.state} />],
-              [one('id'), <ShortId key="id" id={agent.agent_id} what={t('id')} />],
-              [one('tier'), one('tierText', { tier: t(`tiers.${agent.tier}`), most: agent.token_limit })],
-              [one('created'), <Time key="created" at={agent.created_at} />],
-              [one('firstUsed'), agent.first_used_at ? <Time key="used" at={agent.first_used_at} /> : one('neverUsed')],
-              ...(agent.restricted_at
-                ? ([
-                    [one('pausedSince'), <Time key="paused" at={agent.restricted_at} />],
-                    [one('why'), agent.restricted_for.map((reason) => t(`reasons.${reason}`)).join(', ')],
-                  ] as const)
-                : []),
-            ]}
-          />
-        </Section>
-        {!isGoing && (
-          <>
-            <Section
-              id="pause"
-              title={agent.restricted_at ? one('resumeTitle') : one('pauseTitle')}
-              lead={one('pauseLead')}
-            >
-              <PausePanel agent={agent} />
-            </Section>
-            <Section id="consent" title={one('consentTitle')}>
-              <ConsentPanel agent={agent} />
-            </Section>
-          </>
-        )}
-        <Section id="delete" title={one('deleteTitle')} lead={isGoing ? undefined : one('deleteText')}>
-          <p>
-            {isGoing ? (
-              <ButtonLink href="/settings/privacy" tone="plain">
-                {one('toRequests')}
-              </ButtonLink>
-            ) : (
-              <ButtonLink href={`/settings/privacy/delete?${query}`} tone="danger">
-                {one('deleteDo')}
-              </ButtonLink>
-            )}
-          </p>
-        </Section>
+      title={agent.name === null ? one('titleUnnamed', { state }) : one('title', { name: isolated(agent.name), state })}
+      lead={<p>{t(`states.${agent.state}.text`)}</p>}
+    >
+      <Section id="holds" title={one('holds')} lead={one('holdsLead')}>
+        <Facts
+          facts={[
+            [
+              one('units'),
+              <TextLink key="units" href={`/knowledge?${query}`}>
+                {held(holds.units)}
+              </TextLink>,
+            ],
+            [
+              one('skills'),
+              <TextLink key="skills" href={`/knowledge?${query}&kind=skill`}>
+                {held(holds.skills)}
+              </TextLink>,
+            ],
+            [
+              one('tokens'),
+              <TextLink key="tokens" href={`/tokens?${query}`}>
+                {t('tokensOf', { used: holds.tokens, most: agent.token_limit })}
+              </TextLink>,
+            ],
+            [one('reputation'), format.number(holds.reputation, score)],
+          ]}
+        />
+      </Section>
+      <Section id="about" title={one('about')}>
+        <Facts
+          facts={[
+            [t('columns.state'), <AgentState key="state" state={agent.state} />],
+            [one('id'), <ShortId key="id" id={agent.agent_id} what={t('id')} />],
+            [one('tier'), one('tierText', { tier: t(`tiers.${agent.tier}`), most: agent.token_limit })],
+            [one('created'), <Time key="created" at={agent.created_at} />],
+            [one('firstUsed'), agent.first_used_at ? <Time key="used" at={agent.first_used_at} /> : one('neverUsed')],
+            ...(agent.restricted_at
+              ? ([
+                  [one('pausedSince'), <Time key="paused" at={agent.restricted_at} />],
+                  [one('why'), agent.restricted_for.map((reason) => t(`reasons.${reason}`)).join(', ')],
+                ] as const)
+              : []),
+          ]}
+        />
+      </Section>
+      {!isGoing && (
+        <>
+          <Section
+            id="pause"
+            title={agent.restricted_at ? one('resumeTitle') : one('pauseTitle')}
+            lead={one('pauseLead')}
+          >
+            <PausePanel agent={agent} />
+          </Section>
+          <Section id="consent" title={one('consentTitle')}>
+            <ConsentPanel agent={agent} />
+          </Section>
+        </>
+      )}
+      <Section id="delete" title={one('deleteTitle')} lead={isGoing ? undefined : one('deleteText')}>
+        <p>
+          {isGoing ? (
+            <ButtonLink href="/settings/privacy" tone="plain">
+              {one('toRequests')}
+            </ButtonLink>
+          ) : (
+            <ButtonLink href={`/settings/privacy/delete?${query}`} tone="danger">
+              {one('deleteDo')}
+            </ButtonLink>
+          )}
+        </p>
+      </Section>
     </AgentPage>
   )
 }
