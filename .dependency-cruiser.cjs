@@ -68,6 +68,16 @@ module.exports = {
       to: { path: '^(lib/(?!kernel/|domains/(sanitizer|pii)/)|generated/)' },
     },
     {
+      name: 'stripping-is-pure',
+      severity: 'error',
+      comment: 'the browser and the command line strip what is private before it leaves them',
+      from: { path: '^lib/domains/clades/strip-[a-z]+\\.ts$', pathNot: tests },
+      to: {
+        path: '^(lib|generated)/',
+        pathNot: ['^lib/kernel/', '^lib/domains/(sanitizer|pii)/', '^lib/domains/clades/strip-[a-z]+\\.ts$'],
+      },
+    },
+    {
       name: 'access-below-http',
       severity: 'error',
       from: { path: '^lib/access/', pathNot: tests },

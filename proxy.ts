@@ -19,6 +19,7 @@ const policy = (nonce: string, { isSecure, isDevelopment }: { isSecure: boolean;
     "img-src 'self' data:",
     "font-src 'self'",
     "connect-src 'self'",
+    "worker-src 'self'",
     "object-src 'none'",
     "base-uri 'none'",
     "form-action 'self'",

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
+import { nodeFlags } from '#bin/children.ts'
 import { fileObjects } from '#lib/stores/objects/files.ts'
 import { median, type Row } from './row.ts'
 import { growthOf, secondsOf } from './transfer.ts'
@@ -34,7 +35,7 @@ function* noise(): Generator<Buffer> {
 async function measured(name: string, mediaType: string, state: () => Iterable<Buffer>): Promise<Row[]> {
   const folder = mkdtempSync(join(tmpdir(), 'kp-bench-'))
   const objects = fileObjects(folder)
-  const child = fork(join(import.meta.dirname, 'snapshot-process.ts'), [folder])
+  const child = fork(join(import.meta.dirname, 'snapshot-process.ts'), [folder], { execArgv: [...nodeFlags] })
   try {
     await once(child, 'message')
     const pid = child.pid ?? 0

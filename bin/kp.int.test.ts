@@ -500,6 +500,7 @@ describe('on the installation’s own machine', () => {
       'audit log': 'ok',
       'model log': 'ok',
       'erasure ledger': 'ok',
+      'snapshot keys': 'ok',
       postgresql: 'ok',
       graph: 'ok',
       objects: 'ok',

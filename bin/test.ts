@@ -1,5 +1,5 @@
 import './runtime.ts'
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,8 +9,13 @@ import { checks, passes } from './checks.ts'
 
 const reports = mkdtempSync(join(tmpdir(), 'kp-reports-'))
 const total = { passed: 0, failed: 0, skipped: 0 }
-const node = (args: string[], env: Record<string, string> = {}) =>
-  spawnSync(process.execPath, args, { stdio: 'inherit', env: { ...process.env, ...env } })
+/** A Node of its own; resolves to its status. */
+const ended = (args: string[], env: Record<string, string> = {}): Promise<number | null> =>
+  new Promise((resolve, reject) => {
+    spawn(process.execPath, args, { stdio: 'inherit', env: { ...process.env, ...env } })
+      .once('error', reject)
+      .once('exit', resolve)
+  })
 
 function readReport<T>(file: string, schema: z.ZodType<T>): T | undefined {
   try {
@@ -37,25 +42,34 @@ function count(
 
 for (const check of checks) total[passes(check) ? 'passed' : 'failed'] += 1
 
-const vitestReport = join(reports, 'vitest.json')
-const vitest = node(
-  [
-    'node_modules/vitest/vitest.mjs',
-    'run',
-    '--reporter=default',
-    '--reporter=json',
-    `--outputFile.json=${vitestReport}`,
-  ],
-  // What hundreds of processes load is compiled once.
-  { NODE_COMPILE_CACHE: join(reports, 'compiled') },
-)
 const Vitest = z.object({ numPassedTests: z.number(), numFailedTests: z.number(), numPendingTests: z.number() })
-const units = readReport(vitestReport, Vitest)
-count(
-  'unit and integration',
-  vitest.status,
-  units && { passed: units.numPassedTests, failed: units.numFailedTests, skipped: units.numPendingTests },
-)
+/** Runs projects of vitest.config.ts. */
+async function run(name: string, projects: readonly string[], options: readonly string[] = []): Promise<void> {
+  const file = join(reports, `${name}.json`)
+  const status = await ended(
+    [
+      'node_modules/vitest/vitest.mjs',
+      'run',
+      ...projects.map((project) => `--project=${project}`),
+      ...options,
+      '--reporter=default',
+      '--reporter=json',
+      `--outputFile.json=${file}`,
+    ],
+    // What hundreds of processes load is compiled once.
+    { NODE_COMPILE_CACHE: join(reports, 'compiled') },
+  )
+  const report = readReport(file, Vitest)
+  count(
+    name,
+    status,
+    report && { passed: report.numPassedTests, failed: report.numFailedTests, skipped: report.numPendingTests },
+  )
+}
+await Promise.all([
+  run('unit and integration', ['unit', 'integration']),
+  run('outages and kills', ['waiting'], ['--maxWorkers=1']),
+])
 
 const browser = findBrowser()
 if (browser === undefined) {
@@ -65,7 +79,7 @@ if (browser === undefined) {
   total.failed += 1
 } else {
   const browserReport = join(reports, 'browser.json')
-  const journeys = node(['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json'], {
+  const journeys = await ended(['node_modules/@playwright/test/cli.js', 'test', '--reporter=list,json'], {
     PLAYWRIGHT_JSON_OUTPUT_NAME: browserReport,
     KP_BROWSER: browser,
   })
@@ -75,7 +89,7 @@ if (browser === undefined) {
   const stats = readReport(browserReport, Playwright)?.stats
   count(
     'browser journeys',
-    journeys.status,
+    journeys,
     stats && { passed: stats.expected, failed: stats.unexpected + stats.flaky, skipped: stats.skipped },
   )
 }

@@ -2,7 +2,9 @@ import { type APIRequestContext, request as requests } from '@playwright/test'
 import { z } from 'zod'
 import { hasNames, mayOpen, type PageEntry, type PageName, pages } from '#components/frame/pages.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
-import { installation, type Session, sessionOf } from './control.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
+import { control, installation, type Session, sessionOf } from './control.ts'
 
 /** Somebody of the demo for each role; `stranger` is a person of the other organisation. */
 export const people = {
@@ -69,6 +71,40 @@ async function inProject(api: APIRequestContext): Promise<Partial<Record<PageNam
     partErasure: { names: { id, auditId } },
   }
 }
+/** What an agent keeps and shares, one thing of each kind; what is there already stays. */
+async function inAgent(api: APIRequestContext, id: string): Promise<Partial<Record<PageName, Named>>> {
+  const at = `/v1/agents/${id}`
+  const put = async (method: 'POST' | 'PUT', path: string, data?: object): Promise<unknown> => {
+    const response = await api.fetch(`${at}${path}`, { method, ...(data && { data }) })
+    if (!response.ok()) throw new Error(`${method} ${path}: ${await response.text()}`)
+    return response.json()
+  }
+  const known = Ids.parse(await (await api.get(`${at}/documents`)).json()).data
+  const thesis = { kind: 'playbook', title: 'Quiet markets', body: '# Wait\n\nThen go.\n' }
+  const documentId = known[0]?.id ?? Made.parse(await put('POST', '/documents', thesis)).data.id
+  const ring = await api.get(`${at}/keyring`)
+  if (!ring.ok()) {
+    const keyring = seemingKeyring()
+    await put('PUT', '/keyring', { keyring })
+    const envelope = seemingEnvelope(keyring.key_id)
+    await put('POST', '/grimoire', { scope: 'private', id: newId('ent'), kind: 'episode', envelope })
+    await put('POST', '/grimoire', {
+      scope: 'clade',
+      kind: 'insight',
+      content: 'Thin books punish haste.',
+      confidence: 0.8,
+    })
+    const reference = `0x${'ab'.repeat(20)}`
+    await put('POST', '/chain-references', { chain: 'eip155:1', kind: 'address', reference })
+    await put('POST', '/snapshots')
+    await control.work()
+  }
+  const named: Named = { names: { id } }
+  return {
+    ...{ agent: named, agentGrimoire: named, agentDocuments: named, agentSharing: named, agentSnapshots: named },
+    ...{ agentRecords: named, agentDocument: { names: { id, documentId } } },
+  }
+}
 const Account = z.object({ data: z.object({ account_id: z.string() }) })
 
 /** An address for each page of the list; what is named in it is of the demo's person. */
@@ -83,10 +119,10 @@ export async function addresses(): Promise<Record<PageName, string>> {
     const named = (id: string): Named => ({ names: { id } })
     const known: Partial<Record<PageName, Named>> = {
       ...(await inProject(own)),
+      ...(await inAgent(own, 'build-helper')),
       receipt: named(done.receipt_id),
       ownRequest: named(await first(own, '/api/privacy/requests')),
       unit: named(await first(own, '/v1/knowledge?visibility=private&agent_id=build-helper')),
-      agent: named('build-helper'),
       request: named(await first(office, '/api/admin/privacy/requests?open=true')),
       erasure: named(done.run_id),
       tieredAgent: named('build-helper'),

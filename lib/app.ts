@@ -14,6 +14,7 @@ import { agentsKept } from './domains/agents/kept.ts'
 import { lifeExporters } from './domains/agents/life/exporters.ts'
 import { lifeHolders } from './domains/agents/life/holders.ts'
 import { lifeJobs } from './domains/agents/life/jobs.ts'
+import { documentRestorer, restoreSettings } from './domains/agents/life/restoring.ts'
 import { ownAgent, ownAgentLocked, writableAgent } from './domains/agents/life/whose.ts'
 import { agentListing } from './domains/agents/listing.ts'
 import { ownedAgents } from './domains/agents/owned.ts'
@@ -47,6 +48,7 @@ import { entriesOf } from './domains/grimoire/entries.ts'
 import { grimoireExporters } from './domains/grimoire/exporters.ts'
 import { entryHolder, keyringHolder } from './domains/grimoire/holders.ts'
 import { grimoireJobs } from './domains/grimoire/jobs.ts'
+import { entryRestorer } from './domains/grimoire/restoring.ts'
 import { grimoireService } from './domains/grimoire/service.ts'
 import { holdsInForce } from './domains/holds/in-force.ts'
 import { holdsKept } from './domains/holds/kept.ts'
@@ -225,6 +227,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
 
   const grimoireKey = lazily(() => deriveKey(secret(), sealedPurposes.grimoire))
   const cladeKey = lazily(() => deriveKey(secret(), sealedPurposes.clades))
+  const names = presidio?.recognise
   const llmLogKey = lazily(() => deriveKey(secret(), sealedPurposes.llmLog))
 
   const snapshotPorts: SnapshotPorts = {
@@ -233,6 +236,8 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
     keys: snapshotKeys(env.KP_SNAPSHOT_KEYS_DIR ?? `${env.KP_DATA_DIR}/snapshot-keys`),
     agents: { own: (actor, id) => ownAgent(db, actor, id), locked: ownAgentLocked, writable: writableAgent },
     parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, grimoireKey)]),
+    restorers: [documentRestorer({ strict: env.KP_SANITIZER_STRICT }), entryRestorer(grimoireKey)],
+    restoreSettings,
     areObjectsOurs: () => isOurs(projectPorts),
     origin,
   }
@@ -277,6 +282,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         withdrawNaming,
         isSuppressed,
         networkKey: lazily(() => deriveKey(secret(), 'report networks')),
+        names,
       }),
       jobs: knowledgeJobs(db),
       expiring: knowledgeExpiry(db),
@@ -289,7 +295,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       ],
     },
     skills: {
-      offers: skillsService({ db, erasures, strict: env.KP_SANITIZER_STRICT, withdrawAnswers, isSuppressed }),
+      offers: skillsService({ db, erasures, strict: env.KP_SANITIZER_STRICT, withdrawAnswers, isSuppressed, names }),
       holders: [skillHolder(db, { withdrawNaming })],
     },
     inspection: {
@@ -327,7 +333,9 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       ],
     },
     reputation: { offers: reputationService(db), holders: [reputationHolder(db)] },
-    sops: { offers: sopsService({ db, erasures, strict: env.KP_SANITIZER_STRICT, withdrawAnswers, isSuppressed }) },
+    sops: {
+      offers: sopsService({ db, erasures, strict: env.KP_SANITIZER_STRICT, withdrawAnswers, isSuppressed, names }),
+    },
     audit: {
       offers: auditService(db),
       jobs: auditJobs(db, log),
@@ -416,7 +424,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         accountMarked: accounts.accountMarked,
       }),
     },
-    pii: { offers: piiService({ recognise: presidio?.recognise }) },
+    pii: { offers: piiService({ recognise: names }) },
     residency: {
       offers: storesService({
         db,
@@ -490,6 +498,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       offers: llmLogService({
         db,
         key: llmLogKey,
+        recognise: names,
         agents: { own: (actor, id) => ownAgent(db, actor, id), writable: writableAgent },
       }),
       jobs: llmLogJobs({ db, recordDeletion }),

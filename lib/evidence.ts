@@ -1,10 +1,13 @@
 import { join } from 'node:path'
 import { agentsEvidence } from './domains/agents/evidence.ts'
+import { lifeEvidence } from './domains/agents/life/evidence.ts'
 import { auditEvidence, usesOf } from './domains/audit/evidence.ts'
+import { cladesEvidence } from './domains/clades/evidence.ts'
 import { type CoverageParts, coverageChecks } from './domains/compliance/coverage-checks.ts'
 import { installationChecks } from './domains/compliance/installation-checks.ts'
 import { erasureEvidence } from './domains/erasure/evidence.ts'
 import { exportsEvidence } from './domains/exports/evidence.ts'
+import { grimoireEvidence } from './domains/grimoire/evidence.ts'
 import { knowledgeEvidence } from './domains/knowledge/evidence.ts'
 import { llmLogEvidence } from './domains/llm-log/lateness.ts'
 import { requestsEvidence } from './domains/privacy-requests/evidence.ts'
@@ -13,8 +16,10 @@ import { residencyEvidence } from './domains/residency/evidence.ts'
 import { retentionEvidence } from './domains/retention/evidence.ts'
 import { periodsOf } from './domains/retention/rules.ts'
 import { settingsEvidence } from './domains/settings/evidence.ts'
+import { snapshotsEvidence } from './domains/snapshots/evidence.ts'
+import { telemetryEvidence } from './domains/telemetry/evidence.ts'
 import { tokensEvidence } from './domains/tokens/evidence.ts'
-import type { Env } from './env.ts'
+import { type Env, telemetryTarget } from './env.ts'
 import type { Check } from './kernel/evidence.ts'
 import type { Services } from './services.ts'
 import { lettersKept } from './stores/mail/letters-held.ts'
@@ -44,13 +49,23 @@ export function evidenceOf({
     ...requestsEvidence(),
     ...retentionEvidence({ expiring, periods: async () => periodsOf(await retention.policyNow()) }),
     ...llmLogEvidence(),
+    ...snapshotsEvidence(),
+    ...lifeEvidence(),
+    ...grimoireEvidence(),
+    ...cladesEvidence(),
+    ...telemetryEvidence(),
     ...auditEvidence(),
     ...exportsEvidence(),
     ...erasureEvidence(signer, ledger),
     ...settingsEvidence(),
     ...installationChecks({
       places,
-      folders: [...['mail', 'exports'].map((name) => join(env.KP_DATA_DIR, name)), ledger],
+      telemetry: telemetryTarget(env) === undefined ? 'none' : 'posthog',
+      folders: [
+        ...['mail', 'exports'].map((name) => join(env.KP_DATA_DIR, name)),
+        env.KP_SNAPSHOT_KEYS_DIR ?? join(env.KP_DATA_DIR, 'snapshot-keys'),
+        ledger,
+      ],
       secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
       oldestLetter: mail.folder.oldest,
       lettersKept,

@@ -32,6 +32,7 @@ const Export = z.object({ scope: z.string().default('all') }).prefault({})
 const Request = z.object({ kinds: z.array(z.string()) })
 const Entry = z.object({ data: z.object({ kind: z.string(), scope: z.string() }) })
 const Exchange = z.object({ data: z.object({ redacted: z.record(z.string(), z.number()) }) })
+const Share = z.object({ data: z.object({ removed: z.record(z.string(), z.number()) }) })
 
 /** What is told of operations that were carried out, by their id. Words of closed lists, counts, yes and no: never what was sent. */
 const observed: Readonly<Record<string, (answered: Answered) => Offered[]>> = {
@@ -57,6 +58,9 @@ const observed: Readonly<Record<string, (answered: Answered) => Offered[]>> = {
     },
   ],
   makeSnapshot: () => [{ name: 'snapshot_made', properties: {} }],
+  addCladeShare: ({ body }) => [
+    { name: 'share_sent', properties: { was_stripped: Object.keys(Share.parse(body).data.removed).length > 0 } },
+  ],
 }
 
 const toldOf = ({ kind, id, accountId }: Actor): Told =>

@@ -12,7 +12,7 @@ import { noticeVersion } from './domains/agents/rules.ts'
 import { agentsSince, newestAgent, seizeAgents } from './domains/agents/seizing.ts'
 import { agentsService } from './domains/agents/service.ts'
 import { auditLog } from './domains/audit/log.ts'
-import { joinClade, leaveClade } from './domains/clades/joining.ts'
+import { joinClade, leaveClade, recallOfRestricted } from './domains/clades/joining.ts'
 import { deletionRows } from './domains/erasure/deletion-log.ts'
 import { erasedAmong } from './domains/erasure/erased-ids.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
@@ -260,6 +260,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     hindering: (region) => hindering(region, judged),
     strict: env.KP_SANITIZER_STRICT,
     onDeath: [insureTheDead, leaveClade],
+    onRestriction: [recallOfRestricted],
     joinClade,
     createOrganisation,
     dropOrganisationIfEmpty,

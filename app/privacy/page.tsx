@@ -4,6 +4,7 @@ import { groups, isStore, lineKeyOf, noticeLines } from '#components/privacy/not
 import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice-list.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
 import { app } from '#lib/app.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { type Env, publicUrl, readEnv } from '#lib/env.ts'
@@ -155,12 +156,14 @@ export default async function PrivacyPage() {
         <p>
           {t(app.judged.some(({ name }) => name === 'llm' || name === 'posthog') ? 'where.nobodyElse' : 'where.nobody')}
         </p>
+        <p>{t.rich('where.telemetry', { link: (text) => <TextLink href="/telemetry">{text}</TextLink> })}</p>
       </Section>
       <Section id="why" title={t('why.title')}>
         <p>{t(`why.${env.KP_LAWFUL_BASIS}`)}</p>
         <p>{t('why.account')}</p>
         <p>{t('why.law')}</p>
         <p>{t('why.office')}</p>
+        {app.judged.some(({ name }) => name === 'posthog') && <p>{t('why.statistics')}</p>}
         <p>{t('why.only')}</p>
       </Section>
       <Section id="never" title={t('never.title')}>

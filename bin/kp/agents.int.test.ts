@@ -63,3 +63,32 @@ test('a person pauses their agent, lets it go on, and ends it after saying so tw
   expect((await kp.run(['agent', 'show', agent.id])).err).toContain('dead')
   expect((await kp.run(['agent', 'heartbeats'])).status).toBe(0)
 })
+
+test('a person makes agents: the token is printed once, or kept; a sibling of their own agents alone', async () => {
+  const person = await personWithPassword(app)
+  const stranger = await app.agent()
+  const create = (...words: string[]) =>
+    kp.run(['agent', 'create', ...words, '--as', person.email, '--password-stdin', '--json'], {
+      input: `${person.password}\n`,
+    })
+  const alone = await kp.run(['agent', 'create', 'stork'])
+  expect([alone.status, alone.err.includes('--as')]).toEqual([2, true])
+  expect([(await create('stork')).status, (await create('stork', '--consent', '--region', 'moon')).status]).toEqual([
+    2, 2,
+  ])
+  expect((await create('stork', '--consent', '--ancestor', stranger.id)).status).toBe(1)
+  expect(await app.db.prisma.agent.count({ where: { ownerId: person.accountId } })).toBe(0)
+
+  const stork = await create('stork', '--consent', '--keep')
+  expect(stork.status, stork.err).toBe(0)
+  expect(stork.json.data).not.toHaveProperty('api_key')
+  expect((await kp.run(['agent', 'show', '--json'])).json.data).toMatchObject({
+    agent_id: 'stork',
+    owner_claimed: true,
+  })
+  const plover = await create('plover', '--consent', '--ancestor', 'stork', '--self-hosted')
+  expect(plover.json.data.api_key).toMatch(/^kp_/)
+  const siblings = (await kp.run(['clade', 'status', '--json'])).json.data.siblings
+  expect(siblings).toMatchObject([{ agent_id: 'plover' }])
+  expect((await kp.run(['agent', 'show', '--json'])).json.data.agent_id).toBe('stork')
+})

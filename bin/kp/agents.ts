@@ -3,6 +3,7 @@ import { type LivingAgent, readAgent, setAgentStatus } from '#lib/domains/agents
 import { exportHeartbeats } from '#lib/domains/agents/life/heartbeats-contract.ts'
 import type { AgentStatus } from '#lib/domains/agents/life/rules.ts'
 import { listOwnAgents } from '#lib/domains/agents/own-contract.ts'
+import { agentCreateCommand } from './agent-creating.ts'
 import { agentDocumentCommands } from './agent-documents.ts'
 import { namedAgent } from './agents-named.ts'
 import { Failure, usageFailure } from './failure.ts'
@@ -99,11 +100,12 @@ async function heartbeats(asking: Asking, named: string | undefined): Promise<vo
 export function agentCommands(program: Command, begin: () => Session): void {
   const agent = program
     .command('agent')
-    .summary('pause an agent, let it go on, end it; its documents')
+    .summary('make an agent, pause it, end it; its documents')
     .description(
       'How your agents live. With a token it is about the agent behind it; with --as about those that you own.\n\nExample:\n  kp agent show',
     )
   const as = (command: Command): Command => asPersonOptions(command)
+  agentCreateCommand(agent, begin)
   as(agent.command('list'))
     .summary('show your agents')
     .description('Shows your agents and their status.\n\nExample:\n  kp agent list --as somebody@example.org')

@@ -57,9 +57,10 @@ test('a private entry is opened and stripped here, shared, fetched, recalled and
   expect(preview.status, preview.err).toBe(0)
   expect(preview.out).toContain('Thin books punish haste')
   expect(preview.out).not.toContain(address)
+  expect(preview.json.data.removed).toEqual({ ethereum_address: 1 })
   const shared = await kp(['clade', 'share', id, '--digest', preview.json.data.digest, '--json'])
   expect(shared.status, shared.err).toBe(0)
-  expect(shared.json.data.sent_to).toEqual([sibling.id])
+  expect(shared.json.data).toMatchObject({ sent_to: [sibling.id], removed: { ethereum_address: 1 } })
 
   const pending = await other.run(['clade', 'pending', '--json'])
   expect(pending.json.data).toMatchObject([{ action: 'add', payload: { confidence: 0.8 } }])

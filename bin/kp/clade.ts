@@ -11,7 +11,7 @@ import {
   setSharing,
 } from '#lib/domains/clades/contract.ts'
 import { isShared } from '#lib/domains/clades/rules.ts'
-import { strip } from '#lib/domains/clades/strip.ts'
+import { strip } from '#lib/domains/clades/strip-rules.ts'
 import { readEntry } from '#lib/domains/grimoire/contract.ts'
 import { namedAgent } from './agents-named.ts'
 import { Failure } from './failure.ts'
@@ -44,7 +44,7 @@ async function asked(asking: Asking, id: string, entryId: string) {
       'unsure',
       'This entry does not say how sure it is, and only what does is shared. Nothing was sent.',
     )
-  const { payload } = strip({
+  const { payload, removed } = strip({
     ...opened,
     kind,
     confidence: opened.confidence,
@@ -62,6 +62,7 @@ async function asked(asking: Asking, id: string, entryId: string) {
       ...(valid_from !== null && { valid_from }),
       ...(valid_until !== null && { valid_until }),
     },
+    ...(Object.keys(removed).length > 0 && { removed }),
   }
 }
 
@@ -109,7 +110,7 @@ async function preview(asking: Asking, entryId: string, named: string | undefine
   terminal.note(`Taken out: ${told(removed)}.`)
   terminal.note(
     gate.passes
-      ? `It may be shared: kp clade share ${entryId} --digest ${digest}`
+      ? `It may be shared: ${asking.command(`clade share ${entryId} --digest ${digest}`)}`
       : `It may not be shared: its confidence is ${gate.confidence}, and ${gate.needed} is needed.`,
   )
 }
@@ -139,7 +140,7 @@ async function recall(asking: Asking, shareId: string, named: string | undefined
   const { recalled, withdrawn, to_acknowledge } = body.data
   asking.terminal.line(
     asking.terminal.good('✓ '),
-    `${recalled.length} recalled and destroyed here; ${withdrawn} were never fetched, ${to_acknowledge} siblings are told to remove it`,
+    `${recalled.length} recalled and destroyed here; never fetched: ${withdrawn}; siblings told to remove it: ${to_acknowledge}`,
   )
 }
 
@@ -159,7 +160,10 @@ async function pending(asking: Asking, named: string | undefined): Promise<void>
     ]),
   )
   if (body.data.length === 0) terminal.note('Nothing waits.')
-  else terminal.note(`Once it is done: kp clade ack ${body.next_after}`)
+  else
+    terminal.note(
+      `Once it is done: ${asking.command(`clade ack ${body.next_after}${named === undefined ? '' : ` --agent ${named}`}`)}`,
+    )
 }
 
 async function acknowledge(asking: Asking, through: number, named: string | undefined): Promise<void> {
@@ -180,7 +184,7 @@ const numberOf = (text: string): number => {
 export function cladeCommands(program: Command, begin: () => Session): void {
   const clade = program
     .command('clade')
-    .summary('share what an agent learned with its siblings, and take it back')
+    .summary('share what an agent learned with siblings, and take it back')
     .description(
       'Siblings are agents of yours with one ancestor. Sharing is off until you switch it on; addresses of wallets, sizes and prices of trades, keys and what names people are taken out of all that is sent.\n\nExample:\n  kp clade preview ent_0123456789abcdefghijkl',
     )

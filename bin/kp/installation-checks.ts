@@ -4,6 +4,7 @@ import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
 import { BadVariable, type Env } from '#lib/env.ts'
+import { objectsPlace } from '#lib/stores/objects/address.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
@@ -136,6 +137,35 @@ function ledgerCheck(env: Env): Check {
   )
 }
 
+/** Copies of the keys would make snapshots readable that were to be gone. */
+function snapshotKeysCheck(env: Env): Check {
+  const name = 'snapshot keys'
+  const folder = resolve(env.KP_SNAPSHOT_KEYS_DIR ?? `${env.KP_DATA_DIR}/snapshot-keys`)
+  const isIn = (other: string) => !relative(resolve(other), folder).startsWith('..')
+  const objects = objectsPlace(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
+  if (isIn(resolve(env.KP_DATA_DIR, 'pgdata')) || (objects.provider === 'files' && isIn(objects.folder)))
+    return fault(
+      name,
+      `${folder} is inside the files of the database or of the objects, and would be in their backups`,
+      'Set KP_SNAPSHOT_KEYS_DIR to a folder elsewhere.',
+    )
+  try {
+    accessSync(existing(folder), constants.W_OK | constants.X_OK)
+  } catch {
+    return fault(
+      name,
+      `${folder} cannot be written`,
+      'Start as the user who made it, or set KP_SNAPSHOT_KEYS_DIR: no snapshot is made, and none is erased, without it.',
+    )
+  }
+  if (existsSync(folder) && (statSync(folder).mode & 0o077) !== 0)
+    return fault(name, `others than its owner may enter ${folder}`, `Take that from them: chmod 700 ${folder}`)
+  return ok(
+    name,
+    `${folder} is writable, its owner's alone, and apart from database and objects; keep it out of backups`,
+  )
+}
+
 function mailCheck(env: Env): Promise<Check> {
   const name = 'mail'
   if (!env.KP_SMTP_URL)
@@ -203,6 +233,7 @@ export async function installationChecks(): Promise<Check[]> {
   return [
     ...(await databaseChecks(env)),
     ledgerCheck(env),
+    snapshotKeysCheck(env),
     secretCheck(env),
     spaceCheck(env.KP_DATA_DIR),
     await mailCheck(env),

@@ -9,7 +9,7 @@ import type { Session } from './session.ts'
 import { pinIfReachable } from './trust.ts'
 
 /** A token is shown once: what cannot be stored is told. */
-function keepToken(session: Session, config: Config): void {
+export function keepToken(session: Session, config: Config): void {
   try {
     session.remember(config)
   } catch (error) {

@@ -163,7 +163,7 @@ export function snapshotCommands(program: Command, begin: () => Session): void {
   ofAgent(snapshot.command('restore'))
     .summary('bring back what a snapshot has')
     .description(
-      'Opens a snapshot on this machine, sees that it is whole, and brings back what is not there: documents, entries of the grimoire, settings and state. Into another agent of yours with --into: its private entries are sealed anew, under that agent’s keyring. Repeating it within a day stores nothing twice.\n\nExample:\n  kp snapshot restore snap_0123456789abcdefghijkl --as somebody@example.org --agent old-one --into new-one',
+      'Opens a snapshot on this machine, sees that it is whole, and brings back what is not there: documents, entries of the grimoire, settings and state. Into another agent of yours with --into: its private entries are sealed anew, under that agent’s keyring. Repeating it stores nothing twice. Settings come back where the grimoire is empty; the state takes the place of the one that is there.\n\nExample:\n  kp snapshot restore snap_0123456789abcdefghijkl --as somebody@example.org --agent old-one --into new-one',
     )
     .argument('<id>', 'the snapshot’s id')
     .option('--into <id>', 'the agent that gets it (default: the agent whose snapshot it is)')

@@ -49,7 +49,7 @@ export function AgentList({ initial }: { initial: OwnAgents }) {
               </div>
             ),
           },
-          { key: 'state', title: t('columns.state'), cell: (agent) => <AgentState state={agent.state} /> },
+          { key: 'state', title: t('columns.state'), cell: (agent) => <AgentState agent={agent} /> },
           { key: 'units', title: t('columns.units'), numeric: true, cell: (agent) => held(agent.holds.units) },
           { key: 'skills', title: t('columns.skills'), numeric: true, cell: (agent) => held(agent.holds.skills) },
           {

@@ -1,15 +1,27 @@
 import { useTranslations } from 'next-intl'
 import { Tag, type TagTone } from '#components/ui/tag.tsx'
 import type { OwnAgentRow } from './agents.ts'
+import { standingsOf } from './standing-rules.ts'
 
-const tones: Record<OwnAgentRow['state'], TagTone> = {
+const tones: Record<ReturnType<typeof standingsOf>[number], TagTone> = {
   active: 'accent',
   paused: 'amber',
+  dead: 'plain',
+  restricted: 'amber',
   suspended: 'amber',
   erasing: 'red',
 }
 
-export function AgentState({ state }: { state: OwnAgentRow['state'] }) {
-  const t = useTranslations('agents')
-  return <Tag tone={tones[state]}>{t(`states.${state}.name`)}</Tag>
+/** What its owner made of it, and beside that what the law did. */
+export function AgentState({ agent }: { agent: Pick<OwnAgentRow, 'status' | 'state' | 'restricted_at'> }) {
+  const t = useTranslations('agents.states')
+  return (
+    <span className="inline-flex flex-wrap gap-1">
+      {standingsOf(agent).map((one) => (
+        <Tag key={one} tone={tones[one]}>
+          {t(`${one}.name`)}
+        </Tag>
+      ))}
+    </span>
+  )
 }

@@ -7,7 +7,7 @@ import { useDraft } from '#components/frame/draft.ts'
 import { KeyDialog } from '#components/tokens/key-dialog.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
-import { Checkbox, Field } from '#components/ui/field.tsx'
+import { Checkbox, Field, Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
@@ -18,17 +18,27 @@ import { isolated } from './names.ts'
 const isAbout = (problem: ProblemDocument | undefined, field: string): boolean =>
   problem?.issues?.some(({ path }) => path[0] === field) ?? false
 
+const regions = ['', 'eu'] as const
+const empty = { name: '', id: '', region: '', ancestor: '', isSelfHosted: false }
+
+interface CreateFormProps {
+  notice: { version: string; url: string }
+  origin: string
+  /** Living agents of the person's, whose sibling the new one may become. */
+  ancestors: readonly { id: string; name: string | null }[]
+}
 /** An agent of the person's own, with consent that is asked for and a key that is shown once. */
-export function CreateForm({ notice, origin }: { notice: { version: string; url: string }; origin: string }) {
+export function CreateForm({ notice, origin, ancestors }: CreateFormProps) {
   const t = useTranslations('agents.create')
   const tokens = useTranslations('tokens')
-  const { draft, change, clear } = useDraft('agents.create', { name: '', id: '' })
+  const { draft, change, clear } = useDraft('agents.create', empty)
   const [isAgreed, setAgreed] = useState(false)
   const [isAgreementMissing, setMissing] = useState(false)
   const create = useChange(createAt, { touches: ['/api/agents', '/v1/auth/tokens'] })
   const { problem } = create
   const made = create.data?.data
-  const isOfField = problem?.code === 'id_in_use' || isAbout(problem, 'agent_id') || isAbout(problem, 'name')
+  const isOfField =
+    problem?.code === 'id_in_use' || ['agent_id', 'name', 'ancestor'].some((field) => isAbout(problem, field))
 
   const submit = () => {
     setMissing(!isAgreed)
@@ -40,6 +50,9 @@ export function CreateForm({ notice, origin }: { notice: { version: string; url:
           consent: { policy_version: notice.version },
           ...(name !== '' && { name }),
           ...(id !== '' && { agent_id: id }),
+          ...(draft.region === 'eu' && { region: 'eu' as const }),
+          ...(draft.isSelfHosted && { self_hosted: true }),
+          ...(draft.ancestor !== '' && { ancestor: draft.ancestor }),
         },
       },
       () => {
@@ -83,6 +96,43 @@ export function CreateForm({ notice, origin }: { notice: { version: string; url:
               onChange={(event) => change({ id: event.target.value })}
               error={problem?.code === 'id_in_use' ? t('taken') : isAbout(problem, 'agent_id') ? t('badId') : undefined}
             />
+          </div>
+        </details>
+        <details open={draft.region !== '' || draft.isSelfHosted || draft.ancestor !== '' || undefined}>
+          <summary className="cursor-pointer text-accent">{t('placeShown')}</summary>
+          <div className="mt-3 grid gap-4">
+            <Select
+              label={t('regionLabel')}
+              hint={t('regionHint')}
+              name="region"
+              value={draft.region}
+              options={regions.map((value) => ({
+                value,
+                title: t(value === 'eu' ? 'regions.eu' : 'regions.anywhere'),
+              }))}
+              onChange={({ target }) => change({ region: target.value })}
+            />
+            <Checkbox
+              name="self_hosted"
+              checked={draft.isSelfHosted}
+              onChange={({ target }) => change({ isSelfHosted: target.checked })}
+              label={t('selfHosted')}
+              hint={t('selfHostedHint')}
+            />
+            {ancestors.length > 0 && (
+              <Select
+                label={t('ancestorLabel')}
+                hint={t('ancestorHint')}
+                name="ancestor"
+                value={draft.ancestor}
+                options={[
+                  { value: '', title: t('ancestorNone') },
+                  ...ancestors.map(({ id, name }) => ({ value: id, title: name === null ? id : `${name} (${id})` })),
+                ]}
+                onChange={({ target }) => change({ ancestor: target.value })}
+                error={isAbout(problem, 'ancestor') ? t('ancestorGone') : undefined}
+              />
+            )}
           </div>
         </details>
         <div className="grid gap-1">

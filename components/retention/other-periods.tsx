@@ -12,12 +12,22 @@ const rows = [
   'tokens',
   'rejections',
   'exports',
+  'modelLog',
+  'agentDocuments',
+  'grimoire',
+  'heartbeats',
+  'shares',
+  'snapshots',
+  'insurances',
+  'pseudonyms',
   'letters',
   'idempotency',
   'backups',
 ] as const
 type Row = (typeof rows)[number]
 const byEnvironment: readonly Row[] = ['requests', 'backups']
+const byOwners: readonly Row[] = ['agentDocuments', 'grimoire']
+const setBy = (row: Row) => (byEnvironment.includes(row) ? 'environment' : byOwners.includes(row) ? 'owner' : 'fixed')
 
 /** How long everything is kept that is no unit and no skill: for reading. Years of requests; days of backups, -1: not stated. */
 export function OtherPeriods({ years, days }: { years: number; days: number }) {
@@ -25,7 +35,7 @@ export function OtherPeriods({ years, days }: { years: number; days: number }) {
   const columns: Column<Row>[] = [
     { key: 'what', title: t('what'), main: true, cell: (row) => t(`rows.${row}.what`) },
     { key: 'kept', title: t('kept'), cell: (row) => t(`rows.${row}.kept`, { years, days }) },
-    { key: 'set', title: t('set'), cell: (row) => t(`sets.${byEnvironment.includes(row) ? 'environment' : 'fixed'}`) },
+    { key: 'set', title: t('set'), cell: (row) => t(`sets.${setBy(row)}`) },
   ]
   return <DataTable label={t('title')} columns={columns} rows={rows} rowKey={(row) => row} />
 }

@@ -1,11 +1,14 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type { listQuarantine, reviewQuarantined } from '#lib/domains/knowledge/judgement-contract.ts'
 import type { summariseRejections } from '#lib/domains/knowledge/safety-contract.ts'
+import type { scanText } from '#lib/domains/pii/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const quarantineAt: Endpoint<typeof listQuarantine> = { method: 'get', path: '/v1/quarantine' }
 export const reviewAt: Endpoint<typeof reviewQuarantined> = { method: 'post', path: '/v1/quarantine/{id}/review' }
+export const scanAt: Endpoint<typeof scanText> = { method: 'post', path: '/v1/pii/scan' }
 
 export type QuarantinePage = Output<typeof listQuarantine>
 export type HeldItem = QuarantinePage['data'][number]
 export type Rejections = Output<typeof summariseRejections>['data']
+export type ScanResult = Output<typeof scanText>['data']

@@ -50,3 +50,22 @@ export interface Check {
 
 /** `fails` where anything was found that must not be, else `holds`. */
 export const failsIf = (isBroken: boolean): FindingState => (isBroken ? 'fails' : 'holds')
+
+/**
+ * Storage limitation (GDPR art. 5(1)(e)) of what goes when its term is over: how much stands past its end, and for how long. `ending` selects
+ * `ends` of each, null for what has none. Jobs come every hour at least; two hours late, one was missed.
+ */
+export const endsInTime = (name: string, ending: string): Check => ({
+  line: 'storage_limitation',
+  name,
+  page: null,
+  async ask(query, now) {
+    const [row] = await query<{ late: number; n: number }>(
+      `SELECT coalesce(extract(epoch FROM $1::timestamptz - min(ends)) * 1000, 0)::float8 AS late, count(*)::int AS n
+       FROM (${ending}) AS ending WHERE ends <= $1`,
+      [now],
+    )
+    const { late = 0, n = 0 } = row ?? {}
+    return { state: failsIf(late > 2 * 3_600_000), numbers: { standing: n, minutes: Math.floor(late / 60_000) } }
+  },
+})

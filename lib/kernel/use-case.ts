@@ -154,21 +154,37 @@ async function once(ctx: MutationContext, operation: OperationShape, run: () => 
 }
 
 /** One transaction around the work, the check of its output, and its audit entry. */
-export function mutation<const O extends OperationShape>(
+export const mutation = <const O extends OperationShape>(
   operation: O,
   run: (ctx: MutationContext, input: Input<O>) => Promise<Reply<Output<O>>>,
+): UseCase<O> =>
+  preparedMutation(
+    operation,
+    async () => undefined,
+    (ctx, input) => run(ctx, input),
+  )
+
+/**
+ * A {@link mutation} that asks another server first, before its transaction takes anything that others wait for. `prepare` changes nothing:
+ * it runs again for a repetition that is answered with what was stored.
+ */
+export function preparedMutation<const O extends OperationShape, P>(
+  operation: O,
+  prepare: (ctx: Context, input: Input<O>) => Promise<P>,
+  run: (ctx: MutationContext, input: Input<O>, prepared: P) => Promise<Reply<Output<O>>>,
 ): UseCase<O> {
   return {
     operation,
     async execute(ctx, raw) {
       authorise(operation, ctx)
       const input = parseInput(operation, raw)
+      const prepared = await prepare(ctx, input)
       let afterCommit: Reply<Output<O>>['afterCommit']
       const made = await ctx.gate
         .transaction((tx) => {
           const inside = { ...ctx, tx }
           return once(inside, operation, async () => {
-            const reply = await run(inside, input)
+            const reply = await run(inside, input, prepared)
             afterCommit = reply.afterCommit
             await ctx.gate.auditWithin(tx, ...recordsOf(operation, ctx, reply))
             return { ...answer(operation, reply), resourceId: reply.resourceId }

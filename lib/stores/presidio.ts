@@ -3,6 +3,9 @@ import type { StoreState } from './store-state.ts'
 
 /** How long an analysis may take before the rest is answered without it, in milliseconds. */
 const patience = 2_000
+/** After so many questions in a row without an answer in time, nobody waits for one, for so many milliseconds. */
+const mostSilent = 3
+const rest = 30_000
 
 const Answer = z.array(
   z.object({ entity_type: z.string(), start: z.int().min(0), end: z.int().min(0), score: z.number() }),
@@ -39,14 +42,17 @@ export function openPresidio(url: string): Presidio {
   const ask = (path: string, options: RequestInit) =>
     fetch(`${base}${path}`, { ...options, redirect: 'error', signal: AbortSignal.timeout(patience) })
 
+  let [silent, restingUntil] = [0, 0]
   return {
     async recognise(text, language) {
+      if (performance.now() < restingUntil) return undefined
       try {
         const answer = await ask('/analyze', {
           method: 'POST',
           headers: { 'Content-Type': 'application/json' },
           body: JSON.stringify({ text, language }),
         })
+        silent = 0
         if (!answer.ok) return undefined
         const parsed = Answer.safeParse(await answer.json())
         if (!parsed.success) return undefined
@@ -54,7 +60,9 @@ export function openPresidio(url: string): Presidio {
         return parsed.data
           .map(({ entity_type: entity, start, end, score }) => ({ entity, start: at(start), end: at(end), score }))
           .filter(({ start, end }) => start < end && end <= text.length)
-      } catch {
+      } catch (error) {
+        if (error instanceof DOMException && error.name === 'TimeoutError') silent += 1
+        if (silent >= mostSilent) [silent, restingUntil] = [0, performance.now() + rest]
         // Without it names are not found; what is found without it is told all the same, and that it was missing.
         return undefined
       }

@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import type { SearchParams } from 'nuqs/server'
 import { counted } from '#components/frame/counted.ts'
 import { Words } from '#components/frame/words.tsx'
-import { loadPeriod, periodAddress } from '#components/safety/period.ts'
+import { loadPeriod, periodAddress, views } from '#components/safety/period.ts'
 import { Quarantine } from '#components/safety/quarantine.tsx'
 import { Rejections } from '#components/safety/rejections.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
@@ -11,44 +11,60 @@ import { Tabs } from '#components/ui/tabs.tsx'
 import { app } from '#lib/app.ts'
 import { rejectionPeriodNames } from '#lib/domains/knowledge/safety-rules.ts'
 import { ask, opened } from '../../reader.ts'
+import { ScannerView } from './scanner-view.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('safety'))('name') })
 
 export default async function SafetyPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
   await opened('safety')
-  const { period } = await loadPeriod(searchParams)
+  const { period, view } = await loadPeriod(searchParams)
+  const isScanner = view === 'scanner'
   const [t, common, held, { data: seen }] = await Promise.all([
     getTranslations('safety'),
     getTranslations('common'),
-    ask(app.knowledge.quarantine, { query: { limit: '20' } }),
+    isScanner ? undefined : ask(app.knowledge.quarantine, { query: { limit: '20' } }),
     ask(app.safety.rejections, { query: { period } }),
   ])
+  const shown = held && counted(common, held.total, { isFirst: true })
   return (
     <Words of={['safety']}>
       <Page
         width="wide"
-        title={t('title', {
-          held: held.total,
-          shown: counted(common, held.total, { isFirst: true }),
-          rejected: seen.total,
-          period,
-        })}
-        lead={<p>{t('lead')}</p>}
+        title={
+          held && shown !== undefined
+            ? t('title', { held: held.total, shown, rejected: seen.total, period })
+            : t('scanner.title', { count: seen.by_stage.secret ?? 0, period })
+        }
+        lead={<p>{t(isScanner ? 'scanner.lead' : 'lead')}</p>}
       >
-        <Section id="held" title={t('held.title')} lead={t('held.lead')}>
-          <Quarantine initial={held} />
-        </Section>
-        <Section id="rejections" title={t('rejections.title')} lead={t('rejections.lead', { total: seen.total })}>
-          <Tabs
-            label={t('rejections.periods')}
-            tabs={rejectionPeriodNames.map((name) => ({
-              href: periodAddress('/admin/safety', { period: name }),
-              title: t(`rejections.period.${name}`),
-              isCurrent: name === period,
-            }))}
-          />
-          <Rejections seen={seen} />
-        </Section>
+        <Tabs
+          label={t('views.label')}
+          tabs={views.map((name) => ({
+            href: periodAddress('/admin/safety', { view: name }),
+            title: t(`views.${name}`),
+            isCurrent: name === view,
+          }))}
+        />
+        {held ? (
+          <>
+            <Section id="held" title={t('held.title')} lead={t('held.lead')}>
+              <Quarantine initial={held} />
+            </Section>
+            <Section id="rejections" title={t('rejections.title')} lead={t('rejections.lead', { total: seen.total })}>
+              <Tabs
+                label={t('rejections.periods')}
+                tabs={rejectionPeriodNames.map((name) => ({
+                  href: periodAddress('/admin/safety', { period: name }),
+                  title: t(`rejections.period.${name}`),
+                  isCurrent: name === period,
+                }))}
+              />
+              <Rejections seen={seen} />
+            </Section>
+          </>
+        ) : (
+          <ScannerView seen={seen} />
+        )}
       </Page>
     </Words>
   )

@@ -22,7 +22,13 @@ export default async function AgentsPage() {
       <Page title={t('title', { count: agents.total })} lead={<p>{t('lead')}</p>} width="wide">
         <AgentList initial={agents} />
         <Section id="create" title={t('create.title')}>
-          <CreateForm notice={notice.data} origin={new URL(notice.data.url).origin} />
+          <CreateForm
+            notice={notice.data}
+            origin={new URL(notice.data.url).origin}
+            ancestors={agents.data
+              .filter(({ status }) => status !== 'dead')
+              .map(({ agent_id, name }) => ({ id: agent_id, name }))}
+          />
         </Section>
         <Section id="claim" title={t('claimTitle')}>
           <ClaimForm />

@@ -1,6 +1,7 @@
 import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
+import type { OwnAgentWhole } from '#components/agents/agents.ts'
 import { isolated } from '#components/agents/names.ts'
 import { type PageName, pageNamed } from '#components/frame/pages.ts'
 import { type Namespace, Words } from '#components/frame/words.tsx'
@@ -13,7 +14,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { ask } from '../../reader.ts'
 
 /** The agent of this id that is the person's own; whatever else it may name is not found. */
-export async function agentNamed(id: string): Promise<OwnAgent> {
+export async function agentNamed(id: string): Promise<OwnAgentWhole> {
   try {
     return (await ask(app.agents.readOwn, { params: { id: decodeURIComponent(id) } })).data
   } catch (error) {

@@ -1,9 +1,15 @@
 import type { Metadata } from 'next'
 import { getFormatter, getTranslations } from 'next-intl/server'
 import { AgentState } from '#components/agents/agent-state.tsx'
+import { CardPanel } from '#components/agents/card-panel.tsx'
 import { ConsentPanel } from '#components/agents/consent-panel.tsx'
+import { documentsPage } from '#components/agents/documents.ts'
+import { GrimoireDaysForm } from '#components/agents/grimoire-days-form.tsx'
 import { isolated, score } from '#components/agents/names.ts'
 import { PausePanel } from '#components/agents/pause-panel.tsx'
+import { recordsPage } from '#components/agents/records.ts'
+import { heartbeatsUntil, hindranceOf, standingsOf } from '#components/agents/standing-rules.ts'
+import { AfterDeath, StatusPanel } from '#components/agents/status-panel.tsx'
 import { counted } from '#components/frame/counted.ts'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Facts } from '#components/ui/facts.tsx'
@@ -11,37 +17,61 @@ import { Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { app } from '#lib/app.ts'
+import { heartbeatsCountedTo } from '#lib/domains/agents/life/rules.ts'
 import { countedTo } from '#lib/domains/agents/rules.ts'
-import { opened } from '../../reader.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask, opened } from '../../reader.ts'
 import { AgentPage, agentNamed } from './agent-page.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('agents.one'))('name'),
 })
 
+/** How the agent performed, where that is public; nobody sees the card of one that is restricted or dead. */
+async function cardOf(id: string) {
+  try {
+    return (await ask(app.clades.readCard, { params: { id } })).data
+  } catch (error) {
+    if (Problem.is(error) && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
 export default async function AgentOverview({ params }: { params: Promise<{ id: string }> }) {
-  await opened('agent')
+  const { role } = await opened('agent')
   const agent = await agentNamed((await params).id)
-  const [t, one, common, format] = await Promise.all([
+  const id = { id: agent.agent_id }
+  const [t, one, common, format, living, documents, heartbeats, card] = await Promise.all([
     getTranslations('agents'),
     getTranslations('agents.one'),
     getTranslations('common'),
     getFormatter(),
+    ask(app.agents.readAgent, { params: id }),
+    ask(app.agents.listDocuments, { params: id, query: { limit: '1' } }),
+    ask(app.agents.listHeartbeats, { params: id, query: { limit: '1' } }),
+    cardOf(agent.agent_id),
   ])
   const held = (count: number) => counted(common, count, { limit: countedTo })
-  const state = t(`states.${agent.state}.name`)
+  const standings = standingsOf(agent)
+  const state = format.list(standings.map((standing) => t(`states.${standing}.name`)))
   const query = new URLSearchParams({ agent: agent.agent_id })
   const { holds } = agent
+  const diedAt = agent.died_at
   const isGoing = agent.state === 'suspended' || agent.state === 'erasing'
+  const mayWrite = role !== 'auditor'
+  const days = living.data.grimoire_days
+  const hindrance = hindranceOf(agent)
   return (
     <AgentPage
       agent={agent}
       view="agent"
       words={['agents']}
       title={agent.name === null ? one('titleUnnamed', { state }) : one('title', { name: isolated(agent.name), state })}
-      lead={<p>{t(`states.${agent.state}.text`)}</p>}
+      lead={standings.map((standing) => <p key={standing}>{t(`states.${standing}.text`)}</p>)}
     >
       <Section id="holds" title={one('holds')} lead={one('holdsLead')}>
+        {agent.self_hosted && <p>{one('selfHostedText')}</p>}
         <Facts
           facts={[
             [
@@ -57,6 +87,18 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
               </TextLink>,
             ],
             [
+              one('documents'),
+              <TextLink key="documents" href={documentsPage(agent.agent_id)}>
+                {format.number(documents.total)}
+              </TextLink>,
+            ],
+            [
+              one('heartbeats'),
+              <TextLink key="heartbeats" href={recordsPage(agent.agent_id, 'heartbeats')}>
+                {counted(common, heartbeats.total, { limit: heartbeatsCountedTo })}
+              </TextLink>,
+            ],
+            [
               one('tokens'),
               <TextLink key="tokens" href={`/tokens?${query}`}>
                 {t('tokensOf', { used: holds.tokens, most: agent.token_limit })}
@@ -69,20 +111,64 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
       <Section id="about" title={one('about')}>
         <Facts
           facts={[
-            [t('columns.state'), <AgentState key="state" state={agent.state} />],
-            [one('id'), <ShortId key="id" id={agent.agent_id} what={t('id')} />],
-            [one('tier'), one('tierText', { tier: t(`tiers.${agent.tier}`), most: agent.token_limit })],
-            [one('created'), <Time key="created" at={agent.created_at} />],
-            [one('firstUsed'), agent.first_used_at ? <Time key="used" at={agent.first_used_at} /> : one('neverUsed')],
+            [t('columns.state'), <AgentState key="state" agent={agent} />],
+            ...(agent.status !== 'active' && agent.status_at
+              ? ([[one(`since.${agent.status}`), <Time key="since" at={agent.status_at} relative />]] as const)
+              : []),
+            ...(diedAt
+              ? ([
+                  [
+                    one('heartbeatsUntil'),
+                    <Time key="heartbeats" at={heartbeatsUntil(diedAt).toISOString()} relative />,
+                  ],
+                ] as const)
+              : []),
             ...(agent.restricted_at
               ? ([
                   [one('pausedSince'), <Time key="paused" at={agent.restricted_at} />],
                   [one('why'), agent.restricted_for.map((reason) => t(`reasons.${reason}`)).join(', ')],
                 ] as const)
               : []),
+            [one('id'), <ShortId key="id" id={agent.agent_id} what={t('id')} />],
+            [one('region'), one(agent.region === 'eu' ? 'regions.eu' : 'regions.anywhere')],
+            [one('runs'), one(agent.self_hosted ? 'runsElsewhere' : 'runsHere')],
+            [one('tier'), one('tierText', { tier: t(`tiers.${agent.tier}`), most: agent.token_limit })],
+            [one('created'), <Time key="created" at={agent.created_at} />],
+            [one('firstUsed'), agent.first_used_at ? <Time key="used" at={agent.first_used_at} /> : one('neverUsed')],
           ]}
         />
       </Section>
+      {diedAt && (
+        <Section id="status" title={one('status.dead.title')}>
+          <AfterDeath agent={agent} diedAt={diedAt} />
+        </Section>
+      )}
+      {!diedAt && !isGoing && (
+        <Section
+          id="status"
+          title={one(agent.status === 'paused' ? 'status.titlePaused' : 'status.title')}
+          lead={one('status.lead')}
+        >
+          <StatusPanel agent={agent} />
+        </Section>
+      )}
+      {!diedAt && (
+        <Section id="settings" title={one('settings.title')} lead={one('settings.lead')}>
+          {hindrance === undefined && mayWrite ? (
+            <GrimoireDaysForm agentId={agent.agent_id} days={days} />
+          ) : (
+            <>
+              <p>{days === null ? one('settings.staysForEver') : one('settings.goesAfter', { days })}</p>
+              {hindrance !== undefined && <p className="text-quiet">{t(`hindrances.${hindrance}`)}</p>}
+            </>
+          )}
+        </Section>
+      )}
+      {card && (
+        <Section id="card" title={one('card.title')} lead={one('card.lead')}>
+          <CardPanel card={card} mayWithdraw={mayWrite} />
+        </Section>
+      )}
       {!isGoing && (
         <>
           <Section

@@ -139,6 +139,9 @@ export default async function PrivacyPage({
 
         <Section id="object" title={t('object.title')} lead={t('object.lead')}>
           <StatementForm key={`object ${agentId ?? ''}`} about="object" agentId={agentId} identity={identity} />
+          <p className="text-sm text-quiet">
+            {t.rich('object.telemetry', { link: (text) => <TextLink href="/telemetry">{text}</TextLink> })}
+          </p>
         </Section>
 
         <Section

@@ -2,6 +2,7 @@ import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { giveConsent, readNotice, withdrawConsent } from './contract.ts'
+import type { AgentPorts } from './ports.ts'
 import { type AgentRow, agentOf } from './rows.ts'
 import { givenAgain, type Notice, withdrawn } from './rules.ts'
 
@@ -40,12 +41,14 @@ const shown = (agent: AgentRow) => ({
 })
 
 /** Giving and withdrawing consent (GDPR art. 7). */
-export const agentConsent = (notice: Notice) => ({
+export const agentConsent = (notice: Notice, onRestriction: AgentPorts['onRestriction']) => ({
   readNotice: read(readNotice, async () => ({ body: { data: notice }, resourceId: notice.version })),
 
   withdrawConsent: mutation(withdrawConsent, async (ctx, { query }) => {
     const agent = await spokenFor(ctx, query.agent_id)
     const next = await ctx.tx.agent.update({ where: { id: agent.id }, data: withdrawn(agent, ctx.now) })
+    if (agent.restrictedAt === null)
+      for (const listen of onRestriction) await listen(ctx.tx, { agentIds: [agent.id], now: ctx.now })
     return {
       body: {
         data: shown(next),

@@ -68,7 +68,15 @@ export const registerAgent = operation({
     message: z.string(),
   }),
   secrets: ['api_key'],
-  refusals: ['id_in_use', 'registration_closed', 'forbidden', 'scope_too_small', 'conflict', 'outside_region'],
+  refusals: [
+    'id_in_use',
+    'registration_closed',
+    'forbidden',
+    'scope_too_small',
+    'conflict',
+    'outside_region',
+    'paused',
+  ],
 })
 
 const whose = {

@@ -57,6 +57,11 @@ export interface AgentPorts {
   strict: boolean
   /** What others do when an agent dies, within the transaction; its row is locked. */
   onDeath: LifePorts['onDeath']
+  /** What others do when agents that were free are restricted by law, within the transaction; their rows are locked. */
+  onRestriction: readonly ((
+    tx: Transaction,
+    restricted: { agentIds: readonly string[]; now: Date },
+  ) => Promise<unknown>)[]
   /** The new agent becomes a sibling of its ancestor's. Throws `invalid` for one that is no living agent of the owner's. */
   joinClade(
     tx: Transaction,

@@ -151,6 +151,12 @@ export function agentRegistration(ports: AgentPorts) {
     issueAgent,
     register: mutation(registerAgent, async (ctx, { body }) => {
       if (body.consent) refuseOtherNotice(body.consent.policy_version, notice, ['consent', 'policy_version'])
+      // Registering is open to everybody, so nothing before this asks it.
+      if (ctx.actor.status === 'paused')
+        throw new Problem(
+          'paused',
+          'This agent was paused: its token registers nothing until its status is "active" again. Nothing was created.',
+        )
       if (ctx.actor.kind === 'agent' && ctx.actor.id === body.agent_id) return furtherToken(ctx, body, ctx.actor.id)
       if (registration.explicitConsent && !body.consent)
         throw new Problem('invalid', {

@@ -53,7 +53,7 @@ const selectStanding = `
 /** Restriction, and withdrawal of consent for all, by whom they are about. */
 export function agentRestriction(
   db: Database,
-  { accounts }: Pick<AgentPorts, 'accounts'>,
+  { accounts, onRestriction }: Pick<AgentPorts, 'accounts' | 'onRestriction'>,
   { restrict, unrestrict }: Pick<ReturnType<typeof agentStanding>, 'restrict' | 'unrestrict'>,
 ) {
   /** The agent that is named or that asks. Another's looks like none. */
@@ -146,7 +146,10 @@ export function agentRestriction(
     withdrawAllConsent: mutation(withdrawAllConsent, async ({ tx, now, actor }) => {
       refuseReaders(actor)
       const standings = await standingsOf(tx, selfOf(actor))
-      const agents = await changeStandings(tx, standings, (standing) => withdrawn(standing, now))
+      const agents = await changeStandings(tx, standings, (standing) => withdrawn(standing, now), {
+        onRestriction,
+        now,
+      })
       return {
         ...audited({ account: null, agents }, actor.accountId ?? actor.id, {
           fields: ['consent_withdrawn_at', 'restricted_at', 'restricted_for'],

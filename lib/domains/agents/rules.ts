@@ -33,7 +33,7 @@ export interface Notice {
   url: string
 }
 /** Changes whenever the notice says something else; consent names it. */
-export const noticeVersion = '2026-11-22.1'
+export const noticeVersion = '2026-11-22.2'
 
 export interface Grant {
   scopes: Scope[]

@@ -23,7 +23,7 @@ export function agentsService(db: Database, ports: AgentPorts) {
     ...standing,
     ...agentRestriction(db, ports, standing),
     ...registration,
-    ...agentConsent(ports.registration.notice),
+    ...agentConsent(ports.registration.notice, ports.onRestriction),
     ...agentInvites(),
     ...agentOwnership(ports),
     ...ownAgents(db, ports),

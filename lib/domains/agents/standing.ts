@@ -32,14 +32,17 @@ const isSame = (one: ConsentState, other: ConsentState): boolean =>
   one.restrictedAt?.getTime() === other.restrictedAt?.getTime() &&
   one.restrictedFor.join() === other.restrictedFor.join()
 
-/** Sets each agent's consent and restriction as `next` says, in one statement; gives the ids of those that changed. */
+/** Sets each agent's consent and restriction as `next` says, in one statement; gives the ids of those that changed. Others hear who is restricted by it. */
 export async function changeStandings(
   tx: Transaction,
   standings: readonly Standing[],
   next: (standing: Standing) => Partial<ConsentState>,
+  { onRestriction, now }: Pick<AgentPorts, 'onRestriction'> & { now: Date },
 ): Promise<string[]> {
+  const restricted: string[] = []
   const changed = standings.flatMap((standing) => {
     const after: Standing = { ...standing, ...next(standing) }
+    if (standing.restrictedAt === null && after.restrictedAt !== null) restricted.push(standing.id)
     return isSame(standing, after) ? [] : [after]
   })
   if (changed.length > 0)
@@ -48,6 +51,7 @@ export async function changeStandings(
       FROM jsonb_to_recordset(${JSON.stringify(changed)}::jsonb)
         AS n(id text, "consentWithdrawnAt" timestamptz, "restrictedAt" timestamptz, "restrictedFor" text[])
       WHERE a.id = n.id`
+  if (restricted.length > 0) for (const listen of onRestriction) await listen(tx, { agentIds: restricted, now })
   return changed.map(({ id }) => id).sort()
 }
 
@@ -73,18 +77,23 @@ export async function sharedStanding(
 }
 
 /** Restricting, suspending and their opposites, for a person with all their agents, those that they claim later included, or for agents alone. */
-export function agentStanding({ accounts, graceTokens }: Pick<AgentPorts, 'accounts' | 'graceTokens'>) {
+export function agentStanding({
+  accounts,
+  graceTokens,
+  onRestriction,
+}: Pick<AgentPorts, 'accounts' | 'graceTokens' | 'onRestriction'>) {
   async function apply(
     tx: Transaction,
     subject: Subject,
     onAccount: (accountId: string) => Promise<boolean>,
     next: (standing: Restriction) => Restriction,
+    now: Date,
   ): Promise<StandingChange> {
     // The account first: a claim that is under way is waited for, and its agent is among those found then.
     const changed = subject.account !== null && (await onAccount(subject.account))
     return {
       account: changed ? subject.account : null,
-      agents: await changeStandings(tx, await standingsOf(tx, subject), next),
+      agents: await changeStandings(tx, await standingsOf(tx, subject), next, { onRestriction, now }),
     }
   }
 
@@ -96,6 +105,7 @@ export function agentStanding({ accounts, graceTokens }: Pick<AgentPorts, 'accou
         subject,
         (accountId) => accounts.restrict(tx, accountId, reason, now),
         (standing) => restrictedBy(standing, reason, now),
+        now,
       ),
 
     /** Takes a reason away; what is restricted for another stays so. */
@@ -105,6 +115,7 @@ export function agentStanding({ accounts, graceTokens }: Pick<AgentPorts, 'accou
         subject,
         (accountId) => accounts.free(tx, accountId, reason, now),
         (standing) => freedOf(standing, reason),
+        now,
       ),
 
     /** The grace of an erasure begins: no token works from the next request on, unless the installation keeps them (`KP_GRACE_TOKENS`). */

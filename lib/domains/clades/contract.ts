@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { deltaStates, entryIdForm, sharedKinds, shareIdForm } from './rules.ts'
-import { strippedKinds } from './strip-texts.ts'
+import { strippedKinds } from './strip-kinds.ts'
 
 const when = z.iso.datetime()
 export const AgentParam = z
@@ -30,6 +30,10 @@ const EntryBody = z
 const what = {
   entry_id: z.string().regex(entryIdForm, 'is no id of an entry: `ent_` and 22 letters or digits').optional(),
   entry: EntryBody.optional(),
+  removed: z
+    .partialRecord(z.enum(strippedKinds), z.int().min(1).max(1_000_000))
+    .optional()
+    .meta({ description: 'With `entry`: what the owner’s client took out of it, which the manifest counts, too' }),
 }
 export type EntryBody = z.output<typeof EntryBody>
 

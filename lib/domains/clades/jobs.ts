@@ -85,6 +85,14 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
          LIMIT ${batch} FOR UPDATE OF s SKIP LOCKED) RETURNING 1`,
       [before],
     )
+    // An id and a time: nobody is in it, and nothing of it stands.
+    await queryWithin(
+      tx,
+      'clade-purge-empty',
+      `DELETE FROM clades WHERE id IN (SELECT c.id FROM clades c WHERE NOT EXISTS (SELECT 1 FROM agents a WHERE a.clade_id = c.id)
+         AND NOT EXISTS (SELECT 1 FROM clade_shares s WHERE s.clade_id = c.id) LIMIT ${batch} FOR UPDATE SKIP LOCKED)`,
+      [],
+    )
     return noted(ctx, tx, 'shares that were recalled', { deltasDeleted: deltas.length, sharesDeleted: shares.length })
   }
 

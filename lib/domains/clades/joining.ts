@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { recallShares } from './recalling.ts'
+import { lockClade, recallShares } from './recalling.ts'
 
 /** The new agent becomes a sibling of what its ancestor is one of. Throws `invalid` where the ancestor is not the same owner's, or is dead. */
 export async function joinClade(
@@ -23,8 +23,17 @@ export async function joinClade(
 
 /** An agent that dies: what it shared is recalled, what waits for it goes, and it is nobody's sibling any more. Its row is locked. */
 export async function leaveClade(tx: Transaction, { agentId, now }: { agentId: string; now: Date }): Promise<void> {
-  await recallShares(tx, { of: agentId, now })
+  const agent = await tx.agent.findUnique({ where: { id: agentId }, select: { cladeId: true } })
+  // A share that is under way is waited for: what it brings this one goes too.
+  if (typeof agent?.cladeId === 'string') await lockClade(tx, [agent.cladeId])
+  await recallShares(tx, { of: [agentId], now })
   await tx.cladeDelta.deleteMany({ where: { agentId } })
   await tx.performanceCard.deleteMany({ where: { agentId } })
   await tx.agent.updateMany({ where: { id: agentId }, data: { cladeId: null, sharingSince: null } })
 }
+
+/** Agents that are restricted by law from now on: what they shared is recalled. Their switch stays; once they are free they share anew. */
+export const recallOfRestricted = (
+  tx: Transaction,
+  { agentIds, now }: { agentIds: readonly string[]; now: Date },
+): Promise<unknown> => recallShares(tx, { of: agentIds, now })

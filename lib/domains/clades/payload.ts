@@ -4,7 +4,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { seal, unseal } from '#lib/secret.ts'
 import { CladePayload } from './contract.ts'
 import { entryBytes } from './rules.ts'
-import type { Shareable } from './strip.ts'
+import type { Shareable } from './strip-rules.ts'
 
 /** RFC 8785: the same value is the same text. */
 export function canonicalText(value: object): string {

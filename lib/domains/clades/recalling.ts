@@ -22,13 +22,13 @@ export interface Recalled {
  */
 export async function recallShares(
   tx: Transaction,
-  asked: ({ of: string } | { ids: readonly string[] }) & { now: Date },
+  asked: ({ of: readonly string[] } | { ids: readonly string[] }) & { now: Date },
 ): Promise<Recalled> {
   const first = await queryWithin<{ id: string; clade_id: string }>(
     tx,
     'clade-shares-standing',
-    'SELECT id, clade_id FROM clade_shares WHERE recalled_at IS NULL AND (agent_id = $1 OR id = ANY($2::text[]))',
-    'of' in asked ? [asked.of, []] : [null, asked.ids],
+    'SELECT id, clade_id FROM clade_shares WHERE recalled_at IS NULL AND (agent_id = ANY($1::text[]) OR id = ANY($2::text[]))',
+    'of' in asked ? [asked.of, []] : [[], asked.ids],
   )
   if (first.length === 0) return { shares: [], withdrawn: 0, toAcknowledge: 0 }
   await lockClade(tx, [...new Set(first.map(({ clade_id }) => clade_id))])

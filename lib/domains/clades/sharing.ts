@@ -10,19 +10,23 @@ import { canonicalText, packed, sealPayload } from './payload.ts'
 import type { CladeAgent, CladePorts, OwnEntry } from './ports.ts'
 import { lockClade } from './recalling.ts'
 import { isShared, judgeGate, mostGenerations, mostShares, pendingFor, type SharedKind, shareIdForm } from './rules.ts'
-import { type Shareable, type Stripped, strip } from './strip.ts'
+import { strippedKinds } from './strip-kinds.ts'
+import { type Shareable, type Stripped, strip } from './strip-rules.ts'
 
 interface Asked {
   entry_id?: string | undefined
   entry?: EntryBody | undefined
+  removed?: Stripped['removed'] | undefined
 }
 interface Sibling {
   id: string
   name: string | null
   status: 'active' | 'paused'
 }
+// One that is being erased gets nothing any more, and keeps nobody from sharing with the others.
 const siblingsSql = `SELECT b.id, b.name, b.status::text AS status FROM agents b
-  WHERE b.clade_id = $1 AND b.owner_id = $2 AND b.id <> $3 AND b.status <> 'dead' ORDER BY b.id LIMIT 1000`
+  WHERE b.clade_id = $1 AND b.owner_id = $2 AND b.id <> $3 AND b.status <> 'dead'
+    AND NOT EXISTS (SELECT 1 FROM fenced f WHERE f.kind = 'agent' AND f.id = b.id) ORDER BY b.id LIMIT 1000`
 
 const AnyJson = z.json()
 const sent = (body: EntryBody): Shareable => ({
@@ -42,6 +46,16 @@ const stored = (entry: OwnEntry): Shareable => ({
   valid_until: entry.valid_until,
 })
 
+/** What the owner's client took out of an entry that is private here. */
+const before = ({ entry, removed }: Asked): Stripped['removed'] => (entry ? (removed ?? {}) : {})
+const sumOf = (one: Stripped['removed'], other: Stripped['removed']): Stripped['removed'] =>
+  Object.fromEntries(
+    strippedKinds.flatMap((kind) => {
+      const count = (one[kind] ?? 0) + (other[kind] ?? 0)
+      return count > 0 ? [[kind, count]] : []
+    }),
+  )
+
 /** Sharing with siblings: the switch, what a share would be, and the share. */
 export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer }: CladePorts) {
   async function entryOf(
@@ -50,11 +64,14 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
     asked: Asked,
     now: Date,
   ): Promise<Shareable> {
-    if (asked.entry) return sent(asked.entry)
     const { entry_id: id } = asked
-    if (id === undefined) throw invalid(['entry_id'], 'is needed, or `entry`')
+    if (id === undefined) {
+      if (asked.entry) return sent(asked.entry)
+      throw invalid(['entry_id'], 'is needed, or `entry`')
+    }
     const found = (await entriesOf(tx, agentId, [id], now)).get(id)
     if (!found) throw new Problem('not_found', 'There is no such entry of this agent, or it has ended.')
+    if (asked.entry) return sent(asked.entry)
     if (found === 'private')
       throw new Problem(
         'conflict',
@@ -63,11 +80,16 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
     return stored(found)
   }
 
-  function strippedOf(entry: Shareable, names: readonly string[]): Stripped & { kind: SharedKind } {
+  function strippedOf(
+    entry: Shareable,
+    names: readonly string[],
+    before: Stripped['removed'] = {},
+  ): Stripped & { kind: SharedKind } {
     const { kind } = entry
     if (!isShared(kind)) throw invalid(['kind'], 'an episode is never shared')
     try {
-      return { ...strip(entry, { names }), kind }
+      const { payload, removed } = strip(entry, { names })
+      return { payload, removed: sumOf(before, removed), kind }
     } catch (error) {
       if (DepthError.is(error)) throw invalid(['entry', 'content'], 'is nested deeper than 100 objects and arrays')
       throw error
@@ -177,7 +199,7 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
     previewShare: read(previewShare, async ({ actor, now }, { params: { id }, body }) => {
       const agent = await agents.own(actor, id)
       const names = agent.ownerId === null ? [] : await namesOf(undefined, agent.ownerId)
-      const { payload, removed, kind } = strippedOf(await entryOf(db.prisma, id, body, now), names)
+      const { payload, removed, kind } = strippedOf(await entryOf(db.prisma, id, body, now), names, before(body))
       const { digest } = packed(payload)
       const { confidence } = payload
       return {
@@ -203,7 +225,8 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
           'wrong_state',
           'Sharing is off for this agent. Nothing was sent: switch it on with PUT /v1/agents/{id}/clade/sharing.',
         )
-      const { payload, removed, kind } = strippedOf(await entryOf(tx, agentId, body, now), await namesOf(tx, ownerId))
+      const entry = await entryOf(tx, agentId, body, now)
+      const { payload, removed, kind } = strippedOf(entry, await namesOf(tx, ownerId), before(body))
       const gate = judgeGate(kind, payload.confidence)
       if (!gate.passes)
         throw invalid(['confidence'], `is ${payload.confidence}, and this kind is shared from ${gate.needed} on`)

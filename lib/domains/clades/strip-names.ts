@@ -1,4 +1,4 @@
-import type { StrippedKind } from './strip-texts.ts'
+import type { StrippedKind } from './strip-kinds.ts'
 
 /** What the names of keys, the nearest last, say of what stands under them. */
 export interface Named {

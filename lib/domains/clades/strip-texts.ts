@@ -1,17 +1,9 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { base58, bech32, bech32m, createBase58check } from '@scure/base'
-import { kinds as scannedKinds } from '#lib/domains/pii/findings.ts'
-import { findPersonalData, type PersonalKind } from '#lib/domains/pii/personal-data.ts'
+import { type PersonalKind, personalForms } from '#lib/domains/pii/personal-data.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
+import { type StrippedKind, strippedKinds } from './strip-kinds.ts'
 
-/** What is taken out of what leaves for a sibling; the strongest first. */
-export const strippedKinds = [
-  ...scannedKinds.slice(0, 3),
-  'credential',
-  'wallet_address',
-  ...scannedKinds.slice(3),
-] as const
-export type StrippedKind = (typeof scannedKinds)[number] | 'credential' | 'wallet_address'
 export interface Span {
   kind: StrippedKind
   start: number
@@ -29,15 +21,19 @@ const opens = (decode: () => Uint8Array): Uint8Array | undefined => {
     return undefined
   }
 }
-const isMixed = (word: string) => /[a-z]/.test(word) && /[A-Z]/.test(word) && /\d/.test(word)
+const bech32Form = /^[\x21-\x7e]{1,63}1[02-9ac-hj-np-z]{26,}$/i
+const base58Form = /^[1-9A-HJ-NP-Za-km-z]+$/
+/** Of chance, not of a language: both cases, and a digit or, in the one of a thousand that has none, capitals beside each other. */
+const isMixed = (word: string) =>
+  /[a-z]/.test(word) && /[A-Z]/.test(word) && (/\d/.test(word) || (word.match(/[A-Z](?=[A-Z])/g)?.length ?? 0) >= 3)
 /** Addresses of other chains: Bech32 with any prefix, Base58Check of 21 bytes (Tron, Dogecoin …), and 32 or 64 bytes in Base58 (Solana). */
 function isAddress(word: string): StrippedKind | undefined {
-  if (word.length >= 26 && word.length <= 90 && word.includes('1')) {
+  if (word.length <= 90 && bech32Form.test(word)) {
     const found = bech32.decodeUnsafe(word, 90) ?? bech32m.decodeUnsafe(word, 90)
     if (found && found.words.length >= 20) return 'wallet_address'
   }
-  if (word.length >= 26 && word.length <= 36 && opens(() => base58check.decode(word))?.length === 21)
-    return 'wallet_address'
+  if (!base58Form.test(word)) return undefined
+  if (word.length <= 36 && opens(() => base58check.decode(word))?.length === 21) return 'wallet_address'
   if (!isMixed(word)) return undefined
   const isLong = word.length >= 86 && word.length <= 88
   if (!isLong && (word.length < 42 || word.length > 44)) return undefined
@@ -48,19 +44,30 @@ function isAddress(word: string): StrippedKind | undefined {
 
 interface Pattern {
   kind: StrippedKind
+  /** What a text has that it may stand in; to look for this alone costs a tenth. */
+  sign: RegExp
   pattern: RegExp
 }
 /** Every repetition is bounded. */
 const patterns: readonly Pattern[] = [
-  { kind: 'ethereum_address', pattern: /(?<![\p{L}\p{N}])0x[0-9a-f]{40}(?![\p{L}\p{N}])/giu },
+  {
+    kind: 'ethereum_address',
+    sign: /0x[0-9a-f]{40}/i,
+    pattern: /(?<![\p{L}\p{N}])0x[0-9a-f]{40}(?![\p{L}\p{N}])/giu,
+  },
   {
     kind: 'credential',
+    sign: /[:=：]|\s(?:is|was)\s|[为是]/i,
     pattern:
       /(?<!\p{L})(?:pass(?:word|wd|phrase|code)|pwd|api[ _-]?(?:key|secret|token)|secret(?:[ _-]?key)?|(?:access|auth|session|client|signing)[ _-]?(?:key|token|secret)|credentials?|密码|口令)["']?\s?(?:[:=：]\s?|(?:is|was|为|是)\s(?=\S{0,40}\d))["']?[^\s"',;]{4,200}/giu,
   },
-  { kind: 'credential', pattern: /(?<=(?:Bearer|Basic)\s)[\w.~+/=-]{12,400}/giu },
-  { kind: 'credential', pattern: /(?<![\w-])eyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?/g },
-  { kind: 'credential', pattern: /(?<=[a-z][a-z0-9+.-]{1,15}:\/\/)[^\s/@:]{0,100}:[^\s/@]{1,200}(?=@)/gi },
+  { kind: 'credential', sign: /Bearer|Basic/i, pattern: /(?<=(?:Bearer|Basic)\s)[\w.~+/=-]{12,400}/giu },
+  { kind: 'credential', sign: /eyJ/, pattern: /(?<![\w-])eyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?/g },
+  {
+    kind: 'credential',
+    sign: /:\/\//,
+    pattern: /(?<=[a-z][a-z0-9+.-]{1,15}:\/\/)[^\s/@:]{0,100}:[^\s/@]{1,200}(?=@)/gi,
+  },
 ]
 /** 32 bytes as hex may be a key as well as a hash: they stay where they are called a hash. */
 const bytes32 = /(?<![\p{L}\p{N}])(?:0x)?[0-9a-f]{64}(?![\p{L}\p{N}])/giu
@@ -68,6 +75,7 @@ const hashTerms =
   /(?:hash|(?:^|[^a-z])tx(?:n|id|s)?(?:$|[^a-z])|transaction|block|digest|sha-?256|keccak|checksum|commit|merkle|root|topic|signature|交易|哈希|区块)/i
 const before = 48
 
+const longWord = /[A-Za-z0-9]{26}/
 const wordForm = /(?<![A-Za-z0-9])[A-Za-z0-9]{26,90}(?![A-Za-z0-9])/g
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
@@ -84,8 +92,13 @@ const personal: Partial<Record<PersonalKind, StrippedKind>> = {
   titled_person: 'name',
   national_id: 'ssn',
 }
+const personalKinds: readonly PersonalKind[] = ['address', 'titled_person', 'national_id']
+const withoutDigits: readonly PersonalKind[] = ['titled_person']
+/** To search first is not to copy the pattern for each text that it is not in. */
 const matches = (text: string, pattern: RegExp, kind: StrippedKind): Span[] =>
-  [...text.matchAll(pattern)].map(({ 0: match, index }) => ({ kind, start: index, end: index + match.length }))
+  text.search(pattern) < 0
+    ? []
+    : [...text.matchAll(pattern)].map(({ 0: match, index }) => ({ kind, start: index, end: index + match.length }))
 
 /** An amount may seem to end with the first letter of the word behind it, as the k of thousand: that word stays whole. */
 function wholeWord(text: string, end: number): number {
@@ -93,17 +106,8 @@ function wholeWord(text: string, end: number): number {
   return text.slice(0, end - 1).trimEnd().length
 }
 
-/** As it stands in a text, each place once; `heading` is what the text is called by. */
-function found(text: string, heading: string, names: RegExp | undefined): Span[] {
-  const whole = heading + text
-  const shift = heading.length
-  const spans: Span[] = scan(whole, { strategy: true })
-    .filter(({ end }) => end > shift)
-    .map(({ kind, start, end }) => ({ kind, start: Math.max(0, start - shift), end: wholeWord(text, end - shift) }))
-  // The end of a word is no title, though a digit stands before it.
-  for (const { kind, start, end } of findPersonalData(text, { kinds: ['address', 'titled_person', 'national_id'] }))
-    if (!/[\p{L}\p{N}]/u.test(text.charAt(start - 1))) spans.push({ kind: personal[kind] ?? 'name', start, end })
-  for (const { kind, pattern } of patterns) spans.push(...matches(text, pattern, kind))
+function inLongWords(text: string, whole: string, shift: number): Span[] {
+  const spans: Span[] = []
   for (const span of matches(text, bytes32, 'private_key')) {
     const at = span.start + shift
     if (!hashTerms.test(whole.slice(Math.max(0, at - before), at))) spans.push(span)
@@ -112,6 +116,23 @@ function found(text: string, heading: string, names: RegExp | undefined): Span[]
     const kind = isAddress(word)
     if (kind) spans.push({ kind, start: index, end: index + word.length })
   }
+  return spans
+}
+
+/** As it stands in a text, each place once; `heading` is what the text is called by. */
+function found(text: string, heading: string, names: RegExp | undefined): Span[] {
+  const whole = heading + text
+  const shift = heading.length
+  const hasDigit = /\d/.test(text)
+  // No size, price or house is told without a digit.
+  const spans: Span[] = scan(whole, { strategy: hasDigit })
+    .filter(({ end }) => end > shift)
+    .map(({ kind, start, end }) => ({ kind, start: Math.max(0, start - shift), end: wholeWord(text, end - shift) }))
+  // The end of a word is no title, though a digit stands before it.
+  for (const { kind, start, end } of personalForms(text, hasDigit ? personalKinds : withoutDigits))
+    if (!/[\p{L}\p{N}]/u.test(text.charAt(start - 1))) spans.push({ kind: personal[kind] ?? 'name', start, end })
+  for (const { kind, sign, pattern } of patterns) if (sign.test(text)) spans.push(...matches(text, pattern, kind))
+  if (longWord.test(text)) spans.push(...inLongWords(text, whole, shift))
   if (names) spans.push(...matches(text, names, 'name'))
   return spans
 }
@@ -132,13 +153,17 @@ function joined(spans: readonly Span[]): Span[] {
 }
 
 const longestHeading = 80
+/** One or two short words: no key, no phrase, nothing that is told by digits or capitals. */
+const plain = /^[a-z_]{0,12} ?[a-z_]{0,12}$/
 /**
  * What must not leave, in a text that a key of the name `name` has. Where signs that are not seen, or that look like others, hide
  * something, it is the whole text.
  */
 export function strippedSpans(text: string, name: string, names: RegExp | undefined): Span[] {
+  if (plain.test(text)) return names ? matches(text, names, 'name') : []
   const heading = name === '' ? '' : `${name.slice(0, longestHeading)}: `
   const spans = joined(found(text, heading, names))
+  if (!/[^\0-\x7f]/.test(text)) return spans
   const folded = text.replace(/\p{Cf}/gu, '').normalize('NFKC')
   if (folded === text) return spans
   const seen = joined(found(folded, heading, names))

@@ -280,6 +280,64 @@ const planted: Planted[] = [
     },
   },
   {
+    check: 'agents.heartbeats',
+    state: 'fails',
+    number: 'minutes',
+    async plant() {
+      const { id } = await test.agent()
+      await test.db.prisma.heartbeat.create({ data: { agentId: id, at: ago(2 * day), state: 'idle' } })
+      await owner.query("UPDATE agents SET status = 'dead', died_at = $2 WHERE id = $1", [id, ago(2 * day)])
+      return () => test.db.prisma.heartbeat.deleteMany({ where: { agentId: id } })
+    },
+  },
+  {
+    check: 'grimoire.ended',
+    state: 'fails',
+    number: 'standing',
+    async plant() {
+      const { id } = await test.agent()
+      const times = { createdAt: ago(2 * day), updatedAt: ago(2 * day) }
+      const entry = { id: newId('ent'), agentId: id, kind: 'insight', scope: 'clade', ...times } as const
+      await test.db.prisma.grimoireEntry.create({ data: { ...entry, sealed: new Uint8Array(1) } })
+      await owner.query('UPDATE agents SET grimoire_days = 1 WHERE id = $1', [id])
+      return () => test.db.prisma.grimoireEntry.deleteMany({ where: { agentId: id } })
+    },
+  },
+  {
+    check: 'clades.unfetched',
+    state: 'fails',
+    number: 'minutes',
+    async plant() {
+      const { id } = await test.agent()
+      const times = { createdAt: ago(8 * day), expiresAt: ago(day) }
+      await test.db.prisma.cladeDelta.create({ data: { shareId: newId('shr'), agentId: id, ...times } })
+      return () => test.db.prisma.cladeDelta.deleteMany({ where: { agentId: id } })
+    },
+  },
+  {
+    check: 'snapshots.ended',
+    state: 'fails',
+    number: 'standing',
+    async plant() {
+      const { id } = await test.agent()
+      const times = { createdAt: ago(day), expiresAt: ago(day / 2) }
+      const one = { id: newId('snap'), agentId: id, kind: 'on_demand', keyId: newId('key'), objectKey: id } as const
+      await test.db.prisma.snapshot.create({ data: { ...one, ...times } })
+      return () => test.db.prisma.snapshot.deleteMany({ where: { agentId: id } })
+    },
+  },
+  {
+    check: 'telemetry.keys',
+    state: 'fails',
+    number: 'minutes',
+    async plant() {
+      const { id } = await test.agent()
+      const times = { createdAt: ago(31 * day), expiresAt: ago(day) }
+      await test.db.prisma.telemetryKey.create({ data: { kind: 'agent', id, sealed: new Uint8Array(1), ...times } })
+      return () => test.db.prisma.telemetryKey.deleteMany({ where: { id } })
+    },
+  },
+  {
     check: 'audit.oldest',
     state: 'fails',
     async plant() {
@@ -504,6 +562,7 @@ it('a file with the secret that others could read, write, or that is gone, is fo
   const places = { mail: 'folder', limits: 'here', postgresql: 'embedded' } as const
   const [check] = installationChecks({
     places,
+    telemetry: 'none',
     folders: [],
     secretFile: file,
     oldestLetter: async () => undefined,

@@ -7,6 +7,7 @@ const impersonal = [
   'signing_keys',
   'suppression_keys',
   'rate_limit_windows',
+  'clades',
   'graphile_worker._private_job_queues',
   'graphile_worker._private_known_crontabs',
   'graphile_worker._private_tasks',

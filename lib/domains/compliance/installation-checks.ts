@@ -4,6 +4,8 @@ import { type Check, failsIf } from '#lib/kernel/evidence.ts'
 export interface InstallationParts {
   /** Who else gets some of what is held, by kind. */
   places: { mail: 'folder' | 'server'; limits: 'here' | 'redis'; postgresql: 'embedded' | 'server' }
+  /** Who gets events of use. */
+  telemetry: 'none' | 'posthog'
   /** Folders with personal data or keys in them. */
   folders: readonly string[]
   /** The file with the installation's secret; null where the environment gives it. */
@@ -44,7 +46,7 @@ export const installationChecks = (parts: InstallationParts): Check[] => [
       return {
         state: publications + subscriptions + foreign > 0 ? 'attention' : 'holds',
         numbers: { publications, subscriptions, foreign },
-        facts: { ...parts.places, telemetry: 'none' },
+        facts: { ...parts.places, telemetry: parts.telemetry },
       }
     },
   },

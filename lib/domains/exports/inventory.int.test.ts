@@ -18,6 +18,7 @@ const impersonal: Record<string, string> = {
   signing_keys: 'keys of the installation',
   suppression_keys: 'keys of the installation',
   rate_limit_windows: 'counters by token or address that live for a minute',
+  clades: 'ids of groups of agents, of nobody in particular',
 }
 
 const inventory = (who: { cookie?: string; token?: string }, query = ''): Promise<Told> =>

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { z } from 'zod'
+import { namesWarned } from '#lib/domains/pii/named-fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -149,7 +150,12 @@ async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds:
 }
 
 /** Many units in one transaction: what each is refused with is named, the rest is stored; with `atomic`, all or none. */
-export function batch({ db, strict, isSuppressed }: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed'>) {
+export function batch({
+  db,
+  strict,
+  isSuppressed,
+  names,
+}: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed' | 'names'>) {
   const keepCount = (author: string, now: Date, stages: readonly string[]) => () =>
     db.transaction((tx) => countRejections(tx, author, now, stages))
 
@@ -174,9 +180,11 @@ export function batch({ db, strict, isSuppressed }: Pick<KnowledgeParts, 'db' | 
         )
     const isAtomic = query.atomic === 'true'
     const notAlone = new Problem('batch_rejected', 'Nothing is wrong with it; another unit of the batch was refused.')
+    const told = ({ id, warnings }: { id: string; warnings: readonly string[] }) =>
+      quarantined.has(id) ? [...warnings, heldForReview] : [...warnings]
     const accepted = kept.map(({ index, id, quality, warnings }): BatchResult => {
       if (isAtomic && refusals.length > 0) return refused(index, notAlone)
-      const all = quarantined.has(id) ? [...warnings, heldForReview] : warnings
+      const all = told({ id, warnings })
       return { index, status: 201, id, quality_score: quality, ...(all.length > 0 && { warnings: all }) }
     })
     const results = [...accepted, ...refusals].sort((one, other) => one.index - other.index)
@@ -188,8 +196,23 @@ export function batch({ db, strict, isSuppressed }: Pick<KnowledgeParts, 'db' | 
       })
     await countRejections(tx, author, now, stages)
     await awardStored(tx, author, kept, { stored, quarantined }, now)
+    const body = { data: results, stored: kept.length, failed: refusals.length }
     return {
-      body: { data: results, stored: kept.length, failed: refusals.length },
+      body,
+      ...(names && {
+        afterCommit: async () => {
+          const warned = await namesWarned(
+            names,
+            kept.map((unit) => ({ value: unit.document, found: unit.found, warnings: told(unit) })),
+          )
+          const byId = new Map(kept.map(({ id }, at) => [id, warned[at] ?? []]))
+          const data = results.map((result) => {
+            const warnings = result.status === 201 ? byId.get(result.id ?? '') : undefined
+            return { ...result, ...(warnings && warnings.length > 0 && { warnings }) }
+          })
+          return { body: { ...body, data } }
+        },
+      }),
       resourceId: newId('batch'),
       entries: kept.map(({ id, type, visibility, sanitized }) => ({
         resourceId: id,

@@ -3,6 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { type StatementPlan, statement } from '#lib/kernel/use-case.ts'
 import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { contributeUnit } from './contract.ts'
+import { warningsWithNames } from './names-told.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
 import { recordRejection } from './rejections.ts'
 import { awardOne, awardValues } from './reputation/award.ts'
@@ -71,15 +72,17 @@ export type Contributed = ReturnType<typeof contributed>
  * `invalid`, `id_in_use`, `erased`.
  */
 export async function planContribution(
-  { db, strict, isSuppressed }: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed'>,
+  { db, strict, isSuppressed, names }: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed' | 'names'>,
   ctx: Context,
   sent: Unit,
 ): Promise<StatementPlan<Contributed>> {
   const { author, organisationId } = contributorOf(ctx)
   refuseOthers(sent, author)
   const { now } = ctx
-  const unit = await recordRejection(db, author, now, () => prepareUnit(sent, { author, strict }))
-  await refuseErasedNames(isSuppressed, unit.document, { author })
+  const prepared = await recordRejection(db, author, now, () => prepareUnit(sent, { author, strict }))
+  await refuseErasedNames(isSuppressed, prepared.document, { author })
+  const warnings = await warningsWithNames(names, { ...prepared, value: prepared.document })
+  const unit = { ...prepared, warnings }
   return {
     statement: {
       name: 'contribute-unit',
@@ -114,5 +117,5 @@ export async function planContribution(
   }
 }
 
-export const contribution = (parts: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed'>) =>
+export const contribution = (parts: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed' | 'names'>) =>
   statement(contributeUnit, (ctx, { body }) => planContribution(parts, ctx, body))

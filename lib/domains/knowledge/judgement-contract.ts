@@ -27,6 +27,7 @@ export const validateUnit = operation({
       weight: z.number().meta({ description: '0.5–2; 0 while it does not count' }),
       quality_score: z.number().meta({ description: 'The unit’s, with what counts of its votes' }),
     }),
+    warnings: z.array(z.string()).optional().meta({ description: 'Of personal data in the feedback, by kind' }),
   }),
   refusals: ['not_found', 'forbidden', 'conflict', 'content_rejected', 'restricted'],
 })

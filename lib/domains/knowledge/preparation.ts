@@ -1,4 +1,4 @@
-import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
+import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -23,6 +23,8 @@ export interface PreparedUnit {
   /** A `tsvector` in its text form. */
   search: string
   warnings: string[]
+  /** What its texts hold of others' data; the warnings speak of it. */
+  found: readonly FieldFindings[]
   /** How many fields the sanitizer changed. */
   sanitized: number
 }
@@ -59,6 +61,7 @@ export function prepareUnit(sent: Unit, { author, strict }: { author: string; st
         : []),
       ...personalWarnings(found),
     ],
+    found,
     sanitized: changes.length,
   }
 }

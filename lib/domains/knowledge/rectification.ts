@@ -5,6 +5,7 @@ import { mutation } from '#lib/kernel/use-case.ts'
 import { rectifyUnit } from './contract.ts'
 import { heldForReview } from './contribution.ts'
 import { changedPaths, isObject, type Members, mergePatch } from './merge-patch.ts'
+import { namedAfterCommit } from './names-told.ts'
 import { type PreparedUnit, prepareUnit } from './preparation.ts'
 import { isUnderReview, recordingRejection } from './rejections.ts'
 import { noveltyAtFirst, qualityOf, scoreOf } from './rules.ts'
@@ -93,7 +94,7 @@ async function rewrite(
 }
 
 /** Rectification (GDPR art. 16): what was wrong is overwritten wherever it stands; it becomes no history. */
-export const rectification = ({ db, erasures, strict, withdrawAnswers, isSuppressed }: KnowledgeParts) =>
+export const rectification = ({ db, erasures, strict, withdrawAnswers, isSuppressed, names }: KnowledgeParts) =>
   mutation(rectifyUnit, async (ctx, { params: { id }, headers, body }) => {
     const { agents, isAdmin, id: actorId } = ctx.actor
     // An admin corrects what is shared; what is private is its author's and its owner's alone.
@@ -111,13 +112,14 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, isSuppres
     await refuseErasedNames(isSuppressed, unit.document, naming)
     const changed = changedPaths(row.document, unit.document).sort()
     const told = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings: [...warnings] } : {})
+    const texts = { value: unit.document, found: unit.found }
     if (changed.length === 0)
-      return {
+      return namedAfterCommit(names, texts, {
         body: { data: shown(row), quality_score: row.quality_score, ...told(unit.warnings) },
         resourceId: id,
         details: { fields: [] },
         headers: { ETag: etagOf({ version: row.version, quality: row.quality_score }) },
-      }
+      })
     // Others judged the text that it had; who may see it is no part of that.
     const isSameText = changed.every((path) => path === 'metadata.visibility')
     const quality = isSameText
@@ -137,7 +139,7 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, isSuppres
       version,
       updated_at: ctx.now,
     }
-    return {
+    return namedAfterCommit(names, texts, {
       body: {
         data: shown(after),
         quality_score: quality,
@@ -146,5 +148,5 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, isSuppres
       resourceId: id,
       details: { fields: changed.slice(0, mostNamed), changed: changed.length, sanitized: unit.sanitized },
       headers: { ETag: etagOf({ version, quality }) },
-    }
+    })
   })

@@ -81,7 +81,7 @@ export const reporting = ({
       reporter,
     )
     if (!row) throw await goneOrNever(erasures, ctx, id, tx)
-    const reason = recordingRejection(db, reporter, now, () => plainText(body.reason, 'reason', strict))
+    const { text: reason } = recordingRejection(db, reporter, now, () => plainText(body.reason, 'reason', strict))
     const owner = ownerKey(reporter, row.owner_id)
     const isUnclaimed = owner === reporter && ctx.actor.kind === 'agent'
     const network = isUnclaimed ? hashedNetwork(ip, networkKey()) : null

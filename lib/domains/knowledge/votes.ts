@@ -1,8 +1,10 @@
+import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { validateUnit } from './judgement-contract.ts'
+import { namedAfterCommit } from './names-told.ts'
 import { recordingRejection } from './rejections.ts'
 import { goneOrNever, type KnowledgeParts } from './stored-unit.ts'
 import { ownerKeySql, readerOf, visibleTo } from './visibility.ts'
@@ -27,12 +29,19 @@ interface VotedRow {
   voter_key: string
 }
 
-/** Sanitizes one text that somebody wrote about a unit. */
-export const plainText = (text: string, field: string, strict: boolean): string => {
+/**
+ * One text that somebody wrote about a unit: sanitized, and looked through for what it should not tell. Throws `SanitizationError`, also
+ * for a private key or a seed phrase.
+ */
+export function plainText(text: string, field: string, strict: boolean) {
   try {
-    return sanitize(text, 'plain', { strict }).text
+    const value = { [field]: sanitize(text, 'plain', { strict }).text }
+    const found = scanFields(value)
+    const secret = secretIn(found)
+    if (secret) throw secret
+    return { text: value[field] ?? '', value, found, warnings: personalWarnings(found) }
   } catch (error) {
-    throw SanitizationError.is(error) ? error.within([field]) : error
+    throw SanitizationError.is(error) && error.path.length === 0 ? error.within([field]) : error
   }
 }
 
@@ -45,7 +54,8 @@ export const voting = ({
   erasures,
   strict,
   networkKey,
-}: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'networkKey'>) =>
+  names,
+}: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'networkKey' | 'names'>) =>
   mutation(validateUnit, async (ctx, { params: { id }, body: { valid, feedback } }) => {
     const [voter] = ctx.actor.agents
     if (ctx.actor.kind !== 'agent' || voter === undefined)
@@ -56,19 +66,26 @@ export const voting = ({
     if (!row) throw await goneOrNever(erasures, ctx, id, tx)
     if (row.author_key === row.voter_key || row.attributed_to === voter || row.original_author === voter)
       throw new Problem('forbidden', 'Nobody validates what is their own, or of another agent of the same owner.')
-    const text =
+    const said =
       feedback === undefined ? null : recordingRejection(db, voter, now, () => plainText(feedback, 'feedback', strict))
     const network = row.voter_key === voter ? hashedNetwork(ctx.ip, networkKey()) : null
     const isFirst = await tx.$executeRaw`
       INSERT INTO unit_votes (unit_id, voter_id, owner_key, valid, weight, feedback, network, at)
-      VALUES (${id}, ${voter}, ${row.voter_key}, ${valid}, 0, ${text}, ${network}, ${now}) ON CONFLICT DO NOTHING`
+      VALUES (${id}, ${voter}, ${row.voter_key}, ${valid}, 0, ${said?.text ?? null}, ${network}, ${now}) ON CONFLICT DO NOTHING`
     if (isFirst === 0)
       throw new Problem('conflict', 'You, or another agent of your owner, validated this unit before. It counts once.')
     const { votes, quality = row.quality_score } = await weighVotes(tx, id, now)
     const weight = votes.find((vote) => vote.voter === voter)?.weight ?? 0
-    return {
-      body: { data: { unit_id: id, valid, weight, quality_score: quality } },
-      resourceId: id,
-      details: { valid, weight },
-    }
+    return namedAfterCommit(
+      names,
+      { value: said?.value, found: said?.found ?? [] },
+      {
+        body: {
+          data: { unit_id: id, valid, weight, quality_score: quality },
+          ...(said && said.warnings.length > 0 && { warnings: said.warnings }),
+        },
+        resourceId: id,
+        details: { valid, weight },
+      },
+    )
   })

@@ -39,7 +39,7 @@ export const logExchange = operation({
   method: 'post',
   path: '/v1/llm-log',
   summary: 'Log an exchange of the agent with a language model, for 24 hours',
-  description: `By the agent's own token. Looked through before anything of it is written: a private key or a seed phrase in any message, or spread over several, refuses the whole (\`content_blocked\`, with the kinds and the messages, never what was found); addresses, keys for APIs, personal data, sizes and prices of positions are replaced by marks such as \`‹email:1›\`, one value one number. What is left is sealed with the installation's key, and gone after 24 hours. Where content has parts, send their text. 128 KiB each, ${mostStanding.toLocaleString('en')} at once.`,
+  description: `By the agent's own token. Looked through before anything of it is written: a private key or a seed phrase in any message, or spread over several, refuses the whole (\`content_blocked\`, with the kinds and the messages, never what was found); addresses, keys for APIs, personal data, sizes and prices of positions are replaced by marks such as \`‹email:1›\`, one value one number; names and postal addresses where a Presidio analyzer is connected (\`degraded\` where it did not answer). What is left is sealed with the installation's key, and gone after 24 hours. Where content has parts, send their text. 128 KiB each, ${mostStanding.toLocaleString('en')} at once.`,
   permission: 'llm-log:write',
   audit: { action: 'create', ...exchange },
   limit: 'write',
@@ -49,7 +49,17 @@ export const logExchange = operation({
     model: z.string().regex(modelForm, 'takes the name of a model, 100 characters at most').optional(),
     messages: z.array(Message).min(1, 'has 1 at least').max(mostMessages, `has ${mostMessages} at most`),
   }),
-  output: z.strictObject({ data: z.strictObject({ id: z.string(), redacted: Redacted, expires_at: when }) }),
+  output: z.strictObject({
+    data: z.strictObject({
+      id: z.string(),
+      redacted: Redacted,
+      expires_at: when,
+      degraded: z
+        .array(z.literal('presidio'))
+        .optional()
+        .meta({ description: 'Not asked successfully: names and postal addresses of people may stand in it' }),
+    }),
+  }),
   refusals: [
     'content_blocked',
     'forbidden',

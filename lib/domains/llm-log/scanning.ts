@@ -28,15 +28,16 @@ function blockedIn(texts: readonly string[]): { kind: Kind; message: number }[] 
     )
 }
 
+/** What is to be taken out: of the model's name, and of each message. */
+interface Exposed {
+  ofModel: readonly Finding[]
+  found: readonly (readonly Finding[])[]
+}
 /**
- * The exchange without secrets, personal data and details of strategies, each value under one number through all its messages, and
- * how many of each kind were taken out. Throws `content_blocked` where something stands in it that must not be stored at all: kinds
+ * What stands in an exchange that must not stay. Throws `content_blocked` where something does that must not be stored at all: kinds
  * and places, never what was found.
  */
-export function scanned<M extends { content: string }>({
-  model,
-  messages,
-}: Exchange<M>): Exchange<M> & { redacted: Partial<Record<Kind, number>> } {
+export function exposedIn({ model, messages }: Exchange<{ content: string }>): Exposed {
   const found = messages.map(({ content }) => scan(content, { strategy: true }))
   const ofModel = model === undefined ? [] : scan(model)
   const blocked: Blocked[] = [
@@ -45,7 +46,17 @@ export function scanned<M extends { content: string }>({
     ...blockedIn(messages.map(({ content }) => content)),
   ]
   if (blocked.length > 0) throw refused(blocked)
+  return { ofModel, found }
+}
 
+/**
+ * The exchange without secrets, personal data and details of strategies, each value under one number through all its messages, and
+ * how many of each kind were taken out.
+ */
+export function without<M extends { content: string }>(
+  { ofModel, found }: Exposed,
+  { model, messages }: Exchange<M>,
+): Exchange<M> & { redacted: Partial<Record<Kind, number>> } {
   const number = numbering()
   const redacted: Partial<Record<Kind, number>> = {}
   for (const { kind } of [...ofModel, ...found.flat()]) redacted[kind] = (redacted[kind] ?? 0) + 1

@@ -1,20 +1,24 @@
 import { z } from 'zod'
-import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { type Recognise, withNames } from '#lib/domains/pii/analyzer.ts'
+import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import type { Input } from '#lib/kernel/operation.ts'
 import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { mutation, preparedMutation, read } from '#lib/kernel/use-case.ts'
 import { seal, unseal } from '#lib/secret.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { deleteExchange, listExchanges, logExchange, Message, Redacted, readExchange } from './contract.ts'
 import { logKept, mostStanding } from './rules.ts'
-import { scanned } from './scanning.ts'
+import { exposedIn, without } from './scanning.ts'
 
 /** What the domain asks others for; lib/app.ts connects it. */
 export interface LlmLogPorts {
   db: Database
   /** Under which messages are sealed at rest. */
   key(): Uint8Array
+  /** Finds names of people in messages; undefined where no analyzer is connected. */
+  recognise: Recognise | undefined
   agents: {
     /** The actor's own agent, or that of its owner. Throws `not_found`. */
     own(actor: Actor, id: string): Promise<unknown>
@@ -64,85 +68,101 @@ async function agentsSeen(agents: LlmLogPorts['agents'], actor: Actor, named: st
 }
 
 /** What agents said to language models and were answered: looked through before it is written, sealed, and gone after 24 hours. */
-export const llmLogService = ({ db, key, agents }: LlmLogPorts) => ({
-  add: mutation(logExchange, async ({ tx, actor, now }, { body }) => {
+export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
+  /** What is in an exchange, with names where an analyzer is connected; one that holds a secret goes nowhere, not there either. */
+  async function looked({ actor }: Pick<Context, 'actor'>, { body }: Input<typeof logExchange>) {
     if (actor.kind !== 'agent')
       throw new Problem('forbidden', 'An exchange is logged by the agent that had it, with its token.')
-    const { model, messages, redacted } = scanned(body)
-    const agentId = actor.id
-    await agents.writable(tx, actor, agentId)
-    if ((await tx.llmLogEntry.count({ where: { agentId, expiresAt: { gt: now } } })) >= mostStanding)
-      throw new Problem(
-        'quota_exceeded',
-        `This agent has ${mostStanding.toLocaleString('en')} exchanges of the last 24 hours, which is the most. Nothing was stored: delete some, or wait until the oldest go.`,
-      )
-    const id = newId('llm')
-    const expiresAt = new Date(now.getTime() + logKept)
-    await tx.llmLogEntry.create({
-      data: {
-        id,
-        agentId,
-        model: model ?? null,
-        sealed: new Uint8Array(seal(key(), Buffer.from(JSON.stringify(messages)), id)),
-        redacted,
-        createdAt: now,
-        expiresAt,
-      },
-    })
-    return {
-      resourceId: id,
-      details: { agent_id: agentId, messages: messages.length, redacted },
-      body: { data: { id, redacted, expires_at: expiresAt.toISOString() } },
-    }
-  }),
+    const { ofModel, found: ours } = exposedIn(body)
+    const texts = body.messages.map(({ content }) => content)
+    const { findings: found, missing } = await withNames(recognise, texts, ours)
+    return { exposed: { ofModel, found }, isDegraded: missing.size > 0 }
+  }
+  return {
+    add: preparedMutation(logExchange, looked, async ({ tx, actor, now }, { body }, { exposed, isDegraded }) => {
+      const { model, messages, redacted } = without(exposed, body)
+      const agentId = actor.id
+      await agents.writable(tx, actor, agentId)
+      if ((await tx.llmLogEntry.count({ where: { agentId, expiresAt: { gt: now } } })) >= mostStanding)
+        throw new Problem(
+          'quota_exceeded',
+          `This agent has ${mostStanding.toLocaleString('en')} exchanges of the last 24 hours, which is the most. Nothing was stored: delete some, or wait until the oldest go.`,
+        )
+      const id = newId('llm')
+      const expiresAt = new Date(now.getTime() + logKept)
+      await tx.llmLogEntry.create({
+        data: {
+          id,
+          agentId,
+          model: model ?? null,
+          sealed: new Uint8Array(seal(key(), Buffer.from(JSON.stringify(messages)), id)),
+          redacted,
+          createdAt: now,
+          expiresAt,
+        },
+      })
+      return {
+        resourceId: id,
+        details: { agent_id: agentId, messages: messages.length, redacted },
+        body: {
+          data: {
+            id,
+            redacted,
+            expires_at: expiresAt.toISOString(),
+            ...(isDegraded && { degraded: ['presidio' as const] }),
+          },
+        },
+      }
+    }),
 
-  list: read(listExchanges, async ({ actor, now }, { query: { agent_id, cursor, limit } }) => {
-    const place = placeOf(cursor)
-    const seen = await agentsSeen(agents, actor, agent_id)
-    const standing = 'l.agent_id = ANY($1::text[]) AND l.expires_at > $2'
-    const [rows, [count]] = await Promise.all([
-      db.query<Described & { bytes: number }>(
-        'llm-log-page',
-        `SELECT ${columns}, octet_length(l.sealed) AS bytes FROM llm_log_entries l
+    list: read(listExchanges, async ({ actor, now }, { query: { agent_id, cursor, limit } }) => {
+      const place = placeOf(cursor)
+      const seen = await agentsSeen(agents, actor, agent_id)
+      const standing = 'l.agent_id = ANY($1::text[]) AND l.expires_at > $2'
+      const [rows, [count]] = await Promise.all([
+        db.query<Described & { bytes: number }>(
+          'llm-log-page',
+          `SELECT ${columns}, octet_length(l.sealed) AS bytes FROM llm_log_entries l
          WHERE ${standing} AND (l.created_at, l.id) < ($3::timestamptz, $4) ORDER BY l.created_at DESC, l.id DESC LIMIT $5`,
-        [seen, now, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
-      ),
-      db.query<{ n: number }>('llm-log-count', `SELECT count(*)::int AS n FROM llm_log_entries l WHERE ${standing}`, [
-        seen,
-        now,
-      ]),
-    ])
-    const shown = rows.slice(0, limit)
-    const last = rows.length > limit ? shown.at(-1) : undefined
-    return {
-      resourceId: agent_id ?? actor.id,
-      resourceType: agent_id !== undefined || actor.kind === 'agent' ? 'agent' : 'account',
-      details: { count: shown.length },
-      body: {
-        data: shown.map((row) => ({ ...described(row), bytes: row.bytes })),
-        total: count?.n ?? 0,
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
-      },
-    }
-  }),
+          [seen, now, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+        ),
+        db.query<{ n: number }>('llm-log-count', `SELECT count(*)::int AS n FROM llm_log_entries l WHERE ${standing}`, [
+          seen,
+          now,
+        ]),
+      ])
+      const shown = rows.slice(0, limit)
+      const last = rows.length > limit ? shown.at(-1) : undefined
+      return {
+        resourceId: agent_id ?? actor.id,
+        resourceType: agent_id !== undefined || actor.kind === 'agent' ? 'agent' : 'account',
+        details: { count: shown.length },
+        body: {
+          data: shown.map((row) => ({ ...described(row), bytes: row.bytes })),
+          total: count?.n ?? 0,
+          offset: 0,
+          limit,
+          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+        },
+      }
+    }),
 
-  read: read(readExchange, async ({ actor, now }, { params: { id } }) => {
-    const [row] = await db.query<ExchangeRow>(
-      'llm-log-one',
-      `SELECT ${columns}, l.sealed FROM llm_log_entries l WHERE l.id = $1 AND l.expires_at > $2 AND l.agent_id = ANY($3::text[])`,
-      [id, now, actor.agents],
-    )
-    if (!row) throw noExchange()
-    return { resourceId: id, details: { agent_id: row.agent_id }, body: { data: exchangeOf(row, key) } }
-  }),
+    read: read(readExchange, async ({ actor, now }, { params: { id } }) => {
+      const [row] = await db.query<ExchangeRow>(
+        'llm-log-one',
+        `SELECT ${columns}, l.sealed FROM llm_log_entries l WHERE l.id = $1 AND l.expires_at > $2 AND l.agent_id = ANY($3::text[])`,
+        [id, now, actor.agents],
+      )
+      if (!row) throw noExchange()
+      return { resourceId: id, details: { agent_id: row.agent_id }, body: { data: exchangeOf(row, key) } }
+    }),
 
-  remove: mutation(deleteExchange, async ({ tx, actor, now }, { params: { id } }) => {
-    const where = { id, agentId: { in: [...actor.agents] }, expiresAt: { gt: now } }
-    const row = await tx.llmLogEntry.findFirst({ where, select: { agentId: true } })
-    const { count } = row ? await tx.llmLogEntry.deleteMany({ where }) : { count: 0 }
-    if (!row || count === 0) throw noExchange()
-    return { body: undefined, resourceId: id, details: { agent_id: row.agentId } }
-  }),
-})
+    remove: mutation(deleteExchange, async ({ tx, actor, now }, { params: { id } }) => {
+      const where = { id, agentId: { in: [...actor.agents] }, expiresAt: { gt: now } }
+      const row = await tx.llmLogEntry.findFirst({ where, select: { agentId: true } })
+      const { count } = row ? await tx.llmLogEntry.deleteMany({ where }) : { count: 0 }
+      if (!row || count === 0) throw noExchange()
+      return { body: undefined, resourceId: id, details: { agent_id: row.agentId } }
+    }),
+  }
+}

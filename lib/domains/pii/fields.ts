@@ -50,6 +50,20 @@ export function scanFields(value: unknown, options: ScanOptions = {}): FieldFind
   return found
 }
 
+/** Every text of a JSON value and where it stands, as {@link scanFields} names the place; no names of keys. */
+export function fieldTexts(value: unknown): { path: Step[]; text: string }[] {
+  const texts: { path: Step[]; text: string }[] = []
+  const visit = (node: unknown, path: Step[]): void => {
+    if (typeof node === 'string') texts.push({ path, text: node })
+    if (typeof node !== 'object' || node === null) return
+    if (path.length >= DEPTH_LIMIT) throw new DepthError()
+    for (const [key, child] of Object.entries(node))
+      visit(child, [...path, Array.isArray(node) ? Number(key) : safe(key)])
+  }
+  visit(value, [])
+  return texts
+}
+
 function called(name: string, text: string, options: ScanOptions): Finding[] {
   const heading = name === '' ? '' : `${name}: `
   return scan(heading + text, options)
@@ -69,10 +83,12 @@ export function secretIn(fields: readonly FieldFindings[]): SanitizationError | 
   return error.within(field.path, field.isKey)
 }
 
+/** A field and what was found in it, without the text. */
+type PersonalField = Pick<FieldFindings, 'path'> & { findings: readonly Finding[] }
 /** Fields that a warning names at most. */
 const mostNamed = 10
 /** What to tell of personal data that may be stored: which kinds, in which fields. At most one sentence. */
-export function personalWarnings(fields: readonly FieldFindings[]): string[] {
+export function personalWarnings(fields: readonly PersonalField[]): string[] {
   if (fields.length === 0) return []
   const places = fields
     .slice(0, mostNamed)

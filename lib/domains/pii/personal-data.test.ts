@@ -38,6 +38,8 @@ it.each([
   'The company is a strategic partner of others.',
   'EBITDA of 12.5 million, version 1.2.3.4',
   'A drive at 12 things we did',
+  'id 9Dr.Beispiel and x4Mr.Who in a hash',
+  'build 3CEO of Nowhere',
   '',
 ])('nothing in %j', (text) => {
   expect(findPersonalData(text)).toEqual([])

@@ -35,13 +35,14 @@ const patterns: readonly { kind: PersonalKind; pattern: RegExp; isOne?: (text: s
   },
   {
     kind: 'address',
-    pattern: /(?<!\p{L})\p{Lu}[\p{L}-]{1,40}(?:straße|strasse|str\.|weg|platz|allee|gasse) \d{1,4}[a-z]?(?!\p{L})/gu,
+    pattern:
+      /(?<![\p{L}\p{N}_])\p{Lu}[\p{L}-]{1,40}(?:straße|strasse|str\.|weg|platz|allee|gasse) \d{1,4}[a-z]?(?!\p{L})/gu,
   },
   { kind: 'address', pattern: /[\u4e00-\u9fff]{1,12}(?:路|街|道|巷|弄)\d{1,5}(?:号|弄)/g },
   {
     kind: 'titled_person',
     pattern: new RegExp(
-      String.raw`(?<!\p{L})(?:(?:Mr|Mrs|Ms|Mx|Dr|Prof)\.? ?|(?:Miss|Sir|Dame|Herr|Frau|Madame|Monsieur|Professor|Doctor) )${capital}`,
+      String.raw`(?<![\p{L}\p{N}_])(?:(?:Mr|Mrs|Ms|Mx|Dr|Prof)\.? ?|(?:Miss|Sir|Dame|Herr|Frau|Madame|Monsieur|Professor|Doctor) )${capital}`,
       'gu',
     ),
     isOne: (text) => /[. ]/.test(text),
@@ -56,11 +57,12 @@ const patterns: readonly { kind: PersonalKind; pattern: RegExp; isOne?: (text: s
   {
     kind: 'role',
     pattern:
-      /(?<!\p{L})(?:C[EFTOIMRP]O|CHRO|Chief \p{Lu}\p{L}{2,20} Officer|(?:Senior |Executive )?Vice President|S?E?VP|President|Chair(?:man|woman|person)?|Managing Director|Director|General Counsel|(?:Co-)?[Ff]ounder|Treasurer|Head of \p{Lu}\p{L}{1,30})(?: of| at| for|,) (?:the )?\p{Lu}/gu,
+      /(?<![\p{L}\p{N}_])(?:C[EFTOIMRP]O|CHRO|Chief \p{Lu}\p{L}{2,20} Officer|(?:Senior |Executive )?Vice President|S?E?VP|President|Chair(?:man|woman|person)?|Managing Director|Director|General Counsel|(?:Co-)?[Ff]ounder|Treasurer|Head of \p{Lu}\p{L}{1,30})(?: of| at| for|,) (?:the )?\p{Lu}/gu,
   },
   {
     kind: 'role',
-    pattern: /(?<!\p{L})\p{Lu}[\p{L}&.-]{1,40}['’]s (?:C[EFTOIMRP]O|CHRO|Chief \p{Lu}\p{L}{2,20} Officer)(?!\p{L})/gu,
+    pattern:
+      /(?<![\p{L}\p{N}_])\p{Lu}[\p{L}&.-]{1,40}['’]s (?:C[EFTOIMRP]O|CHRO|Chief \p{Lu}\p{L}{2,20} Officer)(?!\p{L})/gu,
   },
   {
     kind: 'role',
@@ -77,6 +79,17 @@ const scanned: Partial<Record<Kind, PersonalKind>> = {
   ssn: 'national_id',
 }
 
+/** Of these kinds what its form alone tells; what check digits prove, {@link findPersonalData} finds besides. In no order. */
+export const personalForms = (text: string, kinds: readonly PersonalKind[]): Finding[] =>
+  patterns.flatMap(({ kind, pattern, isOne }) =>
+    // To search first is not to copy the pattern for each text that it is not in.
+    kinds.includes(kind) && text.search(pattern) >= 0
+      ? [...text.matchAll(pattern)].flatMap(({ 0: match, index }) =>
+          isOne === undefined || isOne(match) ? [{ kind, start: index, end: index + match.length }] : [],
+        )
+      : [],
+  )
+
 /**
  * Personal data in a text: e-mail addresses, telephone numbers (any country's with its code; without one those of the USA and mainland
  * mobiles), postal addresses, people by title, offices with their company, IBANs, card and identity numbers whose check digits are right.
@@ -86,11 +99,7 @@ export function findPersonalData(
   text: string,
   { kinds = personalKinds }: { kinds?: readonly PersonalKind[] } = {},
 ): Finding[] {
-  const found = patterns.flatMap(({ kind, pattern, isOne }) =>
-    [...text.matchAll(pattern)].flatMap(({ 0: match, index }) =>
-      isOne === undefined || isOne(match) ? [{ kind, start: index, end: index + match.length }] : [],
-    ),
-  )
+  const found = personalForms(text, kinds)
   const known = scan(text).flatMap(({ kind, start, end }) => {
     const named = scanned[kind]
     return named === undefined ? [] : [{ kind: named, start, end }]

@@ -1,6 +1,8 @@
 import { createServer } from 'node:http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openPresidio } from '#lib/stores/presidio.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { trace } from '#lib/testing/units.ts'
 
@@ -21,10 +23,16 @@ const analyzer = createServer(async (request, response) => {
   if (mood === 'silent') return
   if (mood === 'broken') return void request.socket.destroy()
   if (mood === 'wrong') return void response.writeHead(500).end('{"error": "no"}')
-  const start = [...sent.text.slice(0, Math.max(0, sent.text.indexOf('Ada Beispiel')))].length
+  const starts = [...sent.text.matchAll(/Ada Beispiel/g)].map(({ index }) => [...sent.text.slice(0, index)].length)
   response.writeHead(200, { 'Content-Type': 'application/json' }).end(
     JSON.stringify([
-      { entity_type: 'PERSON', start, end: start + 12, score: 0.85, analysis_explanation: null },
+      ...starts.map((start) => ({
+        entity_type: 'PERSON',
+        start,
+        end: start + 12,
+        score: 0.85,
+        analysis_explanation: null,
+      })),
       { entity_type: 'EMAIL_ADDRESS', start: 0, end: 3, score: 0.1, analysis_explanation: null },
     ]),
   )
@@ -93,6 +101,108 @@ test.each(['wrong', 'broken', 'silent'] as const)(
     expect(json.data).toMatchObject({ findings: [{ kind: 'email' }], degraded: ['presidio'] })
   },
 )
+
+const objective = (words: string) => ({ ...trace(), task: { objective: words } })
+const missing = /analyzer that is connected for this did not answer/
+/** Everything of a kind that is contributed, and where its warnings come. */
+const contributed = async (app: TestApp, words: string) => {
+  const { token } = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise' })
+  const send = (method: string, path: string, body: unknown) => app.fetch(method, path, { token, body })
+  const unit = await send('POST', '/v1/knowledge', objective(words))
+  const corrected = await send('PATCH', `/v1/knowledge/${unit.json.data.id}`, {
+    unit: { task: { objective: `${words} And again.` } },
+  })
+  const skill = await send('POST', '/v1/skills', { skill_md: skillMd('a-skill', { body: words }), files: [] })
+  const batch = await send('POST', '/v1/knowledge/batch', { units: [trace(), objective(words)] })
+  return {
+    answers: [unit, corrected, skill, batch],
+    warnings: [unit, corrected, skill].map(({ json }) => String(json.warnings)),
+    batch: batch.json.data.map(({ warnings }: { warnings?: string[] }) => String(warnings)),
+  }
+}
+
+test('names that the analyzer finds are told with the rest in one warning of whatever is contributed', async () => {
+  const { answers, warnings, batch } = await contributed(connected, 'Ask Ada Beispiel at a@b.example.')
+  expect(answers.map(({ status }) => status)).toEqual([201, 200, 201, 200])
+  for (const warning of [...warnings, batch[1]]) {
+    expect(warning).toMatch(/(task\.objective|skill_md) \((email, name|name, email)\)/)
+    expect(warning.match(/Personal data/g)).toHaveLength(1)
+    expect(warning).not.toContain('Beispiel')
+  }
+  expect(batch[0]).toBe('undefined')
+  // Nobody is asked where no analyzer is connected, and nothing is said to be missing.
+  const without = await contributed(plain, 'Ask Ada Beispiel at a@b.example.')
+  for (const warning of [...without.warnings, without.batch[1]]) expect(warning).toMatch(/\(email\)\. Take out/)
+})
+
+test('what a voter says of a unit is looked through as the unit was', async () => {
+  const author = await connected.agent()
+  const { token } = await issuedAgent(connected, ['read', 'write'], { owner: await signedIn(connected) })
+  const { json } = await connected.fetch('POST', '/v1/knowledge', {
+    token: author.token,
+    body: { ...trace(), metadata: { ...trace().metadata, visibility: 'network' } },
+  })
+  const vote = (feedback: string) =>
+    connected.fetch('POST', `/v1/knowledge/${json.data.id}/validate`, { token, body: { valid: true, feedback } })
+  const refused = await vote(`It worked with ${phrase}`)
+  expect(refused.status).toBe(422)
+  expect(refused.json).toMatchObject({ code: 'content_rejected', stage: 'secret', field: 'feedback' })
+  expect(refused.text).not.toContain('winner')
+  const told = await vote('Ada Beispiel (a@b.example) says that it works.')
+  expect(told.status, told.text).toBe(201)
+  expect(told.json.warnings.join()).toMatch(/feedback \((email, name|name, email)\)/)
+  const report = await connected.fetch('POST', `/v1/knowledge/${json.data.id}/report`, {
+    token,
+    body: { reason: phrase },
+  })
+  expect(report.json).toMatchObject({ code: 'content_rejected', stage: 'secret', field: 'reason' })
+})
+
+const exchange = (app: TestApp, token: string, ...contents: string[]) =>
+  app.fetch('POST', '/v1/llm-log', {
+    token,
+    body: { messages: contents.map((content) => ({ role: 'user', content })) },
+  })
+
+test('names are taken out of a logged exchange, and one with a secret is sent to nobody', async () => {
+  const { token } = await connected.agent()
+  const { status, json } = await exchange(connected, token, 'Ask Ada Beispiel.', 'Who? Ada Beispiel, a@b.example')
+  expect(status).toBe(201)
+  expect(json.data.redacted).toEqual({ name: 2, email: 1 })
+  expect(json.data.degraded).toBeUndefined()
+  const { text } = await connected.fetch('GET', `/v1/llm-log/${json.data.id}`, { token })
+  expect(text).toContain('Ask ‹name:1›.')
+  expect(text).toContain('Who? ‹name:1›, ‹email:1›')
+  const before = asked.length
+  expect((await exchange(connected, token, 'Ask Ada Beispiel.', phrase)).status).toBe(422)
+  expect(asked).toHaveLength(before)
+})
+
+test('without its analyzer everything goes on, and says what was not looked at', async () => {
+  mood = 'broken'
+  const { answers, warnings, batch } = await contributed(connected, 'Ask Ada Beispiel at a@b.example.')
+  const { token } = await connected.agent()
+  const logged = await exchange(connected, token, 'Ask Ada Beispiel at a@b.example.')
+  mood = 'well'
+  expect(answers.map(({ status }) => status)).toEqual([201, 200, 201, 200])
+  for (const warning of [...warnings, batch[1]]) {
+    expect(warning).toMatch(/\(email\)/)
+    expect(warning).toMatch(missing)
+  }
+  expect(logged.status).toBe(201)
+  expect(logged.json.data).toMatchObject({ redacted: { email: 1 }, degraded: ['presidio'] })
+})
+
+test('an analyzer that lets three wait is not waited for again at once', async () => {
+  const address = analyzer.address()
+  const { recognise } = openPresidio(`http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
+  mood = 'silent'
+  const before = asked.length
+  const waited = await Promise.all([1, 2, 3].map(() => recognise('Ada Beispiel', 'en')))
+  mood = 'well'
+  const next = await recognise('Ada Beispiel', 'en')
+  expect([waited, next, asked.length - before]).toEqual([[undefined, undefined, undefined], undefined, 3])
+})
 
 test('a unit with a secret is refused by kind and field and never repeated; personal data is a warning', async () => {
   const { token } = await plain.agent()

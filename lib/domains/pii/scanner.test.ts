@@ -1,9 +1,11 @@
+import { sha256 } from '@noble/hashes/sha2.js'
 import { hex } from '@scure/base'
 import { entropyToMnemonic } from '@scure/bip39'
 import { describe, expect, it, test } from 'vitest'
 import { compared, corpus, drawn, heldOut, nearMiss, type Sample, wordlists } from '#lib/testing/planted-texts.ts'
 import type { Finding } from './findings.ts'
 import { scan } from './scanner.ts'
+import { firstHashByte, mostHashed } from './short-hash.ts'
 
 const told = (text: string, found: readonly Finding[] = scan(text)) =>
   found.map(({ kind, start, end }) => `${kind} ${text.slice(start, end)}`)
@@ -184,6 +186,40 @@ it('where kinds overlap the strongest is told, and strategy only where it is ask
     'strategy_detail 5% of portfolio',
     'strategy_detail 仓位 30%',
   ])
+})
+
+test.each([
+  ['entry at 100 makes sense', 'entry at 100'],
+  ['exit at 4,000 making room', 'exit at 4,000'],
+  ['bought 5 eth at 3000 knowing it', 'bought 5 eth at 3000'],
+  ['entry price 3.5k, then', 'entry price 3.5k'],
+  ['position size 100kUSDT now', 'position size 100kUSDT'],
+  ['notional $2.5m.', 'notional $2.5m'],
+  ['我的仓位30%的', '仓位30%'],
+])('of %j a strategy’s detail ends where the amount does', (text, expected) => {
+  expect(told(text, scan(text, { strategy: true }))).toEqual([`strategy_detail ${expected}`])
+})
+
+describe('words of phrases, one after another', () => {
+  it('each length of phrase is found wherever words stand around it, and its place is exact', () => {
+    const d = drawn(77)
+    for (const bytes of [16, 20, 24, 28, 32])
+      for (let round = 0; round < 20; round++) {
+        const phrase = entropyToMnemonic(d.bytes(bytes), [...wordlists.italian])
+        const text = `alpha ${phrase}, zebra zoo`
+        expect(told(text)).toEqual([`seed_phrase ${phrase}`])
+      }
+  })
+  it('the hash is SHA-256’s', () => {
+    const d = drawn(5)
+    for (let length = 0; length <= mostHashed; length++)
+      for (let round = 0; round < 40; round++) {
+        const bytes = d.bytes(length * 4)
+        const view = new DataView(bytes.buffer)
+        const words = Int32Array.from({ length }, (_, at) => view.getInt32(at * 4))
+        expect(firstHashByte(words, length)).toBe(sha256(bytes)[0])
+      }
+  })
 })
 
 describe('a corpus with noise, line breaks, markup and near misses', () => {

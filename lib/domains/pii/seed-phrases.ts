@@ -1,4 +1,3 @@
-import { sha256 } from '@noble/hashes/sha2.js'
 import { wordlist as czech } from '@scure/bip39/wordlists/czech.js'
 import { wordlist as english } from '@scure/bip39/wordlists/english.js'
 import { wordlist as french } from '@scure/bip39/wordlists/french.js'
@@ -11,6 +10,7 @@ import { wordlist as spanish } from '@scure/bip39/wordlists/spanish.js'
 import { wordlist as traditionalChinese } from '@scure/bip39/wordlists/traditional-chinese.js'
 import { type Finding, finding } from './findings.ts'
 import { isCalledSeed } from './key-context.ts'
+import { firstHashByte } from './short-hash.ts'
 
 const lists = [
   english,
@@ -51,25 +51,30 @@ const slot = (hash: number): number => (hash ^ (hash >>> 15)) & (filterBits - 1)
 interface Words {
   /** A bit for each word's hash: who is not in it is in no list. */
   filter: Uint8Array
-  places: Map<string, number>[]
+  /** Each form of a word, and which row of `places` is its own. */
+  rows: Map<string, number>
+  /** The place of a word in each list, list by list; -1 in those that have it not. */
+  places: Int16Array
 }
 let made: Words | undefined
 function words(): Words {
   if (made) return made
   const filter = new Uint8Array(filterBits >> 3)
-  const places = lists.map((list) => {
-    const place = new Map<string, number>()
+  const rows = new Map<string, number>()
+  const found: number[] = []
+  for (const [language, list] of lists.entries())
     for (const [index, word] of list.entries())
       for (const form of formsOf(word)) {
-        place.set(form, index)
+        const row = rows.get(form) ?? rows.size
+        if (!rows.has(form)) found.push(...Array.from({ length: lists.length }, () => -1))
+        rows.set(form, row)
+        found[row * lists.length + language] = index
         let hash = hashStart
         for (let at = 0; at < form.length; at++) hash = hashStep(hash, form.charCodeAt(at))
         const bit = slot(hash)
         filter[bit >> 3] = (filter[bit >> 3] ?? 0) | (1 << (bit & 7))
       }
-    return place
-  })
-  made = { filter, places }
+  made = { filter, rows, places: Int16Array.from(found) }
   return made
 }
 /** The filter, for the scanner's own loop: 0 where no list has a word with that hash. */
@@ -81,21 +86,28 @@ export function maybeWord(): (hash: number) => boolean {
   }
 }
 
-const packed = new Uint8Array(33)
-/** BIP-39: the first bits of the SHA-256 of the entropy follow it. 11 bits a word, the checksum one in 33. */
-function hasChecksum(indices: Int16Array, from: number, length: number): boolean {
+const packed = new Int32Array(9)
+/** BIP-39: 11 bits a word. Of as many words as a phrase has at most; what is behind `until` counts as none. */
+function pack(indices: Int16Array, from: number, until: number): void {
   let [held, bits, at] = [0, 0, 0]
-  for (let word = from; word < from + length; word++) {
-    held = (held << 11) | (indices[word] ?? 0)
-    bits += 11
-    for (; bits >= 8; bits -= 8) packed[at++] = held >>> (bits - 8)
-    held &= (1 << bits) - 1
+  for (let word = from; word < from + longest; word++) {
+    const index = word < until ? (indices[word] ?? 0) : 0
+    const over = bits + 11 - 32
+    if (over < 0) {
+      held = (held << 11) | index
+      bits += 11
+    } else {
+      packed[at++] = (held << (11 - over)) | (index >> over)
+      held = index & ((1 << over) - 1)
+      bits = over
+    }
   }
-  if (bits > 0) packed[at] = held << (8 - bits)
-  const checkBits = length / 3
-  const entropy = (length * 11 - checkBits) / 8
-  const shift = 8 - checkBits
-  return (packed[entropy] ?? 0) >> shift === (sha256(packed.subarray(0, entropy))[0] ?? 0) >> shift
+  packed[at] = held << (32 - bits)
+}
+/** Of the words last packed: of 33 bits 32 are entropy and one is of the checksum, the first bits of the entropy's SHA-256, behind all of it. */
+function hasChecksum(length: number): boolean {
+  const bits = length / 3
+  return (packed[bits] ?? 0) >>> (32 - bits) === firstHashByte(packed, bits) >> (8 - bits)
 }
 /** A part of the list itself, as a manual prints it. */
 function isListing(indices: Int16Array, from: number, length: number): boolean {
@@ -120,8 +132,14 @@ function isVaried(indices: Int16Array, from: number, length: number): boolean {
   }
   return others === 1 && last === from + length - 1
 }
-const isPhrase = (indices: Int16Array, from: number, length: number): boolean =>
-  isVaried(indices, from, length) && !isListing(indices, from, length) && hasChecksum(indices, from, length)
+/** Whether the words from there are a phrase of `most` words at most, the longest first; undefined where they are none. */
+function phraseLength(indices: Int16Array, from: number, most: number): number | undefined {
+  pack(indices, from, from + most)
+  for (const length of lengths)
+    if (length <= most && isVaried(indices, from, length) && !isListing(indices, from, length) && hasChecksum(length))
+      return length
+  return undefined
+}
 
 /** Collects words that stand one after another and may be in a list, and tells the phrases among them. */
 export class SeedRun {
@@ -157,33 +175,51 @@ export class SeedRun {
     this.#stops.length = 0
   }
   #judge(): void {
-    const written = this.#starts.map((start, at) => this.#text.slice(start, this.#ends[at]).toLowerCase())
-    for (const [language, place] of words().places.entries()) {
-      const indices = Int16Array.from(written, (word) => place.get(word) ?? -1)
-      /** Up to where all words from here on are of this language. */
-      let known = 0
-      for (let from = 0; from + shortest <= indices.length; from++) {
-        known = Math.max(known, from)
-        while (known < indices.length && (indices[known] ?? -1) >= 0) known += 1
-        if (known - from < shortest) {
-          from = known
-          continue
-        }
-        const length = lengths.find(
-          (some) => from + some <= known && this.#isEven(from, some) && isPhrase(indices, from, some),
-        )
-        if (length === undefined) continue
-        const [start, end] = [this.#starts[from] ?? 0, this.#ends[from + length - 1] ?? 0]
-        // Single signs of Chinese with gaps between them; words of other languages are rarer.
-        this.#found.push(finding('seed_phrase', start, end, chineseLists.includes(language) ? 0.9 : 0.97))
-        from += length - 1
+    const { rows, places } = words()
+    const written = this.#starts.map(
+      (start, at) => rows.get(this.#text.slice(start, this.#ends[at]).toLowerCase()) ?? -1,
+    )
+    const even = this.#evenEnds()
+    const indices = new Int16Array(written.length)
+    for (let language = 0; language < lists.length; language++) {
+      let [inRow, mostInRow] = [0, 0]
+      for (const [at, row] of written.entries()) {
+        const index = row < 0 ? -1 : (places[row * lists.length + language] ?? -1)
+        indices[at] = index
+        inRow = index < 0 ? 0 : inRow + 1
+        if (inRow > mostInRow) mostInRow = inRow
       }
+      if (mostInRow >= shortest) this.#tell(indices, even, chineseLists.includes(language) ? 0.9 : 0.97)
     }
   }
-  /** A phrase has one sort of gap: it does not go over the end of a sentence, unless there is one after each word. */
-  #isEven(from: number, length: number): boolean {
-    for (let at = from + 2; at < from + length; at++) if (this.#stops[at] !== this.#stops[from + 1]) return false
-    return true
+  /** Phrases in words of one language; those that it has not are -1. Single signs of Chinese are frequenter than words of others: `score`. */
+  #tell(indices: Int16Array, even: Int16Array, score: number): void {
+    /** Up to where all words from here on are of this language. */
+    let known = 0
+    for (let from = 0; from + shortest <= indices.length; from++) {
+      known = Math.max(known, from)
+      while (known < indices.length && (indices[known] ?? -1) >= 0) known += 1
+      if (known - from < shortest) {
+        from = known
+        continue
+      }
+      const most = Math.min(known, even[from + 1] ?? 0) - from
+      if (most < shortest) continue
+      const length = phraseLength(indices, from, most)
+      if (length === undefined) continue
+      this.#found.push(finding('seed_phrase', this.#starts[from] ?? 0, this.#ends[from + length - 1] ?? 0, score))
+      from += length - 1
+    }
+  }
+  /**
+   * For each word, up to where the gaps before the words are of its sort: a phrase does not go over the end of a sentence, unless there is
+   * one after each word.
+   */
+  #evenEnds(): Int16Array {
+    const ends = new Int16Array(this.#stops.length)
+    for (let at = ends.length - 1; at >= 0; at--)
+      ends[at] = this.#stops[at] === this.#stops[at + 1] ? (ends[at + 1] ?? 0) : at + 1
+    return ends
   }
 }
 /** Before a phrase that is written without gaps. */
@@ -193,14 +229,16 @@ const copula = /[是为為即]/
  * frequent signs has a right checksum once in sixteen.
  */
 export function unspacedSeed(text: string, start: number, end: number): Finding | undefined {
+  const { rows, places } = words()
   for (const language of chineseLists) {
-    const place = words().places[language]
-    if (!place) continue
     for (const length of lengths) {
       const from = end - length
       if (from < start || (from > start && !copula.test(text.charAt(from - 1)))) continue
-      const indices = Int16Array.from({ length }, (_, at) => place.get(text.charAt(from + at)) ?? -1)
-      if (!indices.includes(-1) && isPhrase(indices, 0, length) && isCalledSeed(text, from))
+      const indices = Int16Array.from({ length }, (_, at) => {
+        const row = rows.get(text.charAt(from + at))
+        return row === undefined ? -1 : (places[row * lists.length + language] ?? -1)
+      })
+      if (!indices.includes(-1) && phraseLength(indices, 0, length) === length && isCalledSeed(text, from))
         return finding('seed_phrase', from, end, 0.85)
     }
   }

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { snapshotKinds } from '#lib/client/sealing/snapshot.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { mostInsurances, mostOnDemand, snapshotIdForm, snapshotStates, stateTypes } from './rules.ts'
+import { mostInHour, mostInsurances, mostOnDemand, snapshotIdForm, snapshotStates, stateTypes } from './rules.ts'
 
 const when = z.iso.datetime()
 const AgentParam = z
@@ -66,6 +66,29 @@ export const storeState = operation({
   ],
 })
 
+export const readState = operation({
+  id: 'readAgentState',
+  method: 'get',
+  path: '/v1/agents/{id}/state',
+  summary: 'How large an agent’s uploaded state is, and since when it is here',
+  description: 'Its bytes are in the agent’s snapshots and exports.',
+  permission: 'snapshots:read',
+  audit: { action: 'read', resourceType: 'agent_state' },
+  limit: 'read',
+  status: 200,
+  params: ofAgent,
+  output: z.strictObject({
+    data: z.strictObject({
+      agent_id: z.string(),
+      media_type: z.string(),
+      bytes: z.int(),
+      sha256: z.string(),
+      uploaded_at: when,
+    }),
+  }),
+  refusals: ['not_found'],
+})
+
 export const deleteState = operation({
   id: 'deleteAgentState',
   method: 'delete',
@@ -86,7 +109,7 @@ export const makeSnapshot = operation({
   method: 'post',
   path: '/v1/agents/{id}/snapshots',
   summary: 'Make a snapshot of an agent',
-  description: `Its documents, grimoire, settings, keyring and uploaded state, sealed to the public key of its keyring: the server makes it and cannot read it. Watch its state until it is ready. It goes four hours after it was asked for; ${mostOnDemand} may be there at once. Where a key is left in what would go into it, it fails and says which kind stands where.`,
+  description: `Its documents, grimoire, settings, keyring and uploaded state, sealed to the public key of its keyring: the server makes it and cannot read it. Watch its state until it is ready. It goes four hours after it was asked for; ${mostOnDemand} may be there at once, and ${mostInHour} be made in an hour. Where a key is left in what would go into it, it fails and says which kind stands where.`,
   permission: 'snapshots:write',
   audit: { action: 'create', ...snapshot },
   limit: 'write',
@@ -94,6 +117,46 @@ export const makeSnapshot = operation({
   params: ofAgent,
   output: z.strictObject({ data: SnapshotView }),
   refusals: ['not_found', 'conflict', 'wrong_state', 'fenced', 'paused', 'dead', 'restricted'],
+})
+
+export const restoreAgent = operation({
+  id: 'restoreAgent',
+  method: 'post',
+  path: '/v1/agents/{id}/snapshots/restore',
+  summary: 'Bring back what a snapshot has',
+  description:
+    'The opened content of a snapshot, line by line as it is in there, into an active agent of the same owner: the agent itself or another one. Documents and entries that are there already stay as they are, so that sending it again stores nothing twice; those for another agent get ids of their own, the same each time. Private entries for another agent are sealed anew by the client, under ids that it makes. Settings come back where the grimoire is empty, a state takes the place of the one before once all of it has come; keyrings never come back. What was stored before a fault stays, and the fault says how much that is.',
+  permission: 'snapshots:write',
+  audit: { action: 'update', resourceType: 'agent' },
+  limit: 'write',
+  status: 200,
+  params: ofAgent,
+  upload: ['application/x-ndjson'],
+  output: z.strictObject({
+    data: z.strictObject({
+      agent_id: z.string(),
+      documents: z.int().meta({ description: 'That came back' }),
+      entries: z.int().meta({ description: 'That came back' }),
+      there: z.int().meta({ description: 'Documents and entries that were there' }),
+      ended: z.int().meta({ description: 'Entries whose term is over' }),
+      state_bytes: z.int().meta({ description: '0: there was none' }),
+      settings: z.boolean().meta({ description: 'Whether they came back' }),
+    }),
+  }),
+  refusals: [
+    'not_found',
+    'paused',
+    'dead',
+    'restricted',
+    'wrong_state',
+    'fenced',
+    'too_large',
+    'malformed_json',
+    'content_rejected',
+    'conflict',
+    'id_in_use',
+    'idempotency_in_progress',
+  ],
 })
 
 export const listSnapshots = operation({

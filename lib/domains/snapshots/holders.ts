@@ -195,7 +195,7 @@ export const snapshotHolders = (ports: SnapshotHolderPorts): DataHolder[] => [
   }),
   rowsHolder(ports.db, {
     ...{ name: 'snapshots.rows', table: 'snapshots', at: 'created_at', id: 'id' },
-    what: 'notes of snapshots: when they were made, of which kind, and until when they stay',
+    what: 'notes of snapshots: when each was made, of which kind, and until when it is there',
     purpose: 'to show which snapshots of an agent there are',
     kept: 'as long as the snapshot',
   }),

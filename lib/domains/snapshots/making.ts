@@ -7,7 +7,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import type { Snapshot } from '../../../generated/prisma/client.ts'
 import { contentOf, SecretLeft } from './content.ts'
 import type { SnapshotPorts } from './ports.ts'
-import { failureFor, insuredFor, onDemandUntil, type Place } from './rules.ts'
+import { countedFor, failureFor, insuredFor, onDemandUntil, type Place } from './rules.ts'
 
 export const makeJob = 'snapshots.make'
 const mostAttempts = 8
@@ -45,6 +45,20 @@ export function making(ports: SnapshotPorts) {
     await keys.destroy([id])
     await objects.erase([objectKey])
   }
+  /** Of what is discarded: its row goes, too, once it does not count any more. */
+  async function forget(
+    { id, kind, createdAt }: Pick<Snapshot, 'id' | 'kind' | 'createdAt'>,
+    now: Date,
+  ): Promise<void> {
+    const isCounted = kind === 'on_demand' && createdAt.getTime() + countedFor > now.getTime()
+    const where = { id, state: 'gone' as const }
+    if (isCounted) await db.prisma.snapshot.updateMany({ where, data: { bytes: null, digest: null } })
+    else
+      await db.prisma.$transaction([
+        db.prisma.snapshotLink.deleteMany({ where: { snapshotId: id } }),
+        db.prisma.snapshot.deleteMany({ where }),
+      ])
+  }
   async function fail(row: Snapshot, places: Place[], now: Date): Promise<void> {
     await discard(row)
     await db.prisma.snapshot.updateMany({
@@ -59,6 +73,7 @@ export function making(ports: SnapshotPorts) {
 
   return {
     discard,
+    forget,
     /**
      * Safe to repeat: every attempt has a key of its own, which takes the place of the one before. Throws `unavailable` where the object
      * store does not answer; the queue tries again.

@@ -16,6 +16,17 @@ export interface StatePart {
   isSealed(record: unknown): boolean
   pages(agentId: string, until: Date): AsyncIterable<ExportPage>
 }
+/** Who brings records of a part back, as it gave them. */
+export interface Restorer {
+  part: string
+  resourceType: string
+  /** Into an agent that is locked and writable. What is there already stays as it is; `ended` is what has no term left. Throws where one of them cannot be stored. */
+  restore(
+    tx: Transaction,
+    goal: { agentId: string; now: Date; named(id: string): string },
+    records: readonly unknown[],
+  ): Promise<{ stored: string[]; ended: number }>
+}
 /** What the domain asks others for; lib/app.ts connects it. */
 export interface SnapshotPorts {
   db: Database
@@ -30,6 +41,9 @@ export interface SnapshotPorts {
     writable(tx: Transaction, actor: Actor, id: string): Promise<SnapshotAgent>
   }
   parts: readonly StatePart[]
+  restorers: readonly Restorer[]
+  /** Gives an agent the settings that a snapshot has; false where it keeps its own. */
+  restoreSettings(tx: Transaction, agentId: string, settings: unknown): Promise<boolean>
   /** Whether the bucket is this installation's to sweep. */
   areObjectsOurs(): Promise<boolean>
   origin: string

@@ -7,8 +7,13 @@ export const stateTypes = [
 ] as const
 /** Bytes of the state that an agent uploads. */
 export const stateBytes = 50 * 1024 * 1024
+/** Bytes of one restoration, and of a line of it: a document in JSON may be several times as long as it is. */
+export const restoreBytes = 1024 * 1024 * 1024
+export const restoreLineBytes = 2 * 1024 * 1024
 /** On-demand snapshots of an agent that are there at once. */
 export const mostOnDemand = 4
+/** On-demand snapshots that are asked for of an agent within an hour, those counted that failed or were deleted. */
+export const mostInHour = 12
 /** Insurances of an agent that are kept: a day of its life, so that one bad state does not take the place of every good one. */
 export const mostInsurances = 4
 /** Links to one snapshot that are good at once. */
@@ -17,6 +22,8 @@ export const mostLinks = 16
 export const mostPlaces = 20
 
 const hour = 3_600_000
+/** For how long it counts that a snapshot was asked for. */
+export const countedFor = hour
 /** From when it was asked for. */
 export const onDemandFor = 4 * hour
 export const linkFor = 4 * hour

@@ -2,16 +2,18 @@ import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import { makeJob, making } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
+import { restoring } from './restoring.ts'
 import { agentSnapshots } from './snapshots.ts'
-import { stateBundles } from './state.ts'
+import { stateBundles, stateStore } from './state.ts'
 import { snapshotUpkeep } from './upkeep.ts'
 
 /** Snapshots: what they offer, and what they do by the clock. */
 export function snapshotsService(ports: SnapshotPorts) {
   const made = making(ports)
+  const states = stateStore(ports)
   const upkeep = snapshotUpkeep(ports, made)
   return {
-    offers: { ...agentSnapshots(ports, made), ...stateBundles(ports) },
+    offers: { ...agentSnapshots(ports, made), ...stateBundles(ports, states), ...restoring(ports, states) },
     jobs: [
       job({
         name: makeJob,

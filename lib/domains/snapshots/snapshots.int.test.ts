@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -9,7 +10,7 @@ import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
-import { mostInsurances, mostOnDemand } from './rules.ts'
+import { mostInHour, mostInsurances, mostOnDemand } from './rules.ts'
 
 const hour = 3_600_000
 const day = 24 * hour
@@ -176,8 +177,16 @@ describe('a snapshot on demand', () => {
     expect((await ask('GET', path, {})).status).toBe(200)
     const objectKey = (await rowOf(id))?.objectKey ?? ''
     expect((await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token })).status).toBe(204)
-    expect(await isGone(id, objectKey)).toEqual(gone)
+    // That there was one counts for an hour.
+    expect((await isGone(id, objectKey)).slice(1)).toEqual(gone.slice(1))
     expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
+    expect(refusal(await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token }))).toEqual([
+      404,
+      'not_found',
+    ])
+    app.clock.advance(hour)
+    await run('snapshots.upkeep')
+    expect(await rowOf(id)).toBeNull()
   })
 
   test('goes four hours after it was asked for, with key, object and links', async () => {
@@ -209,6 +218,85 @@ describe('a snapshot on demand', () => {
     const to = at(agent.id, `/snapshots/${first.json.data.id}/link`)
     const [one, two] = [await ask('POST', to, link), await ask('POST', to, link)]
     expect([one.status, 'url' in one.json.data, 'url' in (two.json.data ?? {})]).toEqual([201, true, false])
+  })
+})
+
+describe('a hostile caller', () => {
+  const revoke = (agent: Issued) =>
+    app.db.query(undefined, 'UPDATE tokens SET revoked_at = $2 WHERE agent_id = $1', [agent.id, app.clock.now()])
+
+  test('has nothing by a token that was revoked, while a link goes on until its snapshot goes', async () => {
+    const agent = await keyed()
+    const id = await made(agent)
+    const path = await linked(agent, id)
+    await revoke(agent)
+    for (const told of [
+      await order(agent),
+      await state(agent, '{}'),
+      await read(agent, id),
+      await read(agent, id, '/key'),
+      await ask('POST', at(agent.id, `/snapshots/${id}/link`), { token: agent.token }),
+      await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token }),
+    ])
+      expect(told.status, told.text).toBe(401)
+    expect((await ask('GET', path, {})).status).toBe(200)
+    await ask('DELETE', at(agent.id, `/snapshots/${id}`), { cookie: person.cookie })
+    expect((await ask('GET', path, {})).status).toBe(404)
+  })
+
+  test('makes only so many snapshots in an hour, however fast they are deleted', async () => {
+    const agent = await keyed()
+    const by = { token: agent.token }
+    const once = async () => {
+      const told = await order(agent)
+      if (told.status === 202) await ask('DELETE', at(agent.id, `/snapshots/${told.json.data.id}`), by)
+      return told
+    }
+    for (let one = 0; one < mostInHour; one++) expect((await once()).status).toBe(202)
+    const refused = await once()
+    expect([...refusal(refused), Number(refused.headers.get('retry-after')) > 0]).toEqual([429, 'rate_limited', true])
+    // Of another agent of the same owner it says nothing.
+    expect((await order(await keyed())).status).toBe(202)
+    app.clock.advance(hour)
+    expect((await once()).status).toBe(202)
+  })
+
+  test('who has the bucket gets nothing out of it, and what they change does not open', async () => {
+    const agent = await mine()
+    const { keyring, masterKey } = await newKeyring('nine herons along the river bank')
+    expect((await give(agent, keyring)).status).toBe(201)
+    const id = await made(agent)
+    const path = await linked(agent, id)
+    const { objectKey } = (await rowOf(id)) ?? { objectKey: '' }
+    const { objects } = app.app.stored
+    const bytesOf = async () => new Uint8Array(await (await fetch(app.url + path)).arrayBuffer())
+    const sealedKey = (await read(agent, id, '/key')).json.data.sealed_key
+    const key = await openSealed(await keyPairOf(masterKey, keyring), sealedKey, {
+      agent: agent.id,
+      snapshot: id,
+    })
+    const opened = async (file: Uint8Array) => {
+      const sealed = await readSnapshot(
+        (async function* () {
+          yield file
+        })(),
+      )
+      for await (const _ of sealed.open(key));
+    }
+    const file = await bytesOf()
+    await opened(file)
+    file[file.length - 1] = (file.at(-1) ?? 0) ^ 1
+    await objects.put(
+      objectKey,
+      (async function* () {
+        yield file
+      })(),
+      { mediaType: 'application/octet-stream' },
+    )
+    await expect(bytesOf().then(opened)).rejects.toMatchObject({ code: 'damaged' })
+    await objects.erase([objectKey])
+    expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
+    expect((await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token })).status).toBe(204)
   })
 })
 
@@ -296,6 +384,173 @@ describe('what a crash leaves', () => {
   })
 })
 
+describe('a restoration', () => {
+  const restore = (agent: Issued, content: string, by: Ask = { token: agent.token }) =>
+    ask('POST', at(agent.id, '/snapshots/restore'), {
+      ...by,
+      body: content,
+      headers: { 'Content-Type': 'application/x-ndjson', ...by.headers },
+    })
+  const jsonl = (lines: readonly object[]) => lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+  const when = '2026-01-02T03:04:05.000Z'
+  const document = (id = newId('adoc'), body = 'Wait for it.\n') => ({
+    part: 'agent_documents',
+    record: { id, kind: 'playbook', title: 'Fixing', body, revision: 3, created_at: when, updated_at: when },
+  })
+  const insight = (id = newId('ent'), more: object = {}) => ({
+    part: 'grimoire_entries',
+    record: {
+      ...{ id, agent_id: 'another', kind: 'insight', scope: 'clade', envelope: null },
+      entry: {
+        ...{ content: { claim: 'calm' }, confidence: 0.7, tags: ['fx'], provenance: { run: 7 }, parents: [] },
+        ...{ valid_from: null, valid_until: null },
+      },
+      ...{ valid_until: null, created_at: when, updated_at: when, ...more },
+    },
+  })
+  const ringOf = async (agent: Issued) =>
+    (await ask('GET', at(agent.id, '/keyring'), { token: agent.token })).json.data.keyring.key_id
+  const private_ = (keyId: string, id = newId('ent')) => ({
+    part: 'grimoire_entries',
+    record: {
+      ...{ id, agent_id: 'another', kind: 'episode', scope: 'private', envelope: seemingEnvelope(keyId), entry: null },
+      ...{ valid_until: null, created_at: when, updated_at: when },
+    },
+  })
+  const stated = (text: string) => [
+    { part: 'state', media_type: 'application/json' },
+    { part: 'state', data: Buffer.from(text).toString('base64') },
+  ]
+  const whole = (from: string, records: object[], after: object[] = []) =>
+    jsonl([
+      { part: 'agent', record: { id: from, grimoire_days: 3_000, name: 'whatever' } },
+      ...records,
+      ...after,
+      { part: 'end', records: records.length },
+    ])
+  const held = async (agent: Issued) => [
+    await app.db.prisma.agentDocument.count({ where: { agentId: agent.id } }),
+    await app.db.prisma.grimoireEntry.count({ where: { agentId: agent.id } }),
+    await app.db.prisma.stateBundle.count({ where: { agentId: agent.id } }),
+    (await app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10)).length,
+  ]
+
+  test('brings back what is not there, and twice is once', async () => {
+    const agent = await keyed()
+    const [paper, entry, own] = [document(), insight(), private_(await ringOf(agent))]
+    const content = whole(agent.id, [paper, entry, own], stated('{"a":1}'))
+    const first = await restore(agent, content)
+    expect([first.status, first.json?.data], first.text).toEqual([
+      200,
+      {
+        ...{ agent_id: agent.id, documents: 1, entries: 2, there: 0, ended: 0, state_bytes: 7, settings: true },
+      },
+    ])
+    expect((await ask('GET', at(agent.id, `/documents/${paper.record.id}`), { token: agent.token })).json.data).toEqual(
+      expect.objectContaining({ title: 'Fixing', body: 'Wait for it.\n', revision: 3, created_at: when }),
+    )
+    const seen = (await ask('GET', at(agent.id, `/grimoire/${entry.record.id}`), { token: agent.token })).json.data
+    expect([seen.entry, seen.created_at]).toEqual([entry.record.entry, when])
+    const sealed = (await ask('GET', at(agent.id, `/grimoire/${own.record.id}`), { token: agent.token })).json.data
+    expect(sealed.envelope).toEqual(own.record.envelope)
+    expect((await restore(agent, content)).json.data).toMatchObject({
+      documents: 0,
+      entries: 0,
+      there: 3,
+      settings: false,
+    })
+    expect(await held(agent)).toEqual([1, 2, 1, 1])
+    // What was changed meanwhile stays as it is.
+    const body = { revision: 3, title: 'Fixing', body: 'Newer.\n' }
+    await ask('PUT', at(agent.id, `/documents/${paper.record.id}`), { token: agent.token, body })
+    await restore(agent, content)
+    const newer = await ask('GET', at(agent.id, `/documents/${paper.record.id}`), { token: agent.token })
+    expect(newer.json.data.body).toBe('Newer.\n')
+  })
+
+  test('into another agent has ids of its own, and takes nothing that is sealed for the first', async () => {
+    const [agent, other] = [await keyed(), await keyed()]
+    const [paper, entry] = [document(), insight()]
+    await restore(agent, whole(agent.id, [paper, entry]))
+    for (const there of [0, 2]) {
+      const told = await restore(other, whole(agent.id, [paper, entry]))
+      expect(told.json?.data, told.text).toMatchObject({ documents: 1 - there / 2, entries: 1 - there / 2, there })
+    }
+    expect([await held(agent), await held(other)]).toEqual([
+      [1, 1, 0, 0],
+      [1, 1, 0, 0],
+    ])
+    // Whoever says that it is their own finds another's id taken, and changes nothing there.
+    expect(refusal(await restore(other, whole(other.id, [paper])))).toEqual([409, 'id_in_use'])
+    const foreign = await restore(other, whole(agent.id, [private_(await ringOf(agent))]))
+    expect(refusal(foreign)).toEqual([422, 'invalid'])
+    expect(await held(other)).toEqual([1, 1, 0, 0])
+  })
+
+  test('that is not whole, or says what is not so, leaves no half of anything', async () => {
+    const agent = await keyed()
+    const lines = whole(agent.id, [document()], stated('{"a":1}')).split('\n').slice(0, -1)
+    const cases: [string, string][] = [
+      ['no end', lines.slice(0, -1).join('\n')],
+      ['a cut line', `${lines.slice(0, 3).join('\n')}\n{"part":"sta`],
+      ['a wrong count', [...lines.slice(0, -1), '{"part":"end","records":7}'].join('\n')],
+      ['more after the end', [...lines, lines[1]].join('\n')],
+      ['no agent first', lines.slice(1).join('\n')],
+      ['another part', [lines[0], '{"part":"tokens","record":{}}', lines.at(-1)].join('\n')],
+      ['a second state', [...lines.slice(0, -1), ...lines.slice(2)].join('\n')],
+      ['a long line', [lines[0], `{"part":"agent_documents","record":"${'x'.repeat(2 * 1024 * 1024)}"}`].join('\n')],
+      ['an episode for the clade', whole(agent.id, [insight(newId('ent'), { kind: 'episode' })])],
+      ['no document', whole(agent.id, [document(), document('adoc_1')])],
+      ['nothing', ''],
+    ]
+    for (const [name, content] of cases) {
+      const told = await restore(agent, content)
+      expect([name, told.status >= 400 && told.status < 500], told.text).toEqual([name, true])
+      expect((await held(agent)).slice(1), name).toEqual([0, 0, 0])
+    }
+    expect(await held(agent)).toEqual([0, 0, 0, 0])
+    // What was stored before the fault stays, and is told.
+    const many = Array.from({ length: 260 }, () => insight())
+    const broken = await restore(agent, whole(agent.id, [...many, insight('ent_1')]))
+    expect([...refusal(broken), broken.json.restored]).toEqual([422, 'invalid', { documents: 0, entries: 250 }])
+    expect((await restore(agent, whole(agent.id, many))).json.data).toMatchObject({ entries: 10, there: 250 })
+  })
+
+  test('is nobody else’s, and none of a paused, dead or restricted agent', async () => {
+    const agent = await keyed()
+    const content = whole(agent.id, [document()])
+    const stranger = await keyed(null)
+    const other = await signedIn(app)
+    for (const by of [{ token: stranger.token }, { cookie: other.cookie }])
+      expect(refusal(await restore(agent, content, by))).toEqual([404, 'not_found'])
+    expect(refusal(await restore(agent, content, {}))[0]).toBe(401)
+    await app.db.prisma.agent.update({ where: { id: agent.id }, data: { restrictedAt: app.clock.now() } })
+    for (const by of [{ token: agent.token }, { cookie: person.cookie }])
+      expect(refusal(await restore(agent, content, by))).toEqual([403, 'restricted'])
+    await app.db.prisma.agent.update({ where: { id: agent.id }, data: { restrictedAt: null } })
+    for (const status of ['paused', 'dead']) {
+      const body = { status, ...(status === 'dead' && { confirm: agent.id }) }
+      expect((await ask('PUT', at(agent.id, '/status'), { cookie: person.cookie, body })).status).toBe(200)
+      for (const by of [{ token: agent.token }, { cookie: person.cookie }])
+        expect(refusal(await restore(agent, content, by))).toEqual([403, status])
+    }
+    expect(await held(agent)).toEqual([0, 0, 0, 0])
+  })
+
+  test('leaves out what has ended, by its own term or by the agent’s', async () => {
+    const agent = await keyed()
+    app.clock.advance(0)
+    const past = new Date(app.clock.now().getTime() - 1).toISOString()
+    const old = new Date(app.clock.now().getTime() - 3_001 * day).toISOString()
+    const records = [
+      insight(newId('ent'), { valid_until: past }),
+      insight(newId('ent'), { created_at: old }),
+      insight(),
+    ]
+    expect((await restore(agent, whole(agent.id, records))).json.data).toMatchObject({ entries: 1, ended: 2, there: 0 })
+  })
+})
+
 describe('an uploaded state', () => {
   test('is kept once, at most 50 MiB, and goes when it is deleted', async () => {
     const agent = await keyed()
@@ -308,8 +563,20 @@ describe('an uploaded state', () => {
       'too_large',
     ])
     expect(await keys()).toHaveLength(1)
+    const told = (token: string) => ask('GET', at(agent.id, '/state'), { token })
+    expect((await told(agent.token)).json.data).toEqual({
+      ...{
+        agent_id: agent.id,
+        media_type: 'application/json',
+        bytes: 7,
+        sha256: createHash('sha256').update('{"a":2}').digest('hex'),
+      },
+      uploaded_at: app.clock.now().toISOString(),
+    })
+    expect((await told((await keyed()).token)).status).toBe(404)
     const drop = () => ask('DELETE', at(agent.id, '/state'), { token: agent.token })
     expect([(await drop()).status, (await drop()).status, await keys()]).toEqual([204, 404, []])
+    expect((await told(agent.token)).status).toBe(404)
   })
 })
 

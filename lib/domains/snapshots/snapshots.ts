@@ -17,7 +17,7 @@ import {
 } from './contract.ts'
 import { type Making, orderSnapshot } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
-import { linkUntil, mostLinks, mostOnDemand, snapshotStates } from './rules.ts'
+import { countedFor, linkUntil, mostInHour, mostLinks, mostOnDemand, snapshotStates } from './rules.ts'
 
 const Places = z.array(z.strictObject({ kind: z.string(), path: z.string() }))
 const SealedKey = z.strictObject({ suite: z.string(), enc: z.string(), ciphertext: z.string() })
@@ -46,7 +46,7 @@ function refuseUnready({ state }: Pick<Snapshot, 'state'>): void {
 }
 
 /** Snapshots of agents, sealed to their owners: asked for, watched, fetched and deleted by the agent and its owner. */
-export function agentSnapshots(ports: SnapshotPorts, { discard }: Pick<Making, 'discard'>) {
+export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<Making, 'discard' | 'forget'>) {
   const { db, objects, keys, agents, origin } = ports
   /** What has ended is gone, also before the job that takes it away has come by. */
   const standing = (now: Date) => ({
@@ -82,6 +82,20 @@ export function agentSnapshots(ports: SnapshotPorts, { discard }: Pick<Making, '
           'conflict',
           `This agent has ${mostOnDemand} snapshots, which is the most at once. Nothing was made: delete one, or wait until it goes.`,
         )
+      const recent = await tx.snapshot.findMany({
+        where: { agentId, kind: 'on_demand', createdAt: { gt: new Date(now.getTime() - countedFor) } },
+        orderBy: { createdAt: 'desc' },
+        select: { createdAt: true },
+        take: mostInHour,
+      })
+      const oldest = recent.length < mostInHour ? undefined : recent.at(-1)
+      if (oldest) {
+        const wait = Math.max(1, Math.ceil((oldest.createdAt.getTime() + countedFor - now.getTime()) / 1_000))
+        throw new Problem('rate_limited', {
+          detail: `${mostInHour} snapshots of an agent are made in an hour at most. Nothing was made; ask again later.`,
+          headers: { 'Retry-After': String(wait) },
+        })
+      }
       const row = await orderSnapshot(tx, { agentId, keyId: ring.keyId, kind: 'on_demand', diedAt: null, now })
       return {
         resourceId: row.id,
@@ -201,7 +215,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard }: Pick<Making, '
       }
     }),
 
-    deleteSnapshot: mutation(deleteSnapshot, async ({ tx, actor }, { params: { id, snapshotId } }) => {
+    deleteSnapshot: mutation(deleteSnapshot, async ({ tx, actor, now }, { params: { id, snapshotId } }) => {
       await agents.locked(tx, actor, id)
       const [row] = await tx.snapshot.updateManyAndReturn({
         where: { id: snapshotId, agentId: id, state: { not: 'gone' } },
@@ -216,7 +230,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard }: Pick<Making, '
         async afterCommit() {
           // What fails here is taken up again every minute.
           await discard(row)
-            .then(() => db.prisma.snapshot.deleteMany({ where: { id: snapshotId, state: 'gone' } }))
+            .then(() => forget(row, now))
             .catch((fault: unknown) => logFault(fault, { operationId: deleteSnapshot.id }))
           return { body: undefined, status: 204 }
         },

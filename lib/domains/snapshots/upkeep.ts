@@ -2,7 +2,7 @@ import type { Context } from '#lib/kernel/context.ts'
 import type { Making } from './making.ts'
 import { orderSnapshot } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
-import { failureFor, insuredEvery, mostInsurances, onDemandFor } from './rules.ts'
+import { countedFor, failureFor, insuredEvery, mostInsurances, onDemandFor } from './rules.ts'
 
 /** Rows of one transaction. */
 const batch = 100
@@ -12,7 +12,7 @@ const pageSize = 500
 const ownKey = /^snapshots\/[\w.-]+\/(?:snap_[0-9A-Za-z]{22}|state\/state_[0-9A-Za-z]{22})$/
 
 /** What goes by the clock: snapshots whose term is over, insurances, and what a crash left half. */
-export function snapshotUpkeep(ports: SnapshotPorts, { discard }: Pick<Making, 'discard'>) {
+export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<Making, 'discard' | 'forget'>) {
   const { db, objects, keys, areObjectsOurs } = ports
 
   /** Marks what ended; its links go with it. */
@@ -43,20 +43,22 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard }: Pick<Making, '
             FROM snapshots WHERE kind = 'insurance' AND state = 'ready') AS s WHERE place > ${mostInsurances} LIMIT ${batch}::int)`,
     )
   /** Takes away key, object and row of what is marked, in this order. */
-  async function finish(): Promise<void> {
+  async function finish(now: Date): Promise<void> {
+    const before = new Date(now.getTime() - countedFor)
     for (let after = ''; ; ) {
       const rows = await db.prisma.snapshot.findMany({
-        where: { state: 'gone', id: { gt: after } },
+        where: {
+          ...{ state: 'gone', id: { gt: after } },
+          // What was deleted a short while ago and has nothing any more stays as a count.
+          OR: [{ kind: 'insurance' }, { bytes: { not: null } }, { createdAt: { lte: before } }],
+        },
         orderBy: { id: 'asc' },
         take: batch,
       })
       await keys.destroy(rows.map(({ id }) => id))
       for (const row of rows) {
         await discard(row)
-        await db.prisma.$transaction([
-          db.prisma.snapshotLink.deleteMany({ where: { snapshotId: row.id } }),
-          db.prisma.snapshot.deleteMany({ where: { id: row.id, state: 'gone' } }),
-        ])
+        await forget(row, now)
       }
       const last = rows.at(-1)
       if (!last || rows.length < batch) return
@@ -131,7 +133,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard }: Pick<Making, '
       while ((await endSome(ctx)) === batch);
       while ((await replaceOld(ctx)) === batch);
       await forgetLinks(ctx.now)
-      await finish()
+      await finish(ctx.now)
     },
     async insure(ctx: Context): Promise<void> {
       while ((await insureSome(ctx)) === batch);

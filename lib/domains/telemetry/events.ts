@@ -33,12 +33,11 @@ export const events = {
   }),
   exchange_logged: declared('An exchange with a language model was logged.', { was_redacted: z.boolean() }),
   snapshot_made: declared('A snapshot was asked for.', {}),
+  share_sent: declared('An entry was shared with sibling agents.', { was_stripped: z.boolean() }),
 }
 export type Events = typeof events
 export type EventName = keyof Events
 export type Properties<N extends EventName> = z.input<Events[N]['schema']>
-/** An event with what it says. */
-export type Event = { [N in EventName]: { name: N; properties: Properties<N> } }[EventName]
 
 export const isEventName = (name: string): name is EventName => Object.hasOwn(events, name)
 

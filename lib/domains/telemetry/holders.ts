@@ -11,6 +11,7 @@ export const telemetryKeyHolder = (db: Database): DataHolder => ({
   stage: 'derived',
   what: 'keys of the marks under which events of use were sent; without them the events are nobody’s',
   purpose: 'to count how the service is used without knowing by whom',
+  basis: 'legitimate interest (GDPR art. 6(1)(f)): to know what it is used for; you may object',
   kept: 'for 30 days, then it is destroyed and another one takes its place',
   tables: ['telemetry_keys'],
   inventory: ({ account, agents }) =>

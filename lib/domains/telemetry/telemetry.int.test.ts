@@ -87,6 +87,8 @@ describe('a broad walk through the product', () => {
         'export_prepared',
         'request_filed',
         'search',
+        'share_sent',
+        'snapshot_made',
       ]),
     )
     expect(new Set(setting.posthog.requests.map(({ path }) => path))).toEqual(new Set(['/batch/']))
@@ -99,7 +101,9 @@ describe('a broad walk through the product', () => {
       expect(agent).toMatch(/^posthog-node\/[\d.]+$/)
       const whole = `${path}\n${JSON.stringify(rest)}\n${text}`.toLowerCase()
       for (const secret of secrets) expect(whole.includes(secret.toLowerCase()), secret.slice(0, 30)).toBe(false)
-      expect(whole).not.toMatch(/\b(usr|agent|kp|tok|ses|preq|run|rcpt|prj|conv|msg|llm|ent|org)_[0-9a-z]{6}/)
+      expect(whole).not.toMatch(
+        /\b(usr|agent|kp|tok|ses|preq|run|rcpt|prj|conv|msg|llm|ent|org|shr|cld|snap)_[0-9a-z]{6}/,
+      )
     }
     for (const { timestamp, distinct_id: id, uuid } of setting.posthog.events) {
       expect(timestamp).toMatch(/:00:00\.000Z$/)

@@ -4,7 +4,7 @@ import { type Ask, connectNeo4j, type Row } from './neo4j-connection.ts'
 import { asEntities, asEpisodes, asFacts, asTime, asWatermark } from './neo4j-values.ts'
 
 /** Rows of one statement. */
-const most = 5_000
+const most = 1_000
 const embedding = [0.25, 0.5]
 
 // As graphiti-core saves them (models/nodes/node_db_queries.py, models/edges/edge_db_queries.py): embeddings as vector properties.

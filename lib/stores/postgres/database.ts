@@ -152,6 +152,8 @@ export function openDatabase(
     // A server that froze, or a network that swallows, is noticed: nobody waits longer.
     query_timeout: 20_000,
     statement_timeout: 15_000,
+    // Before its transaction's own end, which could not say what it waited for.
+    lock_timeout: Math.max(longest - 1_000, longest / 2),
     keepAlive: true,
     idleTimeoutMillis: 30_000,
     allowExitOnIdle: false,
@@ -215,7 +217,9 @@ export function openDatabase(
             prisma.$transaction(begun, given === undefined ? {} : { timeout: given }),
           )
         } catch (error) {
-          if (tries === mostTries || !isGivenUp(error)) throw asProblem(error)
+          // Who waited for a lock so long has waited long enough.
+          const isWorthRepeating = isGivenUp(error) && !hasSqlState(error, '55P03')
+          if (tries === mostTries || !isWorthRepeating) throw asProblem(error)
         }
       }
     },

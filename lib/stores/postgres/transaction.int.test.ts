@@ -82,6 +82,29 @@ describe('a statement on the connection of a transaction', () => {
     }
   })
 
+  it('says that others hold it when it waited for a lock in vain, and not that the database is away', async () => {
+    const hurried = openDatabase(database.appUrl, { max: 2, longest: 1_000 })
+    try {
+      const held = Promise.withResolvers<void>()
+      const over = Promise.withResolvers<void>()
+      const holder = db.transaction(async (tx) => {
+        await tx.$queryRaw`SELECT pg_advisory_xact_lock(4711)::text`
+        held.resolve()
+        await over.promise
+      })
+      await held.promise
+      const waiting = hurried.transaction((tx) => tx.$queryRaw`SELECT pg_advisory_xact_lock(4711)::text`)
+      await expect(waiting).rejects.toMatchObject({
+        code: 'unavailable',
+        message: expect.stringContaining('Others were changing the same'),
+      })
+      over.resolve()
+      await holder
+    } finally {
+      await hurried.close()
+    }
+  })
+
   it('is run again when the database gives its transaction up for another', async () => {
     await db.query(
       undefined,

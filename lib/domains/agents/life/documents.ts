@@ -38,7 +38,7 @@ const viewOf = (row: DocumentRow) => ({
 const noDocument = (): Problem => new Problem('not_found', 'There is no such document of this agent.')
 
 /** The text as it is stored. Throws `content_rejected` with stage and place, and `invalid` where nothing is left of it. */
-function markdown(text: string, strict: boolean): string {
+export function markdown(text: string, strict: boolean): string {
   try {
     const { text: kept } = sanitize(text, 'markdown', { strict })
     if (kept.trim() === '') throw invalid(['body'], 'nothing is left of it once markup is removed')

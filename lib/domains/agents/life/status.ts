@@ -39,7 +39,7 @@ export const livingView = (agent: OwnedAgent): LivingAgent => ({
 const messages: Record<AgentStatus, string> = {
   active: 'The agent goes on: its tokens write again.',
   paused: 'The agent is paused: nothing is written for it. Reading, deleting and exporting go on.',
-  dead: 'The agent is dead. Its heartbeats can be exported for 24 hours, then they go. What else it left stays until you delete it or have the agent erased.',
+  dead: 'The agent is dead. Its heartbeats can be exported for 24 hours, then they go; snapshots of its life go after 30 days. What it had shared is recalled. Its documents and its grimoire stay until you delete them or have the agent erased.',
 }
 
 /** A token that only reads ends nothing. */

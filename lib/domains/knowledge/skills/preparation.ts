@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
+import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
 import { SanitizationError, type Step } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { type Sanitized, sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
@@ -43,6 +43,8 @@ export interface Examination {
   faults: (Fault & { path: Step[] })[]
   rejections: SanitizationError[]
   warnings: string[]
+  /** What its texts hold of others' data; the warnings speak of it. */
+  found: readonly FieldFindings[]
 }
 
 const isMarkdown = (path: string): boolean => /\.(?:md|markdown|mdx)$/i.test(path)
@@ -63,6 +65,12 @@ function hidden({ text, place, line, column, key }: ReadText, strict: boolean): 
 }
 
 const inText = (path: Step[], text: string) => scanFields(text).map((field) => ({ ...field, path }))
+
+/** Its texts where {@link examineSkill} says that they stand. */
+export const textsOf = ({ document, files }: Pick<PreparedSkill, 'document' | 'files'>) => ({
+  skill_md: document,
+  files: files.map(({ content }) => ({ content })),
+})
 
 /** Sanitizes and checks everything of a skill, and says all that is wrong. Pure; costs time by its length. */
 export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): Examination {
@@ -112,7 +120,7 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
       `Markup was removed or characters normalised in ${changed.length} text(s): ${changed.slice(0, 10).join(', ')}.`,
     )
   if (document === undefined || !parsed?.frontMatter || faults.length > 0 || rejections.length > 0)
-    return { skill: undefined, faults, rejections, warnings }
+    return { skill: undefined, faults, rejections, warnings, found }
   const { frontMatter, body } = parsed
   const markdown = files.filter(({ path }) => isMarkdown(path)).map(({ content }) => content)
   const undeclared = undeclaredTools([frontMatter.description, body, ...markdown], frontMatter.allowed_tools)
@@ -135,6 +143,7 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
     faults,
     rejections,
     warnings,
+    found,
   }
 }
 
@@ -158,8 +167,8 @@ const fileOf = (path: string, content: string): SkillFile => ({
 export function prepareSkill(
   sent: SentSkill,
   { strict, mostBytes }: { strict: boolean; mostBytes: number },
-): { skill: PreparedSkill; warnings: string[] } {
-  const { skill, faults, rejections, warnings } = examineSkill(sent, { strict })
+): Pick<Examination, 'warnings' | 'found'> & { skill: PreparedSkill } {
+  const { skill, faults, rejections, warnings, found } = examineSkill(sent, { strict })
   if (rejections[0]) throw rejections[0]
   if (!skill) throw faulty(faults)
   const bytes = skill.files.reduce((sum, { size }) => sum + size, Buffer.byteLength(skill.document))
@@ -168,7 +177,7 @@ export function prepareSkill(
       'too_large',
       `SKILL.md and its files take ${mostBytes.toLocaleString('en')} bytes at most; these have ${bytes.toLocaleString('en')}. Nothing was stored.`,
     )
-  return { skill, warnings }
+  return { skill, warnings, found }
 }
 
 function faulty(faults: Examination['faults']): Problem {

@@ -3,17 +3,21 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { contributorOf, heldForReview } from '../contribution.ts'
 import { eraseRow } from '../erasing.ts'
+import { namedAfterCommit, warningsWithNames } from '../names-told.ts'
 import { isUnderReview, recordingRejection } from '../rejections.ts'
 import { goneOrNever, type KnowledgeParts } from '../stored-unit.ts'
 import { refuseErasedAuthor } from '../suppression.ts'
 import { passes, readerOf, visibleTo } from '../visibility.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
 import { listing } from './listing.ts'
-import { examineSkill, prepareSkill } from './preparation.ts'
+import { examineSkill, prepareSkill, textsOf } from './preparation.ts'
 import type { Fault } from './rules.ts'
 import { insertSkill, replaceSkill, skillEtag, type WholeSkillRow, wholeOf, wholeSkillColumns } from './storage.ts'
 
-export type SkillParts = Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'isSuppressed'>
+export type SkillParts = Pick<
+  KnowledgeParts,
+  'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'isSuppressed' | 'names'
+>
 
 const selectVisible = `SELECT ${wholeSkillColumns} FROM skills u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')}`
 const nameInUse = (name: string): Problem =>
@@ -23,7 +27,7 @@ const nameInUse = (name: string): Problem =>
   })
 
 /** Skills: SKILL.md and its files. */
-export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppressed }: SkillParts) {
+export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppressed, names }: SkillParts) {
   /** The row locked, for whoever may change it: its author, the author's owner; an admin what is not private. */
   async function changeable(ctx: MutationContext, id: string): Promise<WholeSkillRow> {
     const { agents, isAdmin } = ctx.actor
@@ -43,22 +47,27 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppres
 
     contribute: mutation(contributeSkill, async (ctx, { body: { visibility, ...sent } }) => {
       const { author, organisationId } = contributorOf(ctx)
-      const { skill, warnings } = recordingRejection(db, author, ctx.now, () => prepareSkill(sent, bounds(ctx)))
+      const { skill, warnings, found } = recordingRejection(db, author, ctx.now, () => prepareSkill(sent, bounds(ctx)))
       await refuseErasedAuthor(isSuppressed, skill.frontMatter.author, { author, tx: ctx.tx })
       const stored = await insertSkill(ctx.tx, skill, { author, organisationId, visibility, now: ctx.now })
       if (!stored) throw nameInUse(skill.frontMatter.name)
       const { row, isQuarantined } = stored
       const told = isQuarantined ? [...warnings, heldForReview] : warnings
-      return {
-        body: { data: wholeOf(row), ...(told.length > 0 && { warnings: told }) },
-        resourceId: row.id,
-        details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
-        headers: { Location: `/v1/skills/${row.id}`, ETag: skillEtag(1) },
-      }
+      return namedAfterCommit(
+        names,
+        { value: textsOf(skill), found },
+        {
+          body: { data: wholeOf(row), ...(told.length > 0 && { warnings: told }) },
+          resourceId: row.id,
+          details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
+          headers: { Location: `/v1/skills/${row.id}`, ETag: skillEtag(1) },
+        },
+      )
     }),
 
     validate: read(validateSkill, async (_ctx, { body }) => {
-      const { skill, faults, rejections, warnings } = examineSkill(body, { strict })
+      const { skill, faults, rejections, warnings: own, found } = examineSkill(body, { strict })
+      const warnings = skill ? await warningsWithNames(names, { value: textsOf(skill), found, warnings: own }) : own
       const all: Fault[] = [
         ...faults.map(({ path: _, ...fault }) => fault),
         ...rejections.map(({ line, column, stage, rule, path }) => ({
@@ -97,7 +106,9 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppres
       if (!passes(headers['if-match'], row.version))
         throw new Problem('precondition_failed', 'The skill has changed since you read it; nothing was changed.')
       const sent = { skill_md: body.skill_md ?? row.document, files: body.files ?? row.files }
-      const { skill, warnings } = recordingRejection(db, ctx.actor.id, ctx.now, () => prepareSkill(sent, bounds(ctx)))
+      const { skill, warnings, found } = recordingRejection(db, ctx.actor.id, ctx.now, () =>
+        prepareSkill(sent, bounds(ctx)),
+      )
       const naming = { author: row.agent_id, before: [row.front_matter.author ?? ''], tx: ctx.tx }
       await refuseErasedAuthor(isSuppressed, skill.frontMatter.author, naming)
       const visibility = body.visibility ?? row.visibility
@@ -106,12 +117,16 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppres
       if (!after) throw nameInUse(skill.frontMatter.name)
       await withdrawAnswers(ctx.tx, id)
       const told = isHeld ? [...warnings, heldForReview] : warnings
-      return {
-        body: { data: wholeOf(after), ...(told.length > 0 && { warnings: told }) },
-        resourceId: id,
-        details: { fields: Object.keys(body), sanitized: skill.sanitized },
-        headers: { ETag: skillEtag(after.version) },
-      }
+      return namedAfterCommit(
+        names,
+        { value: textsOf(skill), found },
+        {
+          body: { data: wholeOf(after), ...(told.length > 0 && { warnings: told }) },
+          resourceId: id,
+          details: { fields: Object.keys(body), sanitized: skill.sanitized },
+          headers: { ETag: skillEtag(after.version) },
+        },
+      )
     }),
 
     erase: mutation(eraseSkill, async (ctx, { params: { id }, headers }) => {

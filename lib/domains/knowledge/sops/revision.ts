@@ -3,7 +3,7 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import type { Input } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { prepareUnit } from '../preparation.ts'
+import { type PreparedUnit, prepareUnit } from '../preparation.ts'
 import { isUnderReview, recordingRejection } from '../rejections.ts'
 import { type IsSuppressed, namesIn, refuseErasedNames } from '../suppression.ts'
 import type { Unit } from '../unit.ts'
@@ -23,6 +23,8 @@ interface LockedRow {
 export interface Revised {
   row: SopRow
   warnings: string[]
+  /** Its texts, and what was found in them. */
+  texts: { value: unknown; found: PreparedUnit['found'] }
   /** False where the wording was the same. */
   changed: boolean
   sanitized: number
@@ -71,7 +73,8 @@ export async function revise(
 
   const unit = recordingRejection(db, actor.id, now, () => prepareUnit({ ...body, id }, { author, strict }))
   await refuseErasedNames(isSuppressed, unit.document, { author, before: namesIn(locked.document), tx })
-  const done = { warnings: unit.warnings, sanitized: unit.sanitized }
+  const texts = { value: unit.document, found: unit.found }
+  const done = { warnings: unit.warnings, texts, sanitized: unit.sanitized }
   if (isDeepStrictEqual(unit.document, { ...locked.document, id }))
     return { ...done, row: await storedSop(tx, id), changed: false, heldNow: false }
 

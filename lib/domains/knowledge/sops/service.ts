@@ -2,6 +2,7 @@ import { decodeCursor, encodeCursor, notOurCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, statement } from '#lib/kernel/use-case.ts'
 import { heldForReview, planContribution } from '../contribution.ts'
+import { namedAfterCommit } from '../names-told.ts'
 import { searchPage } from '../search/paging.ts'
 import { snippetOf } from '../search/snippet.ts'
 import { textsOf } from '../search/unit-texts.ts'
@@ -37,9 +38,9 @@ const afterVersion = (cursor: string | undefined, id: string): number | undefine
 
 /** SOPs: units of the type ExpertSOP, with every wording that they had. */
 export function sopsService(
-  parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'isSuppressed'>,
+  parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'isSuppressed' | 'names'>,
 ) {
-  const { db, erasures, strict, withdrawAnswers, isSuppressed } = parts
+  const { db, erasures, strict, withdrawAnswers, isSuppressed, names } = parts
 
   return {
     list: read(listSops, async (ctx, { query }) => {
@@ -97,9 +98,9 @@ export function sopsService(
       const { id } = input.params
       const revised = await revise(ctx, input, { db, strict, isSuppressed })
       if (!revised) throw await goneOrNever(erasures, ctx, id, ctx.tx)
-      const { row, changed, sanitized, heldNow } = revised
+      const { row, changed, sanitized, heldNow, texts } = revised
       const warnings = heldNow ? [...revised.warnings, heldForReview] : revised.warnings
-      return {
+      return namedAfterCommit(names, texts, {
         body: {
           data: sopView(row),
           quality_score: row.quality_score,
@@ -108,7 +109,7 @@ export function sopsService(
         resourceId: id,
         details: { version: row.wording, changed, visibility: row.visibility, sanitized },
         headers: { ETag: etagOfSop(row) },
-      }
+      })
     }),
 
     versions: read(listSopVersions, async (ctx, { params: { id }, query: { limit, offset, cursor } }) => {

@@ -1,4 +1,5 @@
 import { app, route } from '#lib/app.ts'
 
+export const GET = route(app.snapshots.readState)
 export const PUT = route(app.snapshots.storeState)
 export const DELETE = route(app.snapshots.deleteState)

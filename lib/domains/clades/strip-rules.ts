@@ -1,8 +1,9 @@
 import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
 import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/fields.ts'
+import type { StrippedKind } from './strip-kinds.ts'
 import { judgedByName } from './strip-names.ts'
-import { patternOf, type StrippedKind, strippedSpans } from './strip-texts.ts'
+import { patternOf, strippedSpans } from './strip-texts.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 /** An entry as it is written, without its id. */

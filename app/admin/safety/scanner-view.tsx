@@ -1,0 +1,75 @@
+import { getFormatter, getTranslations } from 'next-intl/server'
+import type { Rejections } from '#components/safety/endpoints.ts'
+import { analyzedKinds, redactedKinds, refusedKinds } from '#components/safety/findings.ts'
+import { periodAddress } from '#components/safety/period.ts'
+import { ScannerTrial } from '#components/safety/scanner-trial.tsx'
+import { SecretsOverTime } from '#components/safety/secrets-over-time.tsx'
+import { Facts } from '#components/ui/facts.tsx'
+import { Section } from '#components/ui/page.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { app } from '#lib/app.ts'
+import { rejectionPeriodNames } from '#lib/domains/knowledge/safety-rules.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask } from '../../reader.ts'
+
+/** Whether an analyzer of names is connected, and whether it answers: by asking it about nothing. */
+async function analyzerState(): Promise<'off' | 'ok' | 'down' | 'unasked'> {
+  if (!app.judged.some(({ name }) => name === 'presidio')) return 'off'
+  try {
+    const { data } = await ask(app.pii.scan, { body: { text: '.' } })
+    return data.degraded === undefined ? 'ok' : 'down'
+  } catch (error) {
+    // Whoever may not scan now, as one whose own processing is restricted, still reads the rest.
+    if (Problem.is(error)) return 'unasked'
+    throw error
+  }
+}
+
+/** What the scanner looks for, what it refused, and a box to try it in. */
+export async function ScannerView({ seen }: { seen: Rejections }) {
+  const [t, shared, format, analyzer] = await Promise.all([
+    getTranslations('safety.scanner'),
+    getTranslations('safety.rejections'),
+    getFormatter(),
+    analyzerState(),
+  ])
+  const namesOf = (kinds: readonly (typeof refusedKinds | typeof redactedKinds | typeof analyzedKinds)[number][]) =>
+    format.list(kinds.map((kind) => t(`kinds.${kind}`)))
+  const tone = { off: 'plain', ok: 'accent', down: 'amber', unasked: 'plain' } as const
+  return (
+    <>
+      <Section id="try" title={t('try.title')}>
+        <ScannerTrial isAnalyzed={analyzer !== 'off'} />
+      </Section>
+      <Section id="looked" title={t('looked.title')}>
+        <Facts
+          facts={[
+            [t('looked.block'), namesOf(refusedKinds)],
+            [t('looked.redact'), namesOf(redactedKinds)],
+            [t('looked.strategy'), t('kinds.strategy_detail')],
+            [t('looked.names'), namesOf(analyzedKinds)],
+            [
+              t('looked.analyzer'),
+              <span key="analyzer" className="grid justify-items-start gap-1">
+                <Tag tone={tone[analyzer]}>{t(`looked.states.${analyzer}`)}</Tag>
+                {t(`looked.${analyzer}`)}
+              </span>,
+            ],
+          ]}
+        />
+      </Section>
+      <Section id="over" title={t('over.title')} lead={t('over.lead')}>
+        <Tabs
+          label={shared('periods')}
+          tabs={rejectionPeriodNames.map((name) => ({
+            href: periodAddress('/admin/safety', { view: 'scanner', period: name }),
+            title: shared(`period.${name}`),
+            isCurrent: name === seen.period,
+          }))}
+        />
+        <SecretsOverTime seen={{ step: seen.step, points: seen.points }} />
+      </Section>
+    </>
+  )
+}

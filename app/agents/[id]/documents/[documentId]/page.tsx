@@ -1,0 +1,95 @@
+import type { Metadata } from 'next'
+import { notFound } from 'next/navigation'
+import { getTranslations } from 'next-intl/server'
+import { DocumentActions } from '#components/agents/document-actions.tsx'
+import { DocumentEdit } from '#components/agents/document-edit.tsx'
+import { documentIn, documentPage, documentsPage, type WholeDocument } from '#components/agents/documents.ts'
+import { hindranceOf } from '#components/agents/standing-rules.ts'
+import { CodeBlock } from '#components/ui/code-block.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { app } from '#lib/app.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask, opened } from '../../../../reader.ts'
+import { AgentPage, agentNamed } from '../../agent-page.tsx'
+
+// What somebody's document is called is not for the history of a browser.
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('agentDocuments.one'))('name'),
+})
+
+async function documentNamed(agentId: string, documentId: string): Promise<WholeDocument> {
+  try {
+    const found = documentIn(await ask(app.agents.readDocument, { params: { id: agentId, documentId } }))
+    return found ?? notFound()
+  } catch (error) {
+    // An id of a form that none has is nobody's either.
+    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
+    throw error
+  }
+}
+
+interface Props {
+  params: Promise<{ id: string; documentId: string }>
+  searchParams: Promise<Record<string, string | string[] | undefined>>
+}
+export default async function AgentDocumentPage({ params, searchParams }: Props) {
+  const { role } = await opened('agentDocument')
+  const { id: named, documentId } = await params
+  const agent = await agentNamed(named)
+  const id = agent.agent_id
+  const document = await documentNamed(id, documentId)
+  const [t, kinds, agents] = await Promise.all([
+    getTranslations('agentDocuments.one'),
+    getTranslations('agentDocuments.kinds'),
+    getTranslations('agents'),
+  ])
+  const hindrance = hindranceOf(agent)
+  const mayWrite = role !== 'auditor'
+  const mayEdit = mayWrite && hindrance === undefined
+  const isEditing = mayEdit && (await searchParams).edit !== undefined
+  return (
+    <AgentPage
+      agent={agent}
+      view="agentDocuments"
+      words={['agentDocuments']}
+      title={document.title}
+      lead={
+        <>
+          <p>
+            {t.rich('lead', {
+              kind: kinds(document.kind),
+              revision: document.revision,
+              time: () => <Time at={document.updated_at} />,
+            })}
+          </p>
+          <p>
+            {isEditing ? (
+              <TextLink href={documentPage(id, document.id)}>{t('backToReading')}</TextLink>
+            ) : (
+              <TextLink href={documentsPage(id)}>{t('back')}</TextLink>
+            )}
+          </p>
+        </>
+      }
+    >
+      {isEditing ? (
+        <DocumentEdit agentId={id} initial={document} />
+      ) : (
+        <>
+          <CodeBlock code={document.body} what={t('text')} />
+          <div className="grid gap-3 border-t border-line pt-6">
+            <DocumentActions
+              agentId={id}
+              id={document.id}
+              title={document.title}
+              mayEdit={mayEdit}
+              mayDelete={mayWrite}
+            />
+            {mayWrite && hindrance !== undefined && <p className="text-quiet">{agents(`hindrances.${hindrance}`)}</p>}
+          </div>
+        </>
+      )}
+    </AgentPage>
+  )
+}

@@ -1,0 +1,71 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { DocumentForm } from '#components/agents/document-form.tsx'
+import { DocumentList } from '#components/agents/document-list.tsx'
+import { documentsAtOnce, documentsPage } from '#components/agents/documents.ts'
+import { isolated } from '#components/agents/names.ts'
+import { hindranceOf } from '#components/agents/standing-rules.ts'
+import { Section } from '#components/ui/page.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import { app } from '#lib/app.ts'
+import { documentKinds } from '#lib/domains/agents/life/rules.ts'
+import { ask, opened } from '../../../reader.ts'
+import { AgentPage, agentNamed } from '../agent-page.tsx'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('agentDocuments'))('name'),
+})
+
+interface Props {
+  params: Promise<{ id: string }>
+  searchParams: Promise<Record<string, string | string[] | undefined>>
+}
+export default async function AgentDocumentsPage({ params, searchParams }: Props) {
+  const { role } = await opened('agentDocuments')
+  const agent = await agentNamed((await params).id)
+  const asked = (await searchParams).kind
+  const kind = documentKinds.find((one) => one === asked)
+  const id = agent.agent_id
+  const [t, agents, documents, all] = await Promise.all([
+    getTranslations('agentDocuments'),
+    getTranslations('agents'),
+    ask(app.agents.listDocuments, {
+      params: { id },
+      query: { limit: String(documentsAtOnce), ...(kind && { kind }) },
+    }),
+    ask(app.agents.listDocuments, { params: { id }, query: { limit: '1' } }),
+  ])
+  const hindrance = hindranceOf(agent)
+  return (
+    <AgentPage
+      agent={agent}
+      view="agentDocuments"
+      words={['agentDocuments']}
+      title={t('title', { count: all.total, name: isolated(agent.name ?? agent.agent_id) })}
+      lead={<p>{t('lead')}</p>}
+    >
+      <div className="grid gap-4">
+        {all.total > 0 && (
+          <Tabs
+            label={t('views.label')}
+            tabs={[undefined, ...documentKinds].map((one) => ({
+              href: documentsPage(id, one),
+              title: t(`views.${one ?? 'all'}`),
+              isCurrent: one === kind,
+            }))}
+          />
+        )}
+        <DocumentList key={kind ?? 'all'} agentId={id} initial={documents} kind={kind} />
+      </div>
+      <Section id="add" title={t('add.title')}>
+        {role === 'auditor' ? (
+          <p className="text-quiet">{t('auditor')}</p>
+        ) : hindrance !== undefined ? (
+          <p className="text-quiet">{agents(`hindrances.${hindrance}`)}</p>
+        ) : (
+          <DocumentForm agentId={id} kind={kind ?? 'strategy_thesis'} />
+        )}
+      </Section>
+    </AgentPage>
+  )
+}

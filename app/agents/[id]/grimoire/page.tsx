@@ -1,0 +1,74 @@
+import type { Metadata } from 'next'
+import { getTranslations } from 'next-intl/server'
+import { hindranceOf } from '#components/agents/standing-rules.ts'
+import { GrimoireDesk } from '#components/grimoire/grimoire-desk.tsx'
+import { loadFilters, queryOf } from '#components/grimoire/places.ts'
+import { app } from '#lib/app.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask, opened } from '../../../reader.ts'
+import { AgentPage, agentNamed } from '../agent-page.tsx'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('agentGrimoire'))('name'),
+})
+
+/** The agent's keyring; null where none was made yet. */
+async function keyringOf(id: string) {
+  try {
+    return (await ask(app.grimoire.readKeyring, { params: { id } })).data
+  } catch (error) {
+    if (Problem.is(error) && error.code === 'not_found') return null
+    throw error
+  }
+}
+
+export default async function AgentGrimoire({
+  params,
+  searchParams,
+}: {
+  params: Promise<{ id: string }>
+  searchParams: Promise<Record<string, string | string[] | undefined>>
+}) {
+  const { role } = await opened('agentGrimoire')
+  const agent = await agentNamed((await params).id)
+  const { agent_id: id } = agent
+  const asked = await loadFilters(searchParams)
+  const list = (query: Record<string, string>) => ask(app.grimoire.listEntries, { params: { id }, query })
+  const [t, keyring, initial, all, clade, living] = await Promise.all([
+    getTranslations('agentGrimoire'),
+    keyringOf(id),
+    list(queryOf(asked)),
+    list({ limit: '1' }),
+    list({ limit: '1', scope: 'clade' }),
+    ask(app.agents.readAgent, { params: { id } }),
+  ])
+  const { grimoire_days: days } = living.data
+  return (
+    <AgentPage
+      agent={agent}
+      view="agentGrimoire"
+      words={['agentGrimoire', 'agents']}
+      title={
+        keyring || all.total > 0
+          ? t('title', { total: all.total, sealed: all.total - clade.total, clade: clade.total })
+          : t('titleNone')
+      }
+      lead={
+        <>
+          <p>{t('lead')}</p>
+          {agent.self_hosted && <p>{t('selfHosted')}</p>}
+          {days !== null && <p>{t('days', { days })}</p>}
+        </>
+      }
+    >
+      <GrimoireDesk
+        agentId={id}
+        hindrance={hindranceOf(agent)}
+        mayWrite={role !== 'auditor'}
+        keyring={keyring}
+        initial={initial}
+        asked={asked}
+      />
+    </AgentPage>
+  )
+}

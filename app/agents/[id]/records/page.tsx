@@ -1,0 +1,137 @@
+import type { Metadata } from 'next'
+import { getNow, getTranslations } from 'next-intl/server'
+import { ChainNoteForm } from '#components/agents/chain-note-form.tsx'
+import { ChainNotes } from '#components/agents/chain-notes.tsx'
+import { HeartbeatList } from '#components/agents/heartbeat-list.tsx'
+import { ModelLog } from '#components/agents/model-log.tsx'
+import { isolated } from '#components/agents/names.ts'
+import { heartbeatFile, recordsPage, recordViewNamed, recordViews, rowsAtOnce } from '#components/agents/records.ts'
+import { heartbeatsUntil, hindranceOf } from '#components/agents/standing-rules.ts'
+import { counted } from '#components/frame/counted.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { PlainButtonLink } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { Section } from '#components/ui/page.tsx'
+import { Tabs } from '#components/ui/tabs.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { app } from '#lib/app.ts'
+import { heartbeatsCountedTo } from '#lib/domains/agents/life/rules.ts'
+import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
+import { ask, opened } from '../../../reader.ts'
+import { AgentPage, agentNamed } from '../agent-page.tsx'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('agentRecords'))('name'),
+})
+
+const limit = String(rowsAtOnce)
+
+interface Props {
+  params: Promise<{ id: string }>
+  searchParams: Promise<Record<string, string | string[] | undefined>>
+}
+export default async function AgentRecordsPage({ params, searchParams }: Props) {
+  const { role } = await opened('agentRecords')
+  const agent = await agentNamed((await params).id)
+  const view = recordViewNamed((await searchParams).show)
+  const id = agent.agent_id
+  // Of each how many there are; of the one that is shown, the rows.
+  const limitOf = (one: typeof view) => (one === view ? limit : '1')
+  const [t, common, notes, exchanges, heartbeats] = await Promise.all([
+    getTranslations('agentRecords'),
+    getTranslations('common'),
+    ask(app.agents.listChainReferences, { params: { id }, query: { limit: limitOf('chain') } }),
+    ask(app.llmLog.list, { query: { agent_id: id, limit: limitOf('log') } }),
+    ask(app.agents.listHeartbeats, { params: { id }, query: { limit: limitOf('heartbeats') } }),
+  ])
+  const mayWrite = role !== 'auditor'
+  const counts = { chain: notes.total, log: exchanges.total }
+  return (
+    <AgentPage
+      agent={agent}
+      view="agentRecords"
+      words={['agentRecords']}
+      title={t('title', {
+        name: isolated(agent.name ?? agent.agent_id),
+        notes: notes.total,
+        exchanges: exchanges.total,
+        heartbeats: counted(common, heartbeats.total, { limit: heartbeatsCountedTo }),
+        beats: heartbeats.total,
+      })}
+      lead={<p>{t('lead')}</p>}
+    >
+      <Tabs
+        label={t('views.label')}
+        tabs={recordViews.map((one) => ({
+          href: recordsPage(id, one),
+          title: t(`views.${one}`),
+          isCurrent: one === view,
+          ...(one !== 'heartbeats' && { count: counts[one] }),
+        }))}
+      />
+      {view === 'chain' && (
+        <>
+          <Alert title={t('chain.whyTitle')}>
+            <p>{t('chain.why')}</p>
+            <p>{t('chain.ours')}</p>
+          </Alert>
+          <ChainNotes agentId={id} initial={notes} mayDelete={mayWrite} />
+          <Section id="add" title={t('chain.add.title')}>
+            <NoteForm agent={agent} mayWrite={mayWrite} />
+          </Section>
+        </>
+      )}
+      {view === 'log' && (
+        <>
+          <p>{t('log.lead')}</p>
+          <ModelLog agentId={id} initial={exchanges} mayDelete={mayWrite} />
+        </>
+      )}
+      {view === 'heartbeats' && (
+        <>
+          <HeartbeatClock agent={agent} total={heartbeats.total} />
+          {(await areGone(agent)) ? (
+            <Empty title={t('heartbeats.gone')}>
+              <p>{t('heartbeats.goneText')}</p>
+            </Empty>
+          ) : (
+            <HeartbeatList agentId={id} initial={heartbeats} />
+          )}
+        </>
+      )}
+    </AgentPage>
+  )
+}
+
+async function areGone({ died_at: diedAt }: OwnAgent): Promise<boolean> {
+  return diedAt !== null && (await getNow()) >= heartbeatsUntil(diedAt)
+}
+
+async function NoteForm({ agent, mayWrite }: { agent: OwnAgent; mayWrite: boolean }) {
+  const [t, agents] = await Promise.all([getTranslations('agentRecords'), getTranslations('agents')])
+  const hindrance = hindranceOf(agent)
+  if (!mayWrite) return <p className="text-quiet">{t('auditor')}</p>
+  if (hindrance !== undefined) return <p className="text-quiet">{agents(`hindrances.${hindrance}`)}</p>
+  return <ChainNoteForm agentId={agent.agent_id} />
+}
+
+/** Until when heartbeats are there, and the file of all of them. */
+async function HeartbeatClock({ agent, total }: { agent: OwnAgent; total: number }) {
+  const t = await getTranslations('agentRecords.heartbeats')
+  const { died_at: diedAt } = agent
+  if (await areGone(agent)) return null
+  return (
+    <div className="grid justify-items-start gap-3">
+      <p>
+        {diedAt === null
+          ? t('kept')
+          : t.rich('keptUntil', { time: () => <Time at={heartbeatsUntil(diedAt).toISOString()} relative /> })}
+      </p>
+      {total > 0 && (
+        <PlainButtonLink tone="plain" href={heartbeatFile(agent.agent_id)} download>
+          {t('export')}
+        </PlainButtonLink>
+      )}
+    </div>
+  )
+}

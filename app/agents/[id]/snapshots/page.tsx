@@ -1,0 +1,86 @@
+import type { Metadata } from 'next'
+import { getFormatter, getTranslations } from 'next-intl/server'
+import { hindranceOf } from '#components/agents/standing-rules.ts'
+import { rowsAtOnce } from '#components/snapshots/places.ts'
+import { SnapshotDesk } from '#components/snapshots/snapshot-desk.tsx'
+import { newestReady } from '#components/snapshots/snapshot-rules.ts'
+import { StatePanel } from '#components/snapshots/state-panel.tsx'
+import { Section } from '#components/ui/page.tsx'
+import { app } from '#lib/app.ts'
+import { mostInsurances, mostOnDemand } from '#lib/domains/snapshots/rules.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { ask, opened } from '../../../reader.ts'
+import { AgentPage, agentNamed } from '../agent-page.tsx'
+
+export const generateMetadata = async (): Promise<Metadata> => ({
+  title: (await getTranslations('agentSnapshots'))('name'),
+})
+
+/** What an agent may have or not. */
+async function unlessNone<T>(asked: Promise<{ data: T }>): Promise<T | undefined> {
+  try {
+    return (await asked).data
+  } catch (error) {
+    if (Problem.is(error) && error.code === 'not_found') return undefined
+    throw error
+  }
+}
+
+export default async function AgentSnapshots({ params }: { params: Promise<{ id: string }> }) {
+  const { role } = await opened('agentSnapshots')
+  const agent = await agentNamed((await params).id)
+  const of = { params: { id: agent.agent_id } }
+  const [t, format, list, keyring, state] = await Promise.all([
+    getTranslations('agentSnapshots'),
+    getFormatter(),
+    ask(app.snapshots.listSnapshots, { ...of, query: { limit: String(rowsAtOnce) } }),
+    unlessNone(ask(app.grimoire.readKeyring, of)),
+    unlessNone(ask(app.snapshots.readState, of)),
+  ])
+  const mayWrite = role !== 'auditor'
+  const hindrance = hindranceOf(agent)
+  const isGoing = agent.state === 'suspended' || agent.state === 'erasing'
+  const ready = list.data.filter((row) => row.state === 'ready')
+  const newest = newestReady(ready)
+  return (
+    <AgentPage
+      agent={agent}
+      view="agentSnapshots"
+      words={['agentSnapshots']}
+      title={
+        newest
+          ? t('title', {
+              count: ready.length,
+              at: format.dateTime(new Date(newest.created_at), {
+                day: 'numeric',
+                month: 'short',
+                hour: '2-digit',
+                minute: '2-digit',
+                hourCycle: 'h23',
+              }),
+            })
+          : t('titleNone')
+      }
+      lead={
+        <>
+          <p>{t('lead')}</p>
+          <p>{t(agent.status === 'dead' ? 'insuredDead' : 'insured', { most: mostInsurances })}</p>
+        </>
+      }
+    >
+      <SnapshotDesk
+        agentId={agent.agent_id}
+        initial={list}
+        hasKeyring={keyring !== undefined}
+        mayMakeKeyring={mayWrite && hindrance === undefined}
+        isDead={agent.status === 'dead'}
+        mayWrite={mayWrite}
+        hindered={isGoing ? t('make.going') : undefined}
+        most={mostOnDemand}
+      />
+      <Section id="state" title={t('state.title')} lead={t('state.lead')}>
+        {state ? <StatePanel state={state} mayWrite={mayWrite} /> : <p className="text-quiet">{t('state.none')}</p>}
+      </Section>
+    </AgentPage>
+  )
+}

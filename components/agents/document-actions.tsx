@@ -1,0 +1,85 @@
+'use client'
+
+import { useRouter } from 'next/navigation'
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { useDraft } from '#components/frame/draft.ts'
+import { Button, ButtonLink, PlainButtonLink } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { PlainLink } from '#components/ui/text-link.tsx'
+import {
+  deleteDocumentAt,
+  documentFile,
+  documentPage,
+  documentsPage,
+  documentsTouched,
+  draftOf,
+  unwritten,
+} from './documents.ts'
+import { isolated } from './names.ts'
+
+interface DocumentActionsProps {
+  agentId: string
+  id: string
+  title: string
+  mayEdit: boolean
+  mayDelete: boolean
+}
+/** What can be done with a document. */
+export function DocumentActions({ agentId, id, title, mayEdit, mayDelete }: DocumentActionsProps) {
+  const t = useTranslations('agentDocuments.one')
+  const router = useRouter()
+  const [isOpen, setOpen] = useState(false)
+  const { clear } = useDraft(draftOf(id), unwritten)
+  // The page that is left would be told that its document is gone.
+  const remove = useChange(deleteDocumentAt, { touches: documentsTouched, isQuiet: true })
+  return (
+    <div className="flex flex-wrap gap-2">
+      {mayEdit && (
+        <ButtonLink tone="plain" href={`${documentPage(agentId, id)}?edit=1`}>
+          {t('edit')}
+        </ButtonLink>
+      )}
+      <PlainButtonLink tone="plain" href={documentFile(agentId, id)} download>
+        {t('download')}
+      </PlainButtonLink>
+      {mayDelete && (
+        <>
+          <Button tone="danger" className="sm:ml-auto" onClick={() => setOpen(true)}>
+            {t('delete')}
+          </Button>
+          <Confirm
+            open={isOpen}
+            onOpenChange={(open) => {
+              setOpen(open)
+              if (!open) remove.reset()
+            }}
+            title={t('ask', { title: isolated(title) })}
+            consequences={
+              <>
+                <p>{t('goes')}</p>
+                <p>{t('stays')}</p>
+              </>
+            }
+            action={t('do')}
+            change={remove}
+            onConfirm={() =>
+              remove.begin({ params: { id: agentId, documentId: id } }, () => {
+                clear()
+                router.replace(documentsPage(agentId))
+              })
+            }
+          >
+            <p>
+              {t('keep')}{' '}
+              <PlainLink href={documentFile(agentId, id)} download>
+                {t('download')}
+              </PlainLink>
+            </p>
+          </Confirm>
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,115 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useState } from 'react'
+import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useDraft } from '#components/frame/draft.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button, ButtonLink } from '#components/ui/button.tsx'
+import { CodeBlock } from '#components/ui/code-block.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { DocumentFields, isOfDocumentField } from './document-fields.tsx'
+import {
+  type DocumentDraft,
+  documentAt,
+  documentIn,
+  documentPage,
+  documentsTouched,
+  draftOf,
+  editDocumentAt,
+  isTooLong,
+  unwritten,
+  type WholeDocument,
+} from './documents.ts'
+
+/** A document in fields. What is typed stays while somebody else changes it, and both can be seen. */
+export function DocumentEdit({ agentId, initial }: { agentId: string; initial: WholeDocument }) {
+  const t = useTranslations('agentDocuments.edit')
+  const common = useTranslations('common')
+  const params = { id: agentId, documentId: initial.id }
+  const asked = useAsked(documentAt, { params }, { initial: { data: initial } })
+  const stored = documentIn(asked.data) ?? initial
+  const { draft, change, clear } = useDraft<DocumentDraft>(draftOf(initial.id), unwritten)
+  const edit = useChange(editDocumentAt, { touches: documentsTouched })
+  const [saved, setSaved] = useState<{ isAsSent: boolean }>()
+  const { problem } = edit
+  const isWritten = draft.revision !== 0
+  const { title, body } = isWritten ? draft : stored
+  const hasChanges = title !== stored.title || body !== stored.body
+  const isMoved = isWritten && draft.revision !== stored.revision
+
+  const type = (changes: { title?: string; body?: string }) =>
+    change({ revision: isWritten ? draft.revision : stored.revision, title, body, ...changes })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (!hasChanges || isTooLong(body)) return
+    const revision = isWritten ? draft.revision : stored.revision
+    edit.begin({ params, body: { revision, title: title.trim(), body } }, ({ data }) => {
+      clear()
+      setSaved({ isAsSent: data.is_as_sent })
+    })
+  }
+  if (saved)
+    return (
+      <div className="grid justify-items-start gap-4">
+        <Alert tone={saved.isAsSent ? 'done' : 'warning'} title={t('saved')} isLive>
+          {!saved.isAsSent && <p>{t('cleaned')}</p>}
+        </Alert>
+        <ButtonLink href={documentPage(agentId, initial.id)}>{t('read')}</ButtonLink>
+      </div>
+    )
+  return (
+    <form method="post" onSubmit={submit} className="grid gap-5" data-form="edit-document">
+      {isMoved && (
+        <Alert tone="warning" title={t('movedTitle', { revision: stored.revision })} isLive>
+          <p>{t('movedText')}</p>
+          <details>
+            <summary className="w-fit cursor-pointer text-accent">{t('movedShow')}</summary>
+            <div className="mt-2 grid gap-2">
+              <p dir="auto" className="font-medium">
+                {stored.title}
+              </p>
+              <CodeBlock code={stored.body} what={t('movedShow')} />
+            </div>
+          </details>
+          <div className="flex flex-wrap gap-2">
+            <Button
+              tone="plain"
+              size="small"
+              onClick={() => {
+                edit.reset()
+                change({ revision: stored.revision })
+              }}
+            >
+              {t('keepMine')}
+            </Button>
+            <Button
+              tone="plain"
+              size="small"
+              onClick={() => {
+                edit.reset()
+                clear()
+              }}
+            >
+              {t('takeTheirs')}
+            </Button>
+          </div>
+        </Alert>
+      )}
+      {problem && !(problem.code === 'conflict' && isMoved) && !isOfDocumentField(problem) && (
+        <ProblemAlert problem={problem} />
+      )}
+      <DocumentFields title={title} body={body} problem={problem} onChange={type} />
+      <div className="flex flex-wrap items-center gap-2">
+        <Button type="submit" aria-disabled={edit.isPending || !hasChanges || isMoved}>
+          {edit.isPending ? common('busy') : common('save')}
+        </Button>
+        <ButtonLink href={documentPage(agentId, initial.id)} tone="plain" onClick={clear}>
+          {t('discard')}
+        </ButtonLink>
+        {!hasChanges && <p className="text-sm text-quiet">{t('nothing')}</p>}
+        {isMoved && <p className="text-sm text-quiet">{t('chooseFirst')}</p>}
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,59 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useFaultWords } from '#components/frame/faults.ts'
+import { Field, TextArea } from '#components/ui/field.tsx'
+import type { ProblemDocument } from '#lib/client/request.ts'
+import { documentBytes } from '#lib/domains/agents/life/rules.ts'
+import { isTooLong } from './documents.ts'
+
+const faultOf = (problem: ProblemDocument | undefined, field: string): string | undefined =>
+  problem?.issues?.find(({ path }) => path[0] === field)?.message
+
+/** Whether what is wrong stands beside a field, so that nothing need be said above. */
+export const isOfDocumentField = (problem: ProblemDocument): boolean =>
+  ['title', 'body'].some((field) => faultOf(problem, field) !== undefined)
+
+interface DocumentFieldsProps {
+  title: string
+  body: string
+  problem: ProblemDocument | undefined
+  onChange: (changes: { title?: string; body?: string }) => void
+}
+/** What a document is called and what it says, as Markdown. */
+export function DocumentFields({ title, body, problem, onChange }: DocumentFieldsProps) {
+  const t = useTranslations('agentDocuments.fields')
+  const faults = useFaultWords()
+  const errorOf = (field: string) => {
+    const message = faultOf(problem, field)
+    return message === undefined ? undefined : faults(message)
+  }
+  const most = documentBytes / 1024
+  return (
+    <>
+      <Field
+        label={t('title')}
+        name="title"
+        dir="auto"
+        autoComplete="off"
+        maxLength={200}
+        value={title}
+        onChange={({ target }) => onChange({ title: target.value })}
+        error={errorOf('title')}
+        required
+      />
+      <TextArea
+        label={t('body')}
+        hint={t('bodyHint', { most })}
+        name="body"
+        dir="auto"
+        rows={10}
+        className="font-mono text-[0.8125rem]"
+        value={body}
+        onChange={({ target }) => onChange({ body: target.value })}
+        error={isTooLong(body) ? t('tooLong', { most }) : errorOf('body')}
+        required
+      />
+    </>
+  )
+}

@@ -1,0 +1,89 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { usePages } from '#components/frame/asking.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { useSizes } from '#components/projects/sizes.ts'
+import { PlainButtonLink } from '#components/ui/button.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import {
+  type DocumentKind,
+  type DocumentPage,
+  documentFile,
+  documentPage,
+  documentsAt,
+  documentsAtOnce,
+  type ListedDocument,
+} from './documents.ts'
+
+interface DocumentListProps {
+  agentId: string
+  initial: DocumentPage
+  kind: DocumentKind | undefined
+}
+/** What an agent and its owner keep for themselves: theses and playbooks. */
+export function DocumentList({ agentId, initial, kind }: DocumentListProps) {
+  const t = useTranslations('agentDocuments')
+  const size = useSizes()
+  const list = usePages(
+    documentsAt,
+    { params: { id: agentId }, query: { ...(kind && { kind }), limit: documentsAtOnce } },
+    { initial },
+  )
+  const { cursor } = useRowKeys({ count: list.rows.length })
+  if (list.rows.length === 0 && !list.problem)
+    return (
+      <Empty title={t(kind === undefined ? 'none' : `noneOf.${kind}`)}>
+        <p>{t('noneText')}</p>
+      </Empty>
+    )
+  const columns: Column<ListedDocument>[] = [
+    {
+      key: 'title',
+      title: t('columns.title'),
+      main: true,
+      cell: ({ id, title }) => (
+        <TextLink href={documentPage(agentId, id)}>
+          <bdi>{title}</bdi>
+        </TextLink>
+      ),
+    },
+    { key: 'kind', title: t('columns.kind'), cell: (document) => t(`kinds.${document.kind}`) },
+    { key: 'bytes', title: t('columns.bytes'), numeric: true, cell: ({ bytes }) => size(bytes) },
+    { key: 'revision', title: t('columns.revision'), numeric: true, cell: ({ revision }) => revision },
+    { key: 'updated', title: t('columns.updated'), cell: ({ updated_at }) => <Time at={updated_at} /> },
+    {
+      key: 'actions',
+      title: t('columns.actions'),
+      isTitleHidden: true,
+      cell: ({ id, title }) => (
+        <PlainButtonLink
+          tone="plain"
+          size="small"
+          href={documentFile(agentId, id)}
+          download
+          aria-label={t('downloadNamed', { title })}
+        >
+          {t('download')}
+        </PlainButtonLink>
+      ),
+    },
+  ]
+  return (
+    <div className="grid gap-3">
+      <DataTable
+        label={t('list')}
+        rows={list.rows}
+        rowKey={({ id }) => id}
+        open={({ id }) => documentPage(agentId, id)}
+        cursor={cursor}
+        columns={columns}
+      />
+      <MoreButton pages={list} />
+    </div>
+  )
+}

@@ -1,0 +1,53 @@
+import type { z } from 'zod'
+import type { Endpoint } from '#lib/client/request.ts'
+import type {
+  AgentDocument,
+  addAgentDocument,
+  deleteAgentDocument,
+  editAgentDocument,
+  listAgentDocuments,
+  readAgentDocument,
+} from '#lib/domains/agents/life/documents-contract.ts'
+import { documentBytes } from '#lib/domains/agents/life/rules.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+import { agentPage } from './agents.ts'
+
+const all = '/v1/agents/{id}/documents'
+const one = `${all}/{documentId}` as const
+export const documentsAt: Endpoint<typeof listAgentDocuments> = { method: 'get', path: all }
+export const addDocumentAt: Endpoint<typeof addAgentDocument> = { method: 'post', path: all }
+export const documentAt: Endpoint<typeof readAgentDocument> = { method: 'get', path: one }
+export const editDocumentAt: Endpoint<typeof editAgentDocument> = { method: 'put', path: one }
+export const deleteDocumentAt: Endpoint<typeof deleteAgentDocument> = { method: 'delete', path: one }
+
+export const documentsTouched = [all]
+/** Rows that a list asks for at once. */
+export const documentsAtOnce = 50
+
+export type DocumentPage = Output<typeof listAgentDocuments>
+export type ListedDocument = DocumentPage['data'][number]
+export type WholeDocument = z.output<typeof AgentDocument>
+export type DocumentKind = ListedDocument['kind']
+
+/** The document in an answer; an answer that is a file has none. */
+export const documentIn = (answer: Output<typeof readAgentDocument> | undefined): WholeDocument | undefined =>
+  typeof answer === 'object' ? answer.data : undefined
+
+export const documentsPage = (agentId: string, kind?: DocumentKind): string =>
+  `${agentPage(agentId)}/documents${kind === undefined ? '' : `?kind=${kind}`}`
+export const documentPage = (agentId: string, id: string): string => `${agentPage(agentId)}/documents/${id}`
+export const documentFile = (agentId: string, id: string): string =>
+  `/v1/agents/${encodeURIComponent(agentId)}/documents/${id}?format=md`
+
+/** Whether a text is longer than a document may be, in bytes as it is stored. */
+export const isTooLong = (text: string): boolean => new TextEncoder().encode(text).length > documentBytes
+
+/** What somebody types into a document that is there. */
+export interface DocumentDraft extends Record<string, unknown> {
+  /** Of what was there when the writing began; 0: nothing is written yet. */
+  revision: number
+  title: string
+  body: string
+}
+export const unwritten: DocumentDraft = { revision: 0, title: '', body: '' }
+export const draftOf = (id: string): string => `agents.document.${id}`

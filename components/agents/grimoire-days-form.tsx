@@ -1,0 +1,59 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Field } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { settingsAt, touched } from './agents.ts'
+
+const most = 3650
+
+/** After how many days entries of the grimoire go; empty: they stay. */
+export function GrimoireDaysForm({ agentId, days }: { agentId: string; days: number | null }) {
+  const t = useTranslations('agents.one.settings')
+  const common = useTranslations('common')
+  const [typed, setTyped] = useState(days === null ? '' : String(days))
+  const [isWrong, setWrong] = useState(false)
+  const change = useChange(settingsAt, { touches: touched })
+  const { problem } = change
+  const saved = change.data?.data.grimoire_days
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    const text = typed.trim()
+    const wanted = text === '' ? null : Number(text)
+    const isRight = wanted === null || (Number.isInteger(wanted) && wanted >= 1 && wanted <= most)
+    setWrong(!isRight)
+    if (isRight) change.begin({ params: { id: agentId }, body: { grimoire_days: wanted } })
+  }
+  return (
+    <form method="post" onSubmit={submit} noValidate data-form="grimoire-days" className="grid gap-3">
+      {problem && <ProblemAlert problem={problem} />}
+      {saved !== undefined && (
+        <Alert tone="done" title={saved === null ? t('savedForEver') : t('savedDays', { days: saved })} isLive />
+      )}
+      <div className="flex flex-wrap items-end gap-3">
+        <div className="min-w-0 grow basis-64">
+          <Field
+            label={t('days')}
+            hint={t('daysHint')}
+            name="grimoire_days"
+            inputMode="numeric"
+            autoComplete="off"
+            value={typed}
+            onChange={({ target }) => {
+              setTyped(target.value)
+              setWrong(false)
+            }}
+            error={isWrong ? t('daysWrong', { most }) : undefined}
+          />
+        </div>
+        <Button type="submit" tone="plain" aria-disabled={change.isPending}>
+          {change.isPending ? common('busy') : t('save')}
+        </Button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,159 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useQueryState } from 'nuqs'
+import { useState } from 'react'
+import { useAsked, useChange, usePages } from '#components/frame/asking.ts'
+import { useRowKeys } from '#components/frame/row-keys.ts'
+import { useSizes } from '#components/projects/sizes.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Sheet } from '#components/ui/dialog.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { Facts } from '#components/ui/facts.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { Time } from '#components/ui/time.tsx'
+import {
+  deleteExchangeAt,
+  type Exchange,
+  type ExchangePage,
+  exchangeAt,
+  exchangesAt,
+  foundKinds,
+  logTouched,
+  rowsAtOnce,
+} from './records.ts'
+
+/** What was taken out before it was stored, in words: kinds and how many. */
+function useRedactedWords(): (redacted: Exchange['redacted']) => string {
+  const t = useTranslations('agentRecords.log')
+  return (redacted) => {
+    const parts = foundKinds.flatMap((kind) => {
+      const count = redacted[kind]
+      return count === undefined ? [] : [t('redactedPart', { kind: t(`found.${kind}`), count })]
+    })
+    return parts.length === 0 ? t('nothingRedacted') : parts.join(t('separator'))
+  }
+}
+
+interface ModelLogProps {
+  agentId: string
+  initial: ExchangePage
+  mayDelete: boolean
+}
+/** Exchanges with language models that stand: when each goes, and what it says. */
+export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
+  const t = useTranslations('agentRecords.log')
+  const size = useSizes()
+  const redactedWords = useRedactedWords()
+  const list = usePages(exchangesAt, { query: { agent_id: agentId, limit: rowsAtOnce } }, { initial })
+  const [open, setOpen] = useQueryState('exchange', { history: 'push' })
+  const [asked, setAsked] = useState<string>()
+  const show = (id: string | null) => void setOpen(id)
+  const { cursor } = useRowKeys({
+    count: list.rows.length,
+    onOpen: (index) => show(list.rows[index]?.id ?? null),
+  })
+  const remove = useChange(deleteExchangeAt, { touches: logTouched })
+  const closeAsked = () => {
+    setAsked(undefined)
+    remove.reset()
+  }
+  const columns: Column<Exchange>[] = [
+    {
+      key: 'written',
+      title: t('columns.written'),
+      main: true,
+      cell: ({ created_at }) => <Time at={created_at} />,
+    },
+    {
+      key: 'model',
+      title: t('columns.model'),
+      cell: ({ model }) => (model === null ? t('noModel') : <bdi>{model}</bdi>),
+    },
+    { key: 'bytes', title: t('columns.bytes'), numeric: true, cell: ({ bytes }) => size(bytes) },
+    { key: 'redacted', title: t('columns.redacted'), cell: ({ redacted }) => redactedWords(redacted) },
+    { key: 'goes', title: t('columns.goes'), cell: ({ expires_at }) => <Time at={expires_at} relative /> },
+    {
+      key: 'actions',
+      title: t('columns.actions'),
+      isTitleHidden: true,
+      cell: ({ id }) => (
+        <span className="flex flex-wrap gap-2">
+          <Button tone="plain" size="small" onClick={() => show(id)}>
+            {t('read')}
+          </Button>
+          {mayDelete && (
+            <Button tone="plain" size="small" onClick={() => setAsked(id)}>
+              {t('delete')}
+            </Button>
+          )}
+        </span>
+      ),
+    },
+  ]
+  const isEmpty = list.rows.length === 0 && !list.problem
+  return (
+    <div className="grid gap-3">
+      {isEmpty ? (
+        <Empty title={t('none')}>
+          <p>{t('noneText')}</p>
+        </Empty>
+      ) : (
+        <>
+          <DataTable label={t('list')} rows={list.rows} rowKey={({ id }) => id} cursor={cursor} columns={columns} />
+          <MoreButton pages={list} />
+        </>
+      )}
+      <ExchangeDrawer id={open} onClose={() => show(null)} />
+      <Confirm
+        open={asked !== undefined}
+        onOpenChange={(isOpen) => !isOpen && closeAsked()}
+        title={t('ask')}
+        consequences={<p>{t('goesNow')}</p>}
+        action={t('do')}
+        change={remove}
+        onConfirm={() => asked !== undefined && remove.begin({ params: { id: asked } }, closeAsked)}
+      />
+    </div>
+  )
+}
+
+/** One exchange as it was stored; opened when it is asked for, and not before. */
+function ExchangeDrawer({ id, onClose }: { id: string | null; onClose: () => void }) {
+  const t = useTranslations('agentRecords.log')
+  const redactedWords = useRedactedWords()
+  const asked = useAsked(exchangeAt, { params: { id: id ?? '' } }, { enabled: id !== null })
+  const exchange = asked.data?.data
+  return (
+    <Sheet open={id !== null} onOpenChange={(isOpen) => !isOpen && onClose()} title={t('one')}>
+      {asked.problem && <ProblemAlert problem={asked.problem} />}
+      {!exchange && !asked.problem && <Skeleton className="h-48" />}
+      {exchange && !asked.problem && (
+        <div className="grid gap-5">
+          <Facts
+            facts={[
+              [t('columns.written'), <Time key="written" at={exchange.created_at} />],
+              [t('columns.goes'), <Time key="goes" at={exchange.expires_at} relative />],
+              [t('columns.model'), exchange.model === null ? t('noModel') : <bdi key="model">{exchange.model}</bdi>],
+              [t('columns.redacted'), redactedWords(exchange.redacted)],
+            ]}
+          />
+          <ol className="grid gap-4">
+            {[...exchange.messages.entries()].map(([at, { role, content }]) => (
+              <li key={at} className="grid gap-1 border-l-2 border-line pl-4">
+                <p className="text-sm text-quiet">{t(`roles.${role}`)}</p>
+                <p dir="auto" className="whitespace-pre-wrap [overflow-wrap:anywhere]">
+                  {content}
+                </p>
+              </li>
+            ))}
+          </ol>
+        </div>
+      )}
+    </Sheet>
+  )
+}

@@ -1,0 +1,58 @@
+import type { Endpoint } from '#lib/client/request.ts'
+import type {
+  addChainReference,
+  deleteChainReference,
+  listChainReferences,
+} from '#lib/domains/agents/life/chain-contract.ts'
+import type { listHeartbeats } from '#lib/domains/agents/life/heartbeats-contract.ts'
+import type { deleteExchange, listExchanges, readExchange } from '#lib/domains/llm-log/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+import { agentPage } from './agents.ts'
+
+const chain = '/v1/agents/{id}/chain-references'
+export const notesAt: Endpoint<typeof listChainReferences> = { method: 'get', path: chain }
+export const addNoteAt: Endpoint<typeof addChainReference> = { method: 'post', path: chain }
+export const deleteNoteAt: Endpoint<typeof deleteChainReference> = { method: 'delete', path: `${chain}/{referenceId}` }
+export const heartbeatsAt: Endpoint<typeof listHeartbeats> = { method: 'get', path: '/v1/agents/{id}/heartbeats' }
+export const exchangesAt: Endpoint<typeof listExchanges> = { method: 'get', path: '/v1/llm-log' }
+export const exchangeAt: Endpoint<typeof readExchange> = { method: 'get', path: '/v1/llm-log/{id}' }
+export const deleteExchangeAt: Endpoint<typeof deleteExchange> = { method: 'delete', path: '/v1/llm-log/{id}' }
+
+export const logTouched = ['/v1/llm-log']
+export const chainTouched = [chain]
+/** Rows that a list asks for at once. */
+export const rowsAtOnce = 50
+
+export type NotePage = Output<typeof listChainReferences>
+export type Note = NotePage['data'][number]
+export type HeartbeatPage = Output<typeof listHeartbeats>
+export type Heartbeat = HeartbeatPage['data'][number]
+export type ExchangePage = Output<typeof listExchanges>
+export type Exchange = ExchangePage['data'][number]
+
+/** What the scanner finds, the strongest first. */
+export const foundKinds = [
+  'private_key',
+  'seed_phrase',
+  'api_key',
+  'iban',
+  'card',
+  'ssn',
+  'ethereum_address',
+  'bitcoin_address',
+  'email',
+  'phone',
+  'ip',
+  'strategy_detail',
+  'name',
+  'address',
+] as const satisfies readonly (keyof Exchange['redacted'])[]
+
+/** What the page of records shows; the first unless the address says otherwise. */
+export const recordViews = ['chain', 'log', 'heartbeats'] as const
+export type RecordView = (typeof recordViews)[number]
+export const recordViewNamed = (text: unknown): RecordView => recordViews.find((view) => view === text) ?? 'chain'
+
+export const recordsPage = (agentId: string, view: RecordView): string =>
+  `${agentPage(agentId)}/records${view === 'chain' ? '' : `?show=${view}`}`
+export const heartbeatFile = (agentId: string): string => `/v1/agents/${encodeURIComponent(agentId)}/heartbeats/export`

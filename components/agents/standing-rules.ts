@@ -1,0 +1,31 @@
+import { heartbeatsAfterDeath } from '#lib/domains/agents/life/rules.ts'
+import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
+
+type Standing = 'active' | 'paused' | 'dead' | 'restricted' | 'suspended' | 'erasing'
+type Hindrance = Exclude<Standing, 'active'>
+type Judged = Pick<OwnAgent, 'status' | 'state' | 'restricted_at'>
+
+/** What its owner made of it and what the law did, beside each other; `active` where neither says otherwise. */
+export function standingsOf({ status, state }: Judged): Standing[] {
+  const own: Standing[] = status === 'active' ? [] : [status]
+  const lawful: Standing[] = state === 'active' ? [] : [state === 'paused' ? 'restricted' : state]
+  const all = [...own, ...lawful]
+  return all.length === 0 ? ['active'] : all
+}
+
+/** Why nothing may be written for it now, as the API would refuse it; undefined: something may. */
+export function hindranceOf({ status, state, restricted_at }: Judged): Hindrance | undefined {
+  if (status !== 'active') return status
+  if (state === 'erasing') return 'erasing'
+  if (restricted_at !== null) return 'restricted'
+  return state === 'suspended' ? 'suspended' : undefined
+}
+
+/** Until when the heartbeats of an agent that died then can be exported. */
+export const heartbeatsUntil = (diedAt: string): Date => new Date(Date.parse(diedAt) + heartbeatsAfterDeath)
+
+/** Whether what was typed names the agent: its id, or the name that it has. */
+export function namesAgent(typed: string, { agent_id, name }: Pick<OwnAgent, 'agent_id' | 'name'>): boolean {
+  const text = typed.trim()
+  return text !== '' && (text === agent_id || text === name)
+}

@@ -1,0 +1,72 @@
+import type { OwnAgentWhole } from '#components/agents/agents.ts'
+import type { Endpoint } from '#lib/client/request.ts'
+import type { Role } from '#lib/domains/accounts/rules.ts'
+import type {
+  addShare,
+  listReceived,
+  listShares,
+  previewShare,
+  readClade,
+  readShare,
+  recallShare,
+  ShareView,
+  setSharing,
+} from '#lib/domains/clades/contract.ts'
+import type { Output } from '#lib/kernel/operation.ts'
+
+const at = '/v1/agents/{id}/clade'
+const one = `${at}/shares/{shareId}` as const
+
+export const switchAt: Endpoint<typeof setSharing> = { method: 'put', path: `${at}/sharing` }
+export const sharesAt: Endpoint<typeof listShares> = { method: 'get', path: `${at}/shares` }
+export const shareAt: Endpoint<typeof readShare> = { method: 'get', path: one }
+export const sendAt: Endpoint<typeof addShare> = { method: 'post', path: `${at}/shares` }
+export const recallAt: Endpoint<typeof recallShare> = { method: 'delete', path: one }
+
+/** Everything that tells of what is shared begins so. */
+export const touched = [at]
+/** Rows that a list asks for at once. */
+export const rowsAtOnce = 20
+
+export type Clade = Output<typeof readClade>['data']
+export type Sibling = Clade['siblings'][number]
+export type Preview = Output<typeof previewShare>['data']
+export type SharePage = Output<typeof listShares>
+export type Share = ShareView
+export type Received = Output<typeof listReceived>['data'][number]
+
+const coded = encodeURIComponent
+/** Where an agent's sharing is shown: with an entry about to be shared, or at a share. */
+export function sharingPage(agentId: string, { entry, share }: { entry?: string; share?: string } = {}): string {
+  const query = entry === undefined ? '' : `?entry=${coded(entry)}#preview`
+  return `/agents/${coded(agentId)}/sharing${query}${share === undefined ? '' : `#${share}`}`
+}
+
+/** Why nothing can be shared now; undefined: it can. */
+export type Hindrance = 'role' | 'dead' | 'going' | 'restricted' | 'paused' | 'alone' | 'off'
+/** The first thing that stands in the way of sending; `role` first, for it is not the agent that stands there. */
+export function hindranceOf(
+  role: Role,
+  agent: Pick<OwnAgentWhole, 'status' | 'state' | 'restricted_at'>,
+  { siblings, sharing_since }: Pick<Clade, 'siblings' | 'sharing_since'>,
+): Hindrance | undefined {
+  if (role === 'auditor') return 'role'
+  if (agent.status === 'dead') return 'dead'
+  if (agent.state === 'suspended' || agent.state === 'erasing') return 'going'
+  if (agent.restricted_at !== null) return 'restricted'
+  if (agent.status === 'paused') return 'paused'
+  if (siblings.length === 0) return 'alone'
+  return sharing_since === null ? 'off' : undefined
+}
+
+/** What becomes of a share when it is recalled, and how far that has come. */
+export function recallOf(siblings: Share['siblings']): { unfetched: number; told: number; acknowledged: number } {
+  const unfetched = siblings.filter(
+    ({ state, delivered_at }) => (state === 'pending' || state === 'expired') && delivered_at === null,
+  ).length
+  return {
+    unfetched,
+    told: siblings.length - unfetched,
+    acknowledged: siblings.filter(({ state }) => state === 'recalled').length,
+  }
+}

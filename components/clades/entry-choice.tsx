@@ -1,0 +1,40 @@
+import { useTranslations } from 'next-intl'
+import { ButtonLink } from '#components/ui/button.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { judgeGate } from '#lib/domains/clades/rules.ts'
+import { sharingPage } from './clades.ts'
+import type { Shareable } from './entry-excerpt.ts'
+
+/** Entries that may go to siblings: each leads to what a share of it would send. */
+export function EntryChoice({ agentId, rows }: { agentId: string; rows: readonly Shareable[] }) {
+  const t = useTranslations('agentSharing.entries')
+  const kinds = useTranslations('agentSharing.entryKinds')
+  return (
+    <ul className="grid">
+      {rows.map(({ id, kind, confidence, excerpt, created_at }) => (
+        <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-2 border-b border-line py-3 last:border-0">
+          <div className="grid min-w-0 grow basis-64 gap-1">
+            <p className="[overflow-wrap:anywhere]">
+              <bdi>{excerpt}</bdi>
+            </p>
+            <p className="flex flex-wrap items-center gap-x-2 gap-y-1 text-sm text-quiet">
+              {kinds(kind)} · {t('confidence', { confidence })} · <Time at={created_at} />
+              {!judgeGate(kind, confidence).passes && (
+                <Tag tone="amber">{t('unsure', { needed: judgeGate(kind, confidence).needed })}</Tag>
+              )}
+            </p>
+          </div>
+          <ButtonLink
+            href={sharingPage(agentId, { entry: id })}
+            tone="plain"
+            size="small"
+            aria-label={t('previewNamed', { excerpt })}
+          >
+            {t('preview')}
+          </ButtonLink>
+        </li>
+      ))}
+    </ul>
+  )
+}

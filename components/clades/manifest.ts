@@ -1,0 +1,57 @@
+/** What is taken out of what leaves, as the API calls it. */
+export const takenOutKinds = [
+  'private_key',
+  'seed_phrase',
+  'api_key',
+  'credential',
+  'wallet_address',
+  'ethereum_address',
+  'bitcoin_address',
+  'strategy_detail',
+  'name',
+  'email',
+  'phone',
+  'address',
+  'iban',
+  'card',
+  'ssn',
+  'ip',
+] as const
+export type TakenOutKind = (typeof takenOutKinds)[number]
+
+/** How much of what was taken out, in our order; `other`: of kinds that this page does not know yet. */
+export function takenOut(
+  removed: Readonly<Record<string, unknown>>,
+): { kind: TakenOutKind | 'other'; count: number }[] {
+  const countOf = (kind: string) => {
+    const count = removed[kind]
+    return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : 0
+  }
+  const known = new Set<string>(takenOutKinds)
+  const other = Object.keys(removed).reduce((sum, kind) => sum + (known.has(kind) ? 0 : countOf(kind)), 0)
+  const all = [
+    ...takenOutKinds.map((kind) => ({ kind, count: countOf(kind) })),
+    { kind: 'other' as const, count: other },
+  ]
+  return all.filter(({ count }) => count > 0)
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * What a manifest says was taken out, by kind. Its signature is not checked here: the page reads what its own server sent. Undefined
+ * where it is no manifest.
+ */
+export function removedBy(manifest: string): Record<string, unknown> | undefined {
+  const [, payload] = manifest.split('.')
+  if (payload === undefined) return undefined
+  try {
+    const bytes = Uint8Array.from(atob(payload.replaceAll('-', '+').replaceAll('_', '/')), (sign) => sign.charCodeAt(0))
+    const claims: unknown = JSON.parse(new TextDecoder().decode(bytes))
+    return isRecord(claims) && isRecord(claims.removed) ? claims.removed : undefined
+  } catch {
+    // Neither Base64 nor JSON.
+    return undefined
+  }
+}

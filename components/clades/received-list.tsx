@@ -1,0 +1,50 @@
+import { useTranslations } from 'next-intl'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { type Received, sharingPage } from './clades.ts'
+import { MarkedJson } from './marked-json.tsx'
+
+/** What siblings sent and the agent took in, in the order in which it came. */
+export function ReceivedList({ rows, names }: { rows: readonly Received[]; names: Readonly<Record<string, string>> }) {
+  const t = useTranslations('agentSharing.received')
+  const kinds = useTranslations('agentSharing.entryKinds')
+  return (
+    <ul className="grid gap-3">
+      {rows.map(({ seq, share_id, from, payload, shared_at }) => (
+        <li key={seq} className="grid gap-2 rounded-box border border-line bg-raised px-4 py-3">
+          <div className="flex flex-wrap items-center gap-x-2 gap-y-1">
+            <span className="font-medium">{payload ? kinds(payload.kind) : t('gone')}</span>
+            <ShortId id={share_id} what={t('id')} />
+          </div>
+          <p className="text-sm text-quiet">
+            {from === null
+              ? t('fromNobody')
+              : t.rich('from', {
+                  sender: () => (
+                    <TextLink href={sharingPage(from, { share: share_id })}>
+                      <bdi>{names[from] ?? from}</bdi>
+                    </TextLink>
+                  ),
+                })}
+            {shared_at !== null && (
+              <>
+                {' · '}
+                <Time at={shared_at} relative />
+              </>
+            )}
+            {payload && ` · ${t('confidence', { confidence: payload.confidence })}`}
+          </p>
+          {payload && (
+            <details>
+              <summary className="cursor-pointer text-accent">{t('content')}</summary>
+              <div className="mt-2">
+                <MarkedJson value={payload} label={t('content')} />
+              </div>
+            </details>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,109 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Checkbox } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { type Preview, type Sibling, sendAt, sharingPage, touched } from './clades.ts'
+import { MarkedJson } from './marked-json.tsx'
+import { TakenOut } from './taken-out.tsx'
+
+interface SharePreviewProps {
+  agentId: string
+  entryId: string
+  preview: Preview
+  siblings: readonly Sibling[]
+  /** Something else than the entry stands in the way, and is told above. */
+  isHindered: boolean
+}
+/** A request names so many at most; where there are more, it goes to all. */
+const mostNamed = 100
+
+/** Exactly what a share would send, whether it may be sent, and to whom; then the button. */
+export function SharePreview({ agentId, entryId, preview, siblings, isHindered }: SharePreviewProps) {
+  const t = useTranslations('agentSharing.preview')
+  const kinds = useTranslations('agentSharing.entryKinds')
+  const { payload, removed, gate, digest } = preview
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
+  const [sent, setSent] = useState<{ id: string; to: number }>()
+  const send = useChange(sendAt, { touches: touched })
+  const to = siblings.filter(({ agent_id }) => !left.has(agent_id)).map(({ agent_id }) => agent_id)
+  const canChoose = siblings.length <= mostNamed
+  const numbers = { confidence: gate.confidence, needed: gate.needed, kind: kinds(payload.kind) }
+  const toggle = (id: string) =>
+    setLeft((before) => {
+      const next = new Set(before)
+      if (!next.delete(id)) next.add(id)
+      return next
+    })
+  const share = () => {
+    if (to.length === 0) return
+    send.begin(
+      { params: { id: agentId }, body: { entry_id: entryId, digest, ...(canChoose && { siblings: to }) } },
+      ({ data }) => setSent({ id: data.share_id, to: data.sent_to.length }),
+    )
+  }
+  return (
+    <div className="grid gap-4">
+      <div className="grid gap-2">
+        <h3 className="font-medium">{t('takenOut')}</h3>
+        <TakenOut removed={removed} />
+        <p className="text-sm text-quiet">{t('look')}</p>
+      </div>
+      <div className="grid gap-2">
+        <h3 className="font-medium">{t('payload')}</h3>
+        <MarkedJson value={payload} label={t('payload')} />
+        <p className="flex flex-wrap items-center gap-1 text-sm text-quiet">
+          {t('digest')} <ShortId id={digest} what={t('digest')} />
+        </p>
+      </div>
+      <Alert tone={gate.passes ? 'info' : 'warning'} title={t(gate.passes ? 'passes' : 'fails', numbers)}>
+        {!gate.passes && <p>{t('failsText')}</p>}
+      </Alert>
+      {sent && (
+        <Alert tone="done" title={t('sent', { count: sent.to })} isLive>
+          <p>
+            {t.rich('sentText', {
+              link: (text) => <TextLink href={sharingPage(agentId, { share: sent.id })}>{text}</TextLink>,
+            })}
+          </p>
+        </Alert>
+      )}
+      {gate.passes && !isHindered && !sent && (
+        <>
+          {canChoose ? (
+            <fieldset className="grid gap-2">
+              <legend className="mb-2 font-medium">{t('to')}</legend>
+              {siblings.map(({ agent_id, name, status }) => (
+                <Checkbox
+                  key={agent_id}
+                  label={<bdi>{name ?? agent_id}</bdi>}
+                  hint={status === 'paused' ? t('paused') : undefined}
+                  checked={!left.has(agent_id)}
+                  onChange={() => toggle(agent_id)}
+                />
+              ))}
+            </fieldset>
+          ) : (
+            <p>{t('toAll', { count: siblings.length })}</p>
+          )}
+          <p className="text-quiet">{t('consequences')}</p>
+          {send.problem && (
+            <div className="grid gap-2">
+              <ProblemAlert problem={send.problem} />
+              {send.problem.code === 'conflict' && <p>{t('again')}</p>}
+            </div>
+          )}
+          <Button onClick={share} aria-disabled={send.isPending || to.length === 0} className="justify-self-start">
+            {send.isPending ? t('sending') : t('send', { count: to.length })}
+          </Button>
+        </>
+      )}
+    </div>
+  )
+}

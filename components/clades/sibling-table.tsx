@@ -1,0 +1,32 @@
+'use client'
+
+import { useFormatter, useTranslations } from 'next-intl'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { TextLink } from '#components/ui/text-link.tsx'
+import { type Sibling, sharingPage } from './clades.ts'
+
+/** Agents of the same ancestor and owner, each with its own sharing. */
+export function SiblingTable({ siblings }: { siblings: readonly Sibling[] }) {
+  const t = useTranslations('agentSharing.siblings')
+  const format = useFormatter()
+  const columns: Column<Sibling>[] = [
+    {
+      key: 'agent',
+      title: t('agent'),
+      main: true,
+      cell: ({ agent_id, name }) => (
+        <TextLink href={sharingPage(agent_id)}>
+          <bdi>{name ?? agent_id}</bdi>
+        </TextLink>
+      ),
+    },
+    {
+      key: 'status',
+      title: t('status'),
+      cell: ({ status }) => <Tag tone={status === 'paused' ? 'amber' : 'plain'}>{t(`statuses.${status}`)}</Tag>,
+    },
+    { key: 'pending', title: t('pending'), numeric: true, cell: ({ pending }) => format.number(pending) },
+  ]
+  return <DataTable label={t('title')} columns={columns} rows={siblings} rowKey={({ agent_id }) => agent_id} />
+}

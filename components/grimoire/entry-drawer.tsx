@@ -1,0 +1,147 @@
+'use client'
+
+import { useFormatter, useTranslations } from 'next-intl'
+import type { ReactNode } from 'react'
+import { useAsked } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Sheet } from '#components/ui/dialog.tsx'
+import { Facts } from '#components/ui/facts.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { ShortId } from '#components/ui/short-id.tsx'
+import { Skeleton } from '#components/ui/skeleton.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { EntryContent } from '#lib/client/sealing/entry.ts'
+import { type Entry, entryAt } from './places.ts'
+import { useReadings } from './use-readings.ts'
+import type { OpenVault } from './use-vault.ts'
+import { VaultFault } from './vault-fault.tsx'
+import { wholeText } from './vault-rules.ts'
+
+type Said = NonNullable<Entry['entry']>
+const asSaid = ({ tags, parents, ...rest }: EntryContent): Said => ({ ...rest, tags: [...tags], parents: [...parents] })
+
+interface EntryDrawerProps {
+  agentId: string
+  entryId: string
+  /** The row, where the list has it. */
+  known: Entry | undefined
+  vault: OpenVault
+  onClose: () => void
+  /** Undefined: the reader may not. */
+  onDelete?: (entry: Entry) => void
+}
+/** One entry, whole. A private one is opened here, or stays what the server sees of it. */
+export function EntryDrawer({ agentId, entryId, known, vault, onClose, onDelete }: EntryDrawerProps) {
+  const t = useTranslations('agentGrimoire')
+  const asked = useAsked(entryAt, { params: { id: agentId, entryId } }, { enabled: known === undefined })
+  const entry = known ?? asked.data?.data
+  const { problem } = asked
+  const isGone = problem?.code === 'not_found' || problem?.code === 'invalid'
+  return (
+    <Sheet
+      open
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+      title={entry ? t(`kinds.${entry.kind}`) : t('entry.title')}
+    >
+      {entry ? (
+        <Whole entry={entry} vault={vault} {...(onDelete && { onDelete: () => onDelete(entry) })} />
+      ) : isGone ? (
+        <Alert tone="warning" title={t('entry.gone')} isLive />
+      ) : problem ? (
+        <ProblemAlert problem={problem} />
+      ) : (
+        <Skeleton className="h-40" />
+      )}
+    </Sheet>
+  )
+}
+
+function Whole({ entry, vault, onDelete }: { entry: Entry; vault: OpenVault; onDelete?: () => void }) {
+  const t = useTranslations('agentGrimoire')
+  const { readingOf, fault } = useReadings(vault, [entry])
+  const reading = readingOf(entry)
+  const content: Said | undefined = entry.entry ?? (reading && 'entry' in reading ? asSaid(reading.entry) : undefined)
+  return (
+    <div className="grid gap-5">
+      {fault && <VaultFault code={fault} />}
+      {reading && 'refused' in reading && <VaultFault code={reading.refused} />}
+      {!vault.isOpen && entry.scope === 'private' && (
+        <Alert tone="info" title={t('entry.sealed')}>
+          <p>{t('entry.sealedText')}</p>
+        </Alert>
+      )}
+      {content && (
+        <div
+          data-entry-content
+          dir="auto"
+          className={
+            typeof content.content === 'string'
+              ? 'rounded-box border border-line bg-raised px-4 py-3 whitespace-pre-wrap [overflow-wrap:anywhere]'
+              : 'rounded-box border border-line bg-raised px-4 py-3 font-mono text-[0.8125rem] whitespace-pre-wrap [overflow-wrap:anywhere]'
+          }
+        >
+          {wholeText(content.content)}
+        </div>
+      )}
+      <EntryFacts entry={entry} content={content} />
+      {onDelete && (
+        <Button tone="danger" size="small" onClick={onDelete} className="justify-self-start">
+          {t('entry.delete')}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function EntryFacts({ entry, content }: { entry: Entry; content: Said | undefined }) {
+  const t = useTranslations('agentGrimoire')
+  const format = useFormatter()
+  const facts: [string, ReactNode][] = [
+    [t('entry.id'), <ShortId key="id" id={entry.id} what={t('entry.id')} />],
+    [t('columns.scope'), t(`scopes.${entry.scope}`)],
+  ]
+  if (content) {
+    facts.push([
+      t('columns.confidence'),
+      content.confidence === null ? t('entry.unsaid') : format.number(content.confidence, { maximumFractionDigits: 2 }),
+    ])
+    if (content.tags.length > 0)
+      facts.push([
+        t('columns.tags'),
+        <span key="tags" className="flex flex-wrap gap-1.5">
+          {content.tags.map((tag) => (
+            <Tag key={tag} className="max-w-full truncate">
+              <bdi>{tag}</bdi>
+            </Tag>
+          ))}
+        </span>,
+      ])
+    if (content.provenance !== null)
+      facts.push([
+        t('entry.provenance'),
+        <span key="provenance" className="whitespace-pre-wrap">
+          {wholeText(content.provenance)}
+        </span>,
+      ])
+    if (content.parents.length > 0)
+      facts.push([
+        t('entry.parents'),
+        <span key="parents" className="grid gap-0.5">
+          {content.parents.map((parent) => (
+            <ShortId key={parent} id={parent} what={t('entry.parents')} />
+          ))}
+        </span>,
+      ])
+    if (content.valid_from !== null) facts.push([t('entry.from'), <Time key="from" at={content.valid_from} />])
+  }
+  facts.push([t('columns.written'), <Time key="written" at={entry.created_at} />])
+  if (entry.updated_at !== entry.created_at)
+    facts.push([t('entry.changed'), <Time key="changed" at={entry.updated_at} />])
+  facts.push([
+    t('columns.until'),
+    entry.valid_until === null ? t('entry.stays') : <Time key="until" at={entry.valid_until} relative />,
+  ])
+  return <Facts facts={facts} />
+}

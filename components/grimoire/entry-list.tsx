@@ -1,0 +1,86 @@
+'use client'
+
+import { useFormatter, useTranslations } from 'next-intl'
+import { DataTable } from '#components/ui/table.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { Entry } from './places.ts'
+import type { Read } from './vault-protocol.ts'
+import { firstWords } from './vault-rules.ts'
+
+interface EntryListProps {
+  rows: readonly Entry[]
+  cursor: number
+  isOpen: boolean
+  readingOf: (entry: Entry) => Read | undefined
+  onOpen: (id: string) => void
+}
+/** Entries as far as they can be read here: those for the clade at once, private ones while the grimoire is open. */
+export function EntryList({ rows, cursor, isOpen, readingOf, onOpen }: EntryListProps) {
+  const t = useTranslations('agentGrimoire')
+  const format = useFormatter()
+  const contentOf = (row: Entry) => {
+    const reading = readingOf(row)
+    return row.entry ?? (reading && 'entry' in reading ? reading.entry : undefined)
+  }
+  const wordsOf = (row: Entry): string => {
+    const reading = readingOf(row)
+    if (reading && 'refused' in reading) return t('list.refused')
+    const content = contentOf(row)
+    if (content) return firstWords(content.content) || t('list.empty')
+    return t(isOpen ? 'list.opening' : 'list.sealed')
+  }
+  return (
+    <DataTable
+      label={t('list.label')}
+      rows={rows}
+      rowKey={({ id }) => id}
+      cursor={cursor}
+      columns={[
+        {
+          key: 'what',
+          title: t('columns.what'),
+          main: true,
+          cell: (row) => {
+            const words = wordsOf(row)
+            return (
+              <button
+                type="button"
+                className="text-left text-accent underline decoration-1 underline-offset-3 [overflow-wrap:anywhere] hover:decoration-2"
+                aria-label={t('list.open', { what: contentOf(row) ? words : `${words} ${row.id}` })}
+                onClick={() => onOpen(row.id)}
+              >
+                <bdi>{words}</bdi>
+              </button>
+            )
+          },
+        },
+        {
+          key: 'kind',
+          title: t('columns.kind'),
+          cell: ({ kind }) => <span className="whitespace-nowrap">{t(`kinds.${kind}`)}</span>,
+        },
+        {
+          key: 'scope',
+          title: t('columns.scope'),
+          cell: ({ scope }) => <Tag tone={scope === 'clade' ? 'accent' : 'plain'}>{t(`scopes.${scope}`)}</Tag>,
+        },
+        {
+          key: 'confidence',
+          title: t('columns.confidence'),
+          numeric: true,
+          cell: (row) => {
+            const confidence = contentOf(row)?.confidence ?? null
+            return confidence === null ? '–' : format.number(confidence, { maximumFractionDigits: 2 })
+          },
+        },
+        { key: 'written', title: t('columns.written'), cell: ({ created_at }) => <Time at={created_at} isDay /> },
+        {
+          key: 'until',
+          title: t('columns.until'),
+          cell: ({ valid_until }) => (valid_until === null ? '–' : <Time at={valid_until} isDay relative />),
+        },
+      ]}
+    />
+  )
+}

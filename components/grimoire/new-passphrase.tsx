@@ -1,0 +1,50 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type ReactNode, useState } from 'react'
+import { Field } from '#components/ui/field.tsx'
+import { fewestSigns, isWeak } from './vault-rules.ts'
+
+/** A new passphrase, typed twice: its two fields, and what is wrong with them once somebody asked. */
+export function useNewPassphrase(): { fields: ReactNode; checked: () => string | undefined; clear: () => void } {
+  const t = useTranslations('agentGrimoire.passphrase')
+  const [typed, setTyped] = useState({ next: '', again: '' })
+  const [isChecked, setChecked] = useState(false)
+  const isShort = isWeak(typed.next)
+  const differs = typed.next !== typed.again
+  return {
+    checked: () => {
+      setChecked(true)
+      return isShort || differs ? undefined : typed.next
+    },
+    clear: () => {
+      setTyped({ next: '', again: '' })
+      setChecked(false)
+    },
+    fields: (
+      <>
+        <Field
+          label={t('next')}
+          hint={t('nextHint', { fewest: fewestSigns })}
+          name="new-passphrase"
+          type="password"
+          autoComplete="new-password"
+          value={typed.next}
+          onChange={({ target }) => setTyped((before) => ({ ...before, next: target.value }))}
+          error={isChecked && isShort ? t('weak', { fewest: fewestSigns }) : undefined}
+          required
+        />
+        <Field
+          label={t('again')}
+          name="new-passphrase-again"
+          type="password"
+          autoComplete="new-password"
+          value={typed.again}
+          onChange={({ target }) => setTyped((before) => ({ ...before, again: target.value }))}
+          error={isChecked && !isShort && differs ? t('different') : undefined}
+          required
+        />
+      </>
+    ),
+  }
+}

@@ -1,0 +1,61 @@
+'use client'
+
+import { useEffect, useRef, useState } from 'react'
+import type { EntryHead } from '#lib/client/sealing/entry.ts'
+import type { Entry } from './places.ts'
+import type { OpenVault } from './use-vault.ts'
+import { vaultCode } from './vault.ts'
+import type { Read, VaultCode } from './vault-protocol.ts'
+
+const none: ReadonlyMap<string, Read> = new Map()
+
+const headOf = ({ id, agent_id, kind }: Entry): EntryHead => ({ id, agent: agent_id, kind, scope: 'private' })
+/** An envelope's nonce is its own: written anew, an entry has another. */
+const nonceOf = ({ envelope }: Entry): string | undefined => envelope?.nonce
+
+/** Private entries, opened in the vault as they come; nothing of them is left here once it is locked. */
+export function useReadings({ isOpen, ask }: Pick<OpenVault, 'isOpen' | 'ask'>, rows: readonly Entry[]) {
+  const [readings, setReadings] = useState(none)
+  const [fault, setFault] = useState<VaultCode>()
+  const asked = useRef(new Set<string>())
+  useEffect(() => {
+    if (isOpen) return
+    asked.current = new Set()
+    setReadings(none)
+    setFault(undefined)
+  }, [isOpen])
+  useEffect(() => {
+    if (!isOpen) return
+    const entries = rows.flatMap((row) => {
+      const nonce = nonceOf(row)
+      return nonce === undefined || asked.current.has(nonce)
+        ? []
+        : [{ nonce, head: headOf(row), envelope: row.envelope }]
+    })
+    if (entries.length === 0) return
+    const known = asked.current
+    for (const { nonce } of entries) known.add(nonce)
+    ask('read', { entries: entries.map(({ head, envelope }) => ({ head, envelope })) }).then(
+      (read) => {
+        // Locked meanwhile, and perhaps opened again: then it is asked again, too.
+        if (known !== asked.current) return
+        setReadings((before) => {
+          const after = new Map(before)
+          for (const [index, { nonce }] of entries.entries()) {
+            const one = read[index]
+            if (one) after.set(nonce, one)
+          }
+          return after
+        })
+      },
+      (error: unknown) => known === asked.current && setFault(vaultCode(error)),
+    )
+  })
+  return {
+    fault: isOpen ? fault : undefined,
+    readingOf: (row: Entry): Read | undefined => {
+      const nonce = nonceOf(row)
+      return isOpen && nonce !== undefined ? readings.get(nonce) : undefined
+    },
+  }
+}

@@ -1,0 +1,18 @@
+import { expect, test } from 'vitest'
+import { kinds } from '#lib/domains/pii/findings.ts'
+import { scan } from '#lib/domains/pii/scanner.ts'
+import { analyzedKinds, countsOf, redactedKinds, refusedKinds, verdictOf } from './findings.ts'
+
+test('every kind that the scanner knows is told of', () => {
+  expect([...refusedKinds, ...redactedKinds, ...analyzedKinds, 'strategy_detail'].toSorted()).toEqual(kinds.toSorted())
+})
+
+test('one secret refuses the whole text', () => {
+  expect(verdictOf([])).toEqual({ says: 'nothing', count: 0 })
+  const letter = scan('one@example.org, two@example.org')
+  expect(verdictOf(letter)).toEqual({ says: 'redacted', count: 2 })
+  expect(countsOf(letter)).toEqual([{ kind: 'email', action: 'redact', count: 2 }])
+  const secret = scan(`private key: 0x${'4c'.repeat(32)}, one@example.org`)
+  expect(verdictOf(secret)).toEqual({ says: 'blocked', count: 1 })
+  expect(countsOf(secret).map(({ kind }) => kind)).toEqual(['private_key', 'email'])
+})

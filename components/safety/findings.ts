@@ -1,0 +1,39 @@
+import type { ScanResult } from './endpoints.ts'
+
+export type Finding = ScanResult['findings'][number]
+export type FindingKind = Finding['kind']
+
+/** What the scanner looks for, as its findings are told: what refuses first. */
+export const refusedKinds = ['private_key', 'seed_phrase'] as const satisfies readonly FindingKind[]
+export const redactedKinds = [
+  'api_key',
+  'iban',
+  'card',
+  'ssn',
+  'ethereum_address',
+  'bitcoin_address',
+  'email',
+  'phone',
+  'ip',
+] as const satisfies readonly FindingKind[]
+export const analyzedKinds = ['name', 'address'] as const satisfies readonly FindingKind[]
+
+/** How many of each kind, in the order in which they first stand. */
+export function countsOf(
+  findings: readonly Finding[],
+): { kind: FindingKind; action: Finding['action']; count: number }[] {
+  const counts = new Map<FindingKind, { kind: FindingKind; action: Finding['action']; count: number }>()
+  for (const { kind, action } of findings) {
+    const known = counts.get(kind)
+    if (known) known.count += 1
+    else counts.set(kind, { kind, action, count: 1 })
+  }
+  return [...counts.values()]
+}
+
+/** What would become of the text: one secret in it, and nothing of it is stored. */
+export function verdictOf(findings: readonly Finding[]): { says: 'nothing' | 'blocked' | 'redacted'; count: number } {
+  const blocking = findings.filter(({ action }) => action === 'block').length
+  if (blocking > 0) return { says: 'blocked', count: blocking }
+  return findings.length > 0 ? { says: 'redacted', count: findings.length } : { says: 'nothing', count: 0 }
+}

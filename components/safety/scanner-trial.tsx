@@ -1,0 +1,105 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Checkbox, TextArea } from '#components/ui/field.tsx'
+import { FormBox } from '#components/ui/form-box.tsx'
+import { MarkedText } from '#components/ui/marked-text.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Tag } from '#components/ui/tag.tsx'
+import { type ScanResult, scanAt } from './endpoints.ts'
+import { countsOf, verdictOf } from './findings.ts'
+
+/** UTF-16 units that the scanner takes. */
+const mostUnits = 100_000
+const tones = { nothing: 'done', blocked: 'danger', redacted: 'warning' } as const
+
+function Result({ text, result }: { text: string; result: ScanResult }) {
+  const t = useTranslations('safety.scanner.try')
+  const kinds = useTranslations('safety.scanner.kinds')
+  const { findings, degraded } = result
+  const { says, count } = verdictOf(findings)
+  return (
+    <div className="grid gap-4" data-result={says}>
+      <Alert tone={tones[says]} title={t(says, { count })} isLive>
+        <p>{t(`${says}Text`)}</p>
+      </Alert>
+      {degraded !== undefined && degraded.length > 0 && (
+        <Alert tone="warning" title={t('degradedTitle')} isLive>
+          <p>{t('degraded')}</p>
+        </Alert>
+      )}
+      {findings.length > 0 && (
+        <>
+          <ul aria-label={t('result')} className="flex flex-wrap gap-2">
+            {countsOf(findings).map(({ kind, action, count: n }) => (
+              <li key={kind}>
+                <Tag tone={action === 'block' ? 'red' : 'amber'}>{t('finding', { kind: kinds(kind), count: n })}</Tag>
+              </li>
+            ))}
+          </ul>
+          <MarkedText
+            text={text}
+            label={t('marked')}
+            spans={findings.map(({ kind, action, start, end }) => ({
+              start,
+              end,
+              tone: action === 'block' ? 'red' : 'amber',
+              note: kinds(kind),
+            }))}
+          />
+        </>
+      )}
+    </div>
+  )
+}
+
+/** A text that the reader brings, and what the scanner finds in it. The text is kept nowhere: not as a draft, and not by the server. */
+export function ScannerTrial({ isAnalyzed }: { isAnalyzed: boolean }) {
+  const t = useTranslations('safety.scanner.try')
+  const common = useTranslations('common')
+  const [text, setText] = useState('')
+  const [strategy, setStrategy] = useState(false)
+  const [isMissing, setMissing] = useState(false)
+  const [seen, setSeen] = useState<{ text: string; result: ScanResult }>()
+  const scan = useChange(scanAt, { isQuiet: true })
+  const isTooLong = text.length > mostUnits
+  const submit = () => {
+    setMissing(text === '')
+    if (text === '' || isTooLong) return
+    scan.begin({ body: { text, strategy } }, ({ data }) => setSeen({ text, result: data }))
+  }
+  const error = isTooLong ? t('tooLong', { most: mostUnits }) : isMissing && text === '' ? t('empty') : undefined
+  return (
+    <div className="grid gap-4">
+      <p className="text-quiet">{t('lead', { names: isAnalyzed ? 'yes' : 'no' })}</p>
+      <FormBox
+        name="scan"
+        submit={scan.isPending ? common('busy') : t('submit')}
+        isPending={scan.isPending}
+        onSubmit={submit}
+      >
+        {scan.problem && <ProblemAlert problem={scan.problem} />}
+        <TextArea
+          label={t('text')}
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+          error={error}
+          dir="auto"
+          // A browser may send what it checks to its maker.
+          spellCheck={false}
+          autoComplete="off"
+        />
+        <Checkbox
+          label={t('strategy')}
+          hint={t('strategyHint')}
+          checked={strategy}
+          onChange={({ target }) => setStrategy(target.checked)}
+        />
+      </FormBox>
+      {seen && <Result {...seen} />}
+    </div>
+  )
+}

@@ -1,0 +1,46 @@
+'use client'
+
+import { useFormatter, useTranslations } from 'next-intl'
+import { Bars } from '#components/ui/chart.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { type Column, DataTable } from '#components/ui/table.tsx'
+import { Time } from '#components/ui/time.tsx'
+import type { Rejections } from './endpoints.ts'
+
+/** How often the scanner refused a contribution, over time. */
+export function SecretsOverTime({ seen: { step, points } }: { seen: Pick<Rejections, 'step' | 'points'> }) {
+  const t = useTranslations('safety.scanner.over')
+  const kinds = useTranslations('safety.rejections.stages')
+  const format = useFormatter()
+  const counts = points.map(({ at, by_stage }) => ({ at, secret: by_stage.secret ?? 0 }))
+  const some = counts.filter(({ secret }) => secret > 0)
+  if (some.length === 0)
+    return (
+      <Empty title={t('noneTitle')}>
+        <p>{t('none')}</p>
+      </Empty>
+    )
+  const labelOf = (at: string): string =>
+    step === 'day'
+      ? format.dateTime(new Date(at), { day: 'numeric', month: 'short', timeZone: 'UTC' })
+      : format.dateTime(new Date(at), { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+  const columns: Column<(typeof counts)[number]>[] = [
+    {
+      key: 'at',
+      title: t('at', { step }),
+      main: true,
+      cell: ({ at }) => (step === 'day' ? at.slice(0, 10) : <Time at={at} />),
+    },
+    { key: 'count', title: t('count'), numeric: true, cell: ({ secret }) => format.number(secret) },
+  ]
+  return (
+    <div className="grid gap-5">
+      <Bars
+        label={t('chart')}
+        data={counts.map(({ at, secret }) => ({ label: labelOf(at), values: { secret } }))}
+        series={[{ key: 'secret', title: kinds('secret'), tone: 'red' }]}
+      />
+      <DataTable label={t('title')} columns={columns} rows={some.toReversed()} rowKey={({ at }) => at} />
+    </div>
+  )
+}

@@ -1,0 +1,64 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useChange } from '#components/frame/asking.ts'
+import { Button, PlainButtonLink } from '#components/ui/button.tsx'
+import { CodeBlock } from '#components/ui/code-block.tsx'
+import { Dialog } from '#components/ui/dialog.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { Time } from '#components/ui/time.tsx'
+import { linkAt, type Snapshot } from './places.ts'
+
+/** A link to the sealed file: what it is good for comes before it. */
+export function LinkDialog({ snapshot, onClose }: { snapshot: Snapshot; onClose: () => void }) {
+  const t = useTranslations('agentSnapshots.link')
+  const common = useTranslations('common')
+  const link = useChange(linkAt, { isQuiet: true })
+  const made = link.data?.data
+  return (
+    <Dialog
+      open
+      onOpenChange={(isOpen) => !isOpen && onClose()}
+      title={t('title')}
+      lead={
+        <>
+          <p>{t('text')}</p>
+          <p>{t('sealed')}</p>
+        </>
+      }
+    >
+      <div className="grid gap-4">
+        {link.problem && <ProblemAlert problem={link.problem} />}
+        {made ? (
+          <>
+            <p role="status">{t.rich('until', { time: () => <Time at={made.expires_at} relative /> })}</p>
+            {/* After a repetition the address is not told again. */}
+            {made.url && <CodeBlock code={made.url} what={t('address')} />}
+            <div className="flex flex-wrap justify-end gap-2">
+              <Button tone="plain" onClick={onClose}>
+                {common('close')}
+              </Button>
+              {made.url && (
+                <PlainButtonLink href={made.url} download>
+                  {t('download')}
+                </PlainButtonLink>
+              )}
+            </div>
+          </>
+        ) : (
+          <div className="flex flex-wrap justify-end gap-2">
+            <Button tone="plain" onClick={onClose}>
+              {common('cancel')}
+            </Button>
+            <Button
+              aria-disabled={link.isPending}
+              onClick={() => link.begin({ params: { id: snapshot.agent_id, snapshotId: snapshot.id } })}
+            >
+              {link.isPending ? common('busy') : t('make')}
+            </Button>
+          </div>
+        )}
+      </div>
+    </Dialog>
+  )
+}

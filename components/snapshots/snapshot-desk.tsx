@@ -1,0 +1,158 @@
+'use client'
+
+import { useNow, useTranslations } from 'next-intl'
+import { useEffect, useState } from 'react'
+import { useChange, usePages } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button, ButtonLink } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { Empty } from '#components/ui/empty.tsx'
+import { MoreButton } from '#components/ui/more-button.tsx'
+import { Section } from '#components/ui/page.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { LinkDialog } from './link-dialog.tsx'
+import { deleteAt, makeAt, rowsAtOnce, type Snapshot, type SnapshotPage, snapshotsAt, touched } from './places.ts'
+import { Restoring } from './restoring.tsx'
+import { SnapshotEntry } from './snapshot-entry.tsx'
+import { askAgain, newestReady } from './snapshot-rules.ts'
+
+interface SnapshotDeskProps {
+  agentId: string
+  initial: SnapshotPage
+  /** Without a keyring there is nobody to seal to. */
+  hasKeyring: boolean
+  /** Not while nothing is written for the agent. */
+  mayMakeKeyring: boolean
+  isDead: boolean
+  mayWrite: boolean
+  /** Why none can be made now, in words. */
+  hindered: string | undefined
+  /** Snapshots on demand that may be there at once. */
+  most: number
+}
+
+/** An agent's snapshots: made, watched until they are there, linked to and deleted. */
+export function SnapshotDesk({
+  agentId,
+  initial,
+  hasKeyring,
+  mayMakeKeyring,
+  isDead,
+  mayWrite,
+  hindered,
+  most,
+}: SnapshotDeskProps) {
+  const t = useTranslations('agentSnapshots')
+  const now = useNow({ updateInterval: 30_000 })
+  const list = usePages(snapshotsAt, { params: { id: agentId }, query: { limit: rowsAtOnce } }, { initial })
+  const making = useChange(makeAt, { touches: touched })
+  const removal = useChange(deleteAt, { touches: touched })
+  const [removing, setRemoving] = useState<Snapshot>()
+  const [linked, setLinked] = useState<Snapshot>()
+  const { rows } = list
+  const wait = askAgain(rows)
+  useEffect(() => {
+    if (wait === false) return
+    const timer = setInterval(list.again, wait)
+    return () => clearInterval(timer)
+  })
+  const standing = rows.filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now.getTime())
+  const made = making.data && standing.find(({ id }) => id === making.data.data.id)
+  const isFull = standing.filter(({ kind, state }) => kind === 'on_demand' && state !== 'failed').length >= most
+  return (
+    <>
+      <Section id="make" title={t('make.title')} lead={t('make.lead')}>
+        {making.problem && <ProblemAlert problem={making.problem} />}
+        {!mayWrite ? (
+          <p className="text-quiet">{t('make.readsOnly')}</p>
+        ) : !hasKeyring ? (
+          <Alert tone="info" title={t('make.noKeyring')}>
+            {mayMakeKeyring ? (
+              <>
+                <p>{t('make.noKeyringText')}</p>
+                <p>
+                  <ButtonLink tone="plain" size="small" href={`/agents/${encodeURIComponent(agentId)}/grimoire`}>
+                    {t('make.toKeyring')}
+                  </ButtonLink>
+                </p>
+              </>
+            ) : (
+              <p>{t('make.noKeyringNow')}</p>
+            )}
+          </Alert>
+        ) : hindered !== undefined ? (
+          <p className="text-quiet">{hindered}</p>
+        ) : (
+          <div className="grid justify-items-start gap-3">
+            <p className="text-quiet">{t('make.terms', { most })}</p>
+            {isFull && <p>{t('make.full', { most })}</p>}
+            <Button
+              aria-disabled={making.isPending || isFull}
+              onClick={() => {
+                if (!isFull) making.begin({ params: { id: agentId } })
+              }}
+            >
+              {t(making.isPending ? 'make.asking' : 'make.do')}
+            </Button>
+            <p role="status" className={made ? 'text-quiet' : 'sr-only'}>
+              {made && t(`make.${made.state}`)}
+            </p>
+          </div>
+        )}
+      </Section>
+      <Section id="list" title={t('list.title')}>
+        {list.problem && rows.length === 0 && <ProblemAlert problem={list.problem} />}
+        {removal.isSuccess && <Alert tone="done" title={t('remove.done')} isLive />}
+        {standing.length === 0 ? (
+          !list.problem && (
+            <Empty title={t('list.none')}>
+              <p>{t(hasKeyring && !isDead ? 'list.noneText' : 'list.noneEver')}</p>
+            </Empty>
+          )
+        ) : (
+          <ul aria-label={t('list.label')} className="divide-y divide-line rounded-box border border-line bg-raised">
+            {standing.map((snapshot) => (
+              <SnapshotEntry
+                key={snapshot.id}
+                snapshot={snapshot}
+                now={now}
+                onLink={() => setLinked(snapshot)}
+                {...(mayWrite && {
+                  onRemove: () => {
+                    removal.reset()
+                    setRemoving(snapshot)
+                  },
+                })}
+              />
+            ))}
+          </ul>
+        )}
+        <MoreButton pages={list} />
+      </Section>
+      <Restoring agentId={agentId} snapshot={newestReady(standing)} />
+      {linked && <LinkDialog key={linked.id} snapshot={linked} onClose={() => setLinked(undefined)} />}
+      <Confirm
+        open={removing !== undefined}
+        onOpenChange={(open) => {
+          if (!open) setRemoving(undefined)
+        }}
+        title={t('remove.ask')}
+        consequences={
+          <>
+            <p>{t('remove.key')}</p>
+            <p>
+              {t(removing?.kind === 'insurance' ? (isDead ? 'remove.insuredDead' : 'remove.insured') : 'remove.links')}
+            </p>
+            <p className="font-mono text-[0.8125rem]">{removing?.id}</p>
+          </>
+        }
+        action={t('remove.do')}
+        change={removal}
+        onConfirm={() => {
+          if (removing)
+            removal.begin({ params: { id: agentId, snapshotId: removing.id } }, () => setRemoving(undefined))
+        }}
+      />
+    </>
+  )
+}

@@ -1,0 +1,20 @@
+import type { Snapshot } from './places.ts'
+
+type Dated = Pick<Snapshot, 'created_at' | 'expires_at'>
+/** How much time is left, for its colour: under a quarter of it is little. */
+export function clockOf({ created_at, expires_at }: Dated, now: Date): 'stays' | 'plenty' | 'little' | 'over' {
+  if (expires_at === null) return 'stays'
+  const [from, until, at] = [Date.parse(created_at), Date.parse(expires_at), now.getTime()]
+  if (at >= until) return 'over'
+  return (until - at) * 4 < until - from ? 'little' : 'plenty'
+}
+
+/** Milliseconds until it is worth asking again whether one is made; false: none is being made. */
+export const askAgain = (rows: readonly Pick<Snapshot, 'state'>[]): number | false =>
+  rows.some(({ state }) => state === 'preparing') ? 1_500 : false
+
+/** Of those that are there and open, the newest. */
+export const newestReady = <S extends Pick<Snapshot, 'state' | 'created_at'>>(rows: readonly S[]): S | undefined =>
+  rows
+    .filter(({ state }) => state === 'ready')
+    .toSorted((left, right) => right.created_at.localeCompare(left.created_at))[0]

@@ -1,0 +1,151 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, type Page, test } from '@playwright/test'
+import { z } from 'zod'
+import { noticeVersion } from '#lib/domains/agents/rules.ts'
+import { commandLine } from '#lib/testing/command-line.ts'
+import { control, sessionOf } from './control.ts'
+import { origin } from './credentials.ts'
+import { alive, complaintsOf } from './journey.ts'
+import { asking, people } from './places.ts'
+
+const Born = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string() }) })
+const Written = z.object({ data: z.object({ id: z.string() }) })
+const passphrase = 'a heron stands in the shallow water'
+const secret = 'Quiet markets widen before the Tuesday auction.'
+const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
+const line = commandLine(origin)
+test.afterAll(() => line.close())
+
+/** The browser says nothing but that a request was refused. */
+const unexpected = (complaints: readonly string[]) => complaints.filter((text) => !/status of 4\d\d/.test(text))
+
+test('an agent’s life: what the command line sealed is read in the browser, shared, recalled, kept in a snapshot; then it ends', async ({
+  browser,
+}) => {
+  test.setTimeout(300_000)
+  const session = await sessionOf(people.person)
+  const context = await browser.newContext({ storageState: session, viewport: { width: 1280, height: 900 } })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  /** All that the browser sent. */
+  const sent: string[] = []
+  page.on('request', (request) => sent.push(`${request.url()} ${request.postData() ?? ''}`))
+  const api = await asking(session)
+  const make = async (agent_id: string, ancestor?: string) => {
+    const data = { agent_id, consent: { policy_version: noticeVersion }, ...(ancestor && { ancestor }) }
+    const answer = await api.post('/api/agents', { data })
+    expect(answer.status(), await answer.text()).toBe(201)
+    return Born.parse(await answer.json()).data
+  }
+  const heron = await make('heron')
+  await make('wren', heron.agent_id)
+  const file = join(line.workplace, 'passphrase')
+  writeFileSync(file, passphrase, { mode: 0o600 })
+  const kp = async (args: string[], input = '') => {
+    const ran = await line.run([...args, '--json'], { input, env: { KP_PASSPHRASE_FILE: file } })
+    expect(ran.status, ran.err).toBe(0)
+    return ran.json
+  }
+  const view = async (name: string): Promise<Page> => {
+    await page
+      .getByRole('navigation', { name: /^Views of/ })
+      .getByRole('link', { name, exact: true })
+      .click()
+    await expect(page).toHaveURL(`/agents/heron/${name.toLowerCase()}`)
+    await alive(page)
+    return page
+  }
+
+  await test.step('the command line seals an entry, and writes one for siblings', async () => {
+    await line.signIn(heron.api_key)
+    await kp(['grimoire', 'init'])
+    Written.parse(await kp(['grimoire', 'add', '-', '--kind', 'episode'], secret))
+    Written.parse(
+      await kp(
+        ['grimoire', 'add', '-', '--clade', '--confidence', '0.8'],
+        `Thin books punish haste: ${wallet} paid for it.`,
+      ),
+    )
+  })
+
+  await test.step('the browser opens it by the passphrase alone, and locks again', async () => {
+    await page.goto('/agents/heron')
+    await view('Grimoire')
+    const unlock = page.locator('[data-form="unlock"]')
+    await expect(page.getByText('Thin books punish haste').first()).toBeVisible()
+    await expect(page.getByText(secret)).toHaveCount(0)
+    await unlock.getByLabel('Passphrase').fill('another passphrase than that')
+    await unlock.getByRole('button', { name: 'Unlock' }).click()
+    await expect(unlock.getByText('This passphrase does not open the keyring').first()).toBeVisible({ timeout: 60_000 })
+    await unlock.getByLabel('Passphrase').fill(passphrase)
+    await unlock.getByRole('button', { name: 'Unlock' }).click()
+    await expect(page.getByRole('button', { name: `Open: ${secret}` })).toBeVisible({ timeout: 60_000 })
+    await page.getByRole('button', { name: `Open: ${secret}` }).click()
+    await expect(page.locator('[data-entry-content]')).toHaveText(secret)
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: 'Lock', exact: true }).click()
+    await expect(page.getByText(secret)).toHaveCount(0)
+    for (const words of [passphrase, secret]) expect(sent.filter((text) => text.includes(words))).toEqual([])
+  })
+
+  const shares = page.locator('[data-share]')
+  await test.step('sharing is switched on; what the preview shows is what the sibling gets', async () => {
+    await view('Sharing')
+    await page.getByRole('button', { name: 'Switch on …' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Switch sharing on' }).click()
+    await expect(page.getByRole('button', { name: 'Switch off …' })).toBeVisible()
+    await page.getByRole('link', { name: /^Preview:/ }).click()
+    const preview = page.locator('section#preview')
+    await expect(preview).toContainText('Thin books punish haste')
+    await expect(preview).not.toContainText(wallet)
+    await expect(preview).toContainText('Ethereum address: 1')
+    await alive(page)
+    await preview.getByRole('button', { name: 'Share with one sibling' }).click()
+    await expect(page.getByText('Shared: it waits for one sibling')).toBeVisible()
+    const got = await api.get('/v1/agents/wren/clade/deltas')
+    expect(await got.text()).toContain('Thin books punish haste')
+    expect(await got.text()).not.toContain(wallet)
+  })
+
+  await test.step('it is recalled, and the page follows until the sibling has removed it', async () => {
+    await page.goto('/agents/heron/sharing')
+    await alive(page)
+    await shares.getByRole('button', { name: /^Recall/ }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Recall it' }).click()
+    await expect(shares).toContainText('told to remove it')
+    const Deltas = z.object({ data: z.array(z.object({ action: z.string() })), next_after: z.number() })
+    const told = Deltas.parse(await (await api.get('/v1/agents/wren/clade/deltas')).json())
+    expect(told.data.map(({ action }) => action)).toEqual(['remove'])
+    const data = { through: told.next_after }
+    expect((await api.post('/v1/agents/wren/clade/deltas/ack', { data })).ok()).toBe(true)
+    await page.reload()
+    await expect(shares).toContainText('1 of 1 sibling has acknowledged')
+  })
+
+  await test.step('a snapshot is made, with its end', async () => {
+    await view('Snapshots')
+    await page.locator('#make').getByRole('button').click()
+    await control.work()
+    const snapshot = page.locator('[data-snapshot]')
+    await expect(snapshot.first()).toContainText(/in [34] hours/, { timeout: 60_000 })
+  })
+
+  await test.step('it ends, once its id is typed, and its token does nothing more', async () => {
+    await page.goto('/agents/heron')
+    await alive(page)
+    await page.getByRole('button', { name: 'End it …' }).click()
+    const dialog = page.getByRole('dialog')
+    await expect(dialog).toContainText('Nobody brings it back')
+    await dialog.getByLabel('Type heron to confirm').fill('heron')
+    await dialog.getByRole('button', { name: 'End it for good' }).click()
+    await expect(page.getByRole('heading', { level: 1 })).toContainText('is dead')
+    const refused = await line.run(['grimoire', 'list'])
+    expect([refused.status === 0, refused.err.includes('dead')]).toEqual([false, true])
+    await page.goto('/agents/heron/grimoire')
+    await expect(page.locator('[data-form="unlock"]')).toBeVisible()
+  })
+  expect(unexpected(complaints)).toEqual([])
+  await api.dispose()
+  await context.close()
+})

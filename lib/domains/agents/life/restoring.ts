@@ -1,0 +1,74 @@
+import { z } from 'zod'
+import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { Timestamp } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { markdown } from './documents.ts'
+import { addAgentDocument } from './documents-contract.ts'
+import { mostDocuments } from './rules.ts'
+
+/** Into which agent records come back, and under which ids. */
+interface Goal {
+  agentId: string
+  now: Date
+  /** The id that a record has there. */
+  named(id: string): string
+}
+
+const { kind, title, body } = addAgentDocument.body.shape
+const Document = z.object({
+  id: z.string().regex(/^adoc_[0-9A-Za-z]{22}$/, 'is no id of a document'),
+  ...{ kind, title, body },
+  revision: z.int().min(1),
+  created_at: Timestamp,
+  updated_at: Timestamp,
+})
+
+/**
+ * Documents as an export has them, brought back into an agent that is locked and writable: sanitized as new ones are, and those that are
+ * there left alone. Throws `invalid`, `content_rejected`, `id_in_use` and `conflict`, and then nothing of these is stored.
+ */
+export const documentRestorer = ({ strict }: { strict: boolean }) => ({
+  part: 'agent_documents',
+  resourceType: 'agent_document',
+  async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {
+    const within = (at: Date): Date => (at > now ? now : at)
+    const data = records.map((record) => {
+      const { data: document, error } = Document.safeParse(record)
+      if (!document)
+        throw invalid(
+          ['agent_documents', ...(error.issues[0]?.path ?? [])].map(String),
+          error.issues[0]?.message ?? 'is no document',
+        )
+      return {
+        id: named(document.id),
+        agentId,
+        kind: document.kind,
+        title: plainWords(document.title, 'title', strict, 'It was not stored.'),
+        body: markdown(document.body, strict),
+        revision: document.revision,
+        createdAt: within(document.created_at),
+        updatedAt: within(document.updated_at),
+      }
+    })
+    const stored = await tx.agentDocument.createManyAndReturn({ data, skipDuplicates: true, select: { id: true } })
+    const ids = [...new Set(data.map(({ id }) => id))]
+    if ((await tx.agentDocument.count({ where: { agentId, id: { in: ids } } })) < ids.length)
+      throw new Problem('id_in_use', 'A document with an id of these is another agent’s. None of these was stored.')
+    if ((await tx.agentDocument.count({ where: { agentId } })) > mostDocuments)
+      throw new Problem(
+        'conflict',
+        `An agent has ${mostDocuments.toLocaleString('en')} documents at most, and these would be more. Delete some first.`,
+      )
+    return { stored: stored.map(({ id }) => id), ended: 0 }
+  },
+})
+
+/** The settings of an agent whose grimoire has nothing yet: a shorter term would take away what another one has. Says whether they came back. */
+export async function restoreSettings(tx: Transaction, agentId: string, settings: unknown): Promise<boolean> {
+  const { data } = z.object({ grimoire_days: z.int().min(1).max(3_650).nullable() }).safeParse(settings)
+  if (!data) throw invalid(['agent', 'grimoire_days'], 'takes days from 1 to 3,650, or null')
+  if ((await tx.grimoireEntry.findFirst({ where: { agentId }, select: { id: true } })) !== null) return false
+  await tx.agent.update({ where: { id: agentId }, data: { grimoireDays: data.grimoire_days } })
+  return true
+}

@@ -1,0 +1,10 @@
+import { type Check, endsInTime } from '#lib/kernel/evidence.ts'
+
+/** Entries end at the time that they name, or so many days after they were written as their agent's owner set. */
+export const grimoireEvidence = (): Check[] => [
+  endsInTime(
+    'grimoire.ended',
+    `SELECT least(g.valid_until, g.created_at + make_interval(days => a.grimoire_days)) AS ends
+     FROM grimoire_entries g JOIN agents a ON a.id = g.agent_id`,
+  ),
+]

@@ -1,0 +1,94 @@
+import { z } from 'zod'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { Timestamp } from '#lib/kernel/pages.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { addEntry } from './contract.ts'
+import { sealStored } from './entry-content.ts'
+import { goneBefore, mostEntries } from './rules.ts'
+
+/** Into which agent records come back, and under which ids. */
+interface Goal {
+  agentId: string
+  now: Date
+  /** The id that a record has there; the client gives it to a private one, whose envelope is bound to it. */
+  named(id: string): string
+}
+
+const Record = z.object({
+  id: z.string().regex(/^ent_[0-9A-Za-z]{22}$/, 'is no id of an entry'),
+  kind: z.string(),
+  scope: z.string(),
+  envelope: z.unknown(),
+  entry: z.record(z.string(), z.unknown()).nullable(),
+  valid_until: Timestamp.nullable(),
+  created_at: Timestamp,
+})
+
+/** What the record would be as a new entry; throws `invalid` as that would. */
+function entryOf(record: unknown) {
+  const refused = (issue: z.core.$ZodIssue | undefined) =>
+    invalid(['grimoire_entries', ...(issue?.path ?? [])].map(String), issue?.message ?? 'is no entry')
+  const { data: read, error } = Record.safeParse(record)
+  if (!read) throw refused(error.issues[0])
+  const { id, kind, scope, envelope, entry } = read
+  const { confidence, content, tags, provenance, parents, valid_from } = entry ?? {}
+  const form = addEntry.body.safeParse(
+    scope === 'private'
+      ? { scope, id, kind, envelope }
+      : { scope, kind, confidence, content, tags, provenance, parents, valid_from: valid_from ?? undefined },
+  )
+  if (!form.data) throw refused(form.error.issues[0])
+  return { id, validUntil: read.valid_until, createdAt: read.created_at, form: form.data }
+}
+
+/**
+ * Entries as an export has them, brought back into an agent that is locked and writable: those that are there left alone, those that have
+ * ended by their own term or the agent's left out. They keep their age. Throws `invalid`, `conflict`, `id_in_use` and `too_large`, and then
+ * nothing of these is stored.
+ */
+export const entryRestorer = (key: () => Uint8Array) => ({
+  part: 'grimoire_entries',
+  resourceType: 'grimoire_entry',
+  async restore(tx: Transaction, { agentId, now, named }: Goal, records: readonly unknown[]) {
+    const [agent, ring] = await Promise.all([
+      tx.agent.findUniqueOrThrow({ where: { id: agentId }, select: { grimoireDays: true } }),
+      tx.keyring.findUnique({ where: { agentId }, select: { keyId: true } }),
+    ])
+    const gone = goneBefore(agent.grimoireDays, now)
+    const all = records.map(entryOf)
+    const standing = all.filter(
+      ({ validUntil, createdAt }) => (validUntil === null || validUntil > now) && (gone === null || createdAt > gone),
+    )
+    const data = standing.map(({ id: before, form, validUntil, createdAt }) => {
+      if (form.scope === 'private' && form.envelope.key_id !== ring?.keyId)
+        throw new Problem('invalid', {
+          detail:
+            'A private entry is not sealed under the keyring of the agent that it would come back into. Open it where its passphrase is, and seal it under this agent’s keyring.',
+          issues: [{ path: ['grimoire_entries', 'envelope', 'key_id'], message: 'is not that of the agent’s keyring' }],
+        })
+      const id = form.scope === 'private' ? form.id : named(before)
+      return {
+        id,
+        agentId,
+        kind: form.kind,
+        scope: form.scope,
+        ...(form.scope === 'private'
+          ? { envelope: form.envelope }
+          : { sealed: new Uint8Array(sealStored(key(), id, { ...form, valid_until: validUntil ?? undefined })) }),
+        validUntil,
+        createdAt: createdAt > now ? now : createdAt,
+        updatedAt: now,
+      }
+    })
+    const stored = await tx.grimoireEntry.createManyAndReturn({ data, skipDuplicates: true, select: { id: true } })
+    const ids = [...new Set(data.map(({ id }) => id))]
+    if ((await tx.grimoireEntry.count({ where: { agentId, id: { in: ids } } })) < ids.length)
+      throw new Problem('id_in_use', 'An entry with an id of these is another agent’s. None of these was stored.')
+    if ((await tx.grimoireEntry.count({ where: { agentId } })) > mostEntries)
+      throw new Problem(
+        'conflict',
+        `An agent has ${mostEntries.toLocaleString('en')} entries at most, and these would be more. Delete some first.`,
+      )
+    return { stored: stored.map(({ id }) => id), ended: all.length - standing.length }
+  },
+})

@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { merged, type Recognise, type Recognised, withNames } from './analyzer.ts'
+import { scan } from './scanner.ts'
+
+const person = (text: string, written: string): Recognised => {
+  const start = text.indexOf(written)
+  return { entity: 'PERSON', start, end: start + written.length, score: 0.9 }
+}
+/** Finds one name wherever it stands, and remembers what it was asked. */
+function analyzer(answers: (text: string) => boolean = () => true) {
+  const asked: string[] = []
+  const recognise: Recognise = async (text) => {
+    asked.push(text)
+    if (!answers(text)) return undefined
+    return [...text.matchAll(/Ada Beispiel/g)].map(({ index }) => ({
+      entity: 'PERSON',
+      start: index,
+      end: index + 12,
+      score: 0.9,
+    }))
+  }
+  return { asked, recognise }
+}
+
+test('of a name that reaches over what was found, what stands beside it is kept', () => {
+  const text = 'Ask Ada Beispiel a@b.example Nobody today'
+  const found = merged(text, scan(text), [person(text, 'Ada Beispiel a@b.example Nobody')])
+  expect(found.map(({ kind, start, end }) => [kind, text.slice(start, end)])).toEqual([
+    ['name', 'Ada Beispiel'],
+    ['email', 'a@b.example'],
+    ['name', 'Nobody'],
+  ])
+  expect(merged(text, scan(text), [{ ...person(text, 'Ada'), score: 0.4 }])).toEqual(scan(text))
+  expect(merged(text, [], [{ ...person(text, 'Ada'), entity: 'NRP' }])).toEqual([])
+})
+
+test('many short texts are one question, and each finding comes to its own text', async () => {
+  const { asked, recognise } = analyzer()
+  const texts = [
+    'Ada Beispiel did it.',
+    'nothing',
+    'kp:trace:123',
+    '2026-11-22',
+    '',
+    'By Ada Beispiel and Ada Beispiel',
+  ]
+  const { findings, missing } = await withNames(
+    recognise,
+    texts,
+    texts.map((text) => scan(text)),
+  )
+  expect(findings.map((of, at) => of.map(({ start, end }) => texts[at]?.slice(start, end)))).toEqual([
+    ['Ada Beispiel'],
+    [],
+    [],
+    [],
+    [],
+    ['Ada Beispiel', 'Ada Beispiel'],
+  ])
+  expect([asked.length, missing.size]).toEqual([1, 0])
+  // Ids, dates and words without a capital name nobody: they are not sent.
+  expect(asked[0]).not.toMatch(/nothing|trace|2026/)
+})
+
+test('a long text goes in parts at once, cut between sentences; beyond so many, and where no answer came, it is missing', async () => {
+  const long = 'Some words, and Ada Beispiel too. '.repeat(3_000)
+  const all = analyzer()
+  const { findings, missing } = await withNames(all.recognise, [long, 'Ada Beispiel'], [[], []])
+  expect([findings[0]?.length, findings[1]?.length, missing.size]).toEqual([3_000, 1, 0])
+  expect(all.asked.length).toBe(4)
+  const some = analyzer((text) => !text.includes('two '))
+  const partly = await withNames(some.recognise, [long, `two ${long}`], [[], []])
+  expect([...partly.missing]).toEqual([1])
+  expect(partly.findings[0]).toHaveLength(3_000)
+  expect(partly.findings[1]?.length).toBeGreaterThan(1_000)
+  expect(partly.findings[1]?.length).toBeLessThan(3_000)
+  const huge = analyzer()
+  const beyond = await withNames(huge.recognise, [long.repeat(20)], [[]])
+  expect([huge.asked.length, beyond.missing.size]).toEqual([8, 1])
+})
+
+test('without an analyzer nothing is asked and nothing is missing', async () => {
+  const ours = [scan('a@b.example')]
+  expect(await withNames(undefined, ['a@b.example'], ours)).toEqual({ findings: ours, missing: new Set() })
+})

@@ -1,0 +1,71 @@
+import { z } from 'zod'
+import { jsonOf } from '#lib/kernel/json.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { restoreBytes, restoreLineBytes, stateTypes } from './rules.ts'
+
+/** What a snapshot has, line by line; {@link contentOf} writes it. */
+const Line = z.discriminatedUnion('part', [
+  z.strictObject({ part: z.literal('agent'), record: z.looseObject({ id: z.string().min(1).max(64) }) }),
+  z.strictObject({ part: z.enum(['agent_documents', 'keyrings', 'grimoire_entries']), record: z.unknown() }),
+  z.strictObject({
+    part: z.literal('state'),
+    media_type: z.enum(stateTypes).optional(),
+    data: z.base64().optional(),
+  }),
+  z.strictObject({ part: z.literal('end'), records: z.int().min(0) }),
+])
+export type ContentLine = z.output<typeof Line> & { bytes: number }
+
+/** Lines of what comes in pieces cut anywhere, each with its newline left out. Throws `too_large`, and `bad_request` where the pieces break off. */
+async function* cut(source: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
+  let begun: Uint8Array[] = []
+  let begunBytes = 0
+  let all = 0
+  const whole = (last: Uint8Array): Buffer => {
+    const line = Buffer.concat([...begun, last])
+    begun = []
+    begunBytes = 0
+    return line
+  }
+  const pieces = source[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const { done, value } = await pieces.next().catch((error: unknown) => {
+        if (Problem.is(error)) throw error
+        throw new Problem('bad_request', { detail: 'It ended before it was whole.', cause: error })
+      })
+      if (done) break
+      all += value.byteLength
+      if (all > restoreBytes)
+        throw new Problem('too_large', `It has more than ${restoreBytes.toLocaleString('en')} bytes.`)
+      let from = 0
+      for (let end = value.indexOf(10); end >= 0; end = value.indexOf(10, from)) {
+        if (begunBytes + end - from > restoreLineBytes) break
+        yield whole(value.subarray(from, end))
+        from = end + 1
+      }
+      // A piece may lie in a buffer that the next one is read into.
+      begun.push(value.slice(from))
+      begunBytes += value.byteLength - from
+      if (begunBytes > restoreLineBytes)
+        throw new Problem('too_large', `A line has more than ${restoreLineBytes.toLocaleString('en')} bytes.`)
+    }
+    if (begunBytes > 0) yield whole(new Uint8Array())
+  } finally {
+    await pieces.return?.()
+  }
+}
+
+/** The lines of a snapshot's content, checked one by one with memory for one. Throws `invalid` with the number of the line, from 1. */
+export async function* contentLines(source: AsyncIterable<Uint8Array>): AsyncGenerator<ContentLine, undefined> {
+  let number = 0
+  for await (const bytes of cut(source)) {
+    number += 1
+    const { data, error } = Line.safeParse(jsonOf(bytes))
+    if (!data) {
+      const [issue] = error.issues
+      throw invalid(['line', String(number), ...(issue?.path ?? []).map(String)], issue?.message ?? 'is none of these')
+    }
+    yield { ...data, bytes: bytes.byteLength }
+  }
+}

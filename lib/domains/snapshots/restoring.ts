@@ -1,0 +1,167 @@
+import { createHash } from 'node:crypto'
+import type { Context } from '#lib/kernel/context.ts'
+import { base62 } from '#lib/kernel/ids.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { batched } from '#lib/kernel/use-case.ts'
+import { type ContentLine, contentLines } from './content-lines.ts'
+import { restoreAgent } from './contract.ts'
+import type { Restorer, SnapshotPorts } from './ports.ts'
+import { stateTypes } from './rules.ts'
+import type { StagedState, StateStore } from './state.ts'
+
+/** Records of one transaction at most, and bytes that they came in. */
+const batchLimits = { records: 250, bytes: 4 * 1024 * 1024 }
+
+/** The same record of the same agent has the same id in the same other one, however often it is brought back. */
+const namedIn = (from: string, into: string) => (id: string) =>
+  from === into
+    ? id
+    : `${id.slice(0, id.indexOf('_'))}_${base62(createHash('sha256').update(`restore\n${from}\n${into}\n${id}`).digest().subarray(0, 16), 22)}`
+
+const broken = (message: string) => invalid(['line'], message)
+
+/** One restoration under way. */
+function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
+  const { agents, restorers, restoreSettings } = ports
+  const byPart = new Map(restorers.map((restorer) => [restorer.part, restorer]))
+  const counts = { documents: 0, entries: 0, there: 0, ended: 0, state_bytes: 0, settings: false }
+  let received = 0
+  let waiting: { restorer: Restorer; record: unknown }[] = []
+  let waitingBytes = 0
+  let from = agentId
+
+  async function flush(): Promise<void> {
+    const batch = waiting
+    waiting = []
+    waitingBytes = 0
+    if (batch.length === 0) return
+    const goal = { agentId, now: ctx.now, named: namedIn(from, agentId) }
+    const told = await ctx.gate.transaction(async (tx) => {
+      await agents.writable(tx, ctx.actor, agentId)
+      const results = []
+      for (const [restorer, items] of Map.groupBy(batch, (item) => item.restorer)) {
+        const result = await restorer.restore(
+          tx,
+          goal,
+          items.map(({ record }) => record),
+        )
+        results.push({ restorer, ...result, there: items.length - result.stored.length - result.ended })
+      }
+      await ctx.gate.auditWithin(
+        tx,
+        ...results.flatMap(({ restorer: { resourceType }, stored }) =>
+          stored.map((resourceId) => ({
+            ...{ action: 'create' as const, resourceType, resourceId },
+            ...{ actorId: ctx.actor.id, at: ctx.now, ip: ctx.ip },
+            details: { operation: restoreAgent.id, agent_id: agentId },
+          })),
+        ),
+      )
+      return results
+    })
+    for (const { restorer, stored, there, ended } of told) {
+      counts[restorer.part === 'agent_documents' ? 'documents' : 'entries'] += stored.length
+      counts.there += there
+      counts.ended += ended
+    }
+  }
+  return {
+    counts,
+    flush,
+    received: () => received,
+    /** The first line: whose it was, and its settings. */
+    async begin(line: ContentLine | undefined): Promise<void> {
+      if (line?.part !== 'agent') throw broken('takes `agent` first')
+      from = line.record.id
+      counts.settings = await ctx.gate.transaction(async (tx) => {
+        await agents.writable(tx, ctx.actor, agentId)
+        return restoreSettings(tx, agentId, line.record)
+      })
+    },
+    async take({ part, record, bytes }: Extract<ContentLine, { record?: unknown }>): Promise<void> {
+      received += 1
+      const restorer = byPart.get(part)
+      // A keyring is its agent's alone: what comes back is under the one that is there.
+      if (!restorer) return
+      waiting.push({ restorer, record })
+      waitingBytes += bytes
+      if (waiting.length >= batchLimits.records || waitingBytes >= batchLimits.bytes) await flush()
+    },
+  }
+}
+
+/** The same refusal, which also says what was stored before and stays. */
+function withCounts(error: unknown, { documents, entries }: { documents: number; entries: number }): unknown {
+  if (!Problem.is(error) || documents + entries === 0) return error
+  const { code, detail, issues, headers, extensions, cause } = error
+  return new Problem(code, {
+    detail: `${detail ?? error.title} ${documents} documents and ${entries} entries had come back and stay; sending the whole again brings back the rest.`,
+    extensions: { ...extensions, restored: { documents, entries } },
+    ...{ headers, cause },
+    ...(issues && { issues }),
+  })
+}
+
+/** Brings back what a snapshot has, which its owner's machine has opened: in one pass, with memory for a batch. */
+export const restoring = (ports: SnapshotPorts, states: StateStore) => ({
+  restoreAgent: batched(restoreAgent, async (ctx, { params: { id: agentId }, upload }) => {
+    // Before a byte is read, and again with everything that is stored.
+    await ctx.gate.transaction((tx) => ports.agents.writable(tx, ctx.actor, agentId))
+    const run = createRun(ports, ctx, agentId)
+    const lines = contentLines(upload.bytes)
+    let staged: StagedState | undefined
+    try {
+      await run.begin((await lines.next()).value)
+      /** The line that ended the state. */
+      let after: ContentLine | undefined
+      async function* stateOf() {
+        for (;;) {
+          const { done, value } = await lines.next()
+          if (done) throw broken('takes `end` last: it is not whole')
+          if (value.part !== 'state') {
+            after = value
+            return
+          }
+          if (value.data === undefined) throw broken('takes one state')
+          yield Buffer.from(value.data, 'base64')
+        }
+      }
+      for (;;) {
+        const line: ContentLine | undefined = after ?? (await lines.next()).value
+        after = undefined
+        if (line === undefined) throw broken('takes `end` last: it is not whole')
+        if (line.part === 'end') {
+          if (line.records !== run.received()) throw broken('says another number of records than came')
+          if (!(await lines.next()).done) throw broken('takes nothing after `end`')
+          break
+        }
+        if (line.part === 'agent') throw broken('takes `agent` once')
+        if (line.part !== 'state') await run.take(line)
+        else {
+          const type = stateTypes.find((one) => one === line.media_type)
+          if (staged || type === undefined || line.data !== undefined) throw broken('takes one state, its type first')
+          staged = await states.stage(agentId, type, stateOf())
+        }
+      }
+      await run.flush()
+      if (staged) {
+        const state = staged
+        // From here on it is kept or dropped there.
+        staged = undefined
+        await states.keep(ctx, agentId, state)
+        run.counts.state_bytes = state.bytes
+      }
+    } catch (error) {
+      throw withCounts(error, run.counts)
+    } finally {
+      await lines.return(undefined)
+      if (staged) await states.drop(staged.objectKey)
+    }
+    const { settings, ...numbers } = run.counts
+    return {
+      resourceId: agentId,
+      details: numbers,
+      body: { data: { agent_id: agentId, ...numbers, settings } },
+    }
+  }),
+})

@@ -1,0 +1,86 @@
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
+import { type TestApp, testApp } from './app.ts'
+import { drainWhile } from './jobs.ts'
+import { authPages } from './next-auth.ts'
+
+const root = join(import.meta.dirname, '../..')
+
+/** The commands of a section of the README, in its order: what stands in a block by itself and is no answer. */
+export function commandsOf(heading: string): string[] {
+  const readme = readFileSync(join(root, 'README.md'), 'utf8')
+  const from = readme.indexOf(`\n## ${heading}\n`)
+  if (from < 0) throw new Error(`the README has no section "${heading}"`)
+  const section = readme.slice(from, readme.indexOf('\n## ', from + 4))
+  return [...section.matchAll(/^```\n([\s\S]*?)^```$/gm)]
+    .map(([, text = '']) => text)
+    .filter((text) => !text.startsWith('✓'))
+}
+
+/** As the first start of an installation leaves it: with an admin, at the address that people sign in under. */
+export async function freshInstallation(): Promise<TestApp> {
+  const probe = createServer()
+  await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening))
+  const address = probe.address()
+  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
+  await new Promise((closed) => probe.close(closed))
+  const app = await testApp({ KP_URL: `http://127.0.0.1:${port}` }, undefined, { pages: authPages, port })
+  const now = app.clock.now()
+  await app.db.transaction(async (tx) =>
+    createAccount(tx, {
+      ...{ organisationId: await createOrganisation(tx, 'First', now), email: 'admin@example.org', name: 'Admin', now },
+      ...{ role: 'admin', password: 'correct horse battery', mustChangePassword: false },
+    }),
+  )
+  return app
+}
+
+/** A checkout as its reader has it, for what the walk writes; `close` when it is over. */
+export function readersFolder() {
+  const folder = mkdtempSync(join(tmpdir(), 'kp-walk-'))
+  mkdirSync(join(folder, 'var'))
+  symlinkSync(join(root, 'docs'), join(folder, 'docs'))
+  return { folder, close: (): void => rmSync(folder, { recursive: true, force: true }) }
+}
+
+/** Runs a script of bash in the reader's folder, beside a worker; `$NODE "$KP"` is kp. Gives its exit code and all that it said. */
+export async function walked(
+  app: TestApp,
+  folder: string,
+  script: string,
+  env: Record<string, string> = {},
+): Promise<{ status: number | null; said: string }> {
+  const bash = spawn('bash', ['-c', script.replaceAll('http://localhost:3000', app.url)], {
+    cwd: folder,
+    env: {
+      ...{ PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: folder, NODE_ENV: 'production' },
+      ...{ NODE: process.execPath, KP: join(root, 'bin/kp.ts'), KP_URL: app.url, KP_DATA_DIR: app.dataDir },
+      ...{ DATABASE_URL: app.app.env.DATABASE_URL ?? '', KP_SECRET: app.app.env.KP_SECRET ?? '' },
+      ...env,
+    },
+  })
+  let said = ''
+  for (const stream of [bash.stdout, bash.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+    })
+  let status: number | null | undefined
+  bash.once('close', (code) => {
+    status = code
+  })
+  // Windows of limits end in real time, so business time goes with it: who waits as they are told has waited long enough.
+  let last = performance.now()
+  await drainWhile(
+    app,
+    () => status === undefined,
+    () => {
+      app.clock.advance(performance.now() - last)
+      last = performance.now()
+    },
+  )
+  return { status: status ?? null, said }
+}
