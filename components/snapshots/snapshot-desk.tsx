@@ -1,7 +1,8 @@
 'use client'
 
+import { useRouter } from 'next/navigation'
 import { useNow, useTranslations } from 'next-intl'
-import { useEffect, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { useChange, usePages } from '#components/frame/asking.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
@@ -56,6 +57,13 @@ export function SnapshotDesk({
     const timer = setInterval(list.again, wait)
     return () => clearInterval(timer)
   })
+  const router = useRouter()
+  const wasWaiting = useRef(false)
+  // The page's first line counts those that are ready, and the server writes it.
+  useEffect(() => {
+    if (wasWaiting.current && wait === false) router.refresh()
+    wasWaiting.current = wait !== false
+  }, [wait, router])
   const standing = rows.filter(({ expires_at }) => expires_at === null || Date.parse(expires_at) > now.getTime())
   const made = making.data && standing.find(({ id }) => id === making.data.data.id)
   const isFull = standing.filter(({ kind, state }) => kind === 'on_demand' && state !== 'failed').length >= most

@@ -75,4 +75,4 @@ it('one erasure whose worker is killed at every point in turn comes to the outco
   expect(await placesOf(disturbed, [subject.marker])).toEqual({})
   const [run] = JSON.parse(`[${ours.erasure_runs?.join(',')}]`)
   expect(run).toMatchObject({ state: 'done', request_id: requestId, rounds: 0 })
-}, 400_000)
+}, 900_000)
