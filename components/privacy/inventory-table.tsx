@@ -29,7 +29,7 @@ export function InventoryTable({ label, rows }: { label: string; rows: readonly 
         {
           key: 'store',
           title: t('columns.store'),
-          cell: ({ store }) => <span className="whitespace-nowrap">{store}</span>,
+          cell: ({ store }) => store,
         },
         { key: 'records', title: t('columns.records'), numeric: true, cell: ({ records }) => records },
         {
