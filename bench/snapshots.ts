@@ -68,7 +68,7 @@ async function measured(name: string, mediaType: string, state: () => Iterable<B
       { name: `${name}: opened and written`, value: rate(times.open), unit: 'MB/s', ceiling },
       {
         ...{
-          name: `${name}: memory that the process grew by, made and opened ${runs} times`,
+          name: `${name}: memory that the process grew by, made and opened (not brought back) ${runs} times`,
           value: growth,
           unit: 'MiB',
         },

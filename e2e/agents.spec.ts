@@ -13,6 +13,7 @@ const Born = z.object({ data: z.object({ agent_id: z.string(), api_key: z.string
 const Written = z.object({ data: z.object({ id: z.string() }) })
 const passphrase = 'a heron stands in the shallow water'
 const secret = 'Quiet markets widen before the Tuesday auction.'
+const changed = 'They narrow on Wednesdays.'
 const wallet = '0x52908400098527886E0F7030069857D2E4169EE7'
 const line = commandLine(origin)
 test.afterAll(() => line.close())
@@ -69,6 +70,20 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     )
   })
 
+  await test.step('before the page is alive its form sends nothing of the passphrase', async () => {
+    const still = await browser.newContext({ storageState: session, javaScriptEnabled: false })
+    const early = await still.newPage()
+    await early.goto('/agents/heron/grimoire')
+    const unlock = early.locator('[data-form="unlock"]')
+    await unlock.getByLabel('Passphrase').fill(passphrase)
+    const posted = early.waitForRequest((request) => request.method() === 'POST')
+    await unlock.getByRole('button', { name: 'Unlock' }).click()
+    const request = await posted
+    for (const text of [request.url(), request.postData() ?? ''])
+      expect(decodeURIComponent(text)).not.toMatch(/heron.+stands/)
+    await still.close()
+  })
+
   await test.step('the browser opens it by the passphrase alone, and locks again', async () => {
     await page.goto('/agents/heron')
     await view('Grimoire')
@@ -83,10 +98,18 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     await expect(page.getByRole('button', { name: `Open: ${secret}` })).toBeVisible({ timeout: 60_000 })
     await page.getByRole('button', { name: `Open: ${secret}` }).click()
     await expect(page.locator('[data-entry-content]')).toHaveText(secret)
+    await page.getByRole('button', { name: 'Change the entry …' }).click()
+    const form = page.locator('[data-form="change-entry"]')
+    await expect(form.getByLabel('What was learned')).toHaveValue(secret)
+    await form.getByLabel('What was learned').fill(`${secret} ${changed}`)
+    await form.getByRole('button', { name: 'Seal and store it' }).click()
+    await expect(page.getByText('The entry is changed.')).toBeVisible()
+    await page.getByRole('button', { name: `Open: ${secret} ${changed}` }).click()
+    await expect(page.locator('[data-entry-content]')).toHaveText(`${secret} ${changed}`)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Lock', exact: true }).click()
     await expect(page.getByText(secret)).toHaveCount(0)
-    for (const words of [passphrase, secret]) expect(sent.filter((text) => text.includes(words))).toEqual([])
+    for (const words of [passphrase, secret, changed]) expect(sent.filter((text) => text.includes(words))).toEqual([])
   })
 
   const shares = page.locator('[data-share]')

@@ -9,13 +9,14 @@ import { accountExporters, organisationOf } from './domains/accounts/person-expo
 import { dropOrganisationIfEmpty } from './domains/accounts/service.ts'
 import { agentExporters } from './domains/agents/exporters.ts'
 import { agentHolder } from './domains/agents/holders.ts'
+import { agentIdsInEu, agentsInEu } from './domains/agents/in-region.ts'
 import { agentsJobs } from './domains/agents/jobs.ts'
 import { agentsKept } from './domains/agents/kept.ts'
 import { lifeExporters } from './domains/agents/life/exporters.ts'
 import { lifeHolders } from './domains/agents/life/holders.ts'
 import { lifeJobs } from './domains/agents/life/jobs.ts'
 import { documentRestorer, restoreSettings } from './domains/agents/life/restoring.ts'
-import { ownAgent, ownAgentLocked, writableAgent } from './domains/agents/life/whose.ts'
+import { erasableAgent, ownAgent, ownAgentLocked, sharingAgent, writableAgent } from './domains/agents/life/whose.ts'
 import { agentListing } from './domains/agents/listing.ts'
 import { ownedAgents } from './domains/agents/owned.ts'
 import { agentOf } from './domains/agents/rows.ts'
@@ -84,6 +85,7 @@ import { isLate, logLateness } from './domains/llm-log/lateness.ts'
 import { llmLogService } from './domains/llm-log/service.ts'
 import { outboxService } from './domains/outbox/service.ts'
 import { piiService } from './domains/pii/service.ts'
+import { withheldWhile } from './domains/pii/withholding.ts'
 import { requestExporters, requestPersonExporters } from './domains/privacy-requests/exporters.ts'
 import { requestHolder } from './domains/privacy-requests/holders.ts'
 import { isOnFile } from './domains/privacy-requests/open-count.ts'
@@ -105,6 +107,7 @@ import { conversationHolder, projectHolder } from './domains/projects/rows/conta
 import { projectReferencesHolder } from './domains/projects/rows/references-held.ts'
 import { memberHolder } from './domains/projects/rows/taking-part.ts'
 import { isOurs } from './domains/projects/uploads.ts'
+import { hindering } from './domains/residency/rules.ts'
 import { retentionJobs } from './domains/retention/jobs.ts'
 import { retentionKept } from './domains/retention/kept.ts'
 import { periodsOf } from './domains/retention/rules.ts'
@@ -133,11 +136,14 @@ import { serviceUseCases } from './http/service.ts'
 import { queueHolder } from './jobs/holders.ts'
 import { queueJobs } from './jobs/upkeep.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
+import type { Actor } from './kernel/context.ts'
+import type { AskDatabase } from './kernel/evidence.ts'
 import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './kernel/holder.ts'
 import type { RunnableJob } from './kernel/job.ts'
 import type { AuditAction } from './kernel/operation.ts'
 import { isUseCase, type UseCase } from './kernel/use-case.ts'
 import { lazily } from './lazily.ts'
+import type { Offer } from './observed.ts'
 import { judgedSites } from './places.ts'
 import { deriveKey, sealedPurposes } from './secret.ts'
 import { createServices } from './services.ts'
@@ -159,6 +165,8 @@ export interface AppOptions {
   interrupt?: (point: string) => void
   /** For tests: holders beside our own. */
   moreHolders?: (db: Database) => DataHolder[]
+  /** For tests: is offered what telemetry would be, where it is off. */
+  overheard?: Offer
 }
 
 /** What a domain is to the rest: what it offers, what it does by the clock, and what it answers for. */
@@ -174,13 +182,20 @@ interface Domain {
 }
 
 /** Connects services, domains and doors; lists operations, jobs and holders. Opens no connection before the first request. */
-export function createApp({ env, clock = systemClock, interrupt = () => {}, moreHolders = () => [] }: AppOptions) {
+export function createApp({
+  env,
+  clock = systemClock,
+  interrupt = () => {},
+  moreHolders = () => [],
+  overheard,
+}: AppOptions) {
   const services = createServices({ env, clock, interrupt })
   const {
     accounts,
     agents,
     db,
     engine,
+    erasedOf,
     erasures,
     expiring,
     exported,
@@ -227,17 +242,32 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
 
   const grimoireKey = lazily(() => deriveKey(secret(), sealedPurposes.grimoire))
   const cladeKey = lazily(() => deriveKey(secret(), sealedPurposes.clades))
-  const names = presidio?.recognise
+  /** Of the whole database: what is counted, and who is named. */
+  const query: AskDatabase = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
+    db.query<R>(undefined, text, values)
+  const names =
+    presidio &&
+    (hindering('eu', judged).includes('presidio')
+      ? withheldWhile(async () => (await agentsInEu(query)) > 0, presidio.recognise)
+      : presidio.recognise)
   const llmLogKey = lazily(() => deriveKey(secret(), sealedPurposes.llmLog))
 
+  /** The actor's agents, as other domains ask for them. */
+  const ownAgents = {
+    own: (actor: Actor, id: string) => ownAgent(db, actor, id),
+    locked: ownAgentLocked,
+    erasable: erasableAgent,
+    writable: writableAgent,
+  }
   const snapshotPorts: SnapshotPorts = {
     db,
     objects: stores.objects,
     keys: snapshotKeys(env.KP_SNAPSHOT_KEYS_DIR ?? `${env.KP_DATA_DIR}/snapshot-keys`),
-    agents: { own: (actor, id) => ownAgent(db, actor, id), locked: ownAgentLocked, writable: writableAgent },
+    agents: ownAgents,
     parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, grimoireKey)]),
     restorers: [documentRestorer({ strict: env.KP_SANITIZER_STRICT }), entryRestorer(grimoireKey)],
     restoreSettings,
+    erasedOf,
     areObjectsOurs: () => isOurs(projectPorts),
     origin,
   }
@@ -433,11 +463,8 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         sites: judgedSites(sites, judged),
         stateOf,
         lettersInFolder: places.mail === 'folder',
-        projectsInEu: async (most) => {
-          const query = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
-            db.query<R>(undefined, text, values)
-          return { total: await projectsInEu(query), ids: await idsInEu(query, most) }
-        },
+        projectsInEu: async (most) => ({ total: await projectsInEu(query), ids: await idsInEu(query, most) }),
+        agentsInEu: async (most) => ({ total: await agentsInEu(query), ids: await agentIdsInEu(query, most) }),
         strict: env.KP_SANITIZER_STRICT,
       }),
       kept: storesKept(db),
@@ -469,7 +496,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       offers: grimoireService({
         db,
         key: grimoireKey,
-        agents: { own: (actor, id) => ownAgent(db, actor, id), locked: ownAgentLocked, writable: writableAgent },
+        agents: ownAgents,
         isSealedTo,
       }),
       jobs: grimoireJobs({ recordDeletion }),
@@ -481,12 +508,14 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
       offers: cladesService({
         db,
         key: cladeKey,
-        agents: { own: (actor, id) => ownAgent(db, actor, id), locked: ownAgentLocked, writable: writableAgent },
+        // What it shares, a self-hosted one shares here, too.
+        agents: { ...ownAgents, writable: sharingAgent },
         entriesOf: entriesOf(grimoireKey),
         namesOf: async (tx, ownerId) => {
           const found = await accounts.contactOf(tx ?? db.prisma, ownerId)
           return found ? [found.name, found.email] : []
         },
+        recognise: names,
         sign: signer.attest,
         issuer: origin,
       }),
@@ -499,7 +528,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
         db,
         key: llmLogKey,
         recognise: names,
-        agents: { own: (actor, id) => ownAgent(db, actor, id), writable: writableAgent },
+        agents: ownAgents,
       }),
       jobs: llmLogJobs({ db, recordDeletion }),
       exporters: llmLogExporters(db, llmLogKey),
@@ -552,7 +581,7 @@ export function createApp({ env, clock = systemClock, interrupt = () => {}, more
   const offered = [...Object.values(domains).map(({ offers }) => offers), service]
   const useCases: UseCase[] = offered.flatMap((offers) => Object.values(offers).filter(isUseCase))
 
-  const doors = createDoors({ ...services, env, clock })
+  const doors = createDoors({ ...services, env, clock, overheard })
 
   return {
     ...(Object.fromEntries(Object.entries(domains).map(([name, { offers }]) => [name, offers])) as {

@@ -13,7 +13,7 @@ import { newId } from './kernel/ids.ts'
 import type { RawInput } from './kernel/operation.ts'
 import type { UseCase } from './kernel/use-case.ts'
 import { lazily } from './lazily.ts'
-import { observer } from './observed.ts'
+import { type Offer, observer } from './observed.ts'
 import { deriveKey } from './secret.ts'
 import type { Services } from './services.ts'
 
@@ -35,6 +35,8 @@ export interface DoorParts
   > {
   env: Env
   clock: Clock
+  /** Is offered what telemetry would be, where it is off. */
+  overheard?: Offer | undefined
 }
 
 export function createDoors({
@@ -51,7 +53,9 @@ export function createDoors({
   settings,
   tokens,
   telemetry,
+  overheard,
 }: DoorParts) {
+  const offer = telemetry.isOn ? telemetry.offer : overheard
   const people = lazily(() => createSessions({ db, clock, secret: secret() }))
   const access = createAccess({
     tokens: lookup,
@@ -67,7 +71,7 @@ export function createDoors({
     metrics,
     origin,
     hashKey: lazily(() => deriveKey(secret(), 'idempotency')),
-    observe: telemetry.isOn ? observer(telemetry.offer) : undefined,
+    observe: offer && observer(offer),
   })
   const address = () => clientAddresses.getStore() ?? 'unknown'
 

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { agentsEvidence } from './domains/agents/evidence.ts'
+import { agentsInEu } from './domains/agents/in-region.ts'
 import { lifeEvidence } from './domains/agents/life/evidence.ts'
 import { auditEvidence, usesOf } from './domains/audit/evidence.ts'
 import { cladesEvidence } from './domains/clades/evidence.ts'
@@ -70,7 +71,7 @@ export function evidenceOf({
       oldestLetter: mail.folder.oldest,
       lettersKept,
     }),
-    ...residencyEvidence(env.KP_RESIDENCY, judged, projectsInEu),
+    ...residencyEvidence(env.KP_RESIDENCY, judged, projectsInEu, agentsInEu),
     ...coverageChecks({ ...coverage, usesOf }),
   ]
 }

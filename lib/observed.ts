@@ -3,6 +3,8 @@ import type { Told } from './domains/telemetry/rules.ts'
 import type { Actor } from './kernel/context.ts'
 import type { RawInput } from './kernel/operation.ts'
 
+export type Offer = (name: string, properties: unknown, told: Told) => void
+
 /** An event by its name, with what it is to say; telemetry drops what it does not know. */
 interface Offered {
   name: string
@@ -70,7 +72,7 @@ const toldOf = ({ kind, id, accountId }: Actor): Told =>
  * Tells telemetry of an operation after its transaction has committed. Nothing that goes wrong here reaches whoever asked: an answer that
  * looks other than expected is offered under no name, and so counted as dropped.
  */
-export function observer(offer: (name: string, properties: unknown, told: Told) => void) {
+export function observer(offer: Offer) {
   return (operationId: string, actor: Actor, answered: Answered): void => {
     const look = Object.hasOwn(observed, operationId) ? observed[operationId] : undefined
     if (!look) return

@@ -115,7 +115,11 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
   const telemetryKey = lazily(() => deriveKey(secret(), sealedPurposes.telemetryKeys))
   const telemetry = telemetryOf({
     sink: telemetryTo && openPostHog(telemetryTo),
-    pseudonymOf: telemetryPseudonyms({ db, key: telemetryKey }).of,
+    pseudonymOf: telemetryPseudonyms({
+      db,
+      key: telemetryKey,
+      isInEea: !hindering('eu', judged).includes('posthog'),
+    }).of,
     now: clock.now,
   })
   const presidio = env.KP_PRESIDIO_URL === undefined ? undefined : openPresidio(env.KP_PRESIDIO_URL)
@@ -300,6 +304,11 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     },
   })
 
+  /** Which of these agents, or of other records, were erased here. */
+  const erasedOf = async (ids: readonly string[]): Promise<readonly string[]> => [
+    ...(await erasedAmong(db.prisma, ids)),
+    ...(await isSuppressed('agent', ids)),
+  ]
   const prepared: PreparedPorts = {
     db,
     files: exportFiles(`${env.KP_DATA_DIR}/exports`),
@@ -322,7 +331,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
       unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed, pseudonymOf }),
       skillImporter({ strict: env.KP_SANITIZER_STRICT, isSuppressed }),
     ],
-    erasedOf: async (ids) => [...(await erasedAmong(db.prisma, ids)), ...(await isSuppressed('agent', ids))],
+    erasedOf,
   })
   const privacy: PrivacyParts = {
     db,
@@ -382,6 +391,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     agents,
     db,
     engine,
+    erasedOf,
     erasures,
     expiring,
     exported,

@@ -5,6 +5,7 @@ import type { Received } from '#lib/client/request.ts'
 import { AuditActions, exportAudit, queryAudit } from '#lib/domains/audit/contract.ts'
 import { usageFailure } from './failure.ts'
 import type { Session } from './session.ts'
+import { timeOf } from './times.ts'
 import { escapedJson, visibleLines } from './visible-text.ts'
 
 type Entry = Received<typeof queryAudit>['body']['data'][number]
@@ -19,16 +20,6 @@ interface AuditOptions {
   search?: string
   limit?: string
   format: 'table' | 'csv' | 'jsonl'
-}
-
-/** `2026-01-31` or an ISO 8601 time, as the API takes it. */
-function timeOf(option: string, text: string): string {
-  const at = new Date(text)
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(at.getTime()))
-    throw usageFailure(
-      `${option} takes a day or an ISO 8601 time, such as 2026-01-31 or 2026-01-31T12:00:00Z; "${text}" is none.`,
-    )
-  return at.toISOString()
 }
 
 const filtersOf = (options: AuditOptions) => ({

@@ -73,3 +73,30 @@ test('a private entry is opened and stripped here, shared, fetched, recalled and
   expect((await kp(['clade', 'off'])).status).toBe(0)
   expect((await other.run(['clade', 'ack', 'soon'])).status).not.toBe(0)
 })
+
+test('what it was made from by way of private entries is looked up here, so that a recall reaches it', {
+  timeout: 300_000,
+}, async () => {
+  const added = async (by: typeof kp, args: readonly string[]): Promise<string> => {
+    const told = await by(
+      ['grimoire', 'add', '-', '--confidence', '0.8', '--json', ...args],
+      'Thin books punish haste.',
+    )
+    expect(told.status, told.err).toBe(0)
+    return told.json.data.id
+  }
+  const theirs = await added((args, input) => other.run([...args], { input: input ?? '' }), ['--clade'])
+  for (const by of [line, other]) expect((await by.run(['clade', 'on'])).status).toBe(0)
+  const first = await other.run(['clade', 'share', theirs, '--json'])
+  expect(first.status, first.err).toBe(0)
+  const origin = first.json.data.share_id
+  await kp(['grimoire', 'init'])
+  const middle = await added(kp, ['--parent', origin])
+  const entry = await added(kp, ['--parent', middle])
+  const shared = await kp(['clade', 'share', entry, '--json'])
+  expect(shared.status, shared.err).toBe(0)
+  const recalled = await other.run(['clade', 'recall', origin, '--json'])
+  expect(recalled.json.data.recalled).toEqual([origin, shared.json.data.share_id].sort())
+  const again = await kp(['clade', 'share', entry])
+  expect([again.status === 0, again.err]).toEqual([false, expect.stringContaining('recalled')])
+})

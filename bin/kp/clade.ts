@@ -1,6 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander'
 import { z } from 'zod'
+import { RequestRefused } from '#lib/client/request.ts'
 import { openEntry } from '#lib/client/sealing/entry.ts'
+import type { MasterKey } from '#lib/client/sealing/keyring.ts'
 import {
   acknowledgeDeltas,
   addShare,
@@ -10,7 +12,7 @@ import {
   recallShare,
   setSharing,
 } from '#lib/domains/clades/contract.ts'
-import { isShared } from '#lib/domains/clades/rules.ts'
+import { entryIdForm, isShared, mostGenerations, shareIdForm } from '#lib/domains/clades/rules.ts'
 import { strip } from '#lib/domains/clades/strip-rules.ts'
 import { readEntry } from '#lib/domains/grimoire/contract.ts'
 import { namedAgent } from './agents-named.ts'
@@ -29,16 +31,63 @@ interface ShareOptions extends Whose {
   digest?: string
 }
 
+/** Entries of the agent's as they are read on this machine; the passphrase is asked for once, and where one is private. */
+function opening(asking: Asking, id: string) {
+  let master: MasterKey | undefined
+  return async (entryId: string) => {
+    const { data } = (await asking.call(readEntry, { params: { id, entryId } })).body
+    const { kind, scope } = data
+    if (scope !== 'private') return { kind, scope, parents: data.entry?.parents ?? [], opened: undefined }
+    const key = master ?? (await openedMaster(asking, id)).master
+    master = key
+    const opened = await sealing(() =>
+      openEntry(key, { id: data.id, agent: data.agent_id, kind, scope }, data.envelope),
+    )
+    asking.terminal.clear()
+    return { kind, scope, parents: opened.parents, opened }
+  }
+}
+type Opening = ReturnType<typeof opening>
+
+/** Shares of siblings that an entry was made from by way of private ones, which the registry cannot follow; undefined where it can. */
+async function originsOf(read: Opening, first: Awaited<ReturnType<Opening>>): Promise<string[] | undefined> {
+  const origins = new Set<string>()
+  const seen = new Set<string>()
+  let isPrivate = false
+  let next = [...first.parents]
+  for (let generation = 0; next.length > 0; generation++) {
+    const fresh = [...new Set(next)].filter((one) => !seen.has(one))
+    if (generation > mostGenerations && fresh.length > 0)
+      throw new Failure(
+        'too_far_back',
+        `What it was made from goes back more than ${mostGenerations} generations, and a recall would not reach it. Nothing was sent.`,
+      )
+    next = []
+    for (const one of fresh) {
+      seen.add(one)
+      if (shareIdForm.test(one)) origins.add(one)
+      if (!entryIdForm.test(one)) continue
+      const entry = await read(one).catch((error: unknown) => {
+        // It was deleted, or has ended: what it was made from is nowhere any more.
+        if (error instanceof RequestRefused && error.problem.code === 'not_found') return undefined
+        throw error
+      })
+      if (entry?.scope === 'private') isPrivate = true
+      next.push(...(entry?.parents ?? []))
+    }
+  }
+  return isPrivate ? [...origins] : undefined
+}
+
 /** A private entry is opened and stripped on this machine; the registry strips what it gets once more. */
 async function asked(asking: Asking, id: string, entryId: string) {
-  const { data } = (await asking.call(readEntry, { params: { id, entryId } })).body
-  if (data.scope !== 'private') return { entry_id: entryId }
-  const { kind } = data
-  if (!isShared(kind)) throw new Failure('never_shared', 'An episode is never shared. Nothing was sent.')
-  const { master } = await openedMaster(asking, id)
-  const head = { id: data.id, agent: data.agent_id, kind, scope: data.scope }
-  const opened = await sealing(() => openEntry(master, head, data.envelope))
-  asking.terminal.clear()
+  const read = opening(asking, id)
+  const first = await read(entryId)
+  const { kind, opened } = first
+  if (opened && !isShared(kind)) throw new Failure('never_shared', 'An episode is never shared. Nothing was sent.')
+  const origins = await originsOf(read, first)
+  const said = { entry_id: entryId, ...(origins && { origins }) }
+  if (!opened || !isShared(kind)) return said
   if (opened.confidence === null)
     throw new Failure(
       'unsure',
@@ -53,7 +102,7 @@ async function asked(asking: Asking, id: string, entryId: string) {
   })
   const { valid_from, valid_until, tags, parents, ...rest } = payload
   return {
-    entry_id: entryId,
+    ...said,
     entry: {
       ...rest,
       kind,
@@ -70,6 +119,13 @@ const told = (removed: Record<string, number>): string =>
   Object.entries(removed)
     .map(([kind, count]) => `${count} × ${kind}`)
     .join(', ') || 'nothing'
+
+function notLookedFor({ terminal }: Asking, { degraded }: { degraded?: string[] | undefined }): void {
+  if (degraded)
+    terminal.note(
+      'Names and postal addresses were not looked for everywhere: the analyzer that is connected for this did not answer.',
+    )
+}
 
 async function status(asking: Asking, named: string | undefined): Promise<void> {
   const { terminal } = asking
@@ -108,6 +164,7 @@ async function preview(asking: Asking, entryId: string, named: string | undefine
   const { payload, removed, gate, digest } = body.data
   for (const line of JSON.stringify(payload, null, 2).split('\n')) terminal.line(line)
   terminal.note(`Taken out: ${told(removed)}.`)
+  notLookedFor(asking, body.data)
   terminal.note(
     gate.passes
       ? `It may be shared: ${asking.command(`clade share ${entryId} --digest ${digest}`)}`
@@ -131,6 +188,7 @@ async function share(asking: Asking, entryId: string, { agent, to, digest }: Sha
     asking.terminal.good('✓ '),
     `${share_id} waits for ${sent_to.join(', ')}; taken out: ${told(removed)}`,
   )
+  notLookedFor(asking, body.data)
 }
 
 async function recall(asking: Asking, shareId: string, named: string | undefined): Promise<void> {
@@ -140,7 +198,7 @@ async function recall(asking: Asking, shareId: string, named: string | undefined
   const { recalled, withdrawn, to_acknowledge } = body.data
   asking.terminal.line(
     asking.terminal.good('✓ '),
-    `${recalled.length} recalled and destroyed here; never fetched: ${withdrawn}; siblings told to remove it: ${to_acknowledge}`,
+    `${recalled.length} recalled: nobody fetches it here any more; never fetched: ${withdrawn}; siblings told to remove it: ${to_acknowledge}`,
   )
 }
 
@@ -224,7 +282,7 @@ export function cladeCommands(program: Command, begin: () => Session): void {
   ofAgent(clade.command('recall'))
     .summary('take a share back from every sibling')
     .description(
-      'Destroys what was shared, and tells every sibling that has it to remove it.\n\nExample:\n  kp clade recall shr_0123456789abcdefghijkl',
+      'Takes what was shared out of reach, destroys it unless a legal hold keeps the sealed copy, and tells every sibling that has it to remove it.\n\nExample:\n  kp clade recall shr_0123456789abcdefghijkl',
     )
     .argument('<share>', 'the share’s id')
     .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => recall(asking, id, options.agent)))

@@ -172,6 +172,52 @@ describe('kp grimoire', () => {
     expect((await kp([third], ['show', id])).status).toBe(1)
   }, 240_000)
 
+  test('says what an entry is made of, and changes one without a word of it in the clear', async () => {
+    const other = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise' })
+    await line.signIn(other.token)
+    expect((await kp([first], ['init'])).status).toBe(0)
+    const described = [
+      ...['--provenance', 'the Tuesday auction', '--parent', 'shr_one', 'shr_two', '--tag', 'fees'],
+      ...['--from', '2026-01-31', '--until', '2099-01-31T12:00:00Z', '--confidence', '0.5', '--json'],
+    ]
+    const own = await kp([first], ['add', '-', ...described], secretWords)
+    const open = await kp([], ['add', '-', '--clade', ...described], sharedWords)
+    expect([own.status, open.status], own.err + open.err).toEqual([0, 0])
+    const said = {
+      ...{ confidence: 0.5, tags: ['fees'], provenance: 'the Tuesday auction', parents: ['shr_one', 'shr_two'] },
+      ...{ valid_from: '2026-01-31T00:00:00.000Z', valid_until: '2099-01-31T12:00:00.000Z' },
+    }
+    const shown = async (id: string) => (await kp([first], ['show', id, '--json'])).json.data
+    for (const [{ json }, content] of [
+      [own, secretWords],
+      [open, sharedWords],
+    ] as const) {
+      const { id } = json.data
+      expect((await shown(id)).entry).toEqual({ content, ...said })
+
+      const sent = traffic.length
+      const edited = await kp([first], ['edit', id, '--confidence', '0.25', '--clear', 'parents', 'from', '--json'])
+      expect(edited.status, edited.err).toBe(0)
+      const after = { ...said, confidence: 0.25, parents: [], valid_from: null }
+      expect(await shown(id)).toMatchObject({ entry: { content, ...after }, valid_until: said.valid_until })
+      expect((await kp([first], ['edit', id, '-', '--clear', 'until'], 'Wide books forgive it.')).status).toBe(0)
+      expect(await shown(id)).toMatchObject({
+        entry: { ...after, content: 'Wide books forgive it.', valid_until: null },
+        valid_until: null,
+      })
+      const onTheWire = Buffer.concat(traffic.slice(sent)).toString('latin1')
+      expect(onTheWire).toContain(`PUT /v1/agents/${other.id}/grimoire/${id}`)
+      expect(onTheWire.includes('Wide books'), id).toBe(content === sharedWords)
+    }
+    const sent = traffic.length
+    const unchanged = await kp([first], ['edit', own.json.data.id])
+    const unsure = await kp([first], ['edit', open.json.data.id, '--clear', 'confidence'])
+    const timeless = await kp([first], ['edit', own.json.data.id, '--until', 'soon'])
+    expect([unchanged, unsure, timeless].map(({ status }) => status)).toEqual([2, 2, 2])
+    expect(Buffer.concat(traffic.slice(sent)).toString('latin1')).not.toContain('PUT ')
+    await line.signIn(agent.token)
+  }, 240_000)
+
   test('tells what is missing, and sends nothing', async () => {
     const sent = traffic.length
     const bad = await kp([''], ['init'])

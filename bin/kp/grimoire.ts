@@ -6,12 +6,14 @@ import {
   addEntry,
   deleteEntry,
   type EntryView,
+  editEntry,
   listEntries,
   readEntry,
   storeKeyring,
 } from '#lib/domains/grimoire/contract.ts'
 import { type EntryKind, entryKinds } from '#lib/domains/grimoire/rules.ts'
 import { namedAgent } from './agents-named.ts'
+import { changesOf, cladeBody, clearingOption, describingOptions, type EntryOptions } from './entry-options.ts'
 import { Failure, usageFailure } from './failure.ts'
 import { askedSecrets, openedMaster, sealing, storedKeyring } from './keyring-opening.ts'
 import { type Asking, asPersonOptions, type PersonOptions, withAsking } from './person.ts'
@@ -21,14 +23,15 @@ import { readStdin } from './terminal.ts'
 interface Whose extends PersonOptions {
   agent?: string
 }
-interface AddOptions extends Whose {
+interface AddOptions extends Whose, EntryOptions {
   kind: EntryKind
-  confidence?: string
-  tag?: string[]
   clade?: boolean
 }
+type EditOptions = Whose & EntryOptions
+const unsaid = { confidence: null, tags: [], provenance: null, parents: [], valid_from: null, valid_until: null }
 
-function textOf({ pathOf }: Asking, path: string): string {
+async function textAt({ pathOf }: Asking, path: string): Promise<string> {
+  if (path === '-') return readStdin('An entry')
   try {
     return readFileSync(pathOf(path), 'utf8')
   } catch {
@@ -77,18 +80,15 @@ async function change(asking: Asking, named: string | undefined, by: 'passphrase
 
 async function add(asking: Asking, path: string, options: AddOptions): Promise<void> {
   const id = await namedAgent(asking, options.agent)
-  const content = path === '-' ? await readStdin('An entry') : textOf(asking, path)
-  const confidence = options.confidence === undefined ? null : Number(options.confidence)
-  if (confidence !== null && !(confidence >= 0 && confidence <= 1))
-    throw usageFailure(`--confidence takes a number from 0 to 1; "${options.confidence}" is none.`)
-  const tags = options.tag ?? []
+  const content = await textAt(asking, path)
+  const entry: EntryContent = { content, ...unsaid, ...changesOf(options) }
   const { kind } = options
   if (options.clade) {
-    if (confidence === null) throw usageFailure('An entry for the clade says how sure it is: --confidence.')
+    const said = cladeBody(entry)
     if (kind === 'episode') throw usageFailure('An episode is private always: leave --clade out.')
     const { body } = await asking.call(addEntry, {
       params: { id },
-      body: { scope: 'clade', kind, content, confidence, tags },
+      body: { ...said, kind },
     })
     asking.terminal.document(body)
     asking.terminal.line(asking.terminal.good('✓ '), `${body.data.id}: ${kind}, for the clade`)
@@ -96,20 +96,48 @@ async function add(asking: Asking, path: string, options: AddOptions): Promise<v
   }
   const { master } = await openedMaster(asking, id)
   const head = { id: newSealingId('ent'), agent: id, kind, scope: 'private' as const }
-  const entry: EntryContent = {
-    ...{ content, confidence, tags, provenance: null, parents: [] },
-    ...{ valid_from: null, valid_until: null },
-  }
   const envelope = await sealing(() => sealEntry(master, head, entry))
   const { body } = await asking.call(addEntry, {
     params: { id },
-    body: { scope: 'private', id: head.id, kind, envelope },
+    body: { scope: 'private', id: head.id, kind, envelope, ...endOf(entry) },
   })
   asking.terminal.clear()
   asking.terminal.document(body)
   asking.terminal.line(
     asking.terminal.good('✓ '),
     `${head.id}: ${kind}, sealed on this machine; the registry cannot read it`,
+  )
+}
+
+/** Beside the envelope, since nobody there reads into it. */
+const endOf = ({ valid_until }: EntryContent) => valid_until !== null && { valid_until }
+
+/** What is not named stays as it was; a private entry is opened and sealed anew on this machine. */
+async function edit(asking: Asking, entryId: string, path: string | undefined, options: EditOptions): Promise<void> {
+  const changes = changesOf(options)
+  if (path === undefined && Object.keys(changes).length === 0)
+    throw usageFailure('Nothing was changed: name a file with what it says from now on, or an option.')
+  const id = await namedAgent(asking, options.agent)
+  const said = { ...(path !== undefined && { content: await textAt(asking, path) }), ...changes }
+  const params = { id, entryId }
+  const { data } = (await asking.call(readEntry, { params })).body
+  const isPrivate = data.scope === 'private'
+  if (isPrivate) {
+    const { master } = await openedMaster(asking, id)
+    const head = { id: data.id, agent: data.agent_id, kind: data.kind, scope: 'private' as const }
+    const before = await sealing(() => openEntry(master, head, data.envelope))
+    const entry = { ...before, valid_until: data.valid_until, ...said }
+    const envelope = await sealing(() => sealEntry(master, head, entry))
+    await asking.call(editEntry, { params, body: { scope: 'private', envelope, ...endOf(entry) } })
+  } else {
+    if (!data.entry) throw new Failure('unknown', 'The answer has no entry. Nothing was changed.')
+    await asking.call(editEntry, { params, body: cladeBody({ ...data.entry, ...said }) })
+  }
+  asking.terminal.clear()
+  asking.terminal.document({ data: { id: entryId, kind: data.kind, scope: data.scope, changed: true } })
+  asking.terminal.line(
+    asking.terminal.good('✓ '),
+    `${entryId} is changed${isPrivate ? ', sealed on this machine' : ''}; what siblings have of it stays as it was shared`,
   )
 }
 
@@ -162,7 +190,7 @@ async function remove(asking: Asking, entryId: string, named: string | undefined
 export function grimoireCommands(program: Command, begin: () => Session): void {
   const grimoire = program
     .command('grimoire')
-    .summary('what an agent learned: write, list, read, delete')
+    .summary('what an agent learned: write, list, read, change, delete')
     .description(
       'Private entries are sealed and opened on this machine, under a passphrase that never leaves it. It is asked for on the terminal, or read from the file that KP_PASSPHRASE_FILE names: first what opens the keyring, on the next line a new passphrase.\n\nExample:\n  kp grimoire add lesson.txt --kind insight',
     )
@@ -174,15 +202,13 @@ export function grimoireCommands(program: Command, begin: () => Session): void {
       'Makes the keys of private entries and snapshots, and shows the recovery code once.\n\nExample:\n  kp grimoire init',
     )
     .action((options: Whose) => withAsking(begin(), options, (asking) => init(asking, options.agent)))
-  ofAgent(grimoire.command('add'))
+  describingOptions(ofAgent(grimoire.command('add')))
     .summary('write an entry')
     .description(
       'Writes a file’s text as an entry; private unless told.\n\nExample:\n  kp grimoire add lesson.txt --kind insight --confidence 0.8',
     )
     .argument('<file>', 'the file; - for standard input')
     .addOption(new Option('--kind <kind>', 'what it is').choices([...entryKinds]).default('insight'))
-    .option('--confidence <share>', 'how sure it is, 0 to 1')
-    .option('--tag <tag...>', 'tags')
     .option('--clade', 'readable by the installation, so that it may be shared with siblings')
     .action((path: string, options: AddOptions) => withAsking(begin(), options, (asking) => add(asking, path, options)))
   ofAgent(grimoire.command('list'))
@@ -194,6 +220,17 @@ export function grimoireCommands(program: Command, begin: () => Session): void {
     .description('Opens an entry on this machine.\n\nExample:\n  kp grimoire show ent_0123456789abcdefghijkl')
     .argument('<id>', 'the entry’s id')
     .action((id: string, options: Whose) => withAsking(begin(), options, (asking) => show(asking, id, options.agent)))
+  describingOptions(ofAgent(grimoire.command('edit')))
+    .summary('put other content into an entry')
+    .description(
+      'Puts a file’s text in the place of what an entry says, or changes what is said of it; whatever is not named stays. Kind and scope stay always.\n\nExample:\n  kp grimoire edit ent_0123456789abcdefghijkl lesson.txt --confidence 0.6',
+    )
+    .argument('<id>', 'the entry’s id')
+    .argument('[file]', 'the file; - for standard input')
+    .addOption(clearingOption())
+    .action((id: string, path: string | undefined, options: EditOptions) =>
+      withAsking(begin(), options, (asking) => edit(asking, id, path, options)),
+    )
   ofAgent(grimoire.command('delete'))
     .summary('delete an entry')
     .description(

@@ -33,7 +33,7 @@ function SiblingLine({ one, sharedAt, name }: { one: Standing; sharedAt: string;
       <TextLink href={sharingPage(one.agent_id)}>
         <bdi>{name}</bdi>
       </TextLink>
-      <Tag tone={tones[state]}>{t(`states.${state}`)}</Tag>
+      <Tag tone={tones[state]}>{t(`states.${state === 'pending' && delivered_at !== null ? 'given' : state}`)}</Tag>
       <span className="text-sm text-quiet">
         {state === 'pending' &&
           (delivered_at === null

@@ -28,7 +28,7 @@ const mostNamed = 100
 export function SharePreview({ agentId, entryId, preview, siblings, isHindered }: SharePreviewProps) {
   const t = useTranslations('agentSharing.preview')
   const kinds = useTranslations('agentSharing.entryKinds')
-  const { payload, removed, gate, digest } = preview
+  const { payload, removed, gate, digest, degraded } = preview
   const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
   const [sent, setSent] = useState<{ id: string; to: number }>()
   const send = useChange(sendAt, { touches: touched })
@@ -55,6 +55,11 @@ export function SharePreview({ agentId, entryId, preview, siblings, isHindered }
         <TakenOut removed={removed} />
         <p className="text-sm text-quiet">{t('look')}</p>
       </div>
+      {degraded !== undefined && (
+        <Alert tone="warning" title={t('degradedTitle')}>
+          <p>{t('degraded')}</p>
+        </Alert>
+      )}
       <div className="grid gap-2">
         <h3 className="font-medium">{t('payload')}</h3>
         <MarkedJson value={payload} label={t('payload')} />

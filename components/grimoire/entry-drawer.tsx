@@ -13,13 +13,12 @@ import { Skeleton } from '#components/ui/skeleton.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { EntryContent } from '#lib/client/sealing/entry.ts'
-import { type Entry, entryAt } from './places.ts'
+import { type Entry, entryAt, type Said } from './places.ts'
 import { useReadings } from './use-readings.ts'
 import type { OpenVault } from './use-vault.ts'
 import { VaultFault } from './vault-fault.tsx'
 import { wholeText } from './vault-rules.ts'
 
-type Said = NonNullable<Entry['entry']>
 const asSaid = ({ tags, parents, ...rest }: EntryContent): Said => ({ ...rest, tags: [...tags], parents: [...parents] })
 
 interface EntryDrawerProps {
@@ -29,11 +28,13 @@ interface EntryDrawerProps {
   known: Entry | undefined
   vault: OpenVault
   onClose: () => void
+  /** Undefined: nothing can be written now. It can be asked for once the entry is read. */
+  onEdit?: (entry: Entry, said: Said) => void
   /** Undefined: the reader may not. */
   onDelete?: (entry: Entry) => void
 }
 /** One entry, whole. A private one is opened here, or stays what the server sees of it. */
-export function EntryDrawer({ agentId, entryId, known, vault, onClose, onDelete }: EntryDrawerProps) {
+export function EntryDrawer({ agentId, entryId, known, vault, onClose, onEdit, onDelete }: EntryDrawerProps) {
   const t = useTranslations('agentGrimoire')
   const asked = useAsked(entryAt, { params: { id: agentId, entryId } }, { enabled: known === undefined })
   const entry = known ?? asked.data?.data
@@ -46,7 +47,12 @@ export function EntryDrawer({ agentId, entryId, known, vault, onClose, onDelete 
       title={entry ? t(`kinds.${entry.kind}`) : t('entry.title')}
     >
       {entry ? (
-        <Whole entry={entry} vault={vault} {...(onDelete && { onDelete: () => onDelete(entry) })} />
+        <Whole
+          entry={entry}
+          vault={vault}
+          {...(onEdit && { onEdit: (said: Said) => onEdit(entry, said) })}
+          {...(onDelete && { onDelete: () => onDelete(entry) })}
+        />
       ) : isGone ? (
         <Alert tone="warning" title={t('entry.gone')} isLive />
       ) : problem ? (
@@ -58,7 +64,12 @@ export function EntryDrawer({ agentId, entryId, known, vault, onClose, onDelete 
   )
 }
 
-function Whole({ entry, vault, onDelete }: { entry: Entry; vault: OpenVault; onDelete?: () => void }) {
+interface WholeProps extends Pick<EntryDrawerProps, 'vault'> {
+  entry: Entry
+  onEdit?: (said: Said) => void
+  onDelete?: () => void
+}
+function Whole({ entry, vault, onEdit, onDelete }: WholeProps) {
   const t = useTranslations('agentGrimoire')
   const { readingOf, fault } = useReadings(vault, [entry])
   const reading = readingOf(entry)
@@ -86,11 +97,18 @@ function Whole({ entry, vault, onDelete }: { entry: Entry; vault: OpenVault; onD
         </div>
       )}
       <EntryFacts entry={entry} content={content} />
-      {onDelete && (
-        <Button tone="danger" size="small" onClick={onDelete} className="justify-self-start">
-          {t('entry.delete')}
-        </Button>
-      )}
+      <div className="flex flex-wrap gap-2">
+        {onEdit && content && (
+          <Button tone="plain" size="small" onClick={() => onEdit(content)}>
+            {t('entry.edit')}
+          </Button>
+        )}
+        {onDelete && (
+          <Button tone="danger" size="small" onClick={onDelete}>
+            {t('entry.delete')}
+          </Button>
+        )}
+      </div>
     </div>
   )
 }

@@ -3,44 +3,33 @@
 import { useTimeZone, useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
 import { useChange } from '#components/frame/asking.ts'
-import { endOf } from '#components/knowledge/days.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/dialog.tsx'
 import { Choice, Field, Select, TextArea } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { RequestParts } from '#lib/client/request.ts'
-import type { addEntry } from '#lib/domains/grimoire/contract.ts'
-import { addEntryAt, type Kind, kinds, type Scope, touched } from './places.ts'
+import type { addEntry, editEntry } from '#lib/domains/grimoire/contract.ts'
+import { type Draft, readDraft, type Standing, type Wrong } from './entry-draft.ts'
+import { addEntryAt, editEntryAt, kinds, touched } from './places.ts'
 import type { OpenVault } from './use-vault.ts'
 import { vaultCode } from './vault.ts'
 import { VaultFault } from './vault-fault.tsx'
 import type { VaultCode } from './vault-protocol.ts'
-import { confidenceIn, tagsIn } from './vault-rules.ts'
 
-/** What is typed into the form. It is kept in the page's memory alone. */
-export interface Draft {
-  scope: Scope
-  kind: Kind
-  content: string
-  confidence: string
-  tags: string
-  /** A day of the reader's. */
-  until: string
-}
-export const emptyDraft: Draft = { scope: 'private', kind: 'insight', content: '', confidence: '', tags: '', until: '' }
-
-type Sent = RequestParts<typeof addEntry>
+type Sent = { add: RequestParts<typeof addEntry> } | { edit: RequestParts<typeof editEntry> }
 interface EntryFormProps {
   agentId: string
   vault: OpenVault
+  /** The entry that is changed; undefined: a new one is written. */
+  standing?: Standing
   draft: Draft
   change: (changes: Partial<Draft>) => void
   onClose: () => void
-  onAdded: (draft: Pick<Draft, 'kind' | 'scope'>) => void
+  onStored: (draft: Pick<Draft, 'kind' | 'scope'>) => void
 }
 
-/** Writes an entry: a private one is sealed in the browser, and what is sent cannot be read. */
-export function EntryForm({ agentId, vault, draft, change, onClose, onAdded }: EntryFormProps) {
+/** Writes an entry, or other content into one: a private one is sealed in the browser, and what is sent cannot be read. */
+export function EntryForm({ agentId, vault, standing, draft, change, onClose, onStored }: EntryFormProps) {
   const t = useTranslations('agentGrimoire')
   const common = useTranslations('common')
   const zone = useTimeZone() ?? 'UTC'
@@ -48,30 +37,35 @@ export function EntryForm({ agentId, vault, draft, change, onClose, onAdded }: E
   const [isSealing, setSealing] = useState(false)
   const [fault, setFault] = useState<VaultCode>()
   // Sealed once: when no answer came, the very same is sent again, and stands there once.
-  const sealed = useRef<{ of: string; parts: Sent }>(undefined)
+  const sealed = useRef<{ of: string; sent: Sent }>(undefined)
   const add = useChange(addEntryAt, { touches: touched })
+  const edit = useChange(editEntryAt, { touches: touched })
 
   const { scope, kind } = draft
-  const content = draft.content.trim()
-  const tags = tagsIn(draft.tags)
-  const confidence = confidenceIn(draft.confidence)
-  const isUnsure = confidence === undefined || (scope === 'clade' && confidence === null)
-  const until = draft.until === '' ? null : endOf(draft.until, zone)
-  const isPast = until === undefined || (until !== null && until.getTime() <= Date.now())
-  const isPending = isSealing || add.isPending
+  const { entry, wrong } = readDraft(draft, standing, zone, Date.now())
+  const faultOf = (where: Wrong, text: string) => (isChecked && wrong.has(where) ? text : undefined)
+  const isPending = isSealing || add.isPending || edit.isPending
+  const problem = add.problem ?? edit.problem
 
-  async function partsOf(): Promise<Sent | undefined> {
-    if (content === '' || tags === undefined || confidence === undefined || until === undefined || isPast)
-      return undefined
-    const ends = until?.toISOString() ?? null
-    const body = ends === null ? {} : { valid_until: ends }
-    if (scope === 'clade') {
-      if (confidence === null || kind === 'episode') return undefined
-      return { params: { id: agentId }, body: { scope, kind, content, confidence, tags, ...body } }
+  async function sentOf(): Promise<Sent | undefined> {
+    if (!entry) return undefined
+    const { valid_from, valid_until, confidence, ...rest } = entry
+    const ends = valid_until === null ? {} : { valid_until }
+    const at = standing && { id: standing.entry.agent_id, entryId: standing.entry.id }
+    const params = { id: agentId }
+    if (scope === 'private') {
+      const { id, envelope } = await vault.ask('write', {
+        ...{ agent: at?.id ?? agentId, kind, entry },
+        ...(at && { id: at.entryId }),
+      })
+      return at
+        ? { edit: { params: at, body: { scope, envelope, ...ends } } }
+        : { add: { params, body: { scope, id, kind, envelope, ...ends } } }
     }
-    const entry = { content, confidence, tags, provenance: null, parents: [], valid_from: null, valid_until: ends }
-    const { id, envelope } = await vault.ask('write', { agent: agentId, kind, entry })
-    return { params: { id: agentId }, body: { scope, id, kind, envelope, ...body } }
+    if (confidence === null || kind === 'episode') return undefined
+    const lists = { tags: [...rest.tags], parents: [...rest.parents] }
+    const body = { ...rest, ...lists, scope, confidence, ...(valid_from !== null && { valid_from }), ...ends }
+    return at ? { edit: { params: at, body } } : { add: { params, body: { ...body, kind } } }
   }
   const submit = async (event: FormEvent) => {
     event.preventDefault()
@@ -82,10 +76,13 @@ export function EntryForm({ agentId, vault, draft, change, onClose, onAdded }: E
     setSealing(true)
     try {
       if (sealed.current?.of !== of) {
-        const parts = await partsOf()
-        sealed.current = parts && { of, parts }
+        const sent = await sentOf()
+        sealed.current = sent && { of, sent }
       }
-      if (sealed.current) add.begin(sealed.current.parts, () => onAdded({ kind, scope }))
+      const stored = () => onStored({ kind, scope })
+      const sent = sealed.current?.sent
+      if (sent && 'add' in sent) add.begin(sent.add, stored)
+      else if (sent) edit.begin(sent.edit, stored)
     } catch (error) {
       setFault(vaultCode(error))
     } finally {
@@ -96,81 +93,120 @@ export function EntryForm({ agentId, vault, draft, change, onClose, onAdded }: E
     <Sheet
       open
       onOpenChange={(isOpen) => !isOpen && !isPending && onClose()}
-      title={t('write.title')}
-      lead={<p>{t(`write.lead.${scope}`)}</p>}
+      title={t(standing ? 'change.title' : 'write.title')}
+      lead={<p>{t(`${standing ? 'change' : 'write'}.lead.${scope}`)}</p>}
     >
-      <form method="post" onSubmit={submit} data-form="write-entry" className="grid gap-4">
+      <form
+        method="post"
+        onSubmit={submit}
+        data-form={standing ? 'change-entry' : 'write-entry'}
+        className="grid gap-4"
+      >
         {fault && <VaultFault code={fault} />}
-        {add.problem && <ProblemAlert problem={add.problem} />}
-        <Choice
-          label={t('columns.scope')}
-          name="scope"
-          value={scope}
-          onChange={(value) =>
-            change({ scope: value, ...(value === 'clade' && kind === 'episode' && { kind: 'insight' as const }) })
-          }
-          options={[
-            {
-              value: 'private',
-              title: t('scopes.private'),
-              text: t(vault.isOpen ? 'write.private' : 'write.privateLocked'),
-              isDisabled: !vault.isOpen,
-            },
-            { value: 'clade', title: t('scopes.clade'), text: t('write.clade') },
-          ]}
-        />
-        <Select
-          label={t('columns.kind')}
-          name="kind"
-          value={kind}
-          hint={scope === 'clade' ? t('write.noEpisode') : t(`kindTexts.${kind}`)}
-          options={kinds
-            .filter((one) => scope === 'private' || one !== 'episode')
-            .map((one) => ({ value: one, title: t(`kinds.${one}`) }))}
-          onChange={({ target }) => change({ kind: kinds.find((one) => one === target.value) ?? 'insight' })}
-        />
+        {problem && <ProblemAlert problem={problem} />}
+        {!standing && (
+          <>
+            <Choice
+              label={t('columns.scope')}
+              name="scope"
+              value={scope}
+              onChange={(value) =>
+                change({ scope: value, ...(value === 'clade' && kind === 'episode' && { kind: 'insight' as const }) })
+              }
+              options={[
+                {
+                  value: 'private',
+                  title: t('scopes.private'),
+                  text: t(vault.isOpen ? 'write.private' : 'write.privateLocked'),
+                  isDisabled: !vault.isOpen,
+                },
+                { value: 'clade', title: t('scopes.clade'), text: t('write.clade') },
+              ]}
+            />
+            <Select
+              label={t('columns.kind')}
+              name="kind"
+              value={kind}
+              hint={scope === 'clade' ? t('write.noEpisode') : t(`kindTexts.${kind}`)}
+              options={kinds
+                .filter((one) => scope === 'private' || one !== 'episode')
+                .map((one) => ({ value: one, title: t(`kinds.${one}`) }))}
+              onChange={({ target }) => change({ kind: kinds.find((one) => one === target.value) ?? 'insight' })}
+            />
+          </>
+        )}
         <TextArea
           label={t('write.content')}
-          name="content"
           dir="auto"
           rows={6}
           autoComplete="off"
           value={draft.content}
           onChange={({ target }) => change({ content: target.value })}
-          error={isChecked && content === '' ? common('faults.empty') : undefined}
+          error={faultOf('content', common('faults.empty')) ?? faultOf('json', t('write.notJson'))}
           required
         />
         <div className="grid gap-4 sm:grid-cols-2">
           <Field
             label={t('columns.confidence')}
             hint={t(scope === 'clade' ? 'write.confidenceNeeded' : 'write.confidenceHint')}
-            name="confidence"
             inputMode="decimal"
             autoComplete="off"
             value={draft.confidence}
             onChange={({ target }) => change({ confidence: target.value })}
-            error={isChecked && isUnsure ? t('write.confidenceWrong') : undefined}
+            error={faultOf('confidence', t('write.confidenceWrong'))}
           />
           <Field
             label={t('columns.until')}
             hint={t('write.untilHint')}
-            name="until"
             type="date"
             value={draft.until}
             onChange={({ target }) => change({ until: target.value })}
-            error={isChecked && isPast ? t('write.untilWrong') : undefined}
+            error={faultOf('until', t('write.untilWrong'))}
           />
         </div>
         <Field
           label={t('columns.tags')}
           hint={t('write.tagsHint')}
-          name="tags"
           dir="auto"
           autoComplete="off"
           value={draft.tags}
           onChange={({ target }) => change({ tags: target.value })}
-          error={isChecked && tags === undefined ? t('write.tagsWrong') : undefined}
+          error={faultOf('tags', t('write.tagsWrong'))}
         />
+        <details open={draft.provenance !== '' || draft.parents !== '' || draft.from !== '' || undefined}>
+          <summary className="cursor-pointer text-accent">{t('write.more')}</summary>
+          <div className="mt-3 grid gap-4">
+            <TextArea
+              label={t('entry.provenance')}
+              hint={t('write.provenanceHint')}
+              dir="auto"
+              rows={2}
+              autoComplete="off"
+              value={draft.provenance}
+              onChange={({ target }) => change({ provenance: target.value })}
+              error={faultOf('provenance', t('write.notJson'))}
+            />
+            <Field
+              label={t('entry.parents')}
+              hint={t('write.parentsHint')}
+              autoComplete="off"
+              autoCapitalize="none"
+              spellCheck={false}
+              className="font-mono"
+              value={draft.parents}
+              onChange={({ target }) => change({ parents: target.value })}
+              error={faultOf('parents', t('write.parentsWrong'))}
+            />
+            <Field
+              label={t('entry.from')}
+              hint={t('write.fromHint')}
+              type="date"
+              value={draft.from}
+              onChange={({ target }) => change({ from: target.value })}
+              error={faultOf('from', t('write.fromWrong'))}
+            />
+          </div>
+        </details>
         <div className="flex flex-wrap justify-end gap-2">
           <Button tone="plain" onClick={onClose} aria-disabled={isPending}>
             {common('cancel')}

@@ -1,6 +1,6 @@
 'use client'
 
-import { useTranslations } from 'next-intl'
+import { useTimeZone, useTranslations } from 'next-intl'
 import { useQueryState, useQueryStates } from 'nuqs'
 import { useEffect, useState } from 'react'
 import type { hindranceOf } from '#components/agents/standing-rules.ts'
@@ -16,7 +16,8 @@ import { MoreButton } from '#components/ui/more-button.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
-import type { Draft } from './entry-form.tsx'
+import { type Change, Changing } from './entry-change.tsx'
+import { type Draft, draftOf, emptyDraft } from './entry-draft.ts'
 import { EntryList } from './entry-list.tsx'
 import { KeyringStart } from './keyring-start.tsx'
 import { OpenBar } from './open-bar.tsx'
@@ -30,6 +31,7 @@ import {
   type Keyring,
   kinds,
   queryOf,
+  type Said,
   scopes,
   touched,
 } from './places.ts'
@@ -45,6 +47,8 @@ interface GrimoireDeskProps {
   agentId: string
   /** Why nothing can be written for the agent now; what is there is read and deleted all the same. */
   hindrance: ReturnType<typeof hindranceOf>
+  /** The agent remembers where it runs: nothing is written here. */
+  isElsewhere: boolean
   /** A role that only reads deletes nothing either. */
   mayWrite: boolean
   keyring: Keyring | null
@@ -54,11 +58,19 @@ interface GrimoireDeskProps {
 }
 
 /** An agent's grimoire: its keys, which are opened in this browser alone, and its entries. */
-export function GrimoireDesk({ agentId, hindrance, mayWrite, keyring, initial, asked }: GrimoireDeskProps) {
+export function GrimoireDesk({
+  agentId,
+  hindrance,
+  isElsewhere,
+  mayWrite,
+  keyring,
+  initial,
+  asked,
+}: GrimoireDeskProps) {
   const t = useTranslations('agentGrimoire')
   const hindrances = useTranslations('agents.hindrances')
   const vault = useVault()
-  const isWritable = mayWrite && hindrance === undefined
+  const isWritable = mayWrite && hindrance === undefined && !isElsewhere
   return (
     <>
       {hindrance && mayWrite && (
@@ -71,6 +83,7 @@ export function GrimoireDesk({ agentId, hindrance, mayWrite, keyring, initial, a
         agentId={agentId}
         vault={vault}
         hasKeyring={keyring !== null}
+        isElsewhere={isElsewhere}
         isWritable={isWritable}
         mayDelete={mayWrite}
         initial={initial}
@@ -123,13 +136,13 @@ function Keys({ agentId, isWritable, keyring, vault }: KeysProps) {
   )
 }
 
-interface EntriesProps extends Pick<GrimoireDeskProps, 'agentId' | 'initial' | 'asked'> {
+interface EntriesProps extends Pick<GrimoireDeskProps, 'agentId' | 'isElsewhere' | 'initial' | 'asked'> {
   vault: OpenVault
   hasKeyring: boolean
   isWritable: boolean
   mayDelete: boolean
 }
-function Entries({ agentId, vault, hasKeyring, isWritable, mayDelete, initial, asked }: EntriesProps) {
+function Entries({ agentId, vault, hasKeyring, isElsewhere, isWritable, mayDelete, initial, asked }: EntriesProps) {
   const t = useTranslations('agentGrimoire')
   const [filters, setFilters] = useQueryStates(filterParsers)
   const query = queryOf(filters)
@@ -138,6 +151,8 @@ function Entries({ agentId, vault, hasKeyring, isWritable, mayDelete, initial, a
   const { readingOf, fault } = useReadings(vault, list.rows)
   const [shown, setShown] = useQueryState('entry', { history: 'push' })
   const loadedDrawer = useLoaded(drawer, shown !== null)
+  const zone = useTimeZone() ?? 'UTC'
+  const [change, setChange] = useState<Change>()
   const [removing, setRemoving] = useState<Entry>()
   const removal = useChange(deleteEntryAt, { touches: touched })
   const { cursor } = useRowKeys({
@@ -148,6 +163,7 @@ function Entries({ agentId, vault, hasKeyring, isWritable, mayDelete, initial, a
   return (
     <Section id="entries" title={t('list.title')}>
       <Writing agentId={agentId} vault={vault} isWritable={isWritable} />
+      {isWritable && <Changing agentId={agentId} vault={vault} change={change} set={setChange} />}
       <search aria-label={t('list.filters')} className="grid gap-3 sm:grid-cols-2">
         <Select
           data-filter
@@ -185,7 +201,7 @@ function Entries({ agentId, vault, hasKeyring, isWritable, mayDelete, initial, a
             )
           }
         >
-          {!isNarrowed && <p>{t(hasKeyring ? 'list.noneText' : 'list.noneYet')}</p>}
+          {!isNarrowed && !isElsewhere && <p>{t(hasKeyring ? 'list.noneText' : 'list.noneYet')}</p>}
         </Empty>
       ) : (
         <div className="grid gap-3">
@@ -209,6 +225,15 @@ function Entries({ agentId, vault, hasKeyring, isWritable, mayDelete, initial, a
           known={list.rows.find(({ id }) => id === shown)}
           vault={vault}
           onClose={() => void setShown(null)}
+          {...(isWritable && {
+            onEdit: (entry: Entry, said: Said) => {
+              const first = draftOf({ entry, said }, zone)
+              void setShown(null)
+              // What was typed for this very entry is gone on with.
+              const isKept = change?.entry.id === entry.id
+              setChange(isKept ? { ...change, isShown: true } : { entry, said, first, draft: first, isShown: true })
+            },
+          })}
           {...(mayDelete && {
             onDelete: (entry: Entry) => {
               removal.reset()
@@ -227,7 +252,7 @@ function Entries({ agentId, vault, hasKeyring, isWritable, mayDelete, initial, a
         consequences={
           <>
             <p>{t('remove.text')}</p>
-            <p>{t(removing?.scope === 'clade' ? 'remove.clade' : 'remove.private')}</p>
+            <p>{t('remove.shared')}</p>
             <p className="font-mono text-[0.8125rem]">{removing?.id}</p>
           </>
         }
@@ -255,7 +280,7 @@ function Writing({ agentId, vault, isWritable }: Pick<EntriesProps, 'agentId' | 
     if (!isOpen && isPrivate) setWriting(false)
   }, [isOpen, isPrivate])
   if (!isWritable) return null
-  const shown = draft ?? (loaded && { ...loaded.emptyDraft, scope: isOpen ? ('private' as const) : ('clade' as const) })
+  const shown = draft ?? { ...emptyDraft, scope: isOpen ? ('private' as const) : ('clade' as const) }
   const isKept = !isWriting && draft !== undefined && draft.content.trim() !== ''
   return (
     <div className="grid justify-items-start gap-3">
@@ -276,14 +301,14 @@ function Writing({ agentId, vault, isWritable }: Pick<EntriesProps, 'agentId' | 
       >
         {t(isKept ? 'write.goOn' : 'write.open')}
       </Button>
-      {isWriting && loaded && shown && (
+      {isWriting && loaded && (
         <loaded.EntryForm
           agentId={agentId}
           vault={vault}
           draft={shown}
           change={(changes) => setDraft((before) => ({ ...(before ?? shown), ...changes }))}
           onClose={() => setWriting(false)}
-          onAdded={(written) => {
+          onStored={(written) => {
             setDraft(undefined)
             setAdded(written)
             setWriting(false)

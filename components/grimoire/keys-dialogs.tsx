@@ -88,7 +88,6 @@ function Present({ by, typed, set }: { by: Opening['by']; typed: string; set: (t
   return (
     <Field
       label={t(`${by}.label`)}
-      name={by}
       type={by === 'passphrase' ? 'password' : 'text'}
       autoComplete={by === 'passphrase' ? 'current-password' : 'off'}
       spellCheck={false}

@@ -5,7 +5,7 @@ import { type ReactNode, useState } from 'react'
 import { Field } from '#components/ui/field.tsx'
 import { fewestSigns, isWeak } from './vault-rules.ts'
 
-/** A new passphrase, typed twice: its two fields, and what is wrong with them once somebody asked. */
+/** A new passphrase, typed twice: its two fields, nameless so that no form sends them, and what is wrong with them once somebody asked. */
 export function useNewPassphrase(): { fields: ReactNode; checked: () => string | undefined; clear: () => void } {
   const t = useTranslations('agentGrimoire.passphrase')
   const [typed, setTyped] = useState({ next: '', again: '' })
@@ -26,7 +26,6 @@ export function useNewPassphrase(): { fields: ReactNode; checked: () => string |
         <Field
           label={t('next')}
           hint={t('nextHint', { fewest: fewestSigns })}
-          name="new-passphrase"
           type="password"
           autoComplete="new-password"
           value={typed.next}
@@ -36,7 +35,6 @@ export function useNewPassphrase(): { fields: ReactNode; checked: () => string |
         />
         <Field
           label={t('again')}
-          name="new-passphrase-again"
           type="password"
           autoComplete="new-password"
           value={typed.again}

@@ -3,6 +3,7 @@ import type { Endpoint } from '#lib/client/request.ts'
 import type {
   addEntry,
   deleteEntry,
+  editEntry,
   listEntries,
   readEntry,
   readKeyring,
@@ -17,6 +18,7 @@ export const storeKeyringAt: Endpoint<typeof storeKeyring> = { method: 'put', pa
 export const entriesAt: Endpoint<typeof listEntries> = { method: 'get', path: entries }
 export const addEntryAt: Endpoint<typeof addEntry> = { method: 'post', path: entries }
 export const entryAt: Endpoint<typeof readEntry> = { method: 'get', path: `${entries}/{entryId}` }
+export const editEntryAt: Endpoint<typeof editEntry> = { method: 'put', path: `${entries}/{entryId}` }
 export const deleteEntryAt: Endpoint<typeof deleteEntry> = { method: 'delete', path: `${entries}/{entryId}` }
 /** Everything that tells of entries begins so. */
 export const touched = [entries]
@@ -24,6 +26,8 @@ export const touched = [entries]
 export type Keyring = Output<typeof readKeyring>['data']
 export type EntryPage = Output<typeof listEntries>
 export type Entry = EntryPage['data'][number]
+/** What an entry says, opened where it was sealed. */
+export type Said = NonNullable<Entry['entry']>
 export type Kind = Entry['kind']
 export type Scope = Entry['scope']
 

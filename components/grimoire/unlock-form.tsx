@@ -48,12 +48,11 @@ export function UnlockForm({ keyring, vault }: { keyring: unknown; vault: OpenVa
     <FormBox name="unlock" submit={t(isOpening ? 'opening' : 'open')} isPending={isOpening} onSubmit={open}>
       {vault.wasIdle && <Alert tone="info" title={t('wasIdle')} isLive />}
       {fault && !isOfField(fault) && <VaultFault code={fault} />}
-      {/* One field by each name: browsers offer what belongs into it. */}
+      {/* Without a name: before the page is alive a browser may send the form, and sends nothing of what has none. */}
       <Field
         key={by}
         label={t(`${by}.label`)}
         hint={t(`${by}.hint`)}
-        name={by}
         data-unlock
         type={by === 'passphrase' ? 'password' : 'text'}
         autoComplete={by === 'passphrase' ? 'current-password' : 'off'}

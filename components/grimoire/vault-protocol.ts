@@ -23,7 +23,8 @@ export interface Questions {
   /** In the order that was asked; a refusal stands in the place of what does not open. */
   read: { asks: { entries: readonly { head: EntryHead; envelope: unknown }[] }; gives: Read[] }
   write: {
-    asks: Pick<EntryHead, 'agent' | 'kind'> & { entry: EntryContent }
+    /** With `id`, other content for an entry that is there. */
+    asks: Pick<EntryHead, 'agent' | 'kind'> & { id?: string; entry: EntryContent }
     gives: { id: string; envelope: Envelope }
   }
 }

@@ -64,7 +64,7 @@ async function answerTo({ name, asks }: Question): Promise<unknown> {
     case 'read':
       return readAll(asks)
     case 'write': {
-      const head = { id: newSealingId('ent'), agent: asks.agent, kind: asks.kind, scope: 'private' as const }
+      const head = { id: asks.id ?? newSealingId('ent'), agent: asks.agent, kind: asks.kind, scope: 'private' as const }
       return { id: head.id, envelope: await sealEntry(masterNow(), head, asks.entry) }
     }
   }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { beginningOf, endOf } from './days.ts'
+import { beginningOf, dayOf, endOf } from './days.ts'
 
 describe('a day', () => {
   test.each([
@@ -13,6 +13,7 @@ describe('a day', () => {
   ])('%s in %s lasts from %s to %s', (day, zone, from, to) => {
     expect(beginningOf(day, zone)?.toISOString()).toBe(from)
     expect(endOf(day, zone)?.toISOString()).toBe(to)
+    expect([from, to].map((at) => dayOf(new Date(at), zone))).toEqual([day, day])
   })
   test.each(['', 'yesterday', '2026-13-01', '2026-02-30', '1999-12-31', '9999-12-31', '2026-1-1'])(
     '%s is none',

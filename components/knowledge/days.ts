@@ -15,6 +15,10 @@ function ahead(at: Date, timeZone: string): number {
   return local - Math.floor(at.getTime() / 1_000) * 1_000
 }
 
+/** The day that it is in a zone then, as `2026-01-31`. */
+export const dayOf = (at: Date, timeZone: string): string =>
+  new Date(Math.floor(at.getTime() / 1_000) * 1_000 + ahead(at, timeZone)).toISOString().slice(0, 10)
+
 /** When a day (`2026-01-31`) begins in a zone; undefined for what is no day from 2000 to 9998. */
 export function beginningOf(day: string, timeZone: string): Date | undefined {
   const guess = new Date(`${day}T00:00:00Z`)

@@ -12,7 +12,7 @@ import { clockOf } from './snapshot-rules.ts'
 
 const tones = { preparing: 'plain', ready: 'accent', failed: 'red' } as const
 
-const secrets = ['private_key', 'seed_phrase', 'api_key', 'too_deep'] as const
+const secrets = ['private_key', 'seed_phrase', 'api_key', 'credential', 'too_deep'] as const
 
 interface SnapshotEntryProps {
   snapshot: Snapshot

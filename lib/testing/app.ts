@@ -8,6 +8,7 @@ import { createFront } from '#lib/http/front.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
+import { overhearing } from './overhearing.ts'
 
 export interface Ask {
   token?: string | undefined
@@ -32,7 +33,8 @@ const noPages: MakePages = () => async (_request, response) => {
 
 /**
  * The production application on a database of its own, behind the front on 127.0.0.1 (a free port unless told), with a clock that the test moves.
- * Settings as in the environment; limits are in memory unless told. `patience`: how long the server waits for headers, for a body, and for who stands still, in milliseconds. `afterAll(app.close)`.
+ * Settings as in the environment; limits are in memory unless told. `patience`: how long the server waits for headers, for a body, and for who stands still, in milliseconds. `afterAll(app.close)`: it throws where telemetry would have
+ * been told something else than declared events.
  */
 export async function testApp(
   settings: Record<string, string> = {},
@@ -55,7 +57,8 @@ export async function testApp(
     ...settings,
   })
   const clock = movableClock(new Date())
-  const app = createApp({ env, clock, ...parts })
+  const telemetry = overhearing(clock.now)
+  const app = createApp({ env, clock, overheard: telemetry.offer, ...parts })
   const front = createFront(app, pages(app), patience)
   const server = createListener(front, {
     ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
@@ -71,6 +74,8 @@ export async function testApp(
     dataDir,
     ownerUrl: database.ownerUrl,
     url,
+    /** What telemetry would have been told, each once, where it is off. */
+    heard: telemetry.heard,
     /** How many clients are connected. */
     connections: () =>
       new Promise<number>((told, failed) =>
@@ -117,6 +122,7 @@ export async function testApp(
       await app.close()
       await database.drop()
       rmSync(dataDir, { recursive: true, force: true })
+      await telemetry.check()
     },
   }
 }

@@ -1,4 +1,5 @@
 import { encode } from 'next-auth/jwt'
+import pg from 'pg'
 import { sessionSecret } from '#lib/access/sessions.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
@@ -72,3 +73,18 @@ export const issuedAgent = (
     const made = await app.tokens.issue(tx, { agentId: id, scopes, name: null, expiresAt: null, now })
     return { id, token: made.key, tokenId: made.id }
   })
+
+/** An agent of the EU in an installation whose settings would refuse one: as after a change of the settings. */
+export async function europeanAgent(test: TestApp): Promise<Issued> {
+  const agent = await issuedAgent(test, ['read', 'write'])
+  const owner = new pg.Client({ connectionString: test.ownerUrl })
+  await owner.connect()
+  try {
+    await owner.query(`BEGIN; ALTER TABLE agents DISABLE TRIGGER USER`)
+    await owner.query(`UPDATE agents SET region = 'eu' WHERE id = $1`, [agent.id])
+    await owner.query(`ALTER TABLE agents ENABLE TRIGGER USER; COMMIT`)
+  } finally {
+    await owner.end()
+  }
+  return agent
+}

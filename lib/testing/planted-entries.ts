@@ -137,6 +137,39 @@ const secrets: Record<string, (r: Random) => { written: string; tail?: string }>
       tail,
     }
   },
+  prose: (r) => {
+    const tail = r.one([price(r), `${60 + r.upTo(9)}${100 + r.upTo(900)}`, `${10 + r.upTo(80)}.${10 + r.upTo(90)}`])
+    const [other, asset] = [price(r), r.one(['BTC', 'ETH', 'ACME'])]
+    return {
+      written: r.one([
+        `Bought ${asset} at ${tail} and closed at ${other}`,
+        `bought ${asset} at ${other} and closed at ${tail}`,
+        `bought 3.5 ${asset} at ${other} and sold at ${tail}`,
+        `shorted 10 ${asset} @ ${other}, covered @ ${tail}`,
+        `sold at ${tail}`,
+        `took profit at ${tail}`,
+        `SL ${tail} TP ${other}`,
+        `SL ${other} TP ${tail}`,
+        `stop at ${tail}, target ${other}`,
+        `stop at ${other}, target ${tail}`,
+        `closed the position at ${tail}`,
+        `I bought 500 shares of ${asset} for ${tail} each`,
+        `long ${tail} ${asset}`,
+        `we went long 3 ${asset} from ${tail}`,
+        `closed half of my short from ${other} at ${tail}`,
+        `stopped out at ${tail}`,
+        `targets: ${other}, ${tail}`,
+        `size: ${tail}%`,
+        `以${tail}买入，在${other}卖出`,
+        `平仓于${tail}`,
+      ]),
+      tail,
+    }
+  },
+  passwordOf: (r) => {
+    const tail = `${r.signs(letters, 10)}7`
+    return { written: `${r.one(['password for the bot', 'passphrase of my wallet', 'API key for it'])}: ${tail}`, tail }
+  },
   size: (r) => {
     const tail = `${2 + r.upTo(90)}.${1 + r.upTo(9)}${1 + r.upTo(9)}`
     return {
@@ -222,6 +255,8 @@ const claims = [
   'Do not average down — 均值回归 works only when spreads are calm.',
   'Correlation of −0.61 between basis and realised volatility, over 240 samples.',
   'When the RSI(14) crosses 30 from below and volume doubles, wait for a retest.',
+  'Stop at step 3 of the checklist, or after 2 attempts; a short that is held for 3 days decays.',
+  'Buy when RSI(14) is below 30 and volume doubles; sell only after 3 failures of 20-minute windows.',
   'Reduce risk into announcements; re-enter on the second candle\nand never on the first.',
 ]
 const words = ['funding', 'momentum', 'mean-reversion', 'liquidity', 'basis', 'asia-session', 'volatility', '均值回归']
@@ -270,6 +305,16 @@ const entryOf = (r: Random): Shareable => ({
   valid_from: instant(r),
   valid_until: r.next() > 0.5 ? instant(r) : null,
 })
+
+/** Some levels down, under names that say nothing. */
+const deep = (r: Random, value: Json): Json => {
+  let whole = value
+  for (let level = 1 + r.upTo(9); level > 0; level--) whole = { [r.one(['a', 'b', 'main', 'inner'])]: whole }
+  return whole
+}
+/** What a name says of a value, the name beside it. */
+const paired = (r: Random, name: string, value: Json): Json =>
+  r.one<Json>([{ [r.one(['name', 'key', 'label'])]: name, value }, [{ key: name, value, kept: true }], [[name, value]]])
 
 type Path = (string | number)[]
 /** All objects of a value with the ways to them. */
@@ -361,15 +406,38 @@ function faultsOf(r: Random): SharingFault[] {
     `${amount} USDT`,
     { price: amount },
     [amount],
+    deep(r, amount),
   ])
+  const beside = 1000 + r.upTo(8_000_000) / 7
+  r.one(objectsIn(entry.content)).object.pair = paired(r, r.one(tradeNames), r.one<Json>([beside, String(beside)]))
+  planted.push({ how: 'number beside its name', literal: String(beside) })
   planted.push({ how: `number as ${trade}`, literal: String(amount) })
   const word = `${r.signs(letters, 9)}x`
   const secretName = r.one(secretNames)
-  r.one(objectsIn(entry.content)).object[secretName] = r.one<Json>([word, [word], { value: word }])
+  r.one(objectsIn(entry.content)).object[secretName] = r.one<Json>([
+    word,
+    [word],
+    { value: word },
+    deep(r, word),
+    deep(r, [word]),
+  ])
   planted.push({ how: `word as ${secretName}`, literal: word })
+  const second = `${r.signs(letters, 9)}y`
+  r.one(objectsIn(entry.content)).object.setting = paired(r, r.one(secretNames), second)
+  planted.push({ how: 'word beside its name', literal: second })
   const person = `${r.one(['Quentina', 'Ulfilas', 'Xaviera'])} ${r.one(['Testperson', 'Sampleton'])}${r.upTo(9)}`
-  r.one([...objectsIn(entry.content), ...objectsIn(entry.provenance)]).object[r.one(personNames)] = person
+  r.one([...objectsIn(entry.content), ...objectsIn(entry.provenance)]).object[r.one(personNames)] = r.one<Json>([
+    person,
+    { value: person },
+    deep(r, person),
+  ])
   planted.push({ how: 'person by name', literal: person })
+  const nick = `${r.signs('abcdefghij', 7)}${10 + r.upTo(90)}`
+  r.one(objectsIn(entry.content)).object[r.one(['author', 'trader', 'owner'])] = r.one<Json>([
+    { value: nick },
+    { [r.one(['id', 'handle', 'inner'])]: { value: nick } },
+  ])
+  planted.push({ how: 'what somebody is called by', literal: nick })
   // Words of a seed phrase one by one; a key byte by byte.
   const phrase = entropyToMnemonic(r.bytes(16), english).split(' ')
   r.one(objectsIn(entry.content)).object.list = r.one<Json>([

@@ -50,4 +50,9 @@ export const worstScans: readonly { name: string; make: (size: number) => string
   { name: 'one word', make: (size) => repeat('a', size) },
   { name: 'strategy', make: (size) => repeat('entry at 1,1,1,1,1,1,1,1,1,1 ', size) },
   { name: 'deeds', make: (size) => repeat('bought 1 ', size) },
+  { name: 'deeds and no price', make: (size) => repeat('sold the rest of it at about the price of ', size) },
+  { name: 'deeds of others', make: (size) => repeat('closed covered long short ', size) },
+  { name: 'stops', make: (size) => repeat('stop at 1 to 1 to 1, 1, ', size) },
+  { name: 'names of the trade', make: (size) => repeat('size of about ', size) },
+  { name: 'Chinese deeds', make: (size) => repeat('以1买入以1卖出', size) },
 ]

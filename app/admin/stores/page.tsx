@@ -17,7 +17,7 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 export default async function StoresPage() {
   const { role } = await opened('stores')
   const [t, format, { data }] = await Promise.all([getTranslations('stores'), getFormatter(), ask(app.residency.list)])
-  const { residency, stores, processors, projects_outside: away } = data
+  const { residency, stores, processors, projects_outside: away, agents_outside: awayAgents } = data
   const counts = countsOf(data)
   const connected = stores.filter(({ is_connected }) => is_connected)
   const off = stores.filter(({ is_connected }) => !is_connected)
@@ -54,6 +54,18 @@ export default async function StoresPage() {
               {away.project_ids.map((id) => (
                 <li key={id}>
                   <ShortId id={id} what={t('away.id')} />
+                </li>
+              ))}
+            </ul>
+          </Alert>
+        )}
+        {awayAgents.total > 0 && (
+          <Alert tone="danger" title={t('awayAgents.title', { count: awayAgents.total })}>
+            <p>{t('awayAgents.text')}</p>
+            <ul className="flex flex-wrap gap-x-4 gap-y-1">
+              {awayAgents.agent_ids.map((id) => (
+                <li key={id}>
+                  <ShortId id={id} what={t('awayAgents.id')} />
                 </li>
               ))}
             </ul>

@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import { invitesKept, unusedAfter } from './rules.ts'
 
 const batch = 1_000
@@ -26,12 +28,17 @@ export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJob
     const before = new Date(ctx.now.getTime() - unusedAfter)
     // One that is being used or claimed at this moment is locked, and passed over. One with a record lost its owner to an erasure, and a
     // hold keeps the record.
-    const gone = await tx.$queryRaw<{ id: string; organisation_id: string }[]>`
-      DELETE FROM agents WHERE id IN (
-        SELECT id FROM agents WHERE first_used_at IS NULL AND owner_id IS NULL AND created_at < ${before}
-          AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = agents.id)
-        ORDER BY created_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)
-      RETURNING id, organisation_id`
+    await lockHolds(tx)
+    const gone = await queryWithin<{ id: string; organisation_id: string }>(
+      tx,
+      'purge-unused-agents',
+      `DELETE FROM agents WHERE id IN (
+         SELECT id FROM agents WHERE first_used_at IS NULL AND owner_id IS NULL AND created_at < $1
+           AND NOT EXISTS (SELECT FROM agent_records r WHERE r.agent_id = agents.id) AND id NOT IN (${heldAgents('$2')})
+         ORDER BY created_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)
+       RETURNING id, organisation_id`,
+      [before, ctx.now],
+    )
     if (gone.length === 0) return 0
     for (const id of new Set(gone.map((row) => row.organisation_id))) await dropOrganisationIfEmpty(tx, id)
     const requestedBy = ctx.actor.id

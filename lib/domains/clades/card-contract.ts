@@ -35,7 +35,7 @@ export const readCard = operation({
   id: 'readPerformanceCard',
   method: 'get',
   path: '/v1/agents/{id}/card',
-  summary: 'How an agent performed, where its owner made that public',
+  summary: 'How an agent performed, where its owner made that public to whoever may read here',
   permission: 'clades:read',
   audit: { none: 'it is public, and says nothing of who reads it' },
   limit: 'read',
@@ -56,5 +56,5 @@ export const withdrawCard = operation({
   status: 204,
   params: ofAgent,
   output: z.undefined(),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'held'],
 })

@@ -32,8 +32,8 @@ export const performanceCards = ({ db, agents }: CladePorts) => ({
     }
   }),
 
-  withdrawCard: mutation(withdrawCard, async ({ tx, actor }, { params: { id: agentId } }) => {
-    await agents.locked(tx, actor, agentId)
+  withdrawCard: mutation(withdrawCard, async ({ tx, actor, now }, { params: { id: agentId } }) => {
+    await agents.erasable(tx, actor, agentId, now)
     const { count } = await tx.performanceCard.deleteMany({ where: { agentId } })
     if (count === 0) throw noCard()
     return { resourceId: agentId, body: undefined }

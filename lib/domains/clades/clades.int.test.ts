@@ -1,7 +1,9 @@
 import { compactVerify, importJWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
 import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
+import { seemingEnvelope, seemingKeyring } from '#lib/testing/keyrings.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { noticeVersion } from '../agents/rules.ts'
 import { joinClade } from './joining.ts'
@@ -59,6 +61,17 @@ const deltas = async (agent: Issued, after = 0) =>
   (await ask('GET', at(agent.id, `/clade/deltas?after=${after}`), { token: agent.token })).json
 const ack = (agent: Issued, through: number) =>
   ask('POST', at(agent.id, '/clade/deltas/ack'), { token: agent.token, body: { through } })
+/** What nobody here reads. */
+async function privateOf(agent: Issued): Promise<string> {
+  const keyring = seemingKeyring()
+  const by = { token: agent.token }
+  expect((await ask('PUT', at(agent.id, '/keyring'), { ...by, body: { keyring } })).status).toBe(201)
+  const id = newId('ent')
+  const body = { id, scope: 'private', kind: 'insight', envelope: seemingEnvelope(keyring.key_id) }
+  const told = await ask('POST', at(agent.id, '/grimoire'), { ...by, body })
+  expect(told.status, told.text).toBe(201)
+  return id
+}
 async function pair(): Promise<[Issued, Issued]> {
   const [one, other] = await clade(2)
   if (!one || !other) throw new Error('no pair')
@@ -245,6 +258,51 @@ describe('a recall', () => {
     expect(await app.db.prisma.cladeShare.count({ where: { id } })).toBe(0)
   })
 
+  test('reaches what was made by way of private entries: without its client’s word nothing of such is sent', async () => {
+    const [one, second, third] = await clade(3)
+    if (!one || !second || !third) throw new Error('no clade')
+    const { share_id: id } = (await share(one)).json.data
+    const write = async (parents: string[]): Promise<string> =>
+      (
+        await ask('POST', at(second.id, '/grimoire'), {
+          token: second.token,
+          body: { ...insight, scope: 'clade', parents },
+        })
+      ).json.data.id
+    const secret = await privateOf(second)
+    const made = await write([secret])
+    const remade = await write([made])
+    for (const parents of [[], [secret]]) {
+      const refused = await share(
+        second,
+        parents.length > 0 ? { entry: { ...insight, parents } } : { entry_id: remade },
+      )
+      expect(refusal(refused)).toEqual([409, 'conflict'])
+      expect(refused.json.detail).toContain('private')
+    }
+    const sent = await share(second, { entry_id: remade, origins: [id] })
+    expect(sent.status, sent.text).toBe(201)
+    const recalled = await ask('DELETE', at(one.id, `/clade/shares/${id}`), { token: one.token })
+    expect(recalled.json.data.recalled).toEqual([id, sent.json.data.share_id].sort())
+    expect(refusal(await share(second, { entry_id: remade, origins: [id] }))).toEqual([409, 'conflict'])
+  })
+
+  test('is not outrun by twenty generations', async () => {
+    const [one, other] = await pair()
+    const { share_id: id } = (await share(one)).json.data
+    let last = id
+    for (let generation = 0; generation < 21; generation++) {
+      const { json } = await ask('POST', at(other.id, '/grimoire'), {
+        token: other.token,
+        body: { ...insight, scope: 'clade', parents: [last] },
+      })
+      last = json.data.id
+    }
+    const refused = await share(other, { entry_id: last })
+    expect(refusal(refused)).toEqual([409, 'conflict'])
+    expect(refused.json.detail).toContain('generations')
+  })
+
   test('between reading and acknowledging calls back what was read', async () => {
     const [one, other] = await pair()
     const { share_id: id } = (await share(one)).json.data
@@ -252,6 +310,33 @@ describe('a recall', () => {
     await ask('DELETE', at(one.id, `/clade/shares/${id}`), { token: one.token })
     expect((await ack(other, got.next_after)).json.data).toMatchObject({ delivered: 0, removed: 0 })
     expect((await deltas(other)).data).toMatchObject([{ action: 'remove', share_id: id }])
+  })
+
+  test('reaches whoever fetched it and never acknowledged, however long ago', async () => {
+    const [one, other, third] = await clade(3)
+    if (!one || !other || !third) throw new Error('no clade')
+    const { share_id: id } = (await share(one)).json.data
+    await share(third)
+    expect((await deltas(other)).data).toHaveLength(2)
+    for (const days of [8, 31]) {
+      app.clock.advance(days * day)
+      await run()
+    }
+    const shown = async () => (await ask('GET', at(one.id, `/clade/shares/${id}`), { token: one.token })).json.data
+    expect((await shown()).siblings).toMatchObject([{ agent_id: other.id, state: 'pending', acknowledged_at: null }])
+    expect((await shown()).siblings[0].delivered_at).not.toBeNull()
+    for (const by of [one, other]) {
+      const { data } = (await ask('GET', at(by.id, '/clade'), { token: by.token })).json
+      expect([data.pending, data.siblings.map(({ pending }: { pending: number }) => pending)]).toEqual([0, [0, 0]])
+    }
+    const recalled = await ask('DELETE', at(one.id, `/clade/shares/${id}`), { token: one.token })
+    expect(recalled.json.data).toMatchObject({ withdrawn: 0, to_acknowledge: 1 })
+    const call = await deltas(other)
+    expect(call.data).toMatchObject([{ action: 'remove', share_id: id }])
+    expect((await ack(other, call.next_after)).json.data).toMatchObject({ removed: 1 })
+    const dead = { status: 'dead', confirm: third.id }
+    expect((await ask('PUT', at(third.id, '/status'), { cookie: person.cookie, body: dead })).status).toBe(200)
+    expect((await deltas(other)).data).toMatchObject([{ action: 'remove', from: third.id }])
   })
 
   test('follows the death of the sender, and its restriction', async () => {

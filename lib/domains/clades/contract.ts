@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { deltaStates, entryIdForm, sharedKinds, shareIdForm } from './rules.ts'
+import { deltaStates, entryIdForm, mostOrigins, sharedKinds, shareIdForm } from './rules.ts'
 import { strippedKinds } from './strip-kinds.ts'
 
 const when = z.iso.datetime()
@@ -34,6 +34,10 @@ const what = {
     .partialRecord(z.enum(strippedKinds), z.int().min(1).max(1_000_000))
     .optional()
     .meta({ description: 'With `entry`: what the owner’s client took out of it, which the manifest counts, too' }),
+  origins: z.array(ShareId).max(mostOrigins, `has ${mostOrigins} at most`).optional().meta({
+    description:
+      'Shares of siblings that it was made from by way of private entries, which the owner’s client alone can read. Needed, if empty, where it was made from one',
+  }),
 }
 export type EntryBody = z.output<typeof EntryBody>
 
@@ -55,6 +59,10 @@ export { Payload as CladePayload }
 const Removed = z.partialRecord(z.enum(strippedKinds), z.int()).meta({
   description: 'How much of which kind was taken out; never what',
 })
+const Degraded = z
+  .array(z.literal('presidio'))
+  .optional()
+  .meta({ description: 'Not asked successfully: names and postal addresses of people may stand in it' })
 const Digest = z.string().meta({ description: 'SHA-256 of the payload (RFC 8785), base64url' })
 
 export const ShareView = z
@@ -155,7 +163,7 @@ export const previewShare = operation({
   path: '/v1/agents/{id}/clade/preview',
   summary: 'Exactly what a share would send; nothing is stored',
   description:
-    'Addresses of wallets, exact sizes and prices of trades, keys, credentials, seed phrases and what names people are taken out. Send `digest` along with the share: where it would send something else, it is refused.',
+    'Addresses of wallets, exact sizes and prices of trades, keys, credentials, seed phrases and what names people are taken out, by their form and by the names of fields; other names and places where a Presidio analyzer is connected (`degraded` where it did not answer). Send `digest` along with the share: where it would send something else, it is refused.',
   permission: 'clades:read',
   audit: { action: 'read', ...share },
   limit: 'read',
@@ -169,6 +177,7 @@ export const previewShare = operation({
       removed: Removed,
       digest: Digest,
       gate: z.strictObject({ passes: z.boolean(), confidence: z.number(), needed: z.number() }),
+      degraded: Degraded,
     }),
   }),
   refusals: ['not_found', 'conflict', 'too_large'],
@@ -205,6 +214,7 @@ export const addShare = operation({
       manifest: z.string(),
       sent_to: z.array(z.string()),
       shared_at: when,
+      degraded: Degraded,
     }),
   }),
   refusals: [...writing, 'too_large'],
@@ -245,7 +255,7 @@ export const recallShare = operation({
   path: '/v1/agents/{id}/clade/shares/{shareId}',
   summary: 'Recall a share from every sibling, with what was made of it',
   description:
-    'What it held is destroyed at once. Siblings that never fetched it get nothing; those that did are told to remove it, and it can be read here who acknowledged. Shares that were made from it are recalled too.',
+    'What it held is destroyed at once, or, while a legal hold keeps our sealed copy, when that ends. Siblings that never fetched it get nothing; those that did are told to remove it, and it can be read here who acknowledged. Shares that were made from it are recalled too.',
   permission: 'clades:write',
   audit: { action: 'delete', ...share },
   limit: 'write',

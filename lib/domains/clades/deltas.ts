@@ -17,9 +17,11 @@ interface DeltaRow {
   shared_at: Date | null
 }
 const columns = `d.seq::text AS seq, d.share_id, d.state::text AS state, s.agent_id AS sender, s.sealed, s.digest, s.manifest, s.shared_at`
-/** What was sent by an agent whose processing is restricted is not given out; calls to remove are. */
+/**
+ * What was sent by an agent whose processing is restricted is not given out, nor what was recalled and a hold keeps; calls to remove are.
+ */
 const source = `clade_deltas d LEFT JOIN clade_shares s ON s.id = d.share_id LEFT JOIN agents a ON a.id = s.agent_id`
-const open = "s.sealed IS NOT NULL AND a.restricted_at IS NULL AND a.status <> 'dead'"
+const open = "s.sealed IS NOT NULL AND s.recalled_at IS NULL AND a.restricted_at IS NULL AND a.status <> 'dead'"
 
 /** What siblings sent, on its way to an agent and there. */
 export function cladeDeltas({ db, key, agents }: CladePorts) {

@@ -2,5 +2,8 @@ import { type Check, endsInTime } from '#lib/kernel/evidence.ts'
 
 /** What a sibling has not fetched ends after 7 days. */
 export const cladesEvidence = (): Check[] => [
-  endsInTime('clades.unfetched', "SELECT expires_at AS ends FROM clade_deltas WHERE state = 'pending'"),
+  endsInTime(
+    'clades.unfetched',
+    "SELECT expires_at AS ends FROM clade_deltas WHERE state = 'pending' AND delivered_at IS NULL",
+  ),
 ]

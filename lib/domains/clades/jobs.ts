@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { recallShares } from './recalling.ts'
+import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
+import { destroyRecalled, recallShares, removeOfDead } from './recalling.ts'
 import { recalledFor } from './rules.ts'
 
 const batch = 500
@@ -20,7 +21,10 @@ export interface CladeJobPorts {
   ): Promise<unknown>
 }
 
-/** Those pending for 7 days expire; of what was recalled, nothing is left 30 days after it was; who is restricted shares nothing. */
+/**
+ * What nobody fetched for 7 days expires, and what was given out is known until it is recalled; of what was recalled, nothing is left 30 days after it was; who is restricted shares nothing. What a
+ * hold keeps goes when it ends.
+ */
 export function cladeJobs({ recordDeletion }: CladeJobPorts) {
   const noted = async (
     ctx: Context,
@@ -49,7 +53,7 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
       tx,
       'clade-expire',
       `UPDATE clade_deltas SET state = 'expired' WHERE seq IN (
-         SELECT seq FROM clade_deltas WHERE state = 'pending' AND expires_at <= $1 LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
+         SELECT seq FROM clade_deltas WHERE state = 'pending' AND delivered_at IS NULL AND expires_at <= $1 LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
       [ctx.now],
     )
     return expired.length
@@ -69,21 +73,24 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
 
   async function purge(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - recalledFor)
+    await lockHolds(tx)
+    const held = heldAgents('$2')
     const deltas = await queryWithin(
       tx,
       'clade-purge-deltas',
       `DELETE FROM clade_deltas WHERE seq IN (SELECT d.seq FROM clade_deltas d LEFT JOIN clade_shares s ON s.id = d.share_id
-         WHERE (d.state = 'recalled' AND d.acknowledged_at <= $1) OR (d.state = 'expired' AND d.expires_at <= $1)
-            OR (s.id IS NULL AND d.state IN ('recalled', 'expired')) LIMIT ${batch} FOR UPDATE OF d SKIP LOCKED) RETURNING 1`,
-      [before],
+         WHERE ((d.state = 'recalled' AND d.acknowledged_at <= $1) OR (d.state = 'expired' AND d.delivered_at IS NULL AND d.expires_at <= $1)
+            OR (s.id IS NULL AND d.state IN ('recalled', 'expired')))
+           AND d.agent_id NOT IN (${held}) AND coalesce(s.agent_id, '') NOT IN (${held}) LIMIT ${batch} FOR UPDATE OF d SKIP LOCKED) RETURNING 1`,
+      [before, ctx.now],
     )
     const shares = await queryWithin(
       tx,
       'clade-purge-shares',
-      `DELETE FROM clade_shares WHERE id IN (SELECT s.id FROM clade_shares s WHERE s.recalled_at <= $1
+      `DELETE FROM clade_shares WHERE id IN (SELECT s.id FROM clade_shares s WHERE s.recalled_at <= $1 AND s.agent_id NOT IN (${held})
          AND NOT EXISTS (SELECT 1 FROM clade_deltas d WHERE d.share_id = s.id AND d.state <> 'recalled')
          LIMIT ${batch} FOR UPDATE OF s SKIP LOCKED) RETURNING 1`,
-      [before],
+      [before, ctx.now],
     )
     // An id and a time: nobody is in it, and nothing of it stands.
     await queryWithin(
@@ -96,13 +103,19 @@ export function cladeJobs({ recordDeletion }: CladeJobPorts) {
     return noted(ctx, tx, 'shares that were recalled', { deltasDeleted: deltas.length, sharesDeleted: shares.length })
   }
 
+  async function endHolds(ctx: Context, tx: Transaction): Promise<number> {
+    const contentsDestroyed = await destroyRecalled(tx, { now: ctx.now, batch })
+    const ofDead = await removeOfDead(tx, { now: ctx.now })
+    return noted(ctx, tx, 'what a hold kept of shares and of the dead', { contentsDestroyed, ...ofDead })
+  }
+
   return [
     job({
       name: 'clades.keep-terms',
       payload: z.unknown(),
       cron: '*/10 * * * *',
       async run(ctx) {
-        for (const step of [expire, recallRestricted, purge])
+        for (const step of [expire, recallRestricted, endHolds, purge])
           while ((await ctx.gate.transaction((tx) => step(ctx, tx))) >= batch);
       },
     }),

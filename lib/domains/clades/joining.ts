@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { lockClade, recallShares } from './recalling.ts'
+import { lockClade, recallShares, removeOfDead } from './recalling.ts'
 
 /** The new agent becomes a sibling of what its ancestor is one of. Throws `invalid` where the ancestor is not the same owner's, or is dead. */
 export async function joinClade(
@@ -27,8 +27,7 @@ export async function leaveClade(tx: Transaction, { agentId, now }: { agentId: s
   // A share that is under way is waited for: what it brings this one goes too.
   if (typeof agent?.cladeId === 'string') await lockClade(tx, [agent.cladeId])
   await recallShares(tx, { of: [agentId], now })
-  await tx.cladeDelta.deleteMany({ where: { agentId } })
-  await tx.performanceCard.deleteMany({ where: { agentId } })
+  await removeOfDead(tx, { agentId, now })
   await tx.agent.updateMany({ where: { id: agentId }, data: { cladeId: null, sharingSince: null } })
 }
 

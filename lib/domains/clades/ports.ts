@@ -1,3 +1,4 @@
+import type { Recognise } from '#lib/domains/pii/analyzer.ts'
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
@@ -28,6 +29,8 @@ export interface CladePorts {
     own(actor: Actor, id: string): Promise<CladeAgent>
     /** The same, held as it is until the transaction ends. */
     locked(tx: Transaction, actor: Actor, id: string): Promise<CladeAgent>
+    /** The same, held as it is until the transaction ends, of which something may be deleted now. Throws `held`. */
+    erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<CladeAgent>
     /** The same, for which something may be written now. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<CladeAgent>
   }
@@ -40,6 +43,8 @@ export interface CladePorts {
   ): Promise<ReadonlyMap<string, OwnEntry | 'private'>>
   /** By what the owner is known here: they are taken out wherever they stand. */
   namesOf(tx: Transaction | undefined, ownerId: string): Promise<string[]>
+  /** Finds names of other people in texts; undefined where no analyzer is connected. */
+  recognise: Recognise | undefined
   /** A compact JWS over the text by the key that signs receipts. */
   sign(tx: Transaction, type: string, text: string): Promise<string>
   issuer: string

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 
 /**
  * Whoever changes what siblings are sent waits here for whoever else does: numbers of deltas become visible in their order, so that
@@ -18,7 +19,8 @@ export interface Recalled {
 
 /**
  * Recalls shares that stand, and what siblings made of them: what they held is destroyed, who never fetched them gets nothing, and who did
- * is told to remove them. Repeating it changes nothing.
+ * is told to remove them. Repeating it changes nothing. A hold on whoever sent one stops no recall: it is what the owner's siblings do from
+ * now on. Our sealed copy is the record, and stays, out of reach, until the hold has ended ({@link destroyRecalled}).
  */
 export async function recallShares(
   tx: Transaction,
@@ -32,19 +34,52 @@ export async function recallShares(
   )
   if (first.length === 0) return { shares: [], withdrawn: 0, toAcknowledge: 0 }
   await lockClade(tx, [...new Set(first.map(({ clade_id }) => clade_id))])
+  await lockHolds(tx)
   const gone = await queryWithin<{ id: string }>(
     tx,
     'clade-recall',
     `WITH RECURSIVE gone AS (
        SELECT unnest($1::text[]) AS id UNION SELECT s.id FROM clade_shares s JOIN gone g ON s.parents @> ARRAY[g.id])
-     UPDATE clade_shares s SET sealed = NULL, recalled_at = $2 FROM gone WHERE s.id = gone.id AND s.recalled_at IS NULL RETURNING s.id`,
+     UPDATE clade_shares s SET sealed = CASE WHEN s.agent_id IN (${heldAgents('$2')}) THEN s.sealed END, recalled_at = $2 FROM gone WHERE s.id = gone.id AND s.recalled_at IS NULL RETURNING s.id`,
     [first.map(({ id }) => id), asked.now],
   )
   const shares = gone.map(({ id }) => id).sort()
   return { shares, ...(await callBack(tx, shares)) }
 }
 
-/** Nobody fetches these shares any more; who did is told to remove them, by a number that comes after all that they have read. */
+/** Destroys what recalled shares held and a hold kept, once that has ended. Returns how many. */
+export async function destroyRecalled(tx: Transaction, { now, batch }: { now: Date; batch: number }): Promise<number> {
+  await lockHolds(tx)
+  const gone = await queryWithin(
+    tx,
+    'clade-destroy-recalled',
+    `UPDATE clade_shares SET sealed = NULL WHERE id IN (SELECT id FROM clade_shares WHERE recalled_at IS NOT NULL AND sealed IS NOT NULL
+       AND agent_id NOT IN (${heldAgents('$1')}) LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
+    [now],
+  )
+  return gone.length
+}
+
+/**
+ * What was sent to agents that died, and their cards, are out of reach from their death on; they go at once, of those under a hold when
+ * it ends. `agentId`: of this one alone, which has died.
+ */
+export async function removeOfDead(tx: Transaction, { agentId, now }: { agentId?: string; now: Date }) {
+  await lockHolds(tx)
+  const [which, name] = agentId === undefined ? ["status = 'dead'", 'the-dead'] : ['id = $2', 'one-that-died']
+  const dead = `SELECT id FROM agents WHERE ${which} AND id NOT IN (${heldAgents('$1')})`
+  const values = agentId === undefined ? [now] : [now, agentId]
+  const removed = async (table: string) => {
+    const text = `DELETE FROM ${table} WHERE agent_id IN (${dead}) RETURNING 1`
+    return (await queryWithin(tx, `${table}-of-${name}`, text, values)).length
+  }
+  return { deltasDeleted: await removed('clade_deltas'), cardsDeleted: await removed('performance_cards') }
+}
+
+/**
+ * Nobody fetches these shares any more; who did is told to remove them, by a number that comes after all that they have read. What was
+ * never fetched arrived nowhere: it is a delivery that stops, no record that a hold would keep.
+ */
 export async function callBack(
   tx: Transaction,
   shares: readonly string[],

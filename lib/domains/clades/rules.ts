@@ -21,6 +21,8 @@ export const entryBytes = 65_536
 export const mostShares = 10_000
 /** Generations that are looked through for what an entry was made of. */
 export const mostGenerations = 20
+/** Shares that an entry is said to be made from by way of private ones. */
+export const mostOrigins = 1000
 const day = 86_400_000
 /** What a sibling has not fetched goes then. */
 export const pendingFor = 7 * day

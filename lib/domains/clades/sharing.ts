@@ -1,22 +1,26 @@
 import { z } from 'zod'
 import { DepthError } from '#lib/domains/sanitizer/fields.ts'
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import type { Input } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { mutation, read } from '#lib/kernel/use-case.ts'
+import { mutation, preparedMutation, read } from '#lib/kernel/use-case.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { addShare, type EntryBody, previewShare, readClade, setSharing } from './contract.ts'
 import { canonicalText, packed, sealPayload } from './payload.ts'
 import type { CladeAgent, CladePorts, OwnEntry } from './ports.ts'
 import { lockClade } from './recalling.ts'
+import { recognised } from './recognising.ts'
 import { isShared, judgeGate, mostGenerations, mostShares, pendingFor, type SharedKind, shareIdForm } from './rules.ts'
 import { strippedKinds } from './strip-kinds.ts'
 import { type Shareable, type Stripped, strip } from './strip-rules.ts'
+import type { Found } from './strip-texts.ts'
 
 interface Asked {
   entry_id?: string | undefined
   entry?: EntryBody | undefined
   removed?: Stripped['removed'] | undefined
+  origins?: string[] | undefined
 }
 interface Sibling {
   id: string
@@ -29,6 +33,7 @@ const siblingsSql = `SELECT b.id, b.name, b.status::text AS status FROM agents b
     AND NOT EXISTS (SELECT 1 FROM fenced f WHERE f.kind = 'agent' AND f.id = b.id) ORDER BY b.id LIMIT 1000`
 
 const AnyJson = z.json()
+const degraded = { degraded: ['presidio' as const] }
 const sent = (body: EntryBody): Shareable => ({
   ...body,
   provenance: body.provenance ?? null,
@@ -57,7 +62,7 @@ const sumOf = (one: Stripped['removed'], other: Stripped['removed']): Stripped['
   )
 
 /** Sharing with siblings: the switch, what a share would be, and the share. */
-export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer }: CladePorts) {
+export function cladeSharing({ db, key, agents, entriesOf, namesOf, recognise, sign, issuer }: CladePorts) {
   async function entryOf(
     tx: Pick<Transaction, 'grimoireEntry'>,
     agentId: string,
@@ -82,13 +87,13 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
 
   function strippedOf(
     entry: Shareable,
-    names: readonly string[],
+    known: { names: readonly string[]; found?: readonly Found[] },
     before: Stripped['removed'] = {},
   ): Stripped & { kind: SharedKind } {
     const { kind } = entry
     if (!isShared(kind)) throw invalid(['kind'], 'an episode is never shared')
     try {
-      const { payload, removed } = strip(entry, { names })
+      const { payload, removed } = strip(entry, known)
       return { payload, removed: sumOf(before, removed), kind }
     } catch (error) {
       if (DepthError.is(error)) throw invalid(['entry', 'content'], 'is nested deeper than 100 objects and arrays')
@@ -96,16 +101,23 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
     }
   }
 
-  /** Shares of siblings that it was made from, through entries of the agent's own as well. Throws `conflict` where one was recalled. */
+  /**
+   * Shares of siblings that it was made from, through entries of the agent's own as well; `told` are those that its client found by way of
+   * private ones. Throws `conflict` where one was recalled, and where a part of what it was made from cannot be looked at.
+   */
   async function originsOf(
     tx: Transaction,
     agent: CladeAgent,
-    parents: readonly string[],
+    {
+      parents,
+      own,
+      told,
+    }: { parents: readonly string[]; own: string | undefined; told: readonly string[] | undefined },
     now: Date,
   ): Promise<string[]> {
-    const origins = new Set<string>()
+    const origins = new Set<string>(told)
     const seen = new Set<string>()
-    let next = [...parents]
+    let next = [...parents, ...(own === undefined ? [] : [own])]
     for (let generation = 0; next.length > 0 && generation < mostGenerations; generation++) {
       const fresh = next.filter((id) => !seen.has(id))
       for (const id of fresh) {
@@ -118,8 +130,19 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
         fresh.filter((id) => id.startsWith('ent_')),
         now,
       )
+      // The one that is shared was opened by whoever sends it.
+      if (told === undefined && [...entries].some(([id, entry]) => entry === 'private' && id !== own))
+        throw new Problem(
+          'conflict',
+          'It was made from a private entry, and nobody here can read what that was made from. Nothing was sent: `kp clade share` looks it up where it is opened, and sends it as `origins`.',
+        )
       next = [...entries.values()].flatMap((entry) => (entry === 'private' ? [] : entry.parents))
     }
+    if (next.some((id) => !seen.has(id)))
+      throw new Problem(
+        'conflict',
+        `What it was made from goes back more than ${mostGenerations} generations, and a recall would not reach it. Nothing was sent.`,
+      )
     if (origins.size === 0) return []
     const known = await queryWithin<{ id: string; recalled: boolean }>(
       tx,
@@ -132,23 +155,45 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
     return known.map(({ id }) => id)
   }
 
+  /** What an analyzer finds in an entry as it stands now, asked without what the rest takes out. */
+  async function lookedAt(agent: CladeAgent, asked: Asked, now: Date) {
+    const names = agent.ownerId === null ? [] : await namesOf(undefined, agent.ownerId)
+    const entry = await entryOf(db.prisma, agent.id, asked, now)
+    return { entry, names, ...(await recognised(recognise, strippedOf(entry, { names }).payload)) }
+  }
+
+  /** Nobody is asked where nothing may be sent; why not is said within the transaction, where a repetition gets what was stored. */
+  async function lookedAtFirst(
+    { actor, now }: Pick<Context, 'actor' | 'now'>,
+    { params: { id }, body }: Input<typeof addShare>,
+  ) {
+    const agent = await agents.own(actor, id)
+    if (recognise === undefined || agent.sharingSince === null) return undefined
+    try {
+      return await lookedAt(agent, body, now)
+    } catch (error) {
+      if (Problem.is(error)) return undefined
+      throw error
+    }
+  }
+
   const digestOf = (digest: Uint8Array) => Buffer.from(digest).toString('base64url')
 
   return {
-    readClade: read(readClade, async ({ actor }, { params: { id } }) => {
+    readClade: read(readClade, async ({ actor, now }, { params: { id } }) => {
       const agent = await agents.own(actor, id)
       const [siblings, unfetched, [waiting]] = await Promise.all([
         db.query<Sibling & Record<string, unknown>>('clade-siblings', siblingsSql, [agent.cladeId, agent.ownerId, id]),
         db.query<{ agent_id: string; n: number }>(
           'clade-unfetched',
           `SELECT d.agent_id, count(*)::int AS n FROM clade_deltas d JOIN clade_shares s ON s.id = d.share_id
-           WHERE s.agent_id = $1 AND d.state = 'pending' GROUP BY d.agent_id`,
+           WHERE s.agent_id = $1 AND d.state = 'pending' AND d.delivered_at IS NULL GROUP BY d.agent_id`,
           [id],
         ),
         db.query<{ n: number }>(
           'clade-waiting',
-          "SELECT count(*)::int AS n FROM clade_deltas WHERE agent_id = $1 AND state IN ('pending', 'recalling')",
-          [id],
+          "SELECT count(*)::int AS n FROM clade_deltas WHERE agent_id = $1 AND (state = 'recalling' OR (state = 'pending' AND expires_at > $2))",
+          [id, now],
         ),
       ])
       return {
@@ -198,8 +243,8 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
 
     previewShare: read(previewShare, async ({ actor, now }, { params: { id }, body }) => {
       const agent = await agents.own(actor, id)
-      const names = agent.ownerId === null ? [] : await namesOf(undefined, agent.ownerId)
-      const { payload, removed, kind } = strippedOf(await entryOf(db.prisma, id, body, now), names, before(body))
+      const { entry, isDegraded, ...known } = await lookedAt(agent, body, now)
+      const { payload, removed, kind } = strippedOf(entry, known, before(body))
       const { digest } = packed(payload)
       const { confidence } = payload
       return {
@@ -212,12 +257,14 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
             removed,
             digest: digestOf(digest),
             gate: { ...judgeGate(kind, confidence), confidence },
+            ...(isDegraded && degraded),
           },
         },
       }
     }),
 
-    addShare: mutation(addShare, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
+    addShare: preparedMutation(addShare, lookedAtFirst, async ({ tx, actor, now }, { params, body }, looked) => {
+      const { id: agentId } = params
       const agent = await agents.writable(tx, actor, agentId)
       const { cladeId, ownerId, sharingSince } = agent
       if (sharingSince === null || cladeId === null || ownerId === null)
@@ -226,11 +273,14 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
           'Sharing is off for this agent. Nothing was sent: switch it on with PUT /v1/agents/{id}/clade/sharing.',
         )
       const entry = await entryOf(tx, agentId, body, now)
-      const { payload, removed, kind } = strippedOf(entry, await namesOf(tx, ownerId), before(body))
+      const { found = [], isDegraded = false } = looked ?? {}
+      const { payload, removed, kind } = strippedOf(entry, { names: await namesOf(tx, ownerId), found }, before(body))
       const gate = judgeGate(kind, payload.confidence)
       if (!gate.passes)
         throw invalid(['confidence'], `is ${payload.confidence}, and this kind is shared from ${gate.needed} on`)
       const { text, digest } = packed(payload)
+      if (recognise !== undefined && (!looked || canonicalText(looked.entry) !== canonicalText(entry)))
+        throw new Problem('conflict', 'It changed while it was looked at. Nothing was sent: look again.')
       if (body.digest !== undefined && body.digest !== digestOf(digest))
         throw new Problem(
           'conflict',
@@ -254,7 +304,7 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
       const parents = await originsOf(
         tx,
         agent,
-        [...payload.parents, ...(body.entry_id === undefined ? [] : [body.entry_id])],
+        { parents: payload.parents, own: body.entry_id, told: body.origins },
         now,
       )
       const shareId = newId('shr')
@@ -295,6 +345,7 @@ export function cladeSharing({ db, key, agents, entriesOf, namesOf, sign, issuer
             manifest,
             sent_to: to,
             shared_at: now.toISOString(),
+            ...(isDegraded && degraded),
           },
         },
       }

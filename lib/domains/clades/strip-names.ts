@@ -1,6 +1,7 @@
+import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
 import type { StrippedKind } from './strip-kinds.ts'
 
-/** What the names of keys, the nearest last, say of what stands under them. */
+/** What the names of keys say of what stands under them. */
 export interface Named {
   /** Of texts; undefined: they are looked into. */
   text: StrippedKind | undefined
@@ -32,6 +33,14 @@ const personWords = set(
   'author authors owner owners user users username usernames handle trader traders analyst analysts reviewer reviewers contact contacts person people human creator operator approver submitter employee client customer counterparty nickname surname lastname firstname fullname telegram twitter discord whatsapp wechat signal_handle email emails mail phone phones mobile tel telephone fax dob birthday birthdate passport ssn iban card cards ip licence license 姓名 作者 用户 电话 手机 邮箱 身份证',
 )
 const personEnds = set('by from_person')
+/** Of several, or of what is not theirs alone: beneath them only what is like a name is one. */
+const collective = set(
+  'authors owners users usernames trader traders analysts reviewers contacts people client customer counterparty cards mails emails phones mobiles card ip licence license',
+)
+/** What says nothing of its own: what is above it says what it is. */
+const holders = set(
+  'value values val v id ids name names handle label text content data raw string display login nick nickname alias full first last given family user number no account current',
+)
 const nameWords = set('name names')
 const nameOwners = set('full first last family given middle maiden display legal real sender account person')
 
@@ -61,33 +70,127 @@ const secretOf = (words: readonly string[]): StrippedKind | undefined => {
   return undefined
 }
 
-function isOfTrade(words: readonly string[], above: readonly (readonly string[])[]): boolean {
+/** A name says by itself that it is one of the trade. */
+function isOfTrade(words: readonly string[]): boolean {
   if (words.every((word) => alone.has(word)) && words.length > 0) return true
   if (has(words, sampled)) return false
   if (has(words, sizeWords)) return true
   if (has(words, dealWords) && has(words, priceWords)) return true
   if (has(words, alone)) return !has(words, harmless)
-  if (words[0] === 'take') return words[1] === 'profit'
-  if (has(words, harmless)) return false
-  return above.some((name) => has(name, dealWords) || (name.length > 0 && isOfTrade(name, [])))
+  return words[0] === 'take' && words[1] === 'profit'
+}
+/** Whatever is beneath it is of the trade, but for what is harmless. */
+const opensTrade = (words: readonly string[]) => has(words, dealWords) || isOfTrade(words)
+
+/** What a name says of a person: `one`, of what is theirs too; `many`, of names alone. */
+function personIn(words: readonly string[], isOrigin: boolean): 'one' | 'many' | undefined {
+  if (has(words, personWords))
+    return words.every((word) => !personWords.has(word) || collective.has(word)) ? 'many' : 'one'
+  if (words.some((word, at) => at > 0 && personEnds.has(word))) return 'one'
+  return has(words, nameWords) && (isOrigin || has(words, nameOwners)) ? 'one' : undefined
 }
 
-/** Judges a place by the names that lead to it, the outermost first. `isOrigin`: within the provenance, where names are those of people. */
-export function judgedByName(path: readonly string[], isOrigin: boolean): Named & { isPersons: boolean } {
-  const names = path.slice(-6).map(wordsOf)
-  const last = names.at(-1) ?? []
-  const secret = names.map(secretOf).find((kind) => kind !== undefined)
-  if (secret) return { text: secret, number: secret, isPersons: false }
-  const isPerson =
-    has(last, personWords) ||
-    last.some((word, at) => at > 0 && personEnds.has(word)) ||
-    (has(last, nameWords) && (isOrigin || has(last, nameOwners)))
-  const isAddress = has(last, addressWords)
-  const text = has(last, seedWords) ? 'seed_phrase' : isPerson ? 'name' : isAddress ? 'address' : undefined
-  const isTrade = isOfTrade(last, names.slice(0, -1))
+/** A place, as all names that lead to it tell it; however deep it is. */
+export interface Place {
+  /** What it is called by, as it is written. */
+  name: string
+  words: readonly string[]
+  /** Within the provenance, where names are those of people. */
+  isOrigin: boolean
+  /** Of one of the names. */
+  isSecret: boolean
+  isSeed: boolean
+  /** Of the names above it. */
+  isInTrade: boolean
+  inPerson: 'one' | 'many' | undefined
+  isInAddress: boolean
+}
+/** Where no name has been said yet. */
+export const root = (isOrigin: boolean): Place => ({
+  name: '',
+  words: [],
+  isOrigin,
+  isSecret: false,
+  isSeed: false,
+  isInTrade: false,
+  inPerson: undefined,
+  isInAddress: false,
+})
+/** The place that a name leads to. */
+export function beneath(above: Place, name: string): Place {
+  const words = wordsOf(name)
+  const person = personIn(above.words, above.isOrigin)
+  return {
+    name,
+    words,
+    isOrigin: above.isOrigin,
+    isSecret: above.isSecret || secretOf(words) !== undefined,
+    isSeed: above.isSeed || has(words, seedWords),
+    isInTrade: above.isInTrade || (above.words.length > 0 && opensTrade(above.words)),
+    inPerson: above.inPerson === 'one' || person === 'one' ? 'one' : (above.inPerson ?? person),
+    isInAddress: above.isInAddress || has(above.words, addressWords),
+  }
+}
+
+/** Short, and no sentence: what somebody may be called by. */
+const isShort = (text: string) => text.length <= 80 && text.trim().split(/\s+/).length <= 5
+const handle = /^@?(?=\S*[\d_.@-])\S*\p{L}\S*$/u
+const instant = /^\d{4}-\d{2}-\d{2}T/
+const isInside = ({ words }: Place) => words.length === 0 || has(words, holders)
+
+/** What a person's name above it makes of a text. */
+function isTheirs(place: Place, text: string): boolean {
+  if (place.inPerson === undefined || !isShort(text) || !/\p{L}/u.test(text) || instant.test(text)) return false
+  if (place.inPerson === 'one' || isInside(place) || handle.test(text)) return true
+  return looksLikeAPersonsName(text) || /\p{Lu}\S*\s+\p{Lu}/u.test(text)
+}
+
+/** Judges a text or a number by the names that lead to it. */
+export function judgedByName(place: Place, written: string): Named & { isPersons: boolean } {
+  const { words, isOrigin } = place
+  if (place.isSecret) return { text: 'credential', number: 'credential', isPersons: false }
+  const isPerson = personIn(words, isOrigin) !== undefined || isTheirs(place, written)
+  const isAddress = has(words, addressWords) || (place.isInAddress && isInside(place) && isShort(written))
+  const text = place.isSeed ? 'seed_phrase' : isPerson ? 'name' : isAddress ? 'address' : undefined
+  const isTrade = isOfTrade(words) || (place.isInTrade && !has(words, sampled) && !has(words, harmless))
+  const isNumber = isPerson || isAddress || (place.inPerson !== undefined && (isInside(place) || /\d{5}/.test(written)))
   return {
     text,
-    number: isTrade ? 'strategy_detail' : isPerson || isAddress ? text : undefined,
-    isPersons: isOrigin || has(last, nameWords),
+    number: isTrade ? 'strategy_detail' : isNumber ? (text ?? 'name') : undefined,
+    isPersons: isOrigin || has(words, nameWords),
   }
+}
+
+const pairNames = ['name', 'key', 'label', 'field', 'param', 'parameter', 'property', '名称']
+const pairValues = new Set([
+  'value',
+  'values',
+  'val',
+  'v',
+  'content',
+  'data',
+  'text',
+  'string',
+  'default',
+  'current',
+  'secret',
+  '值',
+])
+/** A name of something: a few words, nothing that was taken out, no sentence of its own. */
+const isName = (said: string) => said.length <= 80 && !/[:=：‹›\n]/.test(said) && wordsOf(said).length <= 6
+/** Of `{"name": "password", "value": …}`, what its value is called by; undefined where it says none. */
+export function pairedName(members: readonly (readonly [string, unknown])[]): string | undefined {
+  for (const [name, said] of members)
+    if (typeof said === 'string' && pairNames.includes(name.toLowerCase()) && isName(said)) return said
+  return undefined
+}
+export const isPairedValue = (name: string): boolean => pairValues.has(name.toLowerCase())
+/** Of `["password", …]`, what its second is called by; undefined where the first says nothing of it. */
+export function nameOfNext(list: readonly unknown[]): string | undefined {
+  const [first, second] = list
+  if (list.length !== 2 || typeof first !== 'string' || !isName(first)) return undefined
+  if (typeof second !== 'string' && typeof second !== 'number') return undefined
+  const words = wordsOf(first)
+  const isTelling = secretOf(words) !== undefined || has(words, seedWords) || isOfTrade(words)
+  return isTelling && words.length <= 3 ? first : undefined
 }

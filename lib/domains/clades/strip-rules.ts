@@ -1,9 +1,10 @@
+import { isBytes } from '#lib/domains/pii/credentials.ts'
 import { looksLikeAPersonsName } from '#lib/domains/pii/persons-name.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
 import { DEPTH_LIMIT, DepthError } from '#lib/domains/sanitizer/fields.ts'
 import type { StrippedKind } from './strip-kinds.ts'
-import { judgedByName } from './strip-names.ts'
-import { patternOf, strippedSpans } from './strip-texts.ts'
+import { beneath, isPairedValue, judgedByName, nameOfNext, type Place, pairedName, root } from './strip-names.ts'
+import { type Found, knownOf, strippedSpans } from './strip-texts.ts'
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json }
 /** An entry as it is written, without its id. */
@@ -29,10 +30,6 @@ const idForm = /^(?:[a-z]{2,10}_[0-9A-Za-z]{20,26}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3
 /** A number as people write one: with a currency, separators, a unit. */
 const numeral = /^\s*[~≈<>]?\s*[$€£¥-]?\s*\d[\d\s.,_]{0,30}(?:e[+-]?\d{1,3})?\s*[\p{L}%×]{0,10}\s*$/iu
 const time = /^\d{4}-\d{2}-\d{2}(?:T[\d:.]{5,15}(?:Z|[+-]\d{2}:?\d{2})?)?$/
-/** Of a key, byte by byte: 32 or 64. */
-const isBytes = (list: readonly Json[]): boolean =>
-  (list.length === 32 || list.length === 64) &&
-  list.every((one) => typeof one === 'number' && Number.isInteger(one) && one >= 0 && one < 256)
 const leastWords = 12
 /** One redaction can bring together what two sides of it make; after so many it is the whole text. */
 const mostPasses = 4
@@ -43,12 +40,15 @@ const mostPasses = 4
  * for byte. In the place of each stands `‹kind:1›`, one value one number. Pure, and the same in browser, command line and server; stripping
  * twice changes nothing.
  *
- * `names`: of people who are known, whatever field they stand in.
+ * `names`: of people who are known, whatever field they stand in. `found`: what an analyzer found in it besides.
  *
  * @throws DepthError beyond 100 objects and arrays within each other
  */
-export function strip(entry: Shareable, { names = [] }: { names?: readonly string[] } = {}): Stripped {
-  const known = patternOf(names)
+export function strip(
+  entry: Shareable,
+  { names = [], found = [] }: { names?: readonly string[]; found?: readonly Found[] } = {},
+): Stripped {
+  const known = knownOf(names, found)
   const removed: Stripped['removed'] = {}
   const numbers = new Map<string, number>()
   const last = new Map<StrippedKind, number>()
@@ -83,9 +83,10 @@ export function strip(entry: Shareable, { names = [] }: { names?: readonly strin
   }
 
   const isMark = (text: string) => /^‹[a-z_]{2,20}:\d{1,6}›$/.test(text)
-  function text(value: string, path: readonly string[], isOrigin: boolean): string {
+  function text(value: string, place: Place): string {
     if (value === '' || isMark(value)) return value
-    const { text: kind, number, isPersons } = judgedByName(path, isOrigin)
+    const { isOrigin } = place
+    const { text: kind, number, isPersons } = judgedByName(place, value)
     const isId = idForm.test(value) && kind !== 'credential' && kind !== 'seed_phrase'
     if (kind !== undefined && (kind === 'seed_phrase' ? !numeral.test(value) : !isId)) return mark(kind, value)
     if (number !== undefined && numeral.test(value) && !time.test(value)) return mark(number, value)
@@ -96,36 +97,40 @@ export function strip(entry: Shareable, { names = [] }: { names?: readonly strin
       (isOrigin ? /\s|[\u4e00-\u9fff]/.test(value) : /\S\s+\S/.test(value))
     )
       return mark('name', value)
-    return looked(value, path.at(-1) ?? '')
+    return looked(value, place.name)
   }
 
-  function numberOf(value: number, path: readonly string[], isOrigin: boolean): number | string {
-    const { number } = judgedByName(path, isOrigin)
+  function numberOf(value: number, place: Place): number | string {
+    const { number } = judgedByName(place, String(value))
     if (number !== undefined) return mark(number, String(value))
-    const [span] = strippedSpans(String(value), path.at(-1) ?? '', known)
+    const [span] = strippedSpans(String(value), place.name, known)
     return span ? mark(span.kind, String(value)) : value
   }
 
   /** Words of a seed phrase that are kept one by one, in the order in which they stand. */
   function phraseIn(values: readonly Json[]): boolean {
-    const words = values.filter((one) => typeof one === 'string')
+    const words = values.filter((one) => typeof one === 'string' && one.split(/\s+/).length < leastWords)
     return words.length >= leastWords && scan(`seed: ${words.join(' ')}`).some(({ kind }) => kind === 'seed_phrase')
   }
 
-  function visit(node: Json, path: readonly string[], isOrigin: boolean, depth: number): Json {
-    if (typeof node === 'string') return text(node, path, isOrigin)
-    if (typeof node === 'number') return numberOf(node, path, isOrigin)
+  function visit(node: Json, place: Place, depth: number): Json {
+    const { isOrigin } = place
+    if (typeof node === 'string') return text(node, place)
+    if (typeof node === 'number') return numberOf(node, place)
     if (node === null || typeof node === 'boolean') return node
     if (depth >= DEPTH_LIMIT) throw new DepthError()
     if (Array.isArray(node)) {
       if (isBytes(node)) return mark('private_key', node.join(','))
       if (phraseIn(node)) return mark('seed_phrase', node.join(' '))
-      return node.map((one) => visit(one, path, isOrigin, depth + 1))
+      const second = nameOfNext(node)
+      const next = second === undefined ? place : beneath(place, second)
+      return node.map((one, at) => visit(one, at === 1 ? next : place, depth + 1))
     }
     const members = Object.entries(node)
     if (phraseIn(members.map(([, one]) => one)) || phraseIn(members.map(([name]) => name)))
       return mark('seed_phrase', JSON.stringify(node))
     const taken = new Set<string>()
+    const paired = pairedName(members)
     return Object.fromEntries(
       members.map(([name, child]) => {
         const stripped =
@@ -133,18 +138,20 @@ export function strip(entry: Shareable, { names = [] }: { names?: readonly strin
         let free = stripped
         for (let again = 2; taken.has(free); again++) free = `${stripped} (${again})`
         taken.add(free)
-        return [free, visit(child, [...path, stripped], isOrigin, depth + 1)]
+        const own = beneath(place, stripped)
+        const called = paired !== undefined && isPairedValue(name) ? beneath(own, paired) : own
+        return [free, visit(child, called, depth + 1)]
       }),
     )
   }
 
   const payload: Shareable = {
     kind: entry.kind,
-    content: visit(entry.content, [], false, 0),
+    content: visit(entry.content, root(false), 0),
     confidence: entry.confidence,
-    tags: entry.tags.map((tag) => text(tag, ['tag'], false)),
-    provenance: visit(entry.provenance, [], true, 0),
-    parents: entry.parents.map((parent) => (idForm.test(parent) ? looked(parent, '') : text(parent, [], true))),
+    tags: entry.tags.map((tag) => text(tag, beneath(root(false), 'tag'))),
+    provenance: visit(entry.provenance, root(true), 0),
+    parents: entry.parents.map((parent) => (idForm.test(parent) ? looked(parent, '') : text(parent, root(true)))),
     valid_from: entry.valid_from,
     valid_until: entry.valid_until,
   }

@@ -1,5 +1,6 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { base58, bech32, bech32m, createBase58check } from '@scure/base'
+import { credentialForms } from '#lib/domains/pii/credentials.ts'
 import { type PersonalKind, personalForms } from '#lib/domains/pii/personal-data.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
 import { type StrippedKind, strippedKinds } from './strip-kinds.ts'
@@ -42,33 +43,7 @@ function isAddress(word: string): StrippedKind | undefined {
   return bytes?.length === 64 ? 'private_key' : undefined
 }
 
-interface Pattern {
-  kind: StrippedKind
-  /** What a text has that it may stand in; to look for this alone costs a tenth. */
-  sign: RegExp
-  pattern: RegExp
-}
-/** Every repetition is bounded. */
-const patterns: readonly Pattern[] = [
-  {
-    kind: 'ethereum_address',
-    sign: /0x[0-9a-f]{40}/i,
-    pattern: /(?<![\p{L}\p{N}])0x[0-9a-f]{40}(?![\p{L}\p{N}])/giu,
-  },
-  {
-    kind: 'credential',
-    sign: /[:=：]|\s(?:is|was)\s|[为是]/i,
-    pattern:
-      /(?<!\p{L})(?:pass(?:word|wd|phrase|code)|pwd|api[ _-]?(?:key|secret|token)|secret(?:[ _-]?key)?|(?:access|auth|session|client|signing)[ _-]?(?:key|token|secret)|credentials?|密码|口令)["']?\s?(?:[:=：]\s?|(?:is|was|为|是)\s(?=\S{0,40}\d))["']?[^\s"',;]{4,200}/giu,
-  },
-  { kind: 'credential', sign: /Bearer|Basic/i, pattern: /(?<=(?:Bearer|Basic)\s)[\w.~+/=-]{12,400}/giu },
-  { kind: 'credential', sign: /eyJ/, pattern: /(?<![\w-])eyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?/g },
-  {
-    kind: 'credential',
-    sign: /:\/\//,
-    pattern: /(?<=[a-z][a-z0-9+.-]{1,15}:\/\/)[^\s/@:]{0,100}:[^\s/@]{1,200}(?=@)/gi,
-  },
-]
+const hexAddress = /(?<![\p{L}\p{N}])0x[0-9a-f]{40}(?![\p{L}\p{N}])/giu
 /** 32 bytes as hex may be a key as well as a hash: they stay where they are called a hash. */
 const bytes32 = /(?<![\p{L}\p{N}])(?:0x)?[0-9a-f]{64}(?![\p{L}\p{N}])/giu
 const hashTerms =
@@ -79,12 +54,60 @@ const longWord = /[A-Za-z0-9]{26}/
 const wordForm = /(?<![A-Za-z0-9])[A-Za-z0-9]{26,90}(?![A-Za-z0-9])/g
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
-/** The names of people and their addresses, as one pattern; undefined where there are none. */
-export function patternOf(names: readonly string[]): RegExp | undefined {
-  const known = names.map((name) => name.trim()).filter((name) => name.length >= 2)
-  if (known.length === 0) return undefined
-  const longestFirst = known.sort((one, other) => other.length - one.length).map((name) => escaped(name))
-  return new RegExp(`(?<![\\p{L}\\p{N}])(?:${longestFirst.join('|')})(?![\\p{L}\\p{N}])`, 'giu')
+/** What an analyzer of names found, as it is written. */
+export interface Found {
+  kind: StrippedKind
+  text: string
+}
+/** What is taken out wherever it stands. */
+export interface Known {
+  kind: StrippedKind
+  pattern: RegExp
+}
+const longestFirst = (texts: readonly string[]): string[] =>
+  texts
+    .map((text) => text.trim())
+    .filter((text) => text.length >= 2)
+    .sort((one, other) => other.length - one.length)
+/** What makes words of scripts that part them by spaces. */
+const inWords = '[\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{N}]'
+export const inWord = new RegExp(inWords, 'u')
+const bounds: readonly (readonly [boolean, boolean])[] = [
+  [true, true],
+  [true, false],
+  [false, true],
+  [false, false],
+]
+/** These texts as they are written, and no part of a longer word. Plain words beside each other cost little, however many they are. */
+function wholes(texts: readonly string[]): string {
+  const groups = bounds.flatMap(([before, behind]) => {
+    const alike = texts.filter(
+      (text) => inWord.test(text.charAt(0)) === before && inWord.test(text.slice(-1)) === behind,
+    )
+    const words = alike.map(escaped).join('|')
+    return words === '' ? [] : [`${before ? `(?<!${inWords})` : ''}(?:${words})${behind ? `(?!${inWords})` : ''}`]
+  })
+  return groups.join('|')
+}
+
+/** The names of people and their addresses, however they are spelt, and what was found, as it is spelt. */
+export function knownOf(names: readonly string[], found: readonly Found[]): Known[] {
+  const people = longestFirst(names).map(escaped)
+  const known: Known[] =
+    people.length === 0
+      ? []
+      : [
+          {
+            kind: 'name',
+            pattern: new RegExp(`(?<![\\p{L}\\p{N}])(?:${people.join('|')})(?![\\p{L}\\p{N}])`, 'giu'),
+          },
+        ]
+  for (const kind of new Set(found.map((one) => one.kind))) {
+    const texts = new Set(found.flatMap((one) => (one.kind === kind ? [one.text] : [])))
+    const written = wholes(longestFirst([...texts]))
+    if (written !== '') known.push({ kind, pattern: new RegExp(written, 'gu') })
+  }
+  return known
 }
 
 const personal: Partial<Record<PersonalKind, StrippedKind>> = {
@@ -120,7 +143,7 @@ function inLongWords(text: string, whole: string, shift: number): Span[] {
 }
 
 /** As it stands in a text, each place once; `heading` is what the text is called by. */
-function found(text: string, heading: string, names: RegExp | undefined): Span[] {
+function found(text: string, heading: string, known: readonly Known[]): Span[] {
   const whole = heading + text
   const shift = heading.length
   const hasDigit = /\d/.test(text)
@@ -131,9 +154,11 @@ function found(text: string, heading: string, names: RegExp | undefined): Span[]
   // The end of a word is no title, though a digit stands before it.
   for (const { kind, start, end } of personalForms(text, hasDigit ? personalKinds : withoutDigits))
     if (!/[\p{L}\p{N}]/u.test(text.charAt(start - 1))) spans.push({ kind: personal[kind] ?? 'name', start, end })
-  for (const { kind, sign, pattern } of patterns) if (sign.test(text)) spans.push(...matches(text, pattern, kind))
+  if (text.includes('0x') || text.includes('0X')) spans.push(...matches(text, hexAddress, 'ethereum_address'))
+  for (const { sign, pattern } of credentialForms)
+    if (sign.test(text)) spans.push(...matches(text, pattern, 'credential'))
   if (longWord.test(text)) spans.push(...inLongWords(text, whole, shift))
-  if (names) spans.push(...matches(text, names, 'name'))
+  for (const { kind, pattern } of known) spans.push(...matches(text, pattern, kind))
   return spans
 }
 
@@ -159,14 +184,14 @@ const plain = /^[a-z_]{0,12} ?[a-z_]{0,12}$/
  * What must not leave, in a text that a key of the name `name` has. Where signs that are not seen, or that look like others, hide
  * something, it is the whole text.
  */
-export function strippedSpans(text: string, name: string, names: RegExp | undefined): Span[] {
-  if (plain.test(text)) return names ? matches(text, names, 'name') : []
+export function strippedSpans(text: string, name: string, known: readonly Known[]): Span[] {
+  if (plain.test(text)) return joined(known.flatMap(({ kind, pattern }) => matches(text, pattern, kind)))
   const heading = name === '' ? '' : `${name.slice(0, longestHeading)}: `
-  const spans = joined(found(text, heading, names))
+  const spans = joined(found(text, heading, known))
   if (!/[^\0-\x7f]/.test(text)) return spans
   const folded = text.replace(/\p{Cf}/gu, '').normalize('NFKC')
   if (folded === text) return spans
-  const seen = joined(found(folded, heading, names))
+  const seen = joined(found(folded, heading, known))
   const worst = seen.toSorted((one, other) => rankOf(one.kind) - rankOf(other.kind))[0]
   return worst && seen.length > spans.length ? [{ kind: worst.kind, start: 0, end: text.length }] : spans
 }

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type AskDatabase, type Check, evidenceLines } from '#lib/kernel/evidence.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { europeanAgent, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import type { CheckView, LineView } from './contract.ts'
 import { coverageChecks } from './coverage-checks.ts'
@@ -473,6 +473,15 @@ const planted: Planted[] = [
         [id, organisationId, `user:${accountId}`],
       )
       return () => owner.query('DELETE FROM projects WHERE id = $1', [id])
+    },
+  },
+  {
+    check: 'residency.places',
+    state: 'fails',
+    number: 'agents',
+    async plant() {
+      const { id } = await europeanAgent(test)
+      return () => owner.query('DELETE FROM agents WHERE id = $1', [id])
     },
   },
   {

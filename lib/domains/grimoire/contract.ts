@@ -177,13 +177,13 @@ export const storeKeyring = operation({
   params: ofAgent,
   body: z.strictObject({
     keyring: KeyringForm,
-    revision: z.int().min(1).optional(),
+    revision: z.int().min(1).max(2_147_483_646).optional(),
     replace: z.boolean().default(false),
   }),
   output: z.strictObject({
     data: z.strictObject({ agent_id: z.string(), key_id: z.string(), revision: z.int(), updated_at: when }),
   }),
-  refusals: writing,
+  refusals: [...writing, 'held'],
 })
 
 export const listEntries = operation({
@@ -213,7 +213,7 @@ export const addEntry = operation({
   method: 'post',
   path: '/v1/agents/{id}/grimoire',
   summary: 'Write an entry into an agent’s grimoire',
-  description: `\`private\`: an envelope that the client sealed under the agent’s keyring; what can be read is refused. \`clade\`: readable by the installation, sealed at rest, and shared with siblings only when that is asked for. 64 KiB each, ${mostEntries.toLocaleString('en')} of an agent at most.`,
+  description: `\`private\`: an envelope that the client sealed under the agent’s keyring; what can be read is refused. \`clade\`: readable by the installation, sealed at rest, and shared with siblings only when that is asked for; a private key or a seed phrase in it refuses it (\`content_blocked\`, with kinds and places). 64 KiB each, ${mostEntries.toLocaleString('en')} of an agent at most.`,
   permission: 'grimoire:write',
   audit: { action: 'create', ...entry },
   limit: 'write',
@@ -222,7 +222,7 @@ export const addEntry = operation({
   bodyLimit,
   body: Body,
   output: z.strictObject({ data: Changed }),
-  refusals: [...writing, 'id_in_use', 'too_large'],
+  refusals: [...writing, 'id_in_use', 'too_large', 'content_blocked'],
 })
 
 export const readEntry = operation({
@@ -253,7 +253,7 @@ export const editEntry = operation({
   bodyLimit,
   body: EditBody,
   output: z.strictObject({ data: Changed }),
-  refusals: [...writing, 'too_large'],
+  refusals: [...writing, 'too_large', 'content_blocked'],
 })
 
 export const deleteEntry = operation({
@@ -268,5 +268,5 @@ export const deleteEntry = operation({
   status: 204,
   params: ofEntry,
   output: z.undefined(),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'held'],
 })

@@ -210,8 +210,8 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
       }
     }),
 
-    deleteEntry: mutation(deleteEntry, async ({ tx, actor }, { params: { id: agentId, entryId } }) => {
-      await agents.locked(tx, actor, agentId)
+    deleteEntry: mutation(deleteEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId } }) => {
+      await agents.erasable(tx, actor, agentId, now)
       const { count } = await tx.grimoireEntry.deleteMany({ where: { id: entryId, agentId } })
       if (count === 0) throw noEntry()
       return { body: undefined, resourceId: entryId, details: { agent_id: agentId } }

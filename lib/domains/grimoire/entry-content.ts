@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseKeys } from '#lib/domains/pii/stored-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { seal, unseal } from '#lib/secret.ts'
 import { entryBytes } from './rules.ts'
@@ -26,7 +27,7 @@ interface Sent {
   valid_until?: Date | undefined
 }
 
-/** Sealed with the installation's key, for this entry alone. Throws `too_large`. */
+/** Sealed with the installation's key, for this entry alone. Throws `too_large`, and `content_blocked` where a private key or a seed phrase is in it. */
 export function sealStored(key: Uint8Array, id: string, sent: Sent): Buffer {
   const stored: StoredEntry = {
     content: sent.content,
@@ -40,6 +41,8 @@ export function sealStored(key: Uint8Array, id: string, sent: Sent): Buffer {
   const plain = Buffer.from(JSON.stringify(stored))
   if (plain.length > entryBytes)
     throw new Problem('too_large', 'An entry has 64 KiB at most as JSON. Nothing was stored: make two of it.')
+  const { content, tags, provenance, parents } = stored
+  refuseKeys({ content, tags, provenance, parents }, 'The entry')
   return seal(key, plain, id)
 }
 

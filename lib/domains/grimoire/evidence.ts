@@ -1,10 +1,12 @@
 import { type Check, endsInTime } from '#lib/kernel/evidence.ts'
+import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 
-/** Entries end at the time that they name, or so many days after they were written as their agent's owner set. */
+/** Entries end at the time that they name, or so many days after they were written as their agent's owner set; what a hold keeps is not late. */
 export const grimoireEvidence = (): Check[] => [
   endsInTime(
     'grimoire.ended',
     `SELECT least(g.valid_until, g.created_at + make_interval(days => a.grimoire_days)) AS ends
-     FROM grimoire_entries g JOIN agents a ON a.id = g.agent_id`,
+     FROM grimoire_entries g JOIN agents a ON a.id = g.agent_id
+     WHERE g.agent_id NOT IN (${heldAgents('$1')})`,
   ),
 ]

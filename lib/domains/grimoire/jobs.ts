@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 
 const batch = 1_000
 
@@ -17,14 +19,19 @@ export interface GrimoireJobPorts {
   ): Promise<unknown>
 }
 
-/** Entries go when they end: at the time that they name, or so many days after they were written as their agent's owner set. */
+/** Entries go when they end: at the time that they name, or so many days after they were written as their agent's owner set; under a hold, with its end. */
 export function grimoireJobs({ recordDeletion }: GrimoireJobPorts) {
   async function removeEnded(ctx: Context, tx: Transaction): Promise<number> {
-    const gone = await tx.$executeRaw`
-      DELETE FROM grimoire_entries WHERE id IN (
-        SELECT g.id FROM grimoire_entries g JOIN agents a ON a.id = g.agent_id
-        WHERE g.valid_until <= ${ctx.now} OR (a.grimoire_days IS NOT NULL AND g.created_at <= ${ctx.now}::timestamptz - make_interval(days => a.grimoire_days))
-        LIMIT ${batch} FOR UPDATE OF g SKIP LOCKED)`
+    await lockHolds(tx)
+    const { length: gone } = await queryWithin(
+      tx,
+      'purge-grimoire',
+      `DELETE FROM grimoire_entries WHERE id IN (
+         SELECT g.id FROM grimoire_entries g JOIN agents a ON a.id = g.agent_id
+         WHERE (g.valid_until <= $1 OR (a.grimoire_days IS NOT NULL AND g.created_at <= $1::timestamptz - make_interval(days => a.grimoire_days)))
+           AND a.id NOT IN (${heldAgents('$1')}) LIMIT ${batch} FOR UPDATE OF g SKIP LOCKED) RETURNING 1`,
+      [ctx.now],
+    )
     if (gone === 0) return 0
     const requestedBy = ctx.actor.id
     await recordDeletion(tx, {

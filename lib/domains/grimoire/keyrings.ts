@@ -55,6 +55,7 @@ export const keyrings = ({ db, agents, isSealedTo }: GrimoirePorts) => ({
         (await tx.grimoireEntry.count({ where: { agentId: id, scope: 'private' } })) > 0 ||
         (await isSealedTo(tx, id, before.keyId))
       if (isInUse) throw other('Entries or snapshots are sealed under the present keyring, and would never open again.')
+      await agents.erasable(tx, actor, id, now)
       await tx.keyring.delete({ where: { agentId: id } })
     }
     if (before && before.keyId === keyring.key_id) {

@@ -13,8 +13,8 @@ export interface GrimoirePorts {
   agents: {
     /** The actor's own agent, or that of its owner. Throws `not_found`. */
     own(actor: Actor, id: string): Promise<GrimoireAgent>
-    /** The same, held as it is until the transaction ends. */
-    locked(tx: Transaction, actor: Actor, id: string): Promise<GrimoireAgent>
+    /** The same, held as it is until the transaction ends, of which something may be deleted now. Throws `held`. */
+    erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<GrimoireAgent>
     /** The same, for which something may be written now. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<GrimoireAgent>
   }

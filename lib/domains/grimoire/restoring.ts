@@ -43,7 +43,7 @@ function entryOf(record: unknown) {
 
 /**
  * Entries as an export has them, brought back into an agent that is locked and writable: those that are there left alone, those that have
- * ended by their own term or the agent's left out. They keep their age. Throws `invalid`, `conflict`, `id_in_use` and `too_large`, and then
+ * ended by their own term or the agent's left out. They keep their age. Throws `invalid`, `conflict`, `id_in_use`, `too_large` and `content_blocked`, and then
  * nothing of these is stored.
  */
 export const entryRestorer = (key: () => Uint8Array) => ({

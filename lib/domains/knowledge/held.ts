@@ -1,15 +1,13 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Planned } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 
 const inForce = (now: string): string => `(expires_at IS NULL OR expires_at > ${now}::timestamptz)`
 
 /** Ids that holds in force name, by kind; `now` is a placeholder. Of agents: those that are held, those of held accounts, and these themselves. */
 export const heldIds = (kind: 'unit' | 'skill' | 'agent', now: string): string =>
-  kind === 'agent'
-    ? `SELECT target_id FROM holds_in_force WHERE kind IN ('agent', 'account') AND ${inForce(now)}
-      UNION ALL SELECT a.id FROM holds_in_force h JOIN agent_owners a ON a.owner_id = h.target_id WHERE h.kind = 'account' AND ${inForce(now)}`
-    : `SELECT target_id FROM holds_in_force WHERE kind = '${kind}' AND ${inForce(now)}`
+  kind === 'agent' ? heldAgents(now) : `SELECT target_id FROM holds_in_force WHERE kind = '${kind}' AND ${inForce(now)}`
 
 /**
  * Members of a WITH list, read from the holds' side, for few records are held: `held_agents (agent, hold)`, and `held_records (id, hold)`,

@@ -67,6 +67,7 @@ export const logExchange = operation({
     'dead',
     'restricted',
     'wrong_state',
+    'conflict',
     'fenced',
     'not_found',
     'quota_exceeded',
@@ -115,5 +116,5 @@ export const deleteExchange = operation({
   status: 204,
   params: ofOne,
   output: z.undefined(),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'held'],
 })

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import { isLate, logLateness } from './lateness.ts'
 
 const batch = 500
@@ -21,12 +22,21 @@ export interface LlmLogJobPorts {
   ): Promise<unknown>
 }
 
-/** Exchanges go 24 hours after they were logged, whatever else holds: what comes too late is said aloud before it goes. */
+/**
+ * Exchanges go 24 hours after they were logged, whatever is set: what comes too late is said aloud before it goes. Nobody reads them after
+ * that, and those of held agents wait unread for the end of the hold.
+ */
 export function llmLogJobs({ db, recordDeletion }: LlmLogJobPorts) {
   async function removeExpired(ctx: Context, tx: Transaction): Promise<number> {
-    const gone = await tx.$executeRaw`
-      DELETE FROM llm_log_entries WHERE id IN (
-        SELECT id FROM llm_log_entries WHERE expires_at <= ${ctx.now} ORDER BY expires_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)`
+    await lockHolds(tx)
+    const { length: gone } = await queryWithin(
+      tx,
+      'purge-llm-log',
+      `DELETE FROM llm_log_entries WHERE id IN (
+         SELECT id FROM llm_log_entries WHERE expires_at <= $1 AND agent_id NOT IN (${heldAgents('$1')})
+         ORDER BY expires_at LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
+      [ctx.now],
+    )
     if (gone === 0) return 0
     const requestedBy = ctx.actor.id
     await recordDeletion(tx, {

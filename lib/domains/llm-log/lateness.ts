@@ -1,11 +1,15 @@
 import { type Check, failsIf } from '#lib/kernel/evidence.ts'
 import type { Measuring } from '#lib/kernel/measure.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 import { latest } from './rules.ts'
 
-/** How long the oldest exchange has stood past its end; 0: none has. Milliseconds. */
+/**
+ * How long the oldest exchange that no hold keeps has stood past its end; 0: none has. Milliseconds. What a hold kept counts from its end
+ * on, until the next purge.
+ */
 const overdue = `SELECT coalesce(extract(epoch FROM $1::timestamptz - min(expires_at)) * 1000, 0)::float8 AS late,
-  count(*)::int AS n FROM llm_log_entries WHERE expires_at <= $1`
+  count(*)::int AS n FROM llm_log_entries WHERE expires_at <= $1 AND agent_id NOT IN (${heldAgents('$1')})`
 
 export async function logLateness(db: Database, now: Date): Promise<number> {
   const [row] = await db.query<{ late: number }>('llm-log-overdue', overdue, [now])

@@ -22,6 +22,8 @@ export interface LlmLogPorts {
   agents: {
     /** The actor's own agent, or that of its owner. Throws `not_found`. */
     own(actor: Actor, id: string): Promise<unknown>
+    /** The same, locked until the transaction ends, of which something may be deleted now. Throws `held`. */
+    erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<unknown>
     /** The same, locked until the transaction ends, for which something may be written now. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<unknown>
   }
@@ -160,8 +162,9 @@ export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
     remove: mutation(deleteExchange, async ({ tx, actor, now }, { params: { id } }) => {
       const where = { id, agentId: { in: [...actor.agents] }, expiresAt: { gt: now } }
       const row = await tx.llmLogEntry.findFirst({ where, select: { agentId: true } })
-      const { count } = row ? await tx.llmLogEntry.deleteMany({ where }) : { count: 0 }
-      if (!row || count === 0) throw noExchange()
+      if (!row) throw noExchange()
+      await agents.erasable(tx, actor, row.agentId, now)
+      if ((await tx.llmLogEntry.deleteMany({ where })).count === 0) throw noExchange()
       return { body: undefined, resourceId: id, details: { agent_id: row.agentId } }
     }),
   }

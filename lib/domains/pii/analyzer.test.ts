@@ -62,6 +62,29 @@ test('many short texts are one question, and each finding comes to its own text'
   expect(asked[0]).not.toMatch(/nothing|trace|2026/)
 })
 
+test('the analyzer is not shown what we found, no credential and no number of a trade; places stay', async () => {
+  const { asked, recognise } = analyzer()
+  const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+  const texts = [
+    '👩‍💻 a@b.example wrote to Ada Beispiel.',
+    `${phrase}, says Ada Beispiel`,
+    'password for the bot: hunter2correct, ask Ada Beispiel',
+    'Bought ETH from Ada Beispiel at 2310',
+    '👩‍💻 key AKIAIOSFODNN7ABCDEFG of Ada Beispiel',
+  ]
+  const { findings } = await withNames(
+    recognise,
+    texts,
+    texts.map((text) => scan(text)),
+  )
+  const names = findings.map((of, at) =>
+    of.flatMap(({ kind, start, end }) => (kind === 'name' ? [texts[at]?.slice(start, end)] : [])),
+  )
+  expect(names).toEqual(texts.map(() => ['Ada Beispiel']))
+  expect(asked.join('\n')).not.toMatch(/b\.example|winner|sausage|hunter2|2310|AKIA/)
+  expect(asked.join('\n')).toContain('Bought ETH from Ada Beispiel at 0000')
+})
+
 test('a long text goes in parts at once, cut between sentences; beyond so many, and where no answer came, it is missing', async () => {
   const long = 'Some words, and Ada Beispiel too. '.repeat(3_000)
   const all = analyzer()

@@ -1,4 +1,6 @@
+import { credentialForms } from './credentials.ts'
 import { type Finding, finding, type Kind, settled } from './findings.ts'
+import { strategyDetails } from './strategy.ts'
 
 /** What an analyzer of names found, in UTF-16 offsets; `entity` is its own word for the kind. */
 export interface Recognised {
@@ -94,7 +96,37 @@ function portionsOf(texts: readonly string[]): Portion[] {
 }
 
 /**
- * What is found in some texts with what an analyzer finds besides, in a bounded time. It is asked once for many short texts. `missing` are
+ * The text as an analyzer sees it: what we found ourselves and credentials are covered, of trades the digits, each sign by one, so that
+ * places stay. A name beside them is still one.
+ */
+function covered(text: string, ours: readonly Finding[]): string {
+  const credentials = credentialForms.flatMap(({ sign, pattern }) =>
+    sign.test(text)
+      ? [...text.matchAll(pattern)].map(({ 0: found, index }) => ({ start: index, end: index + found.length }))
+      : [],
+  )
+  const hidden = over(text, [...ours, ...credentials], ({ length }) => 'x'.repeat(length))
+  return /\d/.test(text) ? over(hidden, strategyDetails(text), (found) => found.replace(/\d/g, '0')) : hidden
+}
+/** The text with something else in some places, which may overlap. */
+function over(
+  text: string,
+  places: readonly Pick<Finding, 'start' | 'end'>[],
+  cover: (found: string) => string,
+): string {
+  let written = ''
+  let from = 0
+  for (const { start, end } of places.toSorted((one, other) => one.start - other.start)) {
+    if (end <= from) continue
+    const begin = Math.max(start, from)
+    written += text.slice(from, begin) + cover(text.slice(begin, end))
+    from = end
+  }
+  return written + text.slice(from)
+}
+
+/**
+ * What is found in some texts with what an analyzer finds besides, in a bounded time. It is asked once for many short texts, and is not shown what was found. `missing` are
  * those that it did not answer for: they are told without it. Without an analyzer nothing is asked and nothing missed.
  */
 export async function withNames(
@@ -104,7 +136,7 @@ export async function withNames(
   language = 'en',
 ): Promise<{ findings: (readonly Finding[])[]; missing: ReadonlySet<number> }> {
   if (recognise === undefined) return { findings: [...ours], missing: new Set() }
-  const portions = portionsOf(texts)
+  const portions = portionsOf(texts.map((text, index) => covered(text, ours[index] ?? [])))
   const asked = portions.slice(0, mostPortions)
   const answers = await Promise.all(asked.map(({ text }) => recognise(text, language)))
   const theirs = texts.map((): Recognised[] => [])

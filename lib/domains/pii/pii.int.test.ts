@@ -87,7 +87,13 @@ test('names come from the connected analyzer, in JavaScript’s places; its gues
     ['name', 'Ada Beispiel'],
     ['email', 'a@b.example'],
   ])
-  expect(asked.at(-1)).toEqual({ text, language: 'en' })
+  expect(asked.at(-1)).toEqual({
+    text: expect.stringContaining('👩‍💻 wrote Ada Beispiel, xxxxxxxxxxx'),
+    language: 'en',
+  })
+  const { json: blocked } = await scanned(connected, `${phrase}, wrote Ada Beispiel`)
+  expect(blocked.data.findings).toMatchObject([{ kind: 'seed_phrase' }, { kind: 'name' }])
+  expect(JSON.stringify(asked)).not.toMatch(/winner|b\.example/)
   expect((await connected.fetch('GET', '/ready')).json.stores.presidio).toMatchObject({ state: 'ok', region: 'de' })
 })
 

@@ -4,6 +4,7 @@ import { entropyToMnemonic } from '@scure/bip39'
 import { describe, expect, it, test } from 'vitest'
 import { compared, corpus, drawn, heldOut, nearMiss, type Sample, wordlists } from '#lib/testing/planted-texts.ts'
 import type { Finding } from './findings.ts'
+import { redact } from './redaction.ts'
 import { scan } from './scanner.ts'
 import { firstHashByte, mostHashed } from './short-hash.ts'
 
@@ -198,6 +199,59 @@ test.each([
   ['我的仓位30%的', '仓位30%'],
 ])('of %j a strategy’s detail ends where the amount does', (text, expected) => {
   expect(told(text, scan(text, { strategy: true }))).toEqual([`strategy_detail ${expected}`])
+})
+
+describe('a strategy in prose', () => {
+  test.each([
+    ['Bought ETH at 2310 and closed at 2480.', '‹› and ‹›.'],
+    ['sold at 65,900', '‹›'],
+    ['took profit at 2480', '‹›'],
+    ['SL 61200 TP 70000', '‹› ‹›'],
+    ['TP1 70000, TP2: 72000', '‹›, ‹›'],
+    ['stop at 61200, target 70000', '‹›, ‹›'],
+    ['closed the position at 2480', '‹›'],
+    ['closed my short from 3400 at 3100', '‹›'],
+    ['I bought 500 shares of ACME for 12.50 each', 'I ‹› each'],
+    ['long 3 BTC', '‹›'],
+    ['we went long 3 BTC from 64120', 'we ‹›'],
+    ['long BTC 64120', '‹›'],
+    ['size: 2%', '‹›'],
+    ['position: 3 BTC', '‹›'],
+    ['bought 3.5 BTC at 64,120 and sold at 65,900', '‹› and ‹›'],
+    ['shorted 10 ETH @ 3400, covered @ 3100', '‹›, ‹›'],
+    ['targets: 70000, 72000, 75000', '‹›'],
+    ['in at 2310, out at 2480', '‹›'],
+    ['Sell limit 65,900', '‹›'],
+    ['paid $12.50 per share', '‹› per share'],
+    ['dumped everything at 65,900', '‹›'],
+    ['I hold 3.2 BTC', 'I ‹›'],
+    ['bought 3 BTC, at 64,120', '‹›'],
+    ['3 BTC long from 64120', '‹›'],
+    ['10x leverage, 20 ETH short', '‹›, ‹›'],
+    ['breakeven 61200, invalidation below 58,000', '‹›, ‹›'],
+    ['均价64120', '‹›'],
+    ['以2310买入ETH，平仓于2480', '‹›ETH，‹›'],
+    ['买入了3.5个BTC', '‹›BTC'],
+  ])('%s', (text, expected) => {
+    const { text: left } = redact(text, scan(text, { strategy: true }))
+    expect(left.replace(/‹strategy_detail:\d+›/g, '‹›')).toBe(expected)
+  })
+  test.each([
+    'Stop at step 3 of the checklist, at 3 failures, or after 2 attempts.',
+    'Buy when RSI(14) is below 30 and volume doubles; sell only after 3 failures.',
+    'sample size: 240, batch size 32',
+    'The market closed at 16:00 UTC. Opened on 2026-11-22.',
+    'hold a short for 3 days, long 20-minute windows',
+    'covered 12 topics, closed 5 issues, added 3 features',
+    'short EMA 20 above long EMA 50',
+    'entry 1, target 1',
+    'Add a filter for volatility above 0.8; opened 2 PRs, reduced from 20 to 10 errors.',
+    'Position 3 in the list is wrong. The API has a limit of 100 requests.',
+    'Close to 40% of failures happen at night; fill rate of 98% at 20 ms.',
+    'Open interest rises 20% before wicks widen; the effect lasts about 15 minutes.',
+  ])('nothing in %s', (text) => {
+    expect(told(text, scan(text, { strategy: true }))).toEqual([])
+  })
 })
 
 describe('words of phrases, one after another', () => {

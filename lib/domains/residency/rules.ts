@@ -141,15 +141,15 @@ export const hindering = (region: 'eu' | null, places: readonly Placed[]): Place
   region === null ? [] : outside(places).map(({ name }) => name)
 
 /**
- * What these places are worth as evidence. Where the EEA is promised, to all or to some projects, one outside breaks it; where nothing is
+ * What these places are worth as evidence. Where the EEA is promised, to all or to some projects and agents, one outside breaks it; where nothing is
  * promised and nothing stated there is nothing to look at.
  */
 export function residencyState(
   residency: 'eu' | undefined,
   places: readonly Placed[],
-  projectsInEu: number,
+  promisedInEu: number,
 ): 'holds' | 'attention' | 'fails' | 'not_applicable' {
   if (outside(places).length === 0) return 'holds'
-  if (residency === 'eu' || projectsInEu > 0) return 'fails'
+  if (residency === 'eu' || promisedInEu > 0) return 'fails'
   return places.some(({ region }) => region !== null) ? 'attention' : 'not_applicable'
 }

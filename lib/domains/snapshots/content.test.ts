@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { type Bundle, contentOf, SecretLeft } from './content.ts'
 import type { StatePart } from './ports.ts'
@@ -5,6 +6,21 @@ import type { StatePart } from './ports.ts'
 const until = new Date('2026-01-02T03:04:05.000Z')
 const key = `0x${'4c0883a69102937d6231471b5dbb6204fe512961708279feb1be6ae5538da033'}`
 const words = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
+
+/** Bytes of chance, the same every time. */
+const bytesOf = (length: number) => [...createHash('sha512').update('of nobody').digest()].slice(0, length)
+const webToken = [{ alg: 'none' }, { sub: 'nobody', iat: 1 }]
+  .map((one) => Buffer.from(JSON.stringify(one)).toString('base64url'))
+  .join('.')
+const leaks: Record<string, { value: unknown; kind: string }> = {
+  'a web token': { value: webToken, kind: 'credential' },
+  'a header': { value: 'Bearer 0123456789abcdef0123', kind: 'credential' },
+  'a session key in words': { value: 'session key: 0123456789abcdef0123', kind: 'credential' },
+  'an address with a password': { value: 'postgres://wren:not-a-real-one@db.example.org/x', kind: 'credential' },
+  'a key of 64 bytes': { value: bytesOf(64), kind: 'private_key' },
+  'a key of 32 bytes': { value: bytesOf(32), kind: 'private_key' },
+  'a key of bytes by their numbers': { value: { ...bytesOf(64) }, kind: 'private_key' },
+}
 
 const part = (name: string, records: unknown[], isSealed = (_: unknown) => false): StatePart => ({
   name,
@@ -95,6 +111,49 @@ describe('what goes into a snapshot', () => {
     const escaped = JSON.stringify({ a: `private key ${key}` }).replace('0x4', String.raw`0\u00784`)
     expect(await placesOf([], bundleOf(escaped))).toEqual([{ kind: 'private_key', path: 'state.a' }])
     expect(await placesOf([], bundleOf('['.repeat(2_000)))).toEqual([{ kind: 'too_deep', path: 'state' }])
+  })
+
+  describe.each(Object.entries(leaks))('that has %s', (_, { value, kind }) => {
+    it('is refused in a document, in an entry and in the state, wherever the pieces are cut', async () => {
+      const text = typeof value === 'string' ? value : JSON.stringify(value)
+      const document = { id: 'adoc_1', body: `Keep this:\n${text}\n` }
+      const entry = { id: 'ent_2', entry: { content: { noted: [value] } } }
+      expect(await placesOf([part('agent_documents', [document]), part('grimoire_entries', [entry])])).toEqual([
+        { kind, path: 'agent_documents.adoc_1.body' },
+        { kind, path: 'grimoire_entries.ent_2.entry.content.noted.0' },
+      ])
+      const state = JSON.stringify({ runs: [{ seen: value }], after: `\n${text}` }, null, 1)
+      for (const [length, words] of [
+        [7, 200],
+        [65_536, 20_000],
+      ] as const)
+        for (const type of ['application/json', 'text/plain']) {
+          const many = `{"words":"${'ordinary words, '.repeat(words)}","state":${state}}`
+          const places = await placesOf([], bundleOf(many, type, length))
+          expect(Array.isArray(places) && places[0]?.kind, `${type} ${length}`).toBe(kind)
+        }
+    })
+  })
+
+  it('is made where texts only speak of such things, and with numbers, hashes and addresses', async () => {
+    const harmless = {
+      note: 'Bearer authentication is used; the session key is derived anew. Basic understanding. Password: see the safe.',
+      candles: Array.from({ length: 64 }, (_, at) => 100 + (at % 27)),
+      steps: Array.from({ length: 32 }, (_, at) => at * 7),
+      api_key: '',
+      max_tokens: 4096,
+      feed: 'https://prices.example.org:8443/eth',
+      mail: 'ops@example.org',
+      hash: `0x${'ab'.repeat(32)}`,
+      session_token: 'taken out',
+      secret: null,
+    }
+    const records = [{ id: 'ent_1', entry: { content: { ...harmless, session_token: '‹credential:1›' } } }]
+    for (const space of [0, 2]) {
+      const bundle = bundleOf(JSON.stringify(harmless, null, space))
+      const lines = await linesOf([part('grimoire_entries', records)], bundle)
+      expect(JSON.parse(stateOf(lines).toString())).toEqual({ ...harmless, session_token: null })
+    }
   })
 
   it('does not look into what is sealed', async () => {

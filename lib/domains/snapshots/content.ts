@@ -1,10 +1,11 @@
+import { CredentialScanner, credentialSpans, isKeyBytes } from '#lib/domains/pii/credentials.ts'
 import { scanFields } from '#lib/domains/pii/fields.ts'
-import type { Kind } from '#lib/domains/pii/findings.ts'
+import type { Finding, Kind } from '#lib/domains/pii/findings.ts'
 import { redact } from '#lib/domains/pii/redaction.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
 import { TextScanner } from '#lib/domains/pii/streaming.ts'
 import { DepthError } from '#lib/domains/sanitizer/fields.ts'
-import { NamedSecrets, TooDeep } from './named-secrets.ts'
+import { isSecretName, NamedSecrets, TooDeep } from './named-secrets.ts'
 import type { StatePart } from './ports.ts'
 import { mostPlaces, type Place } from './rules.ts'
 
@@ -38,11 +39,27 @@ const line = (value: unknown): Uint8Array => encoder.encode(`${JSON.stringify(va
 /** Bytes of the state in one line; a multiple of three, so that its base64 has no end within. */
 const stateLine = 48 * 1024
 
+/** Credentials in the texts of a record, what fields of keys hold, and keys byte by byte. */
+function credentialsIn(node: unknown, path: readonly string[]): Place[] {
+  const here = (kind: string): Place => ({ kind, path: path.map((step) => redact(step).text).join('.') })
+  if (typeof node === 'string') {
+    const [name = '', above = ''] = path.filter((step) => !/^\d+$/.test(step)).reverse()
+    // What took the place of a secret is none.
+    const isNamed = /^[^\s‹]{8,}$/.test(node) && isSecretName(name, above)
+    const [first] = credentialSpans(node)
+    return first ? [here(first.kind)] : isNamed ? [here('credential')] : []
+  }
+  if (typeof node !== 'object' || node === null) return []
+  if (isKeyBytes(Object.values(node))) return [here('private_key')]
+  return Object.entries(node).flatMap(([name, child]) => credentialsIn(child, [...path, name]))
+}
 function placesIn(record: unknown, text: string): Place[] {
   try {
-    return scanFields(record).flatMap(({ path, findings }) =>
-      findings.filter(isSecret).map(({ kind }) => ({ kind, path: path.join('.') })),
+    const found = scanFields(record).flatMap(({ path, findings }) =>
+      findings.filter(isSecret).map(({ kind }): Place => ({ kind, path: path.join('.') })),
     )
+    const known = new Set(found.map(({ path }) => path))
+    return [...found, ...credentialsIn(record, []).filter(({ path }) => !known.has(path))]
   } catch (error) {
     if (!(error instanceof DepthError)) throw error
     return scan(text)
@@ -55,7 +72,10 @@ const idOf = (record: unknown): string =>
 
 const isJson = ({ mediaType }: Bundle): boolean => mediaType.includes('json')
 /** As text, without what fields of keys hold where it is JSON. */
-async function* textOf(bundle: Bundle, fields: NamedSecrets): AsyncGenerator<{ text: string; bytes: Uint8Array }> {
+export async function* textOf(
+  bundle: Bundle,
+  fields: NamedSecrets,
+): AsyncGenerator<{ text: string; bytes: Uint8Array }> {
   const source = await bundle.bytes()
   if (!source) return
   const decoder = new TextDecoder('utf-8')
@@ -80,11 +100,27 @@ async function pathsOf(bundle: Bundle, places: readonly number[]): Promise<strin
   return places.map((place, index) => safe(fields.paths[index] ?? `@${place}`))
 }
 
+interface FoundSecret {
+  kind: string
+  start: number
+  end: number
+}
+/** In the order of the text; of a place that both have, what stands first. */
+const together = (found: readonly FoundSecret[], others: readonly FoundSecret[]): FoundSecret[] =>
+  [...found, ...others.filter((one) => found.every(({ start, end }) => end <= one.start || start >= one.end))]
+    .sort((one, other) => one.start - other.start)
+    .slice(0, mostPlaces)
+
 async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   const scanner = new TextScanner()
-  const found: { kind: Kind; start: number }[] = []
-  const tell = ({ findings }: { findings: readonly { kind: Kind; start: number }[] }) =>
+  const credentials = new CredentialScanner()
+  const found: FoundSecret[] = []
+  /** Beside `found`: the two are told at different times. */
+  const others: FoundSecret[] = []
+  const tell = ({ findings }: { findings: readonly Finding[] }, spans: readonly FoundSecret[]) => {
     found.push(...findings.filter(isSecret).slice(0, mostPlaces - found.length))
+    others.push(...spans.slice(0, mostPlaces - others.length))
+  }
   const pending = Buffer.alloc(stateLine)
   let filled = 0
   const told = () => {
@@ -95,9 +131,9 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   yield line({ part: 'state', media_type: bundle.mediaType })
   try {
     for await (const { text, bytes } of textOf(bundle, new NamedSecrets())) {
-      tell(scanner.push(text))
+      tell(scanner.push(text), credentials.push(text))
       // What stands after a secret is looked through, too, and goes nowhere.
-      if (found.length > 0) continue
+      if (found.length + others.length > 0) continue
       for (let from = 0; from < bytes.length; ) {
         const taken = bytes.subarray(from, from + stateLine - filled)
         pending.set(taken, filled)
@@ -110,13 +146,14 @@ async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
     if (!(error instanceof TooDeep)) throw error
     throw new SecretLeft([{ kind: 'too_deep', path: 'state' }])
   }
-  tell(scanner.end())
-  if (found.length > 0) {
+  tell(scanner.end(), credentials.end())
+  if (found.length + others.length > 0) {
+    const all = together(found, others)
     const paths = await pathsOf(
       bundle,
-      found.map(({ start }) => start),
+      all.map(({ start }) => start),
     )
-    throw new SecretLeft(found.map(({ kind }, index) => ({ kind, path: `state.${paths[index] ?? ''}` })))
+    throw new SecretLeft(all.map(({ kind }, index) => ({ kind, path: `state.${paths[index] ?? ''}` })))
   }
   if (filled > 0) yield told()
 }

@@ -44,7 +44,7 @@ export const storeState = operation({
   path: '/v1/agents/{id}/state',
   summary: 'Upload an agent’s state, for its snapshots',
   description:
-    'The newest alone is kept. 50 MiB at most. Of JSON and JSON Lines the fields that hold keys of wallets and sessions stay out of snapshots. Compressed or encrypted bytes go into a snapshot as they are: nobody looks into them.',
+    'The newest alone is kept. 50 MiB at most. Of JSON and JSON Lines the fields that hold keys of wallets and sessions are emptied before it is kept: `bytes` and `sha256` are of what is kept. A private key or a seed phrase anywhere else in its text refuses it (`content_blocked`, with kinds and places). Compressed or encrypted bytes go into a snapshot as they are: nobody looks into them.',
   permission: 'snapshots:write',
   audit: { action: 'update', resourceType: 'agent_state' },
   limit: 'write',
@@ -60,8 +60,10 @@ export const storeState = operation({
     'dead',
     'restricted',
     'wrong_state',
+    'conflict',
     'fenced',
     'too_large',
+    'content_blocked',
     'idempotency_in_progress',
   ],
 })
@@ -101,7 +103,7 @@ export const deleteState = operation({
   status: 204,
   params: ofAgent,
   output: z.undefined(),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'held'],
 })
 
 export const makeSnapshot = operation({
@@ -153,6 +155,8 @@ export const restoreAgent = operation({
     'too_large',
     'malformed_json',
     'content_rejected',
+    'content_blocked',
+    'erased',
     'conflict',
     'id_in_use',
     'idempotency_in_progress',
@@ -251,12 +255,13 @@ export const deleteSnapshot = operation({
   method: 'delete',
   path: '/v1/agents/{id}/snapshots/{snapshotId}',
   summary: 'Delete a snapshot',
-  description: 'Its key is destroyed first, which makes every copy of it unreadable; its links end.',
+  description:
+    'It is out of reach at once, and its links end. Its key is destroyed first, which makes every copy of it unreadable; where the folder of keys or the object store does not answer, that is tried again every minute.',
   permission: 'snapshots:write',
   audit: { action: 'delete', ...snapshot },
   limit: 'write',
   status: 204,
   params: ofSnapshot,
   output: z.undefined(),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'held'],
 })

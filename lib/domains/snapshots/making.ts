@@ -80,6 +80,8 @@ export function making(ports: SnapshotPorts) {
      */
     async run(id: string, now: Date): Promise<void> {
       const row = await db.prisma.snapshot.findUnique({ where: { id }, include: { agent: true } })
+      // Taken away while an attempt made it: what that one wrote last must not open anything.
+      if (!row || row.state === 'gone') await keys.destroy([id])
       if (row?.state !== 'preparing') return
       const { agent, ...snapshot } = row
       const ring = await db.prisma.keyring.findUnique({ where: { agentId: agent.id } })

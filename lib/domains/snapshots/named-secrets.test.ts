@@ -28,6 +28,27 @@ describe('fields of keys', () => {
       })
   })
 
+  it('are those of sessions, too, by their own name or that of what they stand under', () => {
+    const tokens = {
+      session: { token: 'a', since: 3, venue: 'london' },
+      sessions: [{ Token: 'b' }, { jwt: 'c' }],
+      auth_token: 'd',
+      cookie: 'e',
+      keypair: [1, 2, 3],
+      headers: { Authorization: 'Bearer f' },
+      wallet: { keys: { public: 'g' }, key: 'h', address: 'i' },
+      // An asset and a place in a map are none.
+      position: { token: 'USDC', key: 'eth-usdc' },
+      rng: { seed: 17 },
+    }
+    expect(JSON.parse(stripped(JSON.stringify(tokens), 3))).toEqual({
+      ...tokens,
+      ...{ session: { token: null, since: 3, venue: 'london' }, sessions: [{ Token: null }, { jwt: null }] },
+      ...{ auth_token: null, cookie: null, keypair: null, headers: { Authorization: null } },
+      wallet: { keys: { public: 'g' }, key: null, address: 'i' },
+    })
+  })
+
   it('do not hide behind escapes, in names and in values', () => {
     const text = String.raw`{"private_k\u0065y":"x","a":"\u0030x12\/\n\"\u0000\ud83d\ude00","b":"\\u0041"}`
     for (const length of [1, 4, text.length])

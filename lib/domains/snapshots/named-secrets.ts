@@ -4,10 +4,20 @@ const names = new Set(
     'privatekey walletkey walletprivatekey walletsecret walletseed signerkey signingkey ownerkey accountkey keystore',
     'mnemonic seedphrase recoveryphrase mnemonicphrase walletmnemonic xprv extendedprivatekey',
     'sessionkey sessiontoken sessionsecret sessioncookie sessioncookies sessionprivatekey cookies accesstoken refreshtoken',
+    'sessionjwt jwt jwttoken authtoken authkey authsecret authcookie authorization bearer bearertoken idtoken oauthtoken oauthsecret',
+    'logintoken cookie cookiejar keypair walletkeypair signerkeypair privkey walletprivkey signertoken signersecret wallettoken',
+    'walletpassword walletpassphrase',
   ].flatMap((line) => line.split(' ')),
 )
+/** What alone says nothing, and something under one that does: `{"session": {"token": …}}`. */
+const ends = new Set(['token', 'key', 'secret', 'cookie', 'seed', 'password', 'passphrase', 'jwt'])
 const plainName = (name: string): string => name.toLowerCase().replace(/[^a-z0-9]/g, '')
-const isSecretName = (name: string): boolean => names.has(plainName(name))
+/** `above`: the name of the object that has it, where it has one. */
+export function isSecretName(name: string, above: string): boolean {
+  const plain = plainName(name)
+  if (names.has(plain)) return true
+  return ends.has(plain) && names.has(plainName(above).replace(/s$/, '') + plain)
+}
 
 /** Signs of a name that are looked at. */
 const longestName = 128
@@ -96,7 +106,7 @@ export class NamedSecrets {
         }
       } else if (code === 58) {
         const level = this.#levels.at(-1)
-        if (level && !level.isList && this.#dropped === undefined && isSecretName(String(level.at))) {
+        if (level && !level.isList && this.#dropped === undefined && isSecretName(String(level.at), this.#above())) {
           keepUntil(at + 1)
           this.#dropped = this.#levels.length
         }
@@ -112,6 +122,14 @@ export class NamedSecrets {
     return out.join('')
   }
 
+  /** The name that leads to the present object, past lists. */
+  #above(): string {
+    for (let depth = this.#levels.length - 2; depth >= 0; depth--) {
+      const at = this.#levels[depth]?.at
+      if (typeof at === 'string') return at
+    }
+    return ''
+  }
   #unescape(out: string[]): void {
     const whole = this.#escape
     this.#escape = ''

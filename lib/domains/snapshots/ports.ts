@@ -37,6 +37,8 @@ export interface SnapshotPorts {
     own(actor: Actor, id: string): Promise<SnapshotAgent>
     /** The same, held as it is until the transaction ends. */
     locked(tx: Transaction, actor: Actor, id: string): Promise<SnapshotAgent>
+    /** The same, held as it is until the transaction ends, of which something may be deleted now. Throws `held`. */
+    erasable(tx: Transaction, actor: Actor, id: string, now: Date): Promise<SnapshotAgent>
     /** The same, for which something may be written now. */
     writable(tx: Transaction, actor: Actor, id: string): Promise<SnapshotAgent>
   }
@@ -44,6 +46,8 @@ export interface SnapshotPorts {
   restorers: readonly Restorer[]
   /** Gives an agent the settings that a snapshot has; false where it keeps its own. */
   restoreSettings(tx: Transaction, agentId: string, settings: unknown): Promise<boolean>
+  /** Which of these agents were erased here. */
+  erasedOf(ids: readonly string[]): Promise<readonly string[]>
   /** Whether the bucket is this installation's to sweep. */
   areObjectsOurs(): Promise<boolean>
   origin: string

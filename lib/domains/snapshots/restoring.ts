@@ -73,6 +73,8 @@ function createRun(ports: SnapshotPorts, ctx: Context, agentId: string) {
     async begin(line: ContentLine | undefined): Promise<void> {
       if (line?.part !== 'agent') throw broken('takes `agent` first')
       from = line.record.id
+      if ((await ports.erasedOf([from])).length > 0)
+        throw new Problem('erased', 'Whose snapshot it is was erased here; nothing of it is taken.')
       counts.settings = await ctx.gate.transaction(async (tx) => {
         await agents.writable(tx, ctx.actor, agentId)
         return restoreSettings(tx, agentId, line.record)

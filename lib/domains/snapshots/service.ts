@@ -4,7 +4,7 @@ import { makeJob, making } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
 import { restoring } from './restoring.ts'
 import { agentSnapshots } from './snapshots.ts'
-import { stateBundles, stateStore } from './state.ts'
+import { dropJob, stateBundles, stateStore } from './state.ts'
 import { snapshotUpkeep } from './upkeep.ts'
 
 /** Snapshots: what they offer, and what they do by the clock. */
@@ -19,6 +19,11 @@ export function snapshotsService(ports: SnapshotPorts) {
         name: makeJob,
         payload: z.strictObject({ id: z.string() }),
         run: (ctx, { id }) => made.run(id, ctx.now),
+      }),
+      job({
+        name: dropJob,
+        payload: z.strictObject({ agentId: z.string(), id: z.string() }),
+        run: (_ctx, { agentId, id }) => states.dropNow(agentId, id),
       }),
       job({ name: 'snapshots.upkeep', payload: z.unknown(), cron: '* * * * *', run: (ctx) => upkeep.run(ctx) }),
       job({ name: 'snapshots.insure', payload: z.unknown(), cron: '*/10 * * * *', run: (ctx) => upkeep.insure(ctx) }),

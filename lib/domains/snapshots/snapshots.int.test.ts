@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync, utimesSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSealed } from '#lib/client/sealing/hpke.ts'
@@ -15,11 +15,22 @@ import { mostInHour, mostInsurances, mostOnDemand } from './rules.ts'
 const hour = 3_600_000
 const day = 24 * hour
 const privateKey = `0x${'4c0883a69102937d6231471b5dbb6204fe512961708279feb1be6ae5538da033'}`
+/** Of no service: a header and a body that anybody may make. */
+const webToken = [{ alg: 'none' }, { sub: 'nobody', iat: 1 }]
+  .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+  .join('.')
 let app: TestApp
 let person: Person
+/** Where an erasure breaks off, once. */
+let crashAt: string | undefined
+const interrupt = (point: string): void => {
+  if (point !== crashAt) return
+  crashAt = undefined
+  throw new Error(point)
+}
 let own: { keyring: Keyring; masterKey: MasterKey }
 beforeAll(async () => {
-  app = await testApp()
+  app = await testApp({}, undefined, { interrupt })
   person = await signedIn(app)
   own = await newKeyring('four horses under a walnut tree')
 }, 120_000)
@@ -61,6 +72,16 @@ const state = (agent: Issued, body: string | Uint8Array, type = 'application/jso
   ask('PUT', at(agent.id, '/state'), { ...by, body, headers: { 'Content-Type': type } })
 const keyFile = (id: string) => join(app.dataDir, 'snapshot-keys', id)
 const rowOf = (id: string) => app.db.prisma.snapshot.findUnique({ where: { id } })
+/** A folder in the place of its file: what removes a file fails there. Gives what puts the file back. */
+function obstructed(id: string): () => void {
+  const aside = `${keyFile(id)}-aside`
+  renameSync(keyFile(id), aside)
+  mkdirSync(keyFile(id))
+  return () => {
+    rmSync(keyFile(id), { recursive: true })
+    renameSync(aside, keyFile(id))
+  }
+}
 const isGone = async (id: string, objectKey: string) => [
   await rowOf(id),
   existsSync(keyFile(id)),
@@ -76,6 +97,8 @@ describe('a snapshot on demand', () => {
     expect((await told('/documents', { kind: 'playbook', title: 'Fixing', body: 'Wait for it.\n' })).status).toBe(201)
     const entry = { scope: 'private', id: newId('ent'), kind: 'episode', envelope: seemingEnvelope(own.keyring.key_id) }
     expect((await told('/grimoire', entry)).status).toBe(201)
+    // Of one time the order would be that of ids, which are random.
+    app.clock.advance(1)
     const shared = { scope: 'clade', kind: 'insight', content: { claim: 'calm' }, confidence: 0.7 }
     expect((await told('/grimoire', shared)).status).toBe(201)
     const uploaded = await state(agent, JSON.stringify({ step: 3, wallet: { private_key: privateKey } }))
@@ -141,16 +164,16 @@ describe('a snapshot on demand', () => {
 
   test('is refused where a key is left, by kind and path; nothing is stored', async () => {
     const agent = await keyed()
-    await state(agent, JSON.stringify({ runs: [{ log: `signed with private key ${privateKey}` }] }))
+    await state(agent, JSON.stringify({ runs: [{ log: `asked with ${webToken}` }] }))
     const id = await made(agent)
     expect((await read(agent, id)).json.data).toMatchObject({
       state: 'failed',
-      failure: [{ kind: 'private_key', path: 'state.runs.0.log' }],
+      failure: [{ kind: 'credential', path: 'state.runs.0.log' }],
       bytes: null,
     })
     const row = await rowOf(id)
     expect([existsSync(keyFile(id)), await app.app.stored.objects.versions(row?.objectKey ?? '')]).toEqual([false, []])
-    expect(JSON.stringify(row?.failure)).not.toContain(privateKey)
+    expect(JSON.stringify(row?.failure)).not.toContain(webToken)
     expect(refusal(await read(agent, id, '/key'))).toEqual([410, 'expired'])
     app.clock.advance(day)
     await run('snapshots.upkeep')
@@ -187,6 +210,20 @@ describe('a snapshot on demand', () => {
     app.clock.advance(hour)
     await run('snapshots.upkeep')
     expect(await rowOf(id)).toBeNull()
+  })
+
+  test('that is deleted while its key cannot be destroyed is out of reach, and the key goes before the object', async () => {
+    const agent = await keyed()
+    const id = await made(agent)
+    const path = await linked(agent, id)
+    const objectKey = (await rowOf(id))?.objectKey ?? ''
+    const free = obstructed(id)
+    expect((await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token })).status).toBe(204)
+    expect([(await read(agent, id)).status, (await ask('GET', path, {})).status]).toEqual([404, 404])
+    expect(await app.app.stored.objects.versions(objectKey)).toHaveLength(1)
+    free()
+    await run('snapshots.upkeep')
+    expect((await isGone(id, objectKey)).slice(1)).toEqual(gone.slice(1))
   })
 
   test('goes four hours after it was asked for, with key, object and links', async () => {
@@ -580,6 +617,48 @@ describe('an uploaded state', () => {
   })
 })
 
+describe('where a store fails', () => {
+  test('a state that was deleted goes as soon as it can', async () => {
+    const agent = await keyed()
+    for (const text of ['{"a":1}', '{"a":2}']) await state(agent, text)
+    const bundle = await app.db.prisma.stateBundle.findUniqueOrThrow({ where: { agentId: agent.id } })
+    const { objects } = app.app.stored
+    await drain(app)
+    expect(await objects.list(`snapshots/${agent.id}/`, '', 10)).toEqual([bundle.objectKey])
+    expect((await ask('DELETE', at(agent.id, '/state'), { token: agent.token })).status).toBe(204)
+    // As it is where the store did not answer.
+    const again = async function* () {
+      yield Buffer.from('{"a":2}')
+    }
+    await objects.put(bundle.objectKey, again(), { mediaType: 'application/json' })
+    await drain(app)
+    expect(await objects.versions(bundle.objectKey)).toEqual([])
+  })
+
+  test('no other snapshot keeps its key', async () => {
+    const agent = await keyed()
+    const ids: string[] = []
+    for (let one = 0; one < 3; one++) ids.push(await made(agent))
+    const [first = '', ...others] = ids.sort()
+    await app.db.prisma.snapshot.updateMany({ where: { id: { in: ids } }, data: { state: 'gone' } })
+    const free = obstructed(first)
+    await expect(run('snapshots.upkeep')).rejects.toThrow('EISDIR')
+    expect(others.map((id) => existsSync(keyFile(id)))).toEqual([false, false])
+    free()
+    await run('snapshots.upkeep')
+    expect(existsSync(keyFile(first))).toBe(false)
+  })
+
+  test('what an attempt left of a snapshot that was taken away meanwhile opens nothing', async () => {
+    const agent = await keyed()
+    const id = await made(agent)
+    await app.db.prisma.snapshot.deleteMany({ where: { id } })
+    expect(existsSync(keyFile(id))).toBe(true)
+    await run('snapshots.make', { id })
+    expect(existsSync(keyFile(id))).toBe(false)
+  })
+})
+
 describe('the erasure of an agent', () => {
   test('destroys the keys first, then all that they opened, and the receipt says so', async () => {
     const owner = await signedIn(app)
@@ -598,6 +677,11 @@ describe('the erasure of an agent', () => {
         now: app.clock.now(),
       }),
     )
+    const versions = () => app.app.stored.objects.versions(objectKey)
+    expect([existsSync(keyFile(id)), (await versions()).length]).toEqual([true, 1])
+    crashAt = 'step.snapshots.objects.before'
+    await expect(drain(app)).rejects.toThrow('step.snapshots.objects.before')
+    expect([existsSync(keyFile(id)), (await versions()).length]).toEqual([false, 1])
     await drain(app)
     const done = await app.app.subjectErasures.run(run.runId)
     expect(done?.state).toBe('done')
@@ -615,6 +699,16 @@ describe('the erasure of an agent', () => {
     expect([await rowOf(late), existsSync(keyFile(late))]).toEqual([null, false])
     expect(await app.app.stored.objects.list(`snapshots/${agent.id}/`, '', 10)).toEqual([])
     expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
+    // Nor does it come back into another agent of anybody's.
+    const other = await keyed()
+    const lines = [
+      { part: 'agent', record: { id: agent.id, grimoire_days: null } },
+      { part: 'end', records: 0 },
+    ]
+    const body = lines.map((line) => `${JSON.stringify(line)}\n`).join('')
+    const headers = { 'Content-Type': 'application/x-ndjson' }
+    const back = await ask('POST', at(other.id, '/snapshots/restore'), { token: other.token, body, headers })
+    expect(refusal(back)).toEqual([410, 'erased'])
     const { text } = await ask('GET', `/v1/receipts/${done?.receiptId}`, {})
     expect(text).toContain('destroyed first, so that no copy of a snapshot opens any more')
   })

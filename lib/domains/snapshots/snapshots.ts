@@ -216,7 +216,7 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
     }),
 
     deleteSnapshot: mutation(deleteSnapshot, async ({ tx, actor, now }, { params: { id, snapshotId } }) => {
-      await agents.locked(tx, actor, id)
+      await agents.erasable(tx, actor, id, now)
       const [row] = await tx.snapshot.updateManyAndReturn({
         where: { id: snapshotId, agentId: id, state: { not: 'gone' } },
         data: { state: 'gone' },

@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto'
-import type { Context } from '#lib/kernel/context.ts'
+import type { Finding } from '#lib/domains/pii/findings.ts'
+import { keysRefused } from '#lib/domains/pii/stored-keys.ts'
+import { type Scanned, TextScanner } from '#lib/domains/pii/streaming.ts'
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { Problem } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { batched, mutation, read } from '#lib/kernel/use-case.ts'
+import { textOf } from './content.ts'
 import { deleteState, readState, storeState } from './contract.ts'
 import { objectsOfAgent } from './making.ts'
+import { NamedSecrets, TooDeep } from './named-secrets.ts'
 import type { SnapshotPorts } from './ports.ts'
-import { stateBytes } from './rules.ts'
+import { mostPlaces, stateBytes } from './rules.ts'
 
 /** A state that lies in the object store and is nobody's yet. */
 export interface StagedState {
@@ -17,27 +23,71 @@ export interface StagedState {
   digest: Uint8Array<ArrayBuffer>
 }
 
+/**
+ * What of a state is kept: of JSON without what fields of keys hold, of other types as it came. Throws `content_blocked` where a private key
+ * or a seed phrase is in it, with kinds and places, once it is read whole: who still sends could not hear an answer.
+ */
+async function* withoutKeys(mediaType: string, source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const scanner = new TextScanner()
+  const found: Finding[] = []
+  const tell = ({ findings }: Scanned): void => {
+    found.push(...findings.filter(({ action }) => action === 'block').slice(0, mostPlaces - found.length))
+  }
+  try {
+    for await (const { text, bytes } of textOf({ mediaType, bytes: async () => source }, new NamedSecrets())) {
+      tell(scanner.push(text))
+      if (found.length === 0 && bytes.byteLength > 0) yield bytes
+    }
+  } catch (error) {
+    if (!(error instanceof TooDeep)) throw error
+    throw invalid(['state'], 'has more than 1,000 objects and lists within each other')
+  }
+  tell(scanner.end())
+  const places = found.map(({ kind, start }) => ({ kind, path: ['state', `@${start}`] }))
+  if (places.length > 0) throw keysRefused(places, 'The state')
+}
+
+const statesOfAgent = (agentId: string): string => `${objectsOfAgent(agentId)}state/`
+export const dropJob = 'snapshots.drop'
+/** What nobody has any more goes at once, and is tried again until it has gone: the job commits with what makes it so. */
+function dropLater(tx: Transaction, agentId: string, objectKey: string): Promise<void> {
+  const id = objectKey.slice(statesOfAgent(agentId).length)
+  return enqueue(tx, dropJob, { agentId, id }, { key: `${dropJob}:${id}` })
+}
+
 /** Where the states of agents lie: one is stored whole before it takes the place of the one before. */
 export function stateStore({ db, objects, agents }: SnapshotPorts) {
   const drop = (key: string) =>
     objects.erase([key]).then(
       () => undefined,
-      // A sweep finds it a day later.
+      // Its job tries again; what was nobody's yet, a sweep finds a day later.
       (fault: unknown) => logFault(fault, { operationId: 'snapshots.state' }),
     )
   return {
     drop,
-    /** Stores the bytes as they come; what breaks off leaves nothing. Throws `too_large`, `bad_request`, and what the source throws. */
+    /** For the queue, which tries again. Throws `unavailable`; does nothing to a state that an agent has. */
+    async dropNow(agentId: string, id: string): Promise<void> {
+      const objectKey = `${statesOfAgent(agentId)}${id}`
+      if ((await db.prisma.stateBundle.count({ where: { objectKey } })) === 0) await objects.erase([objectKey])
+    },
+    /** Stores the bytes as they come, without keys; what breaks off leaves nothing. Throws `too_large`, `content_blocked`, `invalid`, `bad_request`, and what the source throws. */
     async stage(agentId: string, mediaType: string, source: AsyncIterable<Uint8Array>): Promise<StagedState> {
-      const objectKey = `${objectsOfAgent(agentId)}state/${newId('state')}`
+      const objectKey = `${statesOfAgent(agentId)}${newId('state')}`
       const hash = createHash('sha256')
       let bytes = 0
       let refused: Problem | undefined
+      async function* limited() {
+        let came = 0
+        for await (const piece of source) {
+          came += piece.byteLength
+          if (came > stateBytes) throw new Problem('too_large', 'A state has 50 MiB at most. Nothing was kept.')
+          yield piece
+        }
+      }
       async function* measured() {
         try {
-          for await (const piece of source) {
+          for await (const piece of withoutKeys(mediaType, limited())) {
             bytes += piece.byteLength
-            if (bytes > stateBytes) throw new Problem('too_large', 'A state has 50 MiB at most. Nothing was kept.')
             hash.update(piece)
             yield piece
           }
@@ -66,6 +116,7 @@ export function stateStore({ db, objects, agents }: SnapshotPorts) {
         await gate.transaction(async (tx) => {
           await agents.writable(tx, actor, agentId)
           before = (await tx.stateBundle.findUnique({ where: { agentId } }))?.objectKey
+          if (before !== undefined) await dropLater(tx, agentId, before)
           // A row of its own each time, so that what is being erased refuses it.
           await tx.stateBundle.deleteMany({ where: { agentId } })
           await tx.stateBundle.create({ data: { agentId, ...staged, uploadedAt: now } })
@@ -125,11 +176,12 @@ export function stateBundles({ db, agents }: SnapshotPorts, states: StateStore) 
       }
     }),
 
-    deleteState: mutation(deleteState, async ({ tx, actor }, { params: { id: agentId } }) => {
-      await agents.locked(tx, actor, agentId)
+    deleteState: mutation(deleteState, async ({ tx, actor, now }, { params: { id: agentId } }) => {
+      await agents.erasable(tx, actor, agentId, now)
       const row = await tx.stateBundle.findUnique({ where: { agentId } })
       if (!row) throw noState()
       await tx.stateBundle.delete({ where: { agentId } })
+      await dropLater(tx, agentId, row.objectKey)
       return {
         resourceId: agentId,
         body: undefined,

@@ -1,4 +1,8 @@
 import type { Context } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
+import type { Snapshot } from '../../../generated/prisma/client.ts'
 import type { Making } from './making.ts'
 import { orderSnapshot } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
@@ -15,13 +19,22 @@ const ownKey = /^snapshots\/[\w.-]+\/(?:snap_[0-9A-Za-z]{22}|state\/state_[0-9A-
 export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<Making, 'discard' | 'forget'>) {
   const { db, objects, keys, areObjectsOurs } = ports
 
-  /** Marks what ended; its links go with it. */
+  /**
+   * Marks what ended; its links go with it. Under a hold the insurances of the dead stay, for they are the last of it. On-demand snapshots
+   * end as ever, and newer insurances replace older ones: they are copies of what stands, which the hold keeps, and their number has a limit.
+   */
   const endSome = (ctx: Context): Promise<number> =>
     ctx.gate.transaction(async (tx) => {
-      const rows = await tx.$queryRaw<{ id: string }[]>`
-        UPDATE snapshots SET state = 'gone' WHERE id IN (
-          SELECT id FROM snapshots WHERE state <> 'gone' AND expires_at <= ${ctx.now} ORDER BY expires_at LIMIT ${batch}::int FOR UPDATE SKIP LOCKED)
-        RETURNING id`
+      await lockHolds(tx)
+      const rows = await queryWithin<{ id: string }>(
+        tx,
+        'snapshots-end',
+        `UPDATE snapshots SET state = 'gone' WHERE id IN (
+           SELECT id FROM snapshots WHERE state <> 'gone' AND expires_at <= $1 AND (kind = 'on_demand' OR agent_id NOT IN (${heldAgents('$1')}))
+           ORDER BY expires_at LIMIT ${batch} FOR UPDATE SKIP LOCKED)
+         RETURNING id`,
+        [ctx.now],
+      )
       const ids = rows.map(({ id }) => id)
       if (ids.length === 0) return 0
       await tx.snapshotLink.deleteMany({ where: { snapshotId: { in: ids } } })
@@ -42,8 +55,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
           SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY agent_id ORDER BY created_at DESC, id DESC) AS place
             FROM snapshots WHERE kind = 'insurance' AND state = 'ready') AS s WHERE place > ${mostInsurances} LIMIT ${batch}::int)`,
     )
-  /** Takes away key, object and row of what is marked, in this order. */
-  async function finish(now: Date): Promise<void> {
+  async function eachMarked(now: Date, work: (rows: readonly Snapshot[]) => Promise<void>): Promise<void> {
     const before = new Date(now.getTime() - countedFor)
     for (let after = ''; ; ) {
       const rows = await db.prisma.snapshot.findMany({
@@ -55,15 +67,28 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
         orderBy: { id: 'asc' },
         take: batch,
       })
-      await keys.destroy(rows.map(({ id }) => id))
-      for (const row of rows) {
-        await discard(row)
-        await forget(row, now)
-      }
+      await work(rows)
       const last = rows.at(-1)
       if (!last || rows.length < batch) return
       after = last.id
     }
+  }
+  /** Takes away every key of what is marked, and then objects and rows: what does not go keeps nothing else, and is thrown at the end. */
+  async function finish(now: Date): Promise<void> {
+    const faults: unknown[] = []
+    const noted = (work: Promise<unknown>) => work.catch((fault: unknown) => faults.push(fault))
+    await eachMarked(now, async (rows) => {
+      await noted(keys.destroy(rows.map(({ id }) => id)))
+    })
+    await eachMarked(now, async (rows) => {
+      for (const row of rows) {
+        await noted(discard(row).then(() => forget(row, now)))
+        const last = faults.at(-1)
+        // A store that does not answer is not asked once for each of them.
+        if (Problem.is(last) && last.code === 'unavailable') throw last
+      }
+    })
+    if (faults.length > 0) throw faults[0]
   }
   const forgetLinks = (now: Date) => db.prisma.snapshotLink.deleteMany({ where: { expiresAt: { lte: now } } })
   /** An insurance that no job finished: the next one takes its place. */

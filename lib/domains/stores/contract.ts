@@ -89,6 +89,15 @@ export const listStores = operation({
           description:
             'Projects that ask for the EU while a place is outside it or nobody says where it is, as after a change of the settings',
         }),
+      agents_outside: z
+        .strictObject({
+          total: z.number().int(),
+          agent_ids: z.array(z.string()).meta({ description: 'The oldest of them, 100 at most' }),
+        })
+        .meta({
+          description:
+            'Agents that were promised the EU, likewise. While that is so, a PostHog outside it is told nothing of them, and a Presidio outside it is asked nothing.',
+        }),
       stores: z.array(StoreView),
       processors: z.array(ProcessorView),
     }),

@@ -34,6 +34,8 @@ export interface StoresParts {
   lettersInFolder: boolean
   /** Projects that ask for the EEA: how many there are, and the ids of some. */
   projectsInEu(most: number): Promise<{ total: number; ids: string[] }>
+  /** Agents likewise. */
+  agentsInEu(most: number): Promise<{ total: number; ids: string[] }>
   strict: boolean
 }
 
@@ -59,7 +61,7 @@ const placeOf = (site: JudgedSite) => ({
 })
 const processorView = (site: JudgedSite): ProcessorView => ({ ...placeOf(site), travels: travelsTo(site.name) })
 
-/** Projects whose ids are told. */
+/** Projects and agents whose ids are told. */
 const mostNamed = 100
 
 /** Where everything lies and travels, and what became of stores that were switched off. */
@@ -114,12 +116,15 @@ export function storesService(parts: StoresParts) {
         )
       ).flat()
       const byId = new Map(rows.map((row) => [row.id, row]))
-      const { total, ids } = isOutside ? await parts.projectsInEu(mostNamed) : { total: 0, ids: [] }
+      const none = { total: 0, ids: [] }
+      const { total, ids } = isOutside ? await parts.projectsInEu(mostNamed) : none
+      const agents = isOutside ? await parts.agentsInEu(mostNamed) : none
       return {
         body: {
           data: {
             residency,
             projects_outside: { total, project_ids: ids },
+            agents_outside: { total: agents.total, agent_ids: agents.ids },
             stores: [
               ...stores,
               ...off.flatMap(([{ id }, port]) => {
@@ -131,7 +136,7 @@ export function storesService(parts: StoresParts) {
           },
         },
         resourceId: 'list',
-        details: { count: stores.length, off: off.length, projects_outside: total },
+        details: { count: stores.length, off: off.length, projects_outside: total, agents_outside: agents.total },
       }
     }),
 

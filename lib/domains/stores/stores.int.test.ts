@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { europeanAgent, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { madeProject } from '#lib/testing/projects.ts'
 import type { StoreView } from './contract.ts'
 import { connectedStores, knownStores } from './known.ts'
@@ -77,6 +77,15 @@ describe('GET /api/stores', () => {
     await test.db.prisma.project.update({ where: { id }, data: { region: 'eu' } })
     expect(await away()).toEqual({ total: 1, project_ids: [id] })
     await test.db.prisma.project.update({ where: { id }, data: { region: null } })
+  })
+
+  it('names the agents that were promised the EU likewise', async () => {
+    const away = async () => (await test.fetch('GET', '/api/stores', auditor)).json.data.agents_outside
+    expect(await away()).toEqual({ total: 0, agent_ids: [] })
+    const { id } = await europeanAgent(test)
+    await test.agent()
+    expect(await away()).toEqual({ total: 1, agent_ids: [id] })
+    await test.db.prisma.agent.delete({ where: { id } })
   })
 
   it('readiness names no address, and a connected store that is down leaves it serving', async () => {

@@ -16,15 +16,15 @@ export const openedKey = (installationKey: Uint8Array, id: string, sealed: Uint8
 const mayBeTold = {
   account: 'SELECT 1 FROM accounts a WHERE a.id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL',
   agent: `SELECT 1 FROM agents a LEFT JOIN accounts o ON o.id = a.owner_id
-    WHERE a.id = $1 AND a.restricted_at IS NULL AND a.suspended_at IS NULL AND a.status <> 'dead'
+    WHERE a.id = $1 AND ($2 OR a.region IS NULL) AND a.restricted_at IS NULL AND a.suspended_at IS NULL AND a.status <> 'dead'
       AND o.restricted_at IS NULL AND o.suspended_at IS NULL`,
 }
 
-/** Who somebody is to telemetry, for 30 days each. */
-export const pseudonyms = ({ db, key }: { db: Database; key(): Uint8Array }) => ({
+/** Who somebody is to telemetry, for 30 days each. `isInEea`: whoever takes the events is known to be there; elsewhere agents of a region are not told of. */
+export const pseudonyms = ({ db, key, isInEea }: { db: Database; key(): Uint8Array; isInEea: boolean }) => ({
   /** Undefined for whoever may not be told of. Throws `fenced`, `erased` for whom an erasure is under way. */
   async of({ kind, id }: Somebody, now: Date): Promise<string | undefined> {
-    const [told] = await db.query(`telemetry-may-${kind}`, mayBeTold[kind], [id])
+    const [told] = await db.query(`telemetry-may-${kind}`, mayBeTold[kind], kind === 'agent' ? [id, isInEea] : [id])
     if (!told) return undefined
     const known = () =>
       db.query<{ sealed: Buffer }>(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
+import { idForm, overhearing } from '#lib/testing/overhearing.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { capturingPostHog } from '#lib/testing/posthog.ts'
 import { madeSubject } from '#lib/testing/subjects.ts'
@@ -101,9 +102,7 @@ describe('a broad walk through the product', () => {
       expect(agent).toMatch(/^posthog-node\/[\d.]+$/)
       const whole = `${path}\n${JSON.stringify(rest)}\n${text}`.toLowerCase()
       for (const secret of secrets) expect(whole.includes(secret.toLowerCase()), secret.slice(0, 30)).toBe(false)
-      expect(whole).not.toMatch(
-        /\b(usr|agent|kp|tok|ses|preq|run|rcpt|prj|conv|msg|llm|ent|org|shr|cld|snap)_[0-9a-z]{6}/,
-      )
+      expect(whole).not.toMatch(idForm)
     }
     for (const { timestamp, distinct_id: id, uuid } of setting.posthog.events) {
       expect(timestamp).toMatch(/:00:00\.000Z$/)
@@ -229,5 +228,23 @@ describe('what can be sent', () => {
       to: { host: 'eu.i.posthog.com', region: 'eu' },
     })
     await on.close()
+  })
+})
+
+describe('every application of the tests', () => {
+  test('is overheard by the way that events go, and fails its suite where one says more', async () => {
+    const app = await testApp()
+    const { token } = await app.agent()
+    await app.fetch('GET', '/v1/knowledge?q=anything', { token })
+    expect(await app.heard()).toEqual([
+      { event: 'search', properties: { of: 'units', mode: 'words', has_results: false } },
+    ])
+    await app.close()
+    const heard = overhearing(() => new Date())
+    heard.offer('search', { of: 'units', mode: 'words', has_results: false, q: 'ada@example.org' }, null)
+    await expect(heard.check()).rejects.toThrow('1 were dropped: invalid')
+    const other = overhearing(() => new Date())
+    other.offer('page_seen', {}, null)
+    await expect(other.check()).rejects.toThrow('1 were dropped: undeclared')
   })
 })

@@ -64,6 +64,7 @@ export default async function AgentGrimoire({
       <GrimoireDesk
         agentId={id}
         hindrance={hindranceOf(agent)}
+        isElsewhere={agent.self_hosted}
         mayWrite={role !== 'auditor'}
         keyring={keyring}
         initial={initial}

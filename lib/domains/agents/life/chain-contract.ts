@@ -76,5 +76,5 @@ export const deleteChainReference = operation({
     referenceId: z.string().regex(/^chain_[0-9A-Za-z]{22}$/, 'is no id of a note'),
   }),
   output: z.strictObject({ message: z.string() }),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'held'],
 })

@@ -6,7 +6,7 @@ import { addChainReference, chainPermanence, deleteChainReference, listChainRefe
 import { type ChainReferenceKind, chainFact, chainReferenceKinds } from './chain-rules.ts'
 import { mostChainReferences } from './rules.ts'
 import type { LifePorts } from './status.ts'
-import { ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
+import { erasableAgent, ownAgent, writableAgent } from './whose.ts'
 
 interface ReferenceRow {
   id: string
@@ -79,8 +79,8 @@ export const agentChainReferences = ({ db }: LifePorts) => ({
 
   deleteChainReference: mutation(
     deleteChainReference,
-    async ({ tx, actor }, { params: { id: agentId, referenceId } }) => {
-      await ownAgentLocked(tx, actor, agentId)
+    async ({ tx, actor, now }, { params: { id: agentId, referenceId } }) => {
+      await erasableAgent(tx, actor, agentId, now)
       const { count } = await tx.chainReference.deleteMany({ where: { id: referenceId, agentId } })
       if (count === 0) throw new Problem('not_found', 'There is no such note of this agent.')
       return {

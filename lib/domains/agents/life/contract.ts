@@ -22,9 +22,9 @@ export const lifeFields = {
   status_at: when.nullable().meta({ description: 'Since when it is that; null since it was made' }),
   died_at: when.nullable(),
   region: z.enum(agentRegions).nullable().meta({ description: 'Fixed at creation; null: anywhere' }),
-  self_hosted: z
-    .boolean()
-    .meta({ description: 'It runs and remembers elsewhere: nothing is held here but what it shared' }),
+  self_hosted: z.boolean().meta({
+    description: 'It runs and remembers elsewhere: nothing is held here but what it shared, and nothing else is taken',
+  }),
 }
 /** What may be said of an agent when it is made, and never changes. */
 export const birthFields = {
@@ -32,10 +32,10 @@ export const birthFields = {
     description:
       'Where all that it leaves here stays. Refused (`outside_region`) where a store or a service of this installation is elsewhere.',
   }),
-  self_hosted: z
-    .boolean()
-    .optional()
-    .meta({ description: 'It runs and remembers elsewhere; here is only what it shares' }),
+  self_hosted: z.boolean().optional().meta({
+    description:
+      'It runs and remembers elsewhere; here is only what it shares. What would keep something else of it here, documents, heartbeats, notes of chains, a keyring, entries, a state or logged exchanges, is refused (`conflict`).',
+  }),
 }
 
 export const LivingAgent = z
@@ -107,5 +107,5 @@ export const setAgentSettings = operation({
     }),
   }),
   output: z.strictObject({ data: LivingAgent }),
-  refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state'],
+  refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'conflict'],
 })

@@ -20,8 +20,11 @@ const Body = z
   .string()
   .min(1, 'has one character at least')
   .refine((text) => new TextEncoder().encode(text).length <= documentBytes, 'has 256 KiB at most')
-  .meta({ description: 'Markdown; it is sanitized before it is stored' })
-const Revision = z.int().min(1)
+  .meta({
+    description:
+      'Markdown; it is sanitized before it is stored. A private key or a seed phrase in it refuses it (`content_blocked`, with kinds and places)',
+  })
+const Revision = z.int().min(1).max(2_147_483_646)
 
 const listed = {
   id: z.string(),
@@ -43,7 +46,16 @@ const Changed = z.strictObject({
 })
 // Text in JSON may be several times as long as it is.
 const bodyLimit = 2 * 1024 * 1024
-const writing = ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'content_rejected', 'fenced'] as const
+const writing = [
+  'not_found',
+  'paused',
+  'dead',
+  'restricted',
+  'wrong_state',
+  'content_rejected',
+  'content_blocked',
+  'fenced',
+] as const
 
 export const listAgentDocuments = operation({
   id: 'listAgentDocuments',
@@ -124,5 +136,5 @@ export const deleteAgentDocument = operation({
   status: 204,
   params: ofDocument,
   output: z.undefined(),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'held'],
 })

@@ -1,3 +1,4 @@
+import { refuseKeys } from '#lib/domains/pii/stored-keys.ts'
 import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
@@ -14,7 +15,7 @@ import {
 } from './documents-contract.ts'
 import { type DocumentKind, documentBytes, mostDocuments } from './rules.ts'
 import type { LifePorts } from './status.ts'
-import { ownAgent, ownAgentLocked, writableAgent } from './whose.ts'
+import { erasableAgent, ownAgent, writableAgent } from './whose.ts'
 
 interface DocumentRow {
   id: string
@@ -89,6 +90,7 @@ export const agentDocuments = ({ db, strict }: LifePorts) => ({
   addDocument: mutation(addAgentDocument, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
     const title = plainWords(body.title, 'title', strict, 'Nothing was stored.')
     const text = markdown(body.body, strict)
+    refuseKeys({ title, body: text }, 'The document')
     await writableAgent(tx, actor, agentId)
     if ((await tx.agentDocument.count({ where: { agentId } })) >= mostDocuments)
       throw new Problem(
@@ -138,6 +140,7 @@ export const agentDocuments = ({ db, strict }: LifePorts) => ({
     async ({ tx, actor, now }, { params: { id: agentId, documentId }, body }) => {
       const title = plainWords(body.title, 'title', strict)
       const text = markdown(body.body, strict)
+      refuseKeys({ title, body: text }, 'The document')
       await writableAgent(tx, actor, agentId)
       const { count } = await tx.agentDocument.updateMany({
         where: { id: documentId, agentId, revision: body.revision },
@@ -169,8 +172,8 @@ export const agentDocuments = ({ db, strict }: LifePorts) => ({
     },
   ),
 
-  deleteDocument: mutation(deleteAgentDocument, async ({ tx, actor }, { params: { id: agentId, documentId } }) => {
-    await ownAgentLocked(tx, actor, agentId)
+  deleteDocument: mutation(deleteAgentDocument, async ({ tx, actor, now }, { params: { id: agentId, documentId } }) => {
+    await erasableAgent(tx, actor, agentId, now)
     const { count } = await tx.agentDocument.deleteMany({ where: { id: documentId, agentId } })
     if (count === 0) throw noDocument()
     return { body: undefined, resourceId: documentId, details: { agent_id: agentId } }

@@ -1,10 +1,11 @@
 import { type Check, endsInTime } from '#lib/kernel/evidence.ts'
+import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 
-/** Heartbeats of the dead, counted by agent. */
+/** Heartbeats of the dead, counted by agent; what a hold keeps is not late. */
 export const lifeEvidence = (): Check[] => [
   endsInTime(
     'agents.heartbeats',
     `SELECT a.died_at + interval '24 hours' AS ends FROM agents a
-     WHERE a.died_at IS NOT NULL AND EXISTS (SELECT FROM heartbeats h WHERE h.agent_id = a.id)`,
+     WHERE a.died_at IS NOT NULL AND a.id NOT IN (${heldAgents('$1')}) AND EXISTS (SELECT FROM heartbeats h WHERE h.agent_id = a.id)`,
   ),
 ]

@@ -36,7 +36,7 @@ export const beatHeart = operation({
   params: ofAgent,
   body: z.strictObject({ at: Timestamp.optional(), state: z.enum(heartbeatStates), counts: Counts.prefault({}) }),
   output: z.strictObject({ data: z.strictObject({ at: when, is_kept: z.boolean() }) }),
-  refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'fenced'],
+  refusals: ['not_found', 'paused', 'dead', 'restricted', 'wrong_state', 'conflict', 'fenced'],
 })
 
 const between = {

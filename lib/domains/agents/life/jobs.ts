@@ -1,19 +1,26 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import type { AgentJobPorts } from '../jobs.ts'
 import { heartbeatsAfterDeath } from './rules.ts'
 
 const batch = 5_000
 
-/** Heartbeats of the dead go 24 hours after their death. */
+/** Heartbeats of the dead go 24 hours after their death; of those under a hold, when it ends. */
 export function lifeJobs({ recordDeletion }: Pick<AgentJobPorts, 'recordDeletion'>) {
   async function removeOfDead(ctx: Context, tx: Transaction): Promise<number> {
     const before = new Date(ctx.now.getTime() - heartbeatsAfterDeath)
-    const gone = await tx.$executeRaw`
-      DELETE FROM heartbeats WHERE seq IN (
-        SELECT h.seq FROM agents a JOIN heartbeats h ON h.agent_id = a.id
-        WHERE a.died_at <= ${before} LIMIT ${batch} FOR UPDATE OF h SKIP LOCKED)`
+    await lockHolds(tx)
+    const { length: gone } = await queryWithin(
+      tx,
+      'purge-heartbeats',
+      `DELETE FROM heartbeats WHERE seq IN (
+         SELECT h.seq FROM agents a JOIN heartbeats h ON h.agent_id = a.id
+         WHERE a.died_at <= $1 AND a.id NOT IN (${heldAgents('$2')}) LIMIT ${batch} FOR UPDATE OF h SKIP LOCKED) RETURNING 1`,
+      [before, ctx.now],
+    )
     if (gone === 0) return 0
     const requestedBy = ctx.actor.id
     await recordDeletion(tx, {

@@ -309,6 +309,7 @@ describe('documents', () => {
     const { id, token, document } = await furnished()
     const change = (revision: number, body: string) =>
       ask('PUT', at(id, `/documents/${document}`), { token, body: { revision, title: 'Mine', body } })
+    expect((await change(2_147_483_648, 'none')).status).toBe(422)
     const both = await Promise.all([change(1, 'one'), change(1, 'two')])
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409])
     const won = both[0]?.status === 200 ? 'one' : 'two'

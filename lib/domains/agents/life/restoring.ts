@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { refuseKeys } from '#lib/domains/pii/stored-keys.ts'
 import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Timestamp } from '#lib/kernel/pages.ts'
@@ -19,14 +20,14 @@ const { kind, title, body } = addAgentDocument.body.shape
 const Document = z.object({
   id: z.string().regex(/^adoc_[0-9A-Za-z]{22}$/, 'is no id of a document'),
   ...{ kind, title, body },
-  revision: z.int().min(1),
+  revision: z.int().min(1).max(2_147_483_646),
   created_at: Timestamp,
   updated_at: Timestamp,
 })
 
 /**
  * Documents as an export has them, brought back into an agent that is locked and writable: sanitized as new ones are, and those that are
- * there left alone. Throws `invalid`, `content_rejected`, `id_in_use` and `conflict`, and then nothing of these is stored.
+ * there left alone. Throws `invalid`, `content_rejected`, `content_blocked`, `id_in_use` and `conflict`, and then nothing of these is stored.
  */
 export const documentRestorer = ({ strict }: { strict: boolean }) => ({
   part: 'agent_documents',
@@ -40,12 +41,15 @@ export const documentRestorer = ({ strict }: { strict: boolean }) => ({
           ['agent_documents', ...(error.issues[0]?.path ?? [])].map(String),
           error.issues[0]?.message ?? 'is no document',
         )
+      const title = plainWords(document.title, 'title', strict, 'It was not stored.')
+      const body = markdown(document.body, strict)
+      refuseKeys({ title, body }, 'One of the documents')
       return {
         id: named(document.id),
         agentId,
         kind: document.kind,
-        title: plainWords(document.title, 'title', strict, 'It was not stored.'),
-        body: markdown(document.body, strict),
+        title,
+        body,
         revision: document.revision,
         createdAt: within(document.created_at),
         updatedAt: within(document.updated_at),

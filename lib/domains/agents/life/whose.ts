@@ -1,6 +1,7 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { refuseHeldAgent } from '#lib/stores/postgres/held-agents.ts'
 
 /** Another's looks like none. */
 export const noSuchAgent = (): Problem => new Problem('not_found', 'There is no such agent, or it is not yours.')
@@ -51,9 +52,27 @@ export function refuseUnlessWritable(agent: Pick<OwnedAgent, 'status' | 'restric
     )
 }
 
-/** The actor's agent, locked, for which something may be written now. */
-export async function writableAgent(tx: Transaction, actor: Actor, id: string): Promise<OwnedAgent> {
+/** The actor's agent, locked, for which something may be told to others now: its siblings, or everybody. */
+export async function sharingAgent(tx: Transaction, actor: Actor, id: string): Promise<OwnedAgent> {
   const agent = await ownAgentLocked(tx, actor, id)
   refuseUnlessWritable(agent)
+  return agent
+}
+
+/** As {@link sharingAgent}, for which something may be kept here now. Throws `conflict` for a self-hosted one: of it we hold what it shared, and nothing else. */
+export async function writableAgent(tx: Transaction, actor: Actor, id: string): Promise<OwnedAgent> {
+  const agent = await sharingAgent(tx, actor, id)
+  if (agent.selfHosted)
+    throw new Problem(
+      'conflict',
+      'This agent is self-hosted: it keeps what is its own elsewhere, and nothing is held here but what it shares. Nothing was stored.',
+    )
+  return agent
+}
+
+/** The actor's agent, locked, of which something may be deleted now: whatever its status, unless a legal hold covers it. Throws `held`. */
+export async function erasableAgent(tx: Transaction, actor: Actor, id: string, now: Date): Promise<OwnedAgent> {
+  const agent = await ownAgentLocked(tx, actor, id)
+  await refuseHeldAgent(tx, id, now)
   return agent
 }

@@ -1,0 +1,67 @@
+import { type Command, Option } from 'commander'
+import type { EntryContent } from '#lib/client/sealing/entry.ts'
+import { usageFailure } from './failure.ts'
+import { timeOf } from './times.ts'
+
+const clearable = ['confidence', 'tags', 'provenance', 'parents', 'from', 'until'] as const
+/** What is said of an entry beside its content. */
+export interface EntryOptions {
+  confidence?: string
+  tag?: string[]
+  provenance?: string
+  parent?: string[]
+  from?: string
+  until?: string
+  clear?: (typeof clearable)[number][]
+}
+
+export const describingOptions = (command: Command): Command =>
+  command
+    .option('--confidence <share>', 'how sure it is, 0 to 1')
+    .option('--tag <tag...>', 'tags')
+    .option('--provenance <words>', 'where it is from')
+    .option('--parent <id...>', 'ids of what it was made from')
+    .option('--from <time>', 'holds from then on: a day or an ISO 8601 time')
+    .option('--until <time>', 'goes by itself then: a day or an ISO 8601 time')
+export const clearingOption = () => new Option('--clear <what...>', 'what is no longer said of it').choices(clearable)
+
+function shareOf(text: string): number {
+  const share = text.trim() === '' ? Number.NaN : Number(text)
+  if (!(share >= 0 && share <= 1)) throw usageFailure(`--confidence takes a number from 0 to 1; "${text}" is none.`)
+  return share
+}
+
+/** What the options change of an entry; what they do not name stays. Throws {@link usageFailure}. */
+export function changesOf(options: EntryOptions): Partial<EntryContent> {
+  const { confidence, tag, provenance, parent, from, until } = options
+  const cleared = new Set(options.clear)
+  return {
+    ...(cleared.has('confidence') && { confidence: null }),
+    ...(cleared.has('tags') && { tags: [] }),
+    ...(cleared.has('provenance') && { provenance: null }),
+    ...(cleared.has('parents') && { parents: [] }),
+    ...(cleared.has('from') && { valid_from: null }),
+    ...(cleared.has('until') && { valid_until: null }),
+    ...(confidence !== undefined && { confidence: shareOf(confidence) }),
+    ...(tag && { tags: tag }),
+    ...(provenance !== undefined && { provenance }),
+    ...(parent && { parents: parent }),
+    ...(from !== undefined && { valid_from: timeOf('--from', from) }),
+    ...(until !== undefined && { valid_until: timeOf('--until', until) }),
+  }
+}
+
+type Readable = Omit<EntryContent, 'content' | 'provenance'> & { content: unknown; provenance: unknown }
+/** As the API takes an entry for the clade. Throws {@link usageFailure} where nobody said how sure it is. */
+export function cladeBody({ confidence, tags, parents, valid_from, valid_until, ...rest }: Readable) {
+  if (confidence === null) throw usageFailure('An entry for the clade says how sure it is: --confidence.')
+  return {
+    ...rest,
+    scope: 'clade' as const,
+    confidence,
+    tags: [...tags],
+    parents: [...parents],
+    ...(valid_from !== null && { valid_from }),
+    ...(valid_until !== null && { valid_until }),
+  }
+}

@@ -1,0 +1,83 @@
+import { beginningOf, dayOf, endOf } from '#components/knowledge/days.ts'
+import type { Json } from '#lib/client/sealing/encoding.ts'
+import type { EntryContent } from '#lib/client/sealing/entry.ts'
+import type { Entry, Kind, Said, Scope } from './places.ts'
+import { confidenceIn, parentsIn, tagsIn, typedOf, valueIn } from './vault-rules.ts'
+
+/** What is typed into the form. It is kept in the page's memory alone. */
+export interface Draft {
+  scope: Scope
+  kind: Kind
+  content: string
+  confidence: string
+  tags: string
+  provenance: string
+  parents: string
+  /** Days of the reader's. */
+  from: string
+  until: string
+}
+export const emptyDraft: Draft = {
+  ...{ scope: 'private', kind: 'insight', content: '', confidence: '', tags: '' },
+  ...{ provenance: '', parents: '', from: '', until: '' },
+}
+/** An entry that is changed, and what it said when that began. */
+export interface Standing {
+  entry: Entry
+  said: Said
+}
+const none = { content: null, confidence: null, tags: [], provenance: null, parents: [], valid_from: null }
+const dayIn = (at: string | null, zone: string): string => (at === null ? '' : dayOf(new Date(at), zone))
+
+export const draftOf = ({ entry, said }: Standing, zone: string): Draft => ({
+  scope: entry.scope,
+  kind: entry.kind,
+  content: typedOf(said.content),
+  confidence: said.confidence === null ? '' : String(said.confidence),
+  tags: said.tags.join(', '),
+  provenance: typedOf(said.provenance),
+  parents: said.parents.join(' '),
+  from: dayIn(said.valid_from, zone),
+  until: dayIn(entry.valid_until, zone),
+})
+
+export type Wrong = 'content' | 'json' | 'confidence' | 'tags' | 'provenance' | 'parents' | 'from' | 'until'
+/** What the draft says, and where it cannot be taken so. What nobody touched stays to the letter, a time to the millisecond. */
+export function readDraft(draft: Draft, standing: Standing | undefined, zone: string, now: number) {
+  const before = standing?.said ?? none
+  // They came as JSON.
+  const content = valueIn(draft.content, before.content as Json)
+  const provenance = valueIn(draft.provenance, before.provenance as Json)
+  const confidence = confidenceIn(draft.confidence)
+  const tags = draft.tags === before.tags.join(', ') ? before.tags : tagsIn(draft.tags)
+  const parents = draft.parents === before.parents.join(' ') ? before.parents : parentsIn(draft.parents)
+  const timeIn = (day: string, stood: string | null, timeOf: typeof endOf): string | null | undefined => {
+    if (day === dayIn(stood, zone)) return stood
+    return day === '' ? null : timeOf(day, zone)?.toISOString()
+  }
+  const from = timeIn(draft.from, before.valid_from, beginningOf)
+  const until = timeIn(draft.until, standing?.entry.valid_until ?? null, endOf)
+
+  const wrong = new Set<Wrong>()
+  if (content === undefined) wrong.add('json')
+  if (content === null || content === '') wrong.add('content')
+  if (confidence === undefined || (draft.scope === 'clade' && confidence === null)) wrong.add('confidence')
+  if (tags === undefined) wrong.add('tags')
+  if (provenance === undefined) wrong.add('provenance')
+  if (parents === undefined) wrong.add('parents')
+  if (from === undefined) wrong.add('from')
+  if (until === undefined || (until !== null && Date.parse(until) <= now)) wrong.add('until')
+  const isWhole =
+    content !== undefined &&
+    confidence !== undefined &&
+    tags !== undefined &&
+    provenance !== undefined &&
+    parents !== undefined &&
+    from !== undefined &&
+    until !== undefined
+  const entry: EntryContent | undefined =
+    isWhole && wrong.size === 0
+      ? { content, confidence, tags, provenance, parents, valid_from: from, valid_until: until }
+      : undefined
+  return { entry, wrong }
+}

@@ -1,0 +1,27 @@
+import { NextIntlClientProvider } from 'next-intl'
+import { createElement, type ReactNode } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
+import { expect, test } from 'vitest'
+import messages from '#messages/en.ts'
+import { useNewPassphrase } from './new-passphrase.tsx'
+import { UnlockForm } from './unlock-form.tsx'
+
+const NewPassphrase = () => useNewPassphrase().fields
+const vault = {
+  ...{ isOpen: false, openBy: undefined, wasIdle: false },
+  ...{ ask: () => Promise.reject(new Error('locked')), lock: () => {}, opened: () => {} },
+}
+
+const rendered = (fields: ReactNode): string => {
+  const inEnglish = { locale: 'en' as const, timeZone: 'UTC', messages, children: fields }
+  return renderToStaticMarkup(createElement(NextIntlClientProvider, inEnglish))
+}
+
+test.each([
+  ['what opens a keyring', () => createElement(UnlockForm, { keyring: {}, vault }), 1],
+  ['a new passphrase', () => createElement(NewPassphrase), 2],
+])('a form that is sent before the page is alive sends nothing of %s', (_what, fields, count) => {
+  const inputs = rendered(fields()).match(/<input[^>]*>/g) ?? []
+  expect(inputs).toHaveLength(count)
+  for (const input of inputs) expect(input).not.toContain(' name=')
+})

@@ -1,0 +1,76 @@
+import { createServer } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { europeanAgent, issuedAgent } from '#lib/testing/people.ts'
+import { capturingPostHog } from '#lib/testing/posthog.ts'
+
+/** A Presidio that finds nothing, and counts. */
+let asked = 0
+const analyzer = createServer((_request, response) => {
+  asked += 1
+  response.writeHead(200, { 'Content-Type': 'application/json' }).end('[]')
+})
+let posthog: Awaited<ReturnType<typeof capturingPostHog>>
+let presidioUrl: string
+const opened: TestApp[] = []
+/** With both connected; nobody says where they are, unless told. */
+async function connected(more: Record<string, string> = {}): Promise<TestApp> {
+  const app = await testApp({
+    KP_POSTHOG_HOST: posthog.url,
+    KP_POSTHOG_KEY: 'phc_test',
+    KP_PRESIDIO_URL: presidioUrl,
+    ...more,
+  })
+  opened.push(app)
+  return app
+}
+beforeAll(async () => {
+  await new Promise<void>((listening) => analyzer.listen(0, '127.0.0.1', listening))
+  const address = analyzer.address()
+  presidioUrl = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  posthog = await capturingPostHog()
+})
+afterAll(async () => {
+  for (const app of opened) await app.close()
+  await posthog.close()
+  analyzer.closeAllConnections()
+  analyzer.close()
+})
+
+const searched = async (app: TestApp, token: string) => {
+  expect((await app.fetch('GET', '/v1/knowledge', { token })).status).toBe(200)
+  await app.app.telemetryOf.settled()
+}
+const keysOf = (app: TestApp, id: string) => app.db.prisma.telemetryKey.count({ where: { id } })
+const exchange = { messages: [{ role: 'user', content: 'Ask Ada Beispiel.' }] }
+
+test('of an agent of the EU nothing goes to a PostHog or a Presidio that is not known to be there', async () => {
+  const app = await connected()
+  const european = await europeanAgent(app)
+  const other = await issuedAgent(app, ['read', 'write'])
+  const withheld = () => app.app.telemetryOf.dropped().find(({ reason }) => reason === 'withheld')?.count
+  await searched(app, european.token)
+  await searched(app, other.token)
+  expect([await keysOf(app, european.id), withheld(), await keysOf(app, other.id)]).toEqual([0, 1, 1])
+
+  const log = (token: string) => app.fetch('POST', '/v1/llm-log', { token, body: exchange })
+  for (const { token } of [european, other]) {
+    const told = await log(token)
+    expect([told.status, told.json.data.degraded], told.text).toEqual([201, ['presidio']])
+  }
+  expect(asked).toBe(0)
+  await app.db.prisma.llmLogEntry.deleteMany({ where: { agentId: european.id } })
+  await app.db.prisma.agent.delete({ where: { id: european.id } })
+  const told = await log(other.token)
+  expect([told.status, told.json.data.degraded, asked], told.text).toEqual([201, undefined, 1])
+})
+
+test('to those in the EEA everything goes', async () => {
+  const app = await connected({ KP_REGIONS: 'presidio=de@own,posthog=de@own' })
+  const before = asked
+  const european = await europeanAgent(app)
+  await searched(app, european.token)
+  expect(await keysOf(app, european.id)).toBe(1)
+  const told = await app.fetch('POST', '/v1/llm-log', { token: european.token, body: exchange })
+  expect([told.status, told.json.data.degraded, asked], told.text).toEqual([201, undefined, before + 1])
+})

@@ -1,0 +1,120 @@
+/** How a credential is written. Every repetition is bounded. */
+interface CredentialForm {
+  /** What a text has that it may stand in; to look for this alone costs a tenth. */
+  sign: RegExp
+  pattern: RegExp
+}
+const noun = String.raw`(?<!\p{L})(?:pass(?:word|wd|phrase|code)|pwd|api[ _-]?(?:key|secret|token)|secret(?:[ _-]?key)?|(?:access|auth|session|client|signing)[ _-]?(?:key|token|secret)|credentials?|密码|口令)["']?`
+const value = String.raw`["']?[^\s"',;]{4,200}`
+const called: CredentialForm = {
+  sign: /[:=：]|\s(?:is|was)\s|[为是]/i,
+  pattern: new RegExp(String.raw`${noun}\s?(?:[:=：]\s?|(?:is|was|为|是)\s(?=\S{0,40}\d))${value}`, 'giu'),
+}
+/** With up to three words between: then what follows has a digit or a sign; of a password, it may be the only word until the line ends. */
+const calledOf: CredentialForm = {
+  sign: /\p{L}\s?[:=：]|\s(?:is|was)\s/u,
+  pattern: new RegExp(
+    String.raw`${noun}(?:\s[\p{L}’']{1,15}){1,3}\s?(?:[:=：]\s?(?=["']?[^\s"',;]{0,40}[\d!#$%^&*_+~])|(?:is|was)\s(?=\S{0,40}\d))${value}`,
+    'giu',
+  ),
+}
+const passwordOf: CredentialForm = {
+  sign: /\p{L}\s?[:=：]/u,
+  pattern:
+    /(?<!\p{L})(?:pass(?:word|wd|phrase|code)|pwd)(?:\s[\p{L}’']{1,15}){1,3}\s?[:=：]\s?["']?[^\s"',;.]{6,64}(?=["']?[.,;]?(?:\n|$))/giu,
+}
+const header: CredentialForm = { sign: /Bearer|Basic/i, pattern: /(?<=(?:Bearer|Basic)\s)[\w.~+/=-]{12,400}/giu }
+const webToken: CredentialForm = {
+  sign: /eyJ/,
+  pattern: /(?<![\w-])eyJ[\w-]{8,2000}\.[\w-]{8,4000}(?:\.[\w-]{0,2000})?/g,
+}
+const inAddress: CredentialForm = {
+  sign: /:\/\//,
+  pattern: /(?<=[a-z][a-z0-9+.-]{1,15}:\/\/)[^\s/@:]{0,100}:[^\s/@]{1,200}(?=@)/gi,
+}
+/** Passwords and keys by what they are called, headers, JSON web tokens, addresses with a password. */
+export const credentialForms: readonly CredentialForm[] = [called, calledOf, passwordOf, header, webToken, inAddress]
+
+/** Of a key, byte by byte: 32 or 64. */
+export const isBytes = (list: readonly unknown[]): boolean =>
+  (list.length === 32 || list.length === 64) &&
+  list.every((one) => typeof one === 'number' && Number.isInteger(one) && one >= 0 && one < 256)
+/** Bytes of chance, as those of a key are: of a million keys none has so few that differ, and no count or scale so many without an order. */
+export function isKeyBytes(list: readonly unknown[]): boolean {
+  if (!isBytes(list)) return false
+  const bytes = list.map(Number)
+  const large = bytes.filter((one) => one >= 128).length
+  const falls = bytes.filter((one, at) => one < (bytes[at - 1] ?? 0)).length
+  return new Set(bytes).size >= list.length * 0.65 && large >= 4 && falls >= 4
+}
+
+/** Lists of bytes, and objects that have them by their number, as JSON has them. */
+const byteLists = /\[[\d\s,]{63,8000}\]|\{(?:\s{0,64}"\d{1,2}"\s?:\s?\d{1,3}\s{0,64},?){32,64}\}/g
+const startsBytes = /[[{]\s{0,64}(?:\d|"0")/
+
+interface CredentialSpan {
+  kind: 'credential' | 'private_key'
+  start: number
+  end: number
+}
+/** Of chance: letters and a digit, twelve signs at least. */
+const isRandom = (text: string): boolean => text.length >= 12 && /\d/.test(text) && /[a-z]/i.test(text)
+
+/**
+ * Credentials that stand in a text beyond doubt: where something is refused for one, a sentence about passwords is none. Web tokens,
+ * headers and addresses with a password, keys of sessions by what they are called, and keys byte by byte. Pure and linear.
+ */
+export function credentialSpans(text: string): CredentialSpan[] {
+  const spans: CredentialSpan[] = []
+  const take = ({ sign, pattern }: CredentialForm, isOne: (match: string) => boolean): void => {
+    if (!sign.test(text)) return
+    for (const { 0: match, index } of text.matchAll(pattern))
+      if (isOne(match)) spans.push({ kind: 'credential', start: index, end: index + match.length })
+  }
+  take(called, (match) => isRandom(/[\w.~+/=-]*$/.exec(match)?.[0].replace(/^.*[:=]/, '') ?? ''))
+  take(header, isRandom)
+  take(webToken, () => true)
+  take(inAddress, (match) => !/["'<>]/.test(match))
+  if (startsBytes.test(text))
+    for (const { 0: match, index } of text.matchAll(byteLists)) {
+      const isList = match.startsWith('[')
+      const numbers = (isList ? match.slice(1, -1) : match.replace(/"\d{1,2}"\s?:/g, ' ').slice(1, -1)).split(',')
+      if (isKeyBytes(numbers.map((one) => (one.trim() === '' ? Number.NaN : Number(one)))))
+        spans.push({ kind: 'private_key', start: index, end: index + match.length })
+    }
+  return spans.sort((a, b) => a.start - b.start)
+}
+
+/** The longest of what is looked for. */
+const ahead = 12 * 1024
+/** What is looked at before a place to judge it. */
+const behind = 256
+const portion = 256 * 1024
+
+/** {@link credentialSpans} of a text that comes in pieces cut anywhere; JSON's escapes of line ends are line ends. Memory for a portion. */
+export class CredentialScanner {
+  #buffer = ''
+  #offset = 0
+  #told = 0
+
+  push(piece: string): CredentialSpan[] {
+    this.#buffer += piece
+    return this.#buffer.length - this.#told < portion + ahead ? [] : this.#tell(this.#buffer.length - ahead)
+  }
+  /** What the rest has, after the last piece. */
+  end(): CredentialSpan[] {
+    return this.#tell(this.#buffer.length)
+  }
+
+  #tell(until: number): CredentialSpan[] {
+    const told = this.#told
+    const offset = this.#offset
+    const text = this.#buffer.includes('\\') ? this.#buffer.replace(/\\[nrt]/g, '  ') : this.#buffer
+    const spans = credentialSpans(text).filter(({ start }) => start >= told && start < until)
+    const keep = Math.max(0, until - behind)
+    this.#buffer = this.#buffer.slice(keep)
+    this.#told = until - keep
+    this.#offset += keep
+    return spans.map(({ kind, start, end }) => ({ kind, start: start + offset, end: end + offset }))
+  }
+}

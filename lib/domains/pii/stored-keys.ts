@@ -1,0 +1,50 @@
+import { DepthError } from '#lib/domains/sanitizer/fields.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { isKeyBytes } from './credentials.ts'
+import { scanFields } from './fields.ts'
+import type { Kind } from './findings.ts'
+
+interface Place {
+  kind: Kind
+  path: (string | number)[]
+}
+/** Places that a refusal names at most. */
+const mostNamed = 50
+
+/** Keys byte by byte, in a list or under the numbers of their places; only as deep as {@link scanFields} went before. */
+function bytesIn(node: unknown, path: Place['path']): Place[] {
+  if (typeof node !== 'object' || node === null) return []
+  const values: unknown[] = Object.values(node)
+  if (isKeyBytes(values)) return [{ kind: 'private_key', path }]
+  return Object.entries(node).flatMap(([name, child]) =>
+    bytesIn(child, [...path, Array.isArray(node) ? Number(name) : name]),
+  )
+}
+
+/** The refusal of what holds keys; it names kinds and places and never what stands there. `where`: of the whole, for people. */
+export function keysRefused(places: readonly Place[], where: string): Problem {
+  const named = [...new Map(places.map((one) => [`${one.kind} ${one.path.join('.')}`, one])).values()].slice(
+    0,
+    mostNamed,
+  )
+  return new Problem('content_blocked', {
+    detail: `${where} holds what must not be stored: ${[...new Set(named.map(({ kind }) => kind))].join(', ')}. Nothing of it was stored; send it without. Whatever stood there has left your machine: if it was real, replace it.`,
+    issues: named.map(({ kind, path }) => ({ path: path.map(String), message: `holds ${kind}` })),
+    extensions: { findings: named.map(({ kind, path }) => ({ kind, path: path.join('.') })) },
+  })
+}
+
+/** Throws `content_blocked` where a private key or a seed phrase stands in the fields that would be stored, and `invalid` beyond 100 levels. */
+export function refuseKeys(fields: Record<string, unknown>, where: string): void {
+  let places: Place[]
+  try {
+    places = scanFields(fields).flatMap(({ path, findings }) =>
+      findings.filter(({ action }) => action === 'block').map(({ kind }) => ({ kind, path })),
+    )
+  } catch (error) {
+    if (!(error instanceof DepthError)) throw error
+    throw invalid(Object.keys(fields).slice(-1), 'has more than 100 objects and lists within each other')
+  }
+  places.push(...bytesIn(fields, []))
+  if (places.length > 0) throw keysRefused(places, where)
+}

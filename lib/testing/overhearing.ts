@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto'
+import { type Sent, telemetry } from '#lib/domains/telemetry/capture.ts'
+import { events, isEventName } from '#lib/domains/telemetry/events.ts'
+import { pseudonymUnder } from '#lib/domains/telemetry/pseudonyms.ts'
+
+/** How ids of ours begin, in texts of small letters: no event has one. */
+export const idForm = /\b(usr|agent|kp|tok|ses|preq|run|rcpt|prj|conv|msg|llm|ent|org|shr|cld|snap)_[0-9a-z]{6}/
+
+function faultOf({ event, properties, distinctId, at }: Sent): string | undefined {
+  if (!isEventName(event)) return 'is not declared'
+  if (!events[event].schema.safeParse(properties).success) return 'says something else than was declared'
+  if (idForm.test(JSON.stringify(properties).toLowerCase())) return 'names somebody'
+  if (!/^([\w-]{43}|[0-9a-f-]{36})$/.test(distinctId)) return 'is under no pseudonym'
+  return at.getTime() % 3_600_000 === 0 ? undefined : 'has a time within the hour'
+}
+
+/**
+ * All that an application of the tests would tell telemetry, were it on, by the way that events go to PostHog's client: nothing leaves, and
+ * no key is made. Whatever a suite does, `check` throws where something else was offered than declared events with closed properties.
+ */
+export function overhearing(now: () => Date) {
+  /** Each once: a suite may cause a hundred thousand. */
+  const heard = new Set<string>()
+  const faults = new Set<string>()
+  const made = telemetry({
+    sink: {
+      async capture(sent) {
+        const fault = faultOf(sent)
+        if (fault !== undefined) faults.add(`"${sent.event}" ${fault}`)
+        heard.add(JSON.stringify({ event: sent.event, properties: sent.properties }))
+      },
+      lost: () => 0,
+      close: async () => {},
+    },
+    pseudonymOf: async () => pseudonymUnder(randomBytes(32)),
+    now,
+  })
+  return {
+    offer: made.offer,
+    async heard(): Promise<unknown[]> {
+      await made.settled()
+      return [...heard].sort().map((text) => JSON.parse(text))
+    },
+    async check(): Promise<void> {
+      await made.settled()
+      for (const { reason, count } of made.dropped())
+        if (count > 0 && reason !== 'full') faults.add(`${count} were dropped: ${reason}`)
+      if (faults.size > 0) throw new Error(`telemetry was offered what it may not tell: ${[...faults].join('; ')}`)
+    },
+  }
+}
