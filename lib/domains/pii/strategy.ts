@@ -73,7 +73,7 @@ export function strategyDetails(text: string): Finding[] {
   for (const { 0: written, index, groups } of text.matchAll(held))
     if (isAsset(groups?.of ?? '') || hasUnit.test(groups?.amount ?? '')) take(written, index)
   for (const { 0: written, index, groups } of text.matchAll(dealt)) {
-    const { amount = '', of = '', asset = '' } = groups ?? {}
+    const [amount, of, asset] = [groups?.amount ?? '', groups?.of ?? '', groups?.asset ?? '']
     if (isAsset(asset) || isAsset(of)) take(written, index)
     else if (hasUnit.test(amount) || isExact.test(amount)) take(written.slice(0, written.length - of.length), index)
   }
