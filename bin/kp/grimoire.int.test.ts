@@ -170,7 +170,7 @@ describe('kp grimoire', () => {
     const gone = await kp([], ['delete', id])
     expect(gone.status, gone.err).toBe(0)
     expect((await kp([third], ['show', id])).status).toBe(1)
-  }, 240_000)
+  }, 600_000)
 
   test('says what an entry is made of, and changes one without a word of it in the clear', async () => {
     const other = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise' })
@@ -216,7 +216,7 @@ describe('kp grimoire', () => {
     expect([unchanged, unsure, timeless].map(({ status }) => status)).toEqual([2, 2, 2])
     expect(Buffer.concat(traffic.slice(sent)).toString('latin1')).not.toContain('PUT ')
     await line.signIn(agent.token)
-  }, 240_000)
+  }, 600_000)
 
   test('tells what is missing, and sends nothing', async () => {
     const sent = traffic.length
@@ -231,5 +231,5 @@ describe('kp grimoire', () => {
     const written = Buffer.concat(traffic.slice(sent)).toString()
     expect(written).not.toContain('PUT ')
     expect(written).not.toContain('POST ')
-  }, 60_000)
+  }, 300_000)
 })

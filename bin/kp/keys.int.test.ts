@@ -68,7 +68,7 @@ test('signing and suppression keys are listed and rotated, each in the audit log
     'system:admin.rotate-suppression-key',
   ])
   expect(await app.app.suppressionKeys.every('agent', 'gone')).toContainEqual(hash)
-}, 90_000)
+}, 300_000)
 
 test('a secret of the environment is the operator’s to replace: kp says how, and changes nothing', async () => {
   const { status, out, err } = await kp('keys', 'rotate', 'installation')
@@ -101,7 +101,7 @@ test('the secret of a data directory is replaced while it stands still, refused 
     installation: { kept_in: join(dataDir, 'secret') },
   })
   expect(listed.out + replaced.out).not.toContain(readFileSync(join(dataDir, 'secret'), 'utf8'))
-}, 120_000)
+}, 300_000)
 
 test('accounts are made, listed and given roles; the last admin stays one', async () => {
   const added = await kp('admin', 'account', 'add', 'New@example.org', '--role', 'auditor', '--json')
@@ -131,4 +131,4 @@ test('accounts are made, listed and given roles; the last admin stays one', asyn
   const audited = await app.db.prisma.auditEntry.findMany({ where: { agentId: 'system:admin.account' } })
   expect(audited.map(({ action }) => action).sort()).toEqual(['create', 'update', 'update'])
   expect(JSON.stringify(audited)).not.toContain('@')
-}, 90_000)
+}, 300_000)

@@ -165,4 +165,4 @@ test('what an agent leaves goes at its hour and no sooner, and what is of its si
   expect(forGood).toEqual({ documents: 1, entries: 1, keyrings: 1 })
   expect(await keptOf(sibling)).toMatchObject(sendsOn)
   expect((await keptOf(sibling)).insurances).toBeGreaterThan(0)
-}, 120_000)
+}, 600_000)

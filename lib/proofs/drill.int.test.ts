@@ -61,7 +61,7 @@ beforeAll(async () => {
   test.clock.advance(60_000)
   anew = await registeredAnew(test)
   late = await backup(test, 'late')
-}, 120_000)
+}, 600_000)
 afterAll(async () => {
   for (const app of running) await app.close()
   rmSync(folder, { recursive: true, force: true })
@@ -174,7 +174,7 @@ describe('a restore of database and var, the ledger kept apart', () => {
     expect(taken.json).toMatchObject({ code: 'id_in_use' })
 
     expect(await replay(restored)).toMatchObject({ erased: 0, subjects: 0, reinstated: 0, receipts: [] })
-  }, 120_000)
+  }, 600_000)
 
   it('of a backup from after: nothing is erased, and the person who registered anew keeps address, agent and words', async () => {
     const restored = await restore(late)

@@ -12,7 +12,7 @@ beforeAll(async () => {
   workers = crashWorkers({ spares: 2 })
   test = await testApp()
   accounts = await fileForOneDay(test.app, test.ownerUrl, count)
-}, 120_000)
+}, 600_000)
 afterAll(async () => {
   await workers.close()
   await test.close()
@@ -32,4 +32,4 @@ it(`${count} requests due on one day are all carried out by two workers that are
   expect(await dueDayOf(test.ownerUrl, accounts)).toEqual({
     ...{ requests: count, open: 0, completed: count, overdue: 0, proven: count, left: 0 },
   })
-}, 240_000)
+}, 600_000)

@@ -146,6 +146,6 @@ describe.each([
       expect(left.map(({ id }) => id)).toEqual(messages.filter((_, at) => at % 6 === 0))
       expect(await app.db.prisma.erasure.count({ where: { state: 'signed', deletedId: { in: messages } } })).toBe(50)
     },
-    180_000,
+    600_000,
   )
 })

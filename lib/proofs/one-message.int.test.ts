@@ -300,6 +300,6 @@ describe.each([
       expect(receipt.json).toMatchObject({ deleted_id: message.id })
       expect(placesOf(new Map([['receipt', receipt.text]]), sentence)).toEqual([])
     },
-    120_000,
+    600_000,
   )
 })

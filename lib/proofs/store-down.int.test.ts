@@ -117,7 +117,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     })
     database = await testDatabase()
     app = await started(stores.settings)
-  }, 120_000)
+  }, 600_000)
   afterAll(async () => {
     for (const one of apps) await one.close()
     await stores?.close()

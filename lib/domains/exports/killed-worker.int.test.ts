@@ -83,7 +83,7 @@ it('a worker that is killed in the middle leaves a half file and no lie; the upk
   expect(filesOf(id)).toEqual([expect.stringMatching(/\.zip$/)])
   const { files } = await openArchive(new Uint8Array(await (await download(id)).arrayBuffer()))
   expect(JSON.parse(files[`agents/${agent.id}/knowledge_units.json`] ?? '')).toHaveLength(20_000)
-}, 120_000)
+}, 600_000)
 
 it('preparing and fetching hold no more than some pages, however much passes through', async () => {
   setFlagsFromString('--expose-gc')
@@ -115,4 +115,4 @@ it('preparing and fetching hold no more than some pages, however much passes thr
   expect(bytes).toBeGreaterThan(16 * 2 ** 20)
   expect(most).toBeGreaterThan(0)
   expect(most).toBeLessThan(24 * 2 ** 20)
-}, 120_000)
+}, 600_000)

@@ -82,7 +82,7 @@ describe('whose words go', () => {
     )
     for (const name of [marker, accountId, ...subject.agents.map(({ id }) => id)])
       expect(left.filter(({ text }) => text.includes(name))).toEqual([])
-  }, 120_000)
+  }, 600_000)
 
   it('takes the name off a correction of an agent’s message, when the agent is another’s since', async () => {
     const project = await madeProject(test)
@@ -228,5 +228,5 @@ describe('the sources of a scope', () => {
     ).toEqual([{ id: stays.id }])
     // The one in which a colleague spoke stays.
     expect(await test.app.db.prisma.conversation.count({ where: { projectId: project.id } })).toBe(1)
-  }, 240_000)
+  }, 600_000)
 })

@@ -67,7 +67,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     await db.close()
     await database.drop()
     server = await startNeo4j({ folder })
-  }, 120_000)
+  }, 600_000)
   afterAll(async () => {
     await Promise.all(open.map((one) => one.close()))
     await server?.stop()
@@ -120,7 +120,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
       entitiesDeleted: 0,
       factsDeleted: 0,
     })
-  }, 120_000)
+  }, 600_000)
 
   test('the same page from two sides at once counts once', async () => {
     const group = 'two-sides'
@@ -129,7 +129,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     const [first, second] = await Promise.all([erase(one, group, 'run/two/1'), erase(other, group, 'run/two/1')])
     expect(second).toEqual(first)
     expect(first).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 5 })
-  }, 120_000)
+  }, 600_000)
 
   test('killed in the middle, it comes back: nothing was changed halfway, and the erasure goes on', async () => {
     const group = 'killed'
@@ -154,5 +154,5 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     expect(await planting.standing(group)).toEqual(before)
     expect(await erase(store, group, 'run/killed/1')).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 5 })
     expect(await store.residue(group, [dealGraph(group).id('e1')])).toBe(0)
-  }, 240_000)
+  }, 600_000)
 })
