@@ -159,7 +159,7 @@ describe('what is held', () => {
     const agent = await claimed(somebody)
     await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const own = await line.run(['privacy', 'inventory', '--json'])
-    expect(own.json.subject).toEqual({ account_id: null, agents: [agent.id] })
+    expect(own.json.subject).toEqual({ account_id: null, agents: [agent.id], self_hosted: [] })
     const ran = await as(somebody, ['privacy', 'inventory'])
     expect(ran, ran.err).toMatchObject({ status: 0 })
     expect(ran.out).toMatch(/knowledge units.* {2}1 {2}/)
