@@ -8,6 +8,12 @@ const ownOf: Partial<Record<PageName, readonly Somebody[]>> = {
   ownRequest: ['person'],
   unit: ['person'],
   agent: ['person'],
+  agentGrimoire: ['person'],
+  agentDocuments: ['person'],
+  agentDocument: ['person'],
+  agentSharing: ['person'],
+  agentSnapshots: ['person'],
+  agentRecords: ['person'],
   // Who closes it by their office sees that it is there, and nothing of what is in it.
   project: ['person', 'manager', 'admin'],
   conversation: ['person'],

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { connect, createServer, type NetConnectOpts, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,6 +61,9 @@ const shared = (limiters: Limiter[]) =>
     interval: 50,
   })
 
+/** In milliseconds: who finds the store away waits a second for it, and nobody after that does. The rest is what a busy machine takes. */
+const [waited, unwaited] = [4_000, 800]
+
 function outages(store: Store) {
   test('killed in the middle: limits per process, and shared again when it is back', async () => {
     const events = { onDegraded: vi.fn(), onRecovered: vi.fn() }
@@ -72,11 +75,11 @@ function outages(store: Store) {
     for (const limiter of limiters) {
       const first = await timed(() => admitted(limiter, 'during', 10, 16))
       expect(first.value).toBe(10) // each process its own ten, never none
-      expect(first.milliseconds).toBeLessThan(1500)
+      expect(first.milliseconds).toBeLessThan(waited)
       expect(limiter.degraded).toBe(true)
       const later = await timed(() => admitted(limiter, 'during, later', 10, 16))
       expect(later.value).toBe(10)
-      expect(later.milliseconds).toBeLessThan(100)
+      expect(later.milliseconds).toBeLessThan(unwaited)
     }
     expect(events.onDegraded).toHaveBeenCalledTimes(1)
     expect(events.onRecovered).not.toHaveBeenCalled()
@@ -96,11 +99,11 @@ function outages(store: Store) {
     try {
       const first = await timed(() => admitted(limiter, 'hanging', 10, 16))
       expect(first.value).toBe(10)
-      expect(first.milliseconds).toBeLessThan(1500)
+      expect(first.milliseconds).toBeLessThan(waited)
       expect(limiter.degraded).toBe(true)
       const later = await timed(() => admitted(limiter, 'hanging, later', 10, 16))
       expect(later.value).toBe(10)
-      expect(later.milliseconds).toBeLessThan(100)
+      expect(later.milliseconds).toBeLessThan(unwaited)
     } finally {
       await release()
     }
@@ -118,7 +121,7 @@ function outages(store: Store) {
     relay.forget()
     const first = await timed(() => admitted(limiter, 'dead', 10, 16))
     expect(first.value).toBe(10)
-    expect(first.milliseconds).toBeLessThan(1500)
+    expect(first.milliseconds).toBeLessThan(waited)
     expect(limiter.degraded).toBe(true)
     await shared([limiter])
     expect(await admitted(limiter, 'found', 10, 16)).toBe(10)
@@ -132,7 +135,7 @@ function outages(store: Store) {
     const { limiter, close } = store.open()
     const first = await timed(() => admitted(limiter, 'early', 10, 16))
     expect(first.value).toBe(10)
-    expect(first.milliseconds).toBeLessThan(1500)
+    expect(first.milliseconds).toBeLessThan(waited)
     expect(limiter.degraded).toBe(true)
     await store.start()
     await shared([limiter])
@@ -192,7 +195,16 @@ describe('PostgreSQL', () => {
       }
     },
     async kill() {
+      // Its backends outlive it for a moment, and would go on counting.
+      const children = `/proc/${server.pid}/task/${server.pid}/children`
+      const backends = existsSync(children) ? [...readFileSync(children, 'utf8').matchAll(/\d+/g)] : []
       process.kill(server.pid, 'SIGKILL')
+      for (const [pid] of backends)
+        try {
+          process.kill(Number(pid), 'SIGKILL')
+        } catch {
+          // It has ended by itself.
+        }
       await server.stop()
     },
     start,
