@@ -51,7 +51,7 @@ export async function* graphServers(scope: AsyncDisposableStack): AsyncGenerator
     console.log('  Neo4j is not installed (.ci/services installs it): its row is left out.')
     return
   }
-  const server = await startNeo4j({ heap: 2_048, cache: 1_024 })
+  const server = await startNeo4j({ heap: 2_048, cache: 1_024, isForLong: true })
   scope.defer(() => server.stop())
   yield {
     name: 'Neo4j',

@@ -4,8 +4,11 @@ import type { HoldsInForce } from './subject-erasures.ts'
 
 /** Items of a page, unless its holder says another number: what one transaction of a step erases at most; some 30 ms, so that a commit of others waits no longer for it. */
 export const pageSize = 100
-/** Milliseconds of rest after a page that took so many: others have their share of the processors, and the erasure has days. */
-export const restAfter = (took: number): number => took * 0.7
+/**
+ * Milliseconds of rest after a page that took so many: others have their share of the processors, and the erasure has days. Of what was
+ * derived most is other servers' work, and it comes first: until it is done, nothing else goes.
+ */
+export const restAfter = (took: number, stage: Stage): number => took * (stage === 'derived' ? 0.2 : 0.7)
 /** Failures of a step after which it is stuck, until it is retried by hand. */
 export const mostAttempts = 8
 /** How long after an erasure stores that others write to are searched once more, in milliseconds. */

@@ -137,7 +137,7 @@ export function runStep(parts: StepParts) {
       outcome = await db.transaction((tx) => nextPage(tx, runId, holder), timeFor(holder))
       const ended = performance.now()
       if (outcome !== 'page' || ended >= until) break
-      await delay(restAfter(ended - began))
+      await delay(restAfter(ended - began, holder.stage))
     }
     if (outcome === 'page') await db.transaction((tx) => enqueueStep(tx, runId, holder.name))
     if (outcome === 'all') await finish(runId, holder.name)

@@ -30,25 +30,30 @@ const endedOf = `SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND 
       AND (SELECT max(t) FROM unnest($3::timestamptz[]) AS a (t)) + $5 * interval '1 ms'
     ORDER BY expired_at, uuid LIMIT ${mostEnded}) AS inside
   ORDER BY uuid`
-const communitiesOf = `WITH RECURSIVE above AS (
-    SELECT source FROM graph_links WHERE group_id = $1 AND kind = 'member' AND target = ANY($2::text[])
-    UNION SELECT l.source FROM graph_links l JOIN above a ON l.target = a.source WHERE l.group_id = $1 AND l.kind = 'member')
-  SELECT uuid, name, summary,
-    ARRAY(SELECT target FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'member' AND l.source = g.uuid
-      AND l.target = ANY($2::text[]) ORDER BY target) AS members,
+// Members are gathered once: asked for each community by itself, those of a large page would be walked through for each of them.
+const communitiesOf = `WITH RECURSIVE within AS MATERIALIZED (
+    SELECT source, array_agg(target ORDER BY target) AS members FROM graph_links
+    WHERE group_id = $1 AND kind = 'member' AND target = ANY($2::text[]) GROUP BY source),
+  above AS (
+    SELECT source FROM within
+    UNION SELECT l.source FROM above a, LATERAL (
+      SELECT source FROM graph_links WHERE group_id = $1 AND kind = 'member' AND target = a.source OFFSET 0) AS l)
+  SELECT uuid, name, summary, coalesce(w.members, '{}') AS members,
     (SELECT count(*)::int FROM (SELECT FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'member' AND l.source = g.uuid
       AND l.target <> ALL($2::text[]) LIMIT ${mostCounted}) AS counted) AS others
-  FROM graph_gatherings g WHERE group_id = $1 AND kind = 'community' AND uuid IN (SELECT source FROM above) ORDER BY uuid`
+  FROM graph_gatherings g LEFT JOIN within w ON w.source = g.uuid
+  WHERE group_id = $1 AND kind = 'community' AND uuid IN (SELECT source FROM above) ORDER BY uuid`
 const nextOf = `SELECT source AS from, target AS to FROM graph_links WHERE group_id = $1 AND kind = 'next' AND source = ANY($2::text[])
   UNION SELECT source, target FROM graph_links WHERE group_id = $1 AND kind = 'next' AND target = ANY($2::text[]) ORDER BY 1, 2`
 /** $3: the episodes and their neighbours. */
-const sagasOf = `SELECT uuid, name, summary, first_episode AS "firstEpisode", last_episode AS "lastEpisode",
-    summarized_to AS "summarizedTo",
-    ARRAY(SELECT target FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'episode' AND l.source = g.uuid
-      AND l.target = ANY($3::text[]) ORDER BY target) AS episodes,
+const sagasOf = `WITH said AS MATERIALIZED (
+    SELECT source, array_agg(target ORDER BY target) AS episodes FROM graph_links
+    WHERE group_id = $1 AND kind = 'episode' AND target = ANY($3::text[]) GROUP BY source)
+  SELECT uuid, name, summary, first_episode AS "firstEpisode", last_episode AS "lastEpisode",
+    summarized_to AS "summarizedTo", coalesce(s.episodes, '{}') AS episodes,
     (SELECT count(*)::int FROM (SELECT FROM graph_links l WHERE l.group_id = $1 AND l.kind = 'episode' AND l.source = g.uuid
       AND l.target <> ALL($2::text[]) LIMIT ${mostCounted}) AS counted) AS others
-  FROM graph_gatherings g WHERE group_id = $1 AND kind = 'saga' AND uuid IN (
+  FROM graph_gatherings g LEFT JOIN said s ON s.source = g.uuid WHERE group_id = $1 AND kind = 'saga' AND uuid IN (
     SELECT source FROM graph_links WHERE group_id = $1 AND kind = 'episode' AND target = ANY($2::text[])
     UNION SELECT uuid FROM graph_gatherings WHERE group_id = $1 AND first_episode = ANY($2::text[])
     UNION SELECT uuid FROM graph_gatherings WHERE group_id = $1 AND last_episode = ANY($2::text[]))

@@ -46,19 +46,21 @@ async function takePassword(port: number): Promise<void> {
 }
 
 /**
- * A real Neo4j of this run alone with a small heap, empty, or with the data of a folder where one ran before. `heap` and `cache` in MB,
- * for measurements.
+ * A real Neo4j of this run alone with a small heap, empty, or with the data of a folder where one ran before. For measurements: `heap` and
+ * `cache` in MB, `isForLong` as one runs that stays.
  */
 export async function startNeo4j({
   port: wanted,
   folder: given,
   heap = 512,
   cache = 64,
+  isForLong = false,
 }: {
   port?: number
   folder?: string
   heap?: number
   cache?: number
+  isForLong?: boolean
 } = {}): Promise<TestNeo4j> {
   const port = wanted ?? (await freePort())
   const folder = given ?? newFolder('neo4j')
@@ -84,7 +86,8 @@ db.logs.query.enabled=OFF
       '-Xms128m',
       `-Xmx${heap}m`,
       '-XX:+UseSerialGC',
-      '-XX:TieredStopAtLevel=1',
+      // Tests are over before what it compiles at length would pay.
+      ...(isForLong ? [] : ['-XX:TieredStopAtLevel=1']),
       '--add-opens=java.base/java.nio=ALL-UNNAMED',
       '--add-opens=java.base/java.io=ALL-UNNAMED',
       '--add-opens=java.base/sun.nio.ch=ALL-UNNAMED',
