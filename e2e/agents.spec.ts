@@ -58,10 +58,11 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     return page
   }
 
+  let sealed = ''
   await test.step('the command line seals an entry, and writes one for siblings', async () => {
     await line.signIn(heron.api_key)
     await kp(['grimoire', 'init'])
-    Written.parse(await kp(['grimoire', 'add', '-', '--kind', 'episode'], secret))
+    sealed = Written.parse(await kp(['grimoire', 'add', '-', '--kind', 'episode'], secret)).data.id
     Written.parse(
       await kp(
         ['grimoire', 'add', '-', '--clade', '--confidence', '0.8'],
@@ -106,6 +107,17 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     await expect(page.getByText('The entry is changed.')).toBeVisible()
     await page.getByRole('button', { name: `Open: ${secret} ${changed}` }).click()
     await expect(page.locator('[data-entry-content]')).toHaveText(`${secret} ${changed}`)
+    // The agent changes it meanwhile: nobody's words are written over unasked.
+    await page.getByRole('button', { name: 'Change the entry …' }).click()
+    await kp(['grimoire', 'edit', sealed, '--confidence', '0.6'])
+    await form.getByLabel('What was learned').fill(`${changed} ${secret}`)
+    await form.getByRole('button', { name: 'Seal and store it' }).click()
+    await expect(form).toContainText('Somebody changed this entry meanwhile')
+    await form.getByRole('button', { name: 'Put mine in its place' }).click()
+    await form.getByRole('button', { name: 'Seal and store it' }).click()
+    await expect(page.getByText('The entry is changed.')).toBeVisible()
+    await page.getByRole('button', { name: `Open: ${changed} ${secret}` }).click()
+    await expect(page.locator('[data-entry-content]')).toHaveText(`${changed} ${secret}`)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: 'Lock', exact: true }).click()
     await expect(page.getByText(secret)).toHaveCount(0)

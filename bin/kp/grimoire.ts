@@ -122,16 +122,17 @@ async function edit(asking: Asking, entryId: string, path: string | undefined, o
   const params = { id, entryId }
   const { data } = (await asking.call(readEntry, { params })).body
   const isPrivate = data.scope === 'private'
+  const { revision } = data
   if (isPrivate) {
     const { master } = await openedMaster(asking, id)
     const head = { id: data.id, agent: data.agent_id, kind: data.kind, scope: 'private' as const }
     const before = await sealing(() => openEntry(master, head, data.envelope))
     const entry = { ...before, valid_until: data.valid_until, ...said }
     const envelope = await sealing(() => sealEntry(master, head, entry))
-    await asking.call(editEntry, { params, body: { scope: 'private', envelope, ...endOf(entry) } })
+    await asking.call(editEntry, { params, body: { scope: 'private', revision, envelope, ...endOf(entry) } })
   } else {
     if (!data.entry) throw new Failure('unknown', 'The answer has no entry. Nothing was changed.')
-    await asking.call(editEntry, { params, body: cladeBody({ ...data.entry, ...said }) })
+    await asking.call(editEntry, { params, body: { ...cladeBody({ ...data.entry, ...said }), revision } })
   }
   asking.terminal.clear()
   asking.terminal.document({ data: { id: entryId, kind: data.kind, scope: data.scope, changed: true } })

@@ -68,6 +68,7 @@ test('an entry is told by the beginning of what it says', () => {
     valid_until: null,
     created_at: sharing.sharing_since,
     updated_at: sharing.sharing_since,
+    revision: 1,
   }
   expect(
     shareableOf({ ...view, kind: 'insight', entry: { ...entry, content: 'Wide  spreads\nclose slowly' } }),

@@ -49,6 +49,10 @@ export function Changing({ agentId, vault, change, set }: ChangingProps) {
           set(undefined)
           setDone(true)
         }}
+        onMoved={{
+          goOn: (revision) => set({ ...change, entry: { ...change.entry, revision } }),
+          drop: () => set(undefined),
+        }}
       />
     ) : null
   return (

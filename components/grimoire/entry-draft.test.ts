@@ -13,6 +13,7 @@ const entry = {
     valid_until: '2026-04-01T20:00:00.001Z',
     created_at: '2026-02-01T00:00:00Z',
     updated_at: '2026-02-01T00:00:00Z',
+    revision: 1,
   },
 }
 const standing: Standing = { entry, said }

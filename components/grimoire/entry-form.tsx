@@ -2,7 +2,8 @@
 
 import { useTimeZone, useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
-import { useChange } from '#components/frame/asking.ts'
+import { useAsked, useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/dialog.tsx'
 import { Choice, Field, Select, TextArea } from '#components/ui/field.tsx'
@@ -10,7 +11,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { RequestParts } from '#lib/client/request.ts'
 import type { addEntry, editEntry } from '#lib/domains/grimoire/contract.ts'
 import { type Draft, readDraft, type Standing, type Wrong } from './entry-draft.ts'
-import { addEntryAt, editEntryAt, kinds, touched } from './places.ts'
+import { addEntryAt, editEntryAt, entryAt, kinds, touched } from './places.ts'
 import type { OpenVault } from './use-vault.ts'
 import { vaultCode } from './vault.ts'
 import { VaultFault } from './vault-fault.tsx'
@@ -26,10 +27,12 @@ interface EntryFormProps {
   change: (changes: Partial<Draft>) => void
   onClose: () => void
   onStored: (draft: Pick<Draft, 'kind' | 'scope'>) => void
+  /** Of an entry that somebody else changed meanwhile: goes on from that revision, or leaves the entry as it is by now. */
+  onMoved?: { goOn: (revision: number) => void; drop: () => void }
 }
 
 /** Writes an entry, or other content into one: a private one is sealed in the browser, and what is sent cannot be read. */
-export function EntryForm({ agentId, vault, standing, draft, change, onClose, onStored }: EntryFormProps) {
+export function EntryForm({ agentId, vault, standing, draft, change, onClose, onStored, onMoved }: EntryFormProps) {
   const t = useTranslations('agentGrimoire')
   const common = useTranslations('common')
   const zone = useTimeZone() ?? 'UTC'
@@ -46,33 +49,43 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
   const faultOf = (where: Wrong, text: string) => (isChecked && wrong.has(where) ? text : undefined)
   const isPending = isSealing || add.isPending || edit.isPending
   const problem = add.problem ?? edit.problem
+  const now = useAsked(
+    entryAt,
+    { params: { id: agentId, entryId: standing?.entry.id ?? '' } },
+    { enabled: standing !== undefined && edit.problem?.code === 'conflict' },
+  )
+  const stored = edit.problem?.code === 'conflict' ? now.data?.data.revision : undefined
+  const moved = stored !== undefined && stored !== standing?.entry.revision ? stored : undefined
 
   async function sentOf(): Promise<Sent | undefined> {
     if (!entry) return undefined
     const { valid_from, valid_until, confidence, ...rest } = entry
     const ends = valid_until === null ? {} : { valid_until }
     const at = standing && { id: standing.entry.agent_id, entryId: standing.entry.id }
+    const read = standing && { revision: standing.entry.revision }
     const params = { id: agentId }
     if (scope === 'private') {
       const { id, envelope } = await vault.ask('write', {
         ...{ agent: at?.id ?? agentId, kind, entry },
         ...(at && { id: at.entryId }),
       })
-      return at
-        ? { edit: { params: at, body: { scope, envelope, ...ends } } }
+      return at && read
+        ? { edit: { params: at, body: { scope, ...read, envelope, ...ends } } }
         : { add: { params, body: { scope, id, kind, envelope, ...ends } } }
     }
     if (confidence === null || kind === 'episode') return undefined
     const lists = { tags: [...rest.tags], parents: [...rest.parents] }
     const body = { ...rest, ...lists, scope, confidence, ...(valid_from !== null && { valid_from }), ...ends }
-    return at ? { edit: { params: at, body } } : { add: { params, body: { ...body, kind } } }
+    return at && read
+      ? { edit: { params: at, body: { ...body, ...read } } }
+      : { add: { params, body: { ...body, kind } } }
   }
   const submit = async (event: FormEvent) => {
     event.preventDefault()
-    if (isPending) return
+    if (isPending || moved !== undefined) return
     setChecked(true)
     setFault(undefined)
-    const of = JSON.stringify(draft)
+    const of = JSON.stringify([draft, standing?.entry.revision])
     setSealing(true)
     try {
       if (sealed.current?.of !== of) {
@@ -103,7 +116,28 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
         className="grid gap-4"
       >
         {fault && <VaultFault code={fault} />}
-        {problem && <ProblemAlert problem={problem} />}
+        {moved !== undefined && onMoved ? (
+          <Alert tone="warning" title={t('change.moved')} isLive>
+            <p>{t('change.movedText')}</p>
+            <div className="flex flex-wrap gap-2">
+              <Button
+                tone="plain"
+                size="small"
+                onClick={() => {
+                  edit.reset()
+                  onMoved.goOn(moved)
+                }}
+              >
+                {t('change.keepMine')}
+              </Button>
+              <Button tone="plain" size="small" onClick={onMoved.drop}>
+                {t('change.takeTheirs')}
+              </Button>
+            </div>
+          </Alert>
+        ) : (
+          problem && <ProblemAlert problem={problem} />
+        )}
         {!standing && (
           <>
             <Choice
@@ -211,7 +245,7 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
           <Button tone="plain" onClick={onClose} aria-disabled={isPending}>
             {common('cancel')}
           </Button>
-          <Button type="submit" aria-disabled={isPending}>
+          <Button type="submit" aria-disabled={isPending || moved !== undefined}>
             {isPending ? common('busy') : t(`write.do.${scope}`)}
           </Button>
         </div>

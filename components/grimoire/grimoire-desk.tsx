@@ -70,10 +70,10 @@ export function GrimoireDesk({
   const t = useTranslations('agentGrimoire')
   const hindrances = useTranslations('agents.hindrances')
   const vault = useVault()
-  const isWritable = mayWrite && hindrance === undefined && !isElsewhere
+  const isWritable = mayWrite && hindrance === undefined
   return (
     <>
-      {hindrance && mayWrite && (
+      {hindrance && hindrance !== 'selfHosted' && mayWrite && (
         <Alert tone="warning" title={hindrances(hindrance)}>
           <p>{t('hindered')}</p>
         </Alert>

@@ -51,7 +51,9 @@ describe.each([
       await ask('POST', '/grimoire', {
         body: { ...insight, content: { a: secret.split(' ') }, provenance: { note: text } },
       }),
-      await ask('PUT', `/grimoire/${entry}`, { body: { scope: 'clade', confidence: 0.7, content: { a: text } } }),
+      await ask('PUT', `/grimoire/${entry}`, {
+        body: { scope: 'clade', revision: 1, confidence: 0.7, content: { a: text } },
+      }),
       await upload('/state', 'PUT', 'application/json', JSON.stringify({ log: [text] })),
       await upload(
         '/state',

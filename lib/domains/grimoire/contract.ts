@@ -65,6 +65,7 @@ export const EnvelopeForm = z
 export type EnvelopeForm = z.output<typeof EnvelopeForm>
 
 const Json: z.ZodType = z.json()
+const Revision = z.int().min(1).max(2_147_483_646)
 const content = {
   content: Json,
   confidence: z.number().min(0).max(1),
@@ -97,8 +98,11 @@ const Body = z.discriminatedUnion(
 const EditBody = z.discriminatedUnion(
   'scope',
   [
-    z.strictObject({ scope: z.literal('private'), envelope: EnvelopeForm, valid_until: ValidUntil }),
-    z.strictObject({ scope: z.literal('clade'), ...content, valid_until: ValidUntil }),
+    z.strictObject({
+      ...{ scope: z.literal('private'), revision: Revision },
+      ...{ envelope: EnvelopeForm, valid_until: ValidUntil },
+    }),
+    z.strictObject({ scope: z.literal('clade'), revision: Revision, ...content, valid_until: ValidUntil }),
   ],
   { error: 'takes `private` or `clade`; `public` is the performance card alone' },
 )
@@ -123,6 +127,7 @@ export const EntryView = z
       .nullable()
       .meta({ description: 'Of one for the clade' }),
     valid_until: when.nullable(),
+    revision: Revision.meta({ description: 'From 1; who changes an entry names the one that they read' }),
     created_at: when,
     updated_at: when,
   })
@@ -133,6 +138,7 @@ const Changed = z.strictObject({
   id: z.string(),
   kind: z.enum(entryKinds),
   scope: z.enum(entryScopes),
+  revision: Revision,
   updated_at: when,
 })
 const KeyringView = z.strictObject({
@@ -244,7 +250,8 @@ export const editEntry = operation({
   method: 'put',
   path: '/v1/agents/{id}/grimoire/{entryId}',
   summary: 'Put other content into an entry',
-  description: 'Kind and scope stay: the envelope is bound to them.',
+  description:
+    'Kind and scope stay: the envelope is bound to them. `revision` is the one that was read: where another is there by now, nothing is changed (409).',
   permission: 'grimoire:write',
   audit: { action: 'update', ...entry },
   limit: 'write',

@@ -17,10 +17,12 @@ interface EntryRow {
   envelope: unknown
   sealed: Buffer | null
   valid_until: Date | null
+  revision: number
   created_at: Date
   updated_at: Date
 }
-const columns = 'g.id, g.agent_id, g.kind, g.scope, g.envelope, g.sealed, g.valid_until, g.created_at, g.updated_at'
+const columns =
+  'g.id, g.agent_id, g.kind, g.scope, g.envelope, g.sealed, g.valid_until, g.revision, g.created_at, g.updated_at'
 /** What ended is not shown, also before the job that takes it away has come by: `$2` is now, `$3` when the last went. */
 const standing =
   'g.agent_id = $1 AND (g.valid_until IS NULL OR g.valid_until > $2) AND ($3::timestamptz IS NULL OR g.created_at > $3)'
@@ -35,6 +37,7 @@ export const viewOf = (row: EntryRow, key: () => Uint8Array): EntryView => ({
   envelope: row.envelope === null ? null : EnvelopeForm.parse(row.envelope),
   entry: row.sealed === null ? null : openStored(key(), row.id, row.sealed),
   valid_until: row.valid_until?.toISOString() ?? null,
+  revision: row.revision,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })
@@ -165,7 +168,7 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
       return {
         resourceId: id,
         details: { agent_id: agentId, kind: body.kind, scope: body.scope },
-        body: { data: { id, kind: body.kind, scope: body.scope, updated_at: now.toISOString() } },
+        body: { data: { id, kind: body.kind, scope: body.scope, revision: 1, updated_at: now.toISOString() } },
       }
     }),
 
@@ -178,10 +181,10 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
     editEntry: mutation(editEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId }, body }) => {
       refusePast(body.valid_until, now)
       const agent = await agents.writable(tx, actor, agentId)
-      const [row] = await queryWithin<Pick<EntryRow, 'kind' | 'scope'>>(
+      const [row] = await queryWithin<Pick<EntryRow, 'kind' | 'scope' | 'revision'>>(
         tx,
         'grimoire-entry-locked',
-        `SELECT g.kind, g.scope FROM grimoire_entries g WHERE ${standing} AND g.id = $4 FOR UPDATE`,
+        `SELECT g.kind, g.scope, g.revision FROM grimoire_entries g WHERE ${standing} AND g.id = $4 FOR UPDATE`,
         [agentId, now, goneBefore(agent.grimoireDays, now), entryId],
       )
       if (!row) throw noEntry()
@@ -190,23 +193,30 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
           'conflict',
           `The entry is for "${row.scope}", and stays so. Nothing was changed: write a new one.`,
         )
+      if (row.revision !== body.revision)
+        throw new Problem(
+          'conflict',
+          `The entry has the revision ${row.revision} by now, not ${body.revision}. Nothing was changed: read it again, and send your change on top of it.`,
+        )
       if (body.scope === 'private') await refuseOtherKey(tx, agentId, body.envelope.key_id)
+      const revision = row.revision + 1
       await queryWithin(
         tx,
         'grimoire-edit',
-        'UPDATE grimoire_entries SET envelope = $2, sealed = $3, valid_until = $4, updated_at = $5 WHERE id = $1',
+        'UPDATE grimoire_entries SET envelope = $2, sealed = $3, valid_until = $4, updated_at = $5, revision = $6 WHERE id = $1',
         [
           entryId,
           body.scope === 'private' ? JSON.stringify(body.envelope) : null,
           body.scope === 'clade' ? sealStored(key(), entryId, body) : null,
           body.valid_until ?? null,
           now,
+          revision,
         ],
       )
       return {
         resourceId: entryId,
         details: { agent_id: agentId, fields: [body.scope === 'private' ? 'envelope' : 'content'] },
-        body: { data: { id: entryId, kind: row.kind, scope: row.scope, updated_at: now.toISOString() } },
+        body: { data: { id: entryId, kind: row.kind, scope: row.scope, revision, updated_at: now.toISOString() } },
       }
     }),
 

@@ -112,12 +112,39 @@ describe('an entry', () => {
     expect(refusal(await write(agent, entry))).toEqual([409, 'id_in_use'])
     const envelope = seemingEnvelope(agent.keyring.key_id)
     const path = at(agent.id, `/grimoire/${entry.id}`)
-    expect((await ask('PUT', path, { token: agent.token, body: { scope: 'private', envelope } })).status).toBe(200)
+    expect(
+      (await ask('PUT', path, { token: agent.token, body: { scope: 'private', revision: 1, envelope } })).status,
+    ).toBe(200)
     expect((await ask('GET', path, { token: agent.token })).json.data.envelope).toEqual(envelope)
-    expect(refusal(await ask('PUT', path, { token: agent.token, body: { ...insight, kind: undefined } }))).toEqual([
+    expect(
+      refusal(await ask('PUT', path, { token: agent.token, body: { ...insight, kind: undefined, revision: 2 } })),
+    ).toEqual([409, 'conflict'])
+  })
+
+  test('that was changed since it was read is left as it is: of many at once one goes through', async () => {
+    const agent = await keyed()
+    const entry = sealed(agent.keyring.key_id)
+    await write(agent, entry)
+    const path = at(agent.id, `/grimoire/${entry.id}`)
+    const put = (revision: number) =>
+      ask('PUT', path, {
+        token: agent.token,
+        body: { scope: 'private', revision, envelope: seemingEnvelope(agent.keyring.key_id) },
+      })
+    const told = await Promise.all(Array.from({ length: 8 }, () => put(1)))
+    expect(told.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 7 }, () => 409)])
+    expect(told.find(({ status }) => status === 200)?.json.data.revision).toBe(2)
+    const { envelope, revision } = (await ask('GET', path, { token: agent.token })).json.data
+    expect(revision).toBe(2)
+    const late = await put(1)
+    expect([...refusal(late), late.json.detail]).toEqual([
       409,
       'conflict',
+      expect.stringContaining('revision 2 by now'),
     ])
+    expect((await ask('GET', path, { token: agent.token })).json.data.envelope).toEqual(envelope)
+    expect((await put(2)).json.data.revision).toBe(3)
+    expect((await put(0)).status).toBe(422)
   })
 
   test('that can be read is never taken as private', async () => {
@@ -179,7 +206,7 @@ describe('an entry', () => {
     const admin = await signedIn(app, 'admin')
     const colleague = await signedIn(app, 'person', person.organisationId)
     const path = at(agent.id, `/grimoire/${entry.id}`)
-    const bodies = { scope: 'private', envelope: seemingEnvelope(stranger.keyring.key_id) }
+    const bodies = { scope: 'private', revision: 1, envelope: seemingEnvelope(stranger.keyring.key_id) }
     for (const by of [
       { token: stranger.token },
       { token: sibling.token },

@@ -34,7 +34,7 @@ const kept: Record<string, { body: unknown; type?: string }> = {
   storeKeyring: { body: { keyring } },
   addGrimoireEntry: { body: entry },
   editGrimoireEntry: {
-    body: { scope: 'private', envelope: seemingEnvelope(keyring.key_id) },
+    body: { scope: 'private', revision: 1, envelope: seemingEnvelope(keyring.key_id) },
   },
   storeAgentState: { body: '{}' },
   restoreAgent: { body: '{"part":"agent"}\n', type: 'application/x-ndjson' },
