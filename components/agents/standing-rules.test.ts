@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { heartbeatsUntil, hindranceOf, namesAgent, standingsOf } from './standing-rules.ts'
 
-const lives = { status: 'active', state: 'active', restricted_at: null } as const
+const lives = { status: 'active', state: 'active', restricted_at: null, self_hosted: false } as const
 const at = '2026-02-01T00:00:00.000Z'
 
 describe('how an agent stands', () => {
@@ -14,13 +14,15 @@ describe('how an agent stands', () => {
   })
   test('what hinders its writing is what the API would name', () => {
     expect(hindranceOf(lives)).toBeUndefined()
-    expect(hindranceOf({ status: 'dead', state: 'paused', restricted_at: at })).toBe('dead')
-    expect(hindranceOf({ status: 'paused', state: 'paused', restricted_at: at })).toBe('paused')
+    expect(hindranceOf({ ...lives, status: 'dead', state: 'paused', restricted_at: at })).toBe('dead')
+    expect(hindranceOf({ ...lives, status: 'paused', state: 'paused', restricted_at: at })).toBe('paused')
     expect(hindranceOf({ ...lives, state: 'paused', restricted_at: at })).toBe('restricted')
     // A restriction stands behind an erasure that waits, and the API names it first.
     expect(hindranceOf({ ...lives, state: 'suspended', restricted_at: at })).toBe('restricted')
     expect(hindranceOf({ ...lives, state: 'suspended' })).toBe('suspended')
     expect(hindranceOf({ ...lives, state: 'erasing' })).toBe('erasing')
+    expect(hindranceOf({ ...lives, self_hosted: true })).toBe('selfHosted')
+    expect(hindranceOf({ ...lives, self_hosted: true, state: 'suspended' })).toBe('suspended')
   })
 })
 

@@ -2,7 +2,7 @@ import { heartbeatsAfterDeath } from '#lib/domains/agents/life/rules.ts'
 import type { OwnAgent } from '#lib/domains/agents/own-contract.ts'
 
 type Standing = 'active' | 'paused' | 'dead' | 'restricted' | 'suspended' | 'erasing'
-type Hindrance = Exclude<Standing, 'active'>
+type Hindrance = Exclude<Standing, 'active'> | 'selfHosted'
 type Judged = Pick<OwnAgent, 'status' | 'state' | 'restricted_at'>
 
 /** What its owner made of it and what the law did, beside each other; `active` where neither says otherwise. */
@@ -13,12 +13,18 @@ export function standingsOf({ status, state }: Judged): Standing[] {
   return all.length === 0 ? ['active'] : all
 }
 
-/** Why nothing may be written for it now, as the API would refuse it; undefined: something may. */
-export function hindranceOf({ status, state, restricted_at }: Judged): Hindrance | undefined {
+/** Why nothing may be written for it here, as the API would refuse it; undefined: something may. */
+export function hindranceOf({
+  status,
+  state,
+  restricted_at,
+  self_hosted,
+}: Judged & Pick<OwnAgent, 'self_hosted'>): Hindrance | undefined {
   if (status !== 'active') return status
   if (state === 'erasing') return 'erasing'
   if (restricted_at !== null) return 'restricted'
-  return state === 'suspended' ? 'suspended' : undefined
+  if (state === 'suspended') return 'suspended'
+  return self_hosted ? 'selfHosted' : undefined
 }
 
 /** Until when the heartbeats of an agent that died then can be exported. */
