@@ -144,7 +144,7 @@ import type { AuditAction } from './kernel/operation.ts'
 import { isUseCase, type UseCase } from './kernel/use-case.ts'
 import { lazily } from './lazily.ts'
 import type { Offer } from './observed.ts'
-import { judgedSites } from './places.ts'
+import { judgedSites, snapshotKeysFolder } from './places.ts'
 import { deriveKey, sealedPurposes } from './secret.ts'
 import { createServices } from './services.ts'
 import { storeChecks } from './store-states.ts'
@@ -262,7 +262,11 @@ export function createApp({
   const snapshotPorts: SnapshotPorts = {
     db,
     objects: stores.objects,
-    keys: snapshotKeys(env.KP_SNAPSHOT_KEYS_DIR ?? `${env.KP_DATA_DIR}/snapshot-keys`),
+    keys: snapshotKeys({
+      folder: snapshotKeysFolder(env),
+      used: () => known.used('snapshot_keys'),
+      whatIsMissing: known.missing('snapshot_keys'),
+    }),
     agents: ownAgents,
     parts: snapshotParts([...lifeExporters(db), ...grimoireExporters(db, grimoireKey)]),
     restorers: [documentRestorer({ strict: env.KP_SANITIZER_STRICT }), entryRestorer(grimoireKey)],

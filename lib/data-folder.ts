@@ -1,8 +1,21 @@
 import { createHash, randomUUID } from 'node:crypto'
-import { mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const isThere = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EEXIST'
+
+/** Writes a random id into the file, unless it has one: of many at once, one writes, and nobody reads half of it. */
+export async function markFile(path: string): Promise<void> {
+  const unfinished = `${path}.${randomUUID()}`
+  await writeFile(unfinished, randomUUID(), { mode: 0o600, flag: 'wx', flush: true })
+  try {
+    await link(unfinished, path).catch((error: unknown) => {
+      if (!isThere(error)) throw error
+    })
+  } finally {
+    await rm(unfinished, { force: true })
+  }
+}
 
 /**
  * What tells an installation's data folder from every copy of it: a random id in a file, `<dataDir>/installation`, made at the first call, and
@@ -11,9 +24,7 @@ const isThere = (error: unknown): boolean => error instanceof Error && 'code' in
 export async function folderMark(dataDir: string): Promise<string> {
   const path = join(dataDir, 'installation')
   await mkdir(dataDir, { recursive: true })
-  await writeFile(path, randomUUID(), { mode: 0o600, flag: 'wx', flush: true }).catch((error: unknown) => {
-    if (!isThere(error)) throw error
-  })
+  await markFile(path)
   const [id, { ino }] = [await readFile(path, 'utf8'), await stat(path, { bigint: true })]
   return createHash('sha256').update(`${id} ${ino}`).digest('base64url').slice(0, 22)
 }

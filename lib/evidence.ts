@@ -22,6 +22,7 @@ import { telemetryEvidence } from './domains/telemetry/evidence.ts'
 import { tokensEvidence } from './domains/tokens/evidence.ts'
 import { type Env, telemetryTarget } from './env.ts'
 import type { Check } from './kernel/evidence.ts'
+import { snapshotKeysFolder } from './places.ts'
 import type { Services } from './services.ts'
 import { lettersKept } from './stores/mail/letters-held.ts'
 
@@ -62,11 +63,7 @@ export function evidenceOf({
     ...installationChecks({
       places,
       telemetry: telemetryTarget(env) === undefined ? 'none' : 'posthog',
-      folders: [
-        ...['mail', 'exports'].map((name) => join(env.KP_DATA_DIR, name)),
-        env.KP_SNAPSHOT_KEYS_DIR ?? join(env.KP_DATA_DIR, 'snapshot-keys'),
-        ledger,
-      ],
+      folders: [...['mail', 'exports'].map((name) => join(env.KP_DATA_DIR, name)), snapshotKeysFolder(env), ledger],
       secretFile: env.KP_SECRET === undefined ? join(env.KP_DATA_DIR, 'secret') : null,
       oldestLetter: mail.folder.oldest,
       lettersKept,

@@ -13,6 +13,7 @@ describe('where it lies', () => {
       postgresql: 'embedded',
       files: 'folder',
       ledger: 'folder',
+      snapshot_keys: 'folder',
       graph: 'here',
       cache: 'here',
       objects: 'folder',
@@ -33,8 +34,9 @@ describe('where it lies', () => {
       KP_SMTP_URL: 'smtp://mail.example.org',
       KP_REDIS_URL: 'redis://r.example.org',
       KP_LEDGER_URL: '/apart',
+      KP_SNAPSHOT_KEYS_DIR: '/keys',
     }
-    expect(places(given)).toMatchObject({ ledger: 'apart', mail: 'server', limits: 'redis' })
+    expect(places(given)).toMatchObject({ ledger: 'apart', snapshot_keys: 'apart', mail: 'server', limits: 'redis' })
     expect(places({ ...given, KP_LIMITS: 'postgres' }).limits).toBe('here')
   })
 
@@ -97,6 +99,7 @@ describe('each place by its address without credentials', () => {
       ['postgresql', 'postgresql', 'files'],
       ['files', 'files', null],
       ['ledger', 'files', 'files'],
+      ['snapshot_keys', 'files', 'files'],
       ['graph', 'postgresql', 'postgresql'],
       ['cache', 'memory', 'files'],
       ['objects', 'files', 'files'],
@@ -120,7 +123,7 @@ describe('each place by its address without credentials', () => {
 describe('regions', () => {
   it('one statement for the machine is enough where all of it is there', () => {
     const given = { KP_RESIDENCY: 'eu', KP_REGIONS: 'files=de@own' }
-    expect(judgedPlaces(settings(given)).map(({ jurisdiction }) => jurisdiction)).toEqual(Array(7).fill('eea'))
+    expect(judgedPlaces(settings(given)).map(({ jurisdiction }) => jurisdiction)).toEqual(Array(8).fill('eea'))
     expect(() => refuseOutside(settings(given))).not.toThrow()
   })
   it.each([

@@ -1,9 +1,9 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { regionOfHost } from './domains/residency/host-rules.ts'
 import { type Placed, type PlaceFact, parseRegions, placed, residencyFault } from './domains/residency/rules.ts'
 import { BadVariable, type Env, telemetryTarget } from './env.ts'
-import type { StorePort } from './stores/known-store.ts'
+import type { RememberedPort } from './stores/known-store.ts'
 import { objectsPlace } from './stores/objects/address.ts'
 import { isEmbedded } from './stores/postgres/place.ts'
 
@@ -15,6 +15,7 @@ export interface Places {
   postgresql: 'embedded' | 'server'
   files: 'folder'
   ledger: 'folder' | 'apart'
+  snapshot_keys: 'folder' | 'apart'
   graph: 'here' | 'neo4j'
   cache: 'here' | 'redis'
   objects: 'folder' | 's3' | 'gcs'
@@ -30,6 +31,7 @@ type Settings = Pick<
   | 'DATABASE_URL'
   | 'KP_DATA_DIR'
   | 'KP_LEDGER_URL'
+  | 'KP_SNAPSHOT_KEYS_DIR'
   | 'KP_SMTP_URL'
   | 'KP_REDIS_URL'
   | 'KP_LIMITS'
@@ -54,6 +56,7 @@ export const placesOf = (env: Settings): Places => ({
   postgresql: isEmbedded(env.DATABASE_URL, env.KP_DATA_DIR) ? 'embedded' : 'server',
   files: 'folder',
   ledger: env.KP_LEDGER_URL === undefined ? 'folder' : 'apart',
+  snapshot_keys: env.KP_SNAPSHOT_KEYS_DIR === undefined ? 'folder' : 'apart',
   graph: env.KP_GRAPH_URL === undefined ? 'here' : 'neo4j',
   cache: env.KP_REDIS_URL === undefined ? 'here' : 'redis',
   objects: objectsKind(env.KP_OBJECTS_URL),
@@ -66,12 +69,12 @@ export const placesOf = (env: Settings): Places => ({
 export interface Site extends PlaceFact {
   kind: 'store' | 'processor'
   /** The port, of a store that may be another one tomorrow. */
-  port: StorePort | null
+  port: RememberedPort | null
   /** What it is: postgresql, neo4j, redis, memory, s3, gcs, files, smtp … */
   provider: string
   /** Its address without credentials; null where there is none, or none is known. */
   address: string | null
-  /** What tells it from another of its port, whoever signs in there; null where nothing stays in it. */
+  /** What tells it from another of its port, whoever signs in there; null where nothing stays in it, or what lies in it tells. */
   identity: string | null
 }
 
@@ -156,6 +159,12 @@ function checkpointsSite({ KP_CHECKPOINTS_URL: url }: Settings): Omit<Site, 'nam
   }
 }
 
+/** Where the wrapped keys of snapshots lie. */
+export const snapshotKeysFolder = ({
+  KP_SNAPSHOT_KEYS_DIR: folder,
+  KP_DATA_DIR,
+}: Pick<Env, 'KP_SNAPSHOT_KEYS_DIR' | 'KP_DATA_DIR'>): string => resolve(folder ?? join(KP_DATA_DIR, 'snapshot-keys'))
+
 const processors = ['llm', 'presidio', 'posthog'] as const
 
 /** Every place that something lies in or travels to, as these settings have it. Nothing is asked of any. */
@@ -182,6 +191,11 @@ export function sitesOf(env: Settings): Site[] {
       address: `file:${env.KP_LEDGER_URL === undefined ? `${here}/erasures` : pathOf(env.KP_LEDGER_URL)}`,
       derived: null,
       within: env.KP_LEDGER_URL === undefined ? 'files' : null,
+    },
+    {
+      ...{ kind: 'store', name: 'snapshot_keys', port: 'snapshot_keys', provider: 'files', identity: null },
+      ...{ address: `file:${snapshotKeysFolder(env)}`, derived: null },
+      within: env.KP_SNAPSHOT_KEYS_DIR === undefined ? 'files' : null,
     },
     { kind: 'store', name: 'graph', port: 'graph', ...graphSite(env) },
     { kind: 'store', name: 'cache', port: 'cache', ...cacheSite(env) },
@@ -264,6 +278,10 @@ const words = {
     folder: 'the data folder of this installation, outside the database',
     apart: 'the folder that the operator set for it, apart from the database',
   },
+  snapshot_keys: {
+    folder: 'the data folder of this installation, outside the database',
+    apart: 'the folder that the operator set for it, apart from the database',
+  },
   graph: { here: 'tables of this installation’s database', neo4j: 'the Neo4j that the operator connected' },
   cache: { here: 'the memory of this installation', redis: 'the Redis that the operator connected' },
   objects: {
@@ -276,6 +294,7 @@ const words = {
 const kindOf = (places: Places, store: string): string | undefined => {
   if (store === 'postgresql') return words.postgresql[places.postgresql]
   if (store === 'ledger') return words.ledger[places.ledger]
+  if (store === 'snapshot_keys') return words.snapshot_keys[places.snapshot_keys]
   if (store === 'graph') return words.graph[places.graph]
   if (store === 'cache') return words.cache[places.cache]
   if (store === 'objects') return words.objects[places.objects]

@@ -57,7 +57,7 @@ import type { RetentionStores } from './domains/retention/retention-manager.ts'
 import { retentionService } from './domains/retention/service.ts'
 import { settingsService } from './domains/settings/service.ts'
 import { insureTheDead } from './domains/snapshots/terms.ts'
-import { connectedStores, knownStores } from './domains/stores/known.ts'
+import { knownStores } from './domains/stores/known.ts'
 import { telemetry as telemetryOf } from './domains/telemetry/capture.ts'
 import { durationOf } from './domains/telemetry/events.ts'
 import { tellCompleted } from './domains/telemetry/jobs.ts'
@@ -80,7 +80,7 @@ import { openMail } from './stores/mail/mail.ts'
 import { openDatabase } from './stores/postgres/database.ts'
 import { openPostHog } from './stores/posthog.ts'
 import { openPresidio } from './stores/presidio.ts'
-import { isEmptyStore, openStores } from './stores-opened.ts'
+import { isEmptyStore, openStores, rememberedStores } from './stores-opened.ts'
 
 export interface ServiceOptions {
   env: Env
@@ -104,7 +104,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
   const sites = sitesOf(env)
   const judged = judgedPlaces(env)
   const ledger = fileLedger(env.KP_LEDGER_URL ?? `${env.KP_DATA_DIR}/erasures`)
-  const known = knownStores({ db, clock, connected: connectedStores(sites), isEmpty: isEmptyStore })
+  const known = knownStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
   const stores = openStores(env, db, known.used)
   const mail = openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR })
   const limiter = openLimiter(env, {

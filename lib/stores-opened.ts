@@ -1,8 +1,10 @@
 import { opendir } from 'node:fs/promises'
+import { keyFolderMark } from './domains/snapshots/key-files.ts'
+import { type ConnectedStore, connectedStores } from './domains/stores/known.ts'
 import type { Env } from './env.ts'
 import type { Transaction } from './kernel/context.ts'
 import { lazily } from './lazily.ts'
-import { ownDatabase } from './places.ts'
+import { ownDatabase, type Site, snapshotKeysFolder } from './places.ts'
 import type { CacheStore } from './stores/cache/cache.ts'
 import { openCache } from './stores/cache/opening.ts'
 import type { CheckpointStore } from './stores/checkpoints/checkpoints.ts'
@@ -125,6 +127,16 @@ export function openStores(
       await Promise.all([graph.close(), cache.close(), objects.close(), checkpoints.close()])
     },
   }
+}
+
+/** Every store of these settings in which something stays: by its address, and the folder of snapshots' keys by what lies in it. */
+export function rememberedStores(
+  env: Pick<Env, 'KP_DATA_DIR' | 'KP_SNAPSHOT_KEYS_DIR'>,
+  sites: readonly Site[],
+): ConnectedStore[] {
+  const folder = snapshotKeysFolder(env)
+  const keys = { port: 'snapshot_keys', provider: 'files', shown: `file:${folder}` } as const
+  return [...connectedStores(sites), { ...keys, identity: () => keyFolderMark(folder) }]
 }
 
 /** Whether there is no file in a folder and those in it, or no such folder. */

@@ -82,6 +82,7 @@ async function placeFacts(places: Places, counts: ReadonlyMap<string, number>, i
     files: t(`stores.files.${places.files}`),
     ledger: t(`stores.ledger.${places.ledger}`),
     graph: t(`stores.graph.${places.graph}`),
+    snapshot_keys: t(`stores.snapshot_keys.${places.snapshot_keys}`),
     cache: t(`stores.cache.${places.cache}`),
     objects: t(`stores.objects.${places.objects}`),
     checkpoints: t(`stores.checkpoints.${places.checkpoints}`),

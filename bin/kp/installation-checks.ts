@@ -4,6 +4,7 @@ import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
 import { BadVariable, type Env } from '#lib/env.ts'
+import { snapshotKeysFolder } from '#lib/places.ts'
 import { objectsPlace } from '#lib/stores/objects/address.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
@@ -140,7 +141,7 @@ function ledgerCheck(env: Env): Check {
 /** Copies of the keys would make snapshots readable that were to be gone. */
 function snapshotKeysCheck(env: Env): Check {
   const name = 'snapshot keys'
-  const folder = resolve(env.KP_SNAPSHOT_KEYS_DIR ?? `${env.KP_DATA_DIR}/snapshot-keys`)
+  const folder = snapshotKeysFolder(env)
   const isIn = (other: string) => !relative(resolve(other), folder).startsWith('..')
   const objects = objectsPlace(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
   if (isIn(resolve(env.KP_DATA_DIR, 'pgdata')) || (objects.provider === 'files' && isIn(objects.folder)))

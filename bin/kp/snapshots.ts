@@ -123,9 +123,15 @@ async function download(asking: Asking, snapshotId: string, options: DownloadOpt
 
 async function remove(asking: Asking, snapshotId: string, named: string | undefined): Promise<void> {
   const id = await namedAgent(asking, named)
-  await asking.call(deleteSnapshot, { params: { id, snapshotId } })
-  asking.terminal.document({ data: { id: snapshotId, deleted: true } })
-  asking.terminal.line(asking.terminal.good('✓ '), `${snapshotId} is deleted, its key first: no copy of it opens`)
+  const { terminal } = asking
+  const { data } = (await asking.call(deleteSnapshot, { params: { id, snapshotId } })).body
+  terminal.document({ data })
+  if (data.key_destroyed) {
+    terminal.line(terminal.good('✓ '), `${snapshotId} is deleted, its key first: no copy of it opens`)
+    return
+  }
+  terminal.line(terminal.warn('! '), `${snapshotId} is out of reach, and its key is not destroyed yet`)
+  terminal.note('The registry tries that again every minute; until then copies that somebody has still open.')
 }
 
 /** Snapshots of an agent, opened on this machine alone. */

@@ -1,13 +1,13 @@
 import { explainOutside, outside, type Placed } from '#lib/domains/residency/rules.ts'
-import { connectedStores, knownStores } from '#lib/domains/stores/known.ts'
+import { knownStores } from '#lib/domains/stores/known.ts'
 import { BadVariable, type Env } from '#lib/env.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { judgedPlaces, ownDatabase, type Site, sitesOf } from '#lib/places.ts'
 import { type PlaceState, storeStates } from '#lib/store-states.ts'
-import { storePorts } from '#lib/stores/known-store.ts'
+import { rememberedPorts } from '#lib/stores/known-store.ts'
 import { openDatabase } from '#lib/stores/postgres/database.ts'
 import { openPresidio } from '#lib/stores/presidio.ts'
-import { isEmptyStore, openStores } from '#lib/stores-opened.ts'
+import { isEmptyStore, openStores, rememberedStores } from '#lib/stores-opened.ts'
 import { type Check, fault, ok, warning } from './health.ts'
 
 const regionWords = (place: Placed | undefined): string => {
@@ -69,8 +69,13 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
     const answers = await askedOf()
     const checks = sites.map((site, index) => placeCheck(site, judged[index], answers[index]))
     if (databaseUrl !== undefined) {
-      const known = knownStores({ db, clock: systemClock, connected: connectedStores(sites), isEmpty: isEmptyStore })
-      for (const port of storePorts)
+      const known = knownStores({
+        db,
+        clock: systemClock,
+        connected: rememberedStores(env, sites),
+        isEmpty: isEmptyStore,
+      })
+      for (const port of rememberedPorts)
         for (const { id, provider, shown } of await known.missing(port)())
           checks.push(
             warning(

@@ -89,7 +89,7 @@ const holders = [
   'cache_entries',
   'objects_bytes',
 ] as const
-const stores = ['postgresql', 'files', 'graph', 'checkpoints', 'cache', 'objects'] as const
+const stores = ['postgresql', 'files', 'snapshot_keys', 'graph', 'checkpoints', 'cache', 'objects'] as const
 
 /** Where the words on a holder stand; a dot would nest them. Undefined: there are none. */
 export const holderKey = (name: string) => holders.find((key) => key === name.replaceAll('.', '_'))

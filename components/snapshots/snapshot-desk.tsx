@@ -110,7 +110,13 @@ export function SnapshotDesk({
       </Section>
       <Section id="list" title={t('list.title')}>
         {list.problem && rows.length === 0 && <ProblemAlert problem={list.problem} />}
-        {removal.isSuccess && <Alert tone="done" title={t('remove.done')} isLive />}
+        {removal.data && (
+          <Alert
+            tone={removal.data.data.key_destroyed ? 'done' : 'warning'}
+            title={t(removal.data.data.key_destroyed ? 'remove.done' : 'remove.keyLeft')}
+            isLive
+          />
+        )}
         {standing.length === 0 ? (
           !list.problem && (
             <Empty title={t('list.none')}>

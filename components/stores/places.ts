@@ -12,6 +12,7 @@ export const placeNames = [
   'postgresql',
   'files',
   'ledger',
+  'snapshot_keys',
   'backups',
   'graph',
   'checkpoints',

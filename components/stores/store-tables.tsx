@@ -48,7 +48,9 @@ export function StoreTable({ stores }: { stores: readonly Store[] }) {
             holds.map((thing) => t(`holds.${thing}`)),
             t('nothing'),
           )}
-          {port !== null && port !== 'objects' && <span className="text-quiet">{t(`writers.${port}`)}</span>}
+          {port !== null && port !== 'objects' && port !== 'snapshot_keys' && (
+            <span className="text-quiet">{t(`writers.${port}`)}</span>
+          )}
         </span>
       ),
     },

@@ -5,6 +5,7 @@ export const placeNames = [
   'postgresql',
   'files',
   'ledger',
+  'snapshot_keys',
   'backups',
   'graph',
   'cache',

@@ -256,12 +256,19 @@ export const deleteSnapshot = operation({
   path: '/v1/agents/{id}/snapshots/{snapshotId}',
   summary: 'Delete a snapshot',
   description:
-    'It is out of reach at once, and its links end. Its key is destroyed first, which makes every copy of it unreadable; where the folder of keys or the object store does not answer, that is tried again every minute.',
+    'It is out of reach at once, and its links end. Its key is destroyed first, which makes every copy of it unreadable; where the folder of keys or the object store does not answer, that is tried again every minute, and `key_destroyed` says so.',
   permission: 'snapshots:write',
   audit: { action: 'delete', ...snapshot },
   limit: 'write',
-  status: 204,
+  status: 200,
   params: ofSnapshot,
-  output: z.undefined(),
+  output: z.strictObject({
+    data: z.strictObject({
+      id: z.string(),
+      key_destroyed: z
+        .boolean()
+        .meta({ description: 'false: not yet. Until then copies that somebody has still open' }),
+    }),
+  }),
   refusals: ['not_found', 'held'],
 })

@@ -15,7 +15,7 @@ const listed = 1_000
 /** The first to go: once they are destroyed, no copy of a snapshot opens, wherever it lies. */
 const keyHolder = ({ db, keys }: SnapshotHolderPorts): DataHolder => ({
   name: 'snapshots.keys',
-  store: 'files',
+  store: 'snapshot_keys',
   stage: 'derived',
   what: 'wrapped keys of snapshots, which lie outside the database and its backups: destroyed first, so that no copy of a snapshot opens any more',
   held: 'wrapped keys of snapshots, which your keyring opens',
@@ -52,8 +52,10 @@ const keyHolder = ({ db, keys }: SnapshotHolderPorts): DataHolder => ({
       where: { agentId: { in: [...agentsOf(scope)] } },
       select: { id: true },
     })
+    const ids = new Set([...items, ...rows.map((row) => row.id)])
+    if (ids.size > 0) await keys.check()
     let left = 0
-    for (const id of new Set([...items, ...rows.map((row) => row.id)])) if (await keys.exists(id)) left += 1
+    for (const id of ids) if (await keys.exists(id)) left += 1
     return left
   },
 })

@@ -3,12 +3,26 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
-import { snapshotKeys } from './key-files.ts'
+import { keyFolderMark, snapshotKeys } from './key-files.ts'
 
 const root = mkdtempSync(join(tmpdir(), 'kp-keys-'))
 afterAll(() => rmSync(root, { recursive: true, force: true }))
 const folder = join(root, 'snapshot-keys')
-const keys = snapshotKeys(folder)
+let isElsewhere = false
+const marks: (string | undefined)[] = []
+const keys = snapshotKeys({
+  folder,
+  used: async () => void marks.push(await keyFolderMark(folder)),
+  whatIsMissing: async () =>
+    isElsewhere
+      ? [
+          {
+            ...{ id: 'store_x', port: 'snapshot_keys', provider: 'files', shown: 'file:/elsewhere' },
+            ...{ firstSeen: new Date(0), lastSeen: new Date(0) },
+          },
+        ]
+      : [],
+})
 
 describe('wrapped keys in their folder', () => {
   it('are their owner’s alone, replaced whole, and gone when they are destroyed', async () => {
@@ -22,7 +36,9 @@ describe('wrapped keys in their folder', () => {
     expect([await keys.read(one), await keys.exists(one)]).toEqual([{ enc: 'b' }, true])
     writeFileSync(join(folder, `${one}.part`), 'a crash')
     expect(await keys.destroy([one, newId('snap')])).toBe(1)
-    expect(readdirSync(folder)).toEqual([other])
+    expect(readdirSync(folder).sort()).toEqual(['folder', other].sort())
+    expect([...new Set(marks)]).toEqual([await keyFolderMark(folder)])
+    expect(marks[0]).toMatch(/^[0-9a-f-]{36}$/)
     expect(await keys.destroy([one])).toBe(0)
   })
 
@@ -35,6 +51,27 @@ describe('wrapped keys in their folder', () => {
     expect((await keys.olderThan(new Date(2_000_000))).sort()).toEqual([old, begun].sort())
     expect(await keys.destroy([begun])).toBe(0)
     expect(existsSync(join(folder, `${begun}.part`))).toBe(false)
+  })
+
+  it('that lie in another folder are not said to be destroyed, nor gone; one that is here is read', async () => {
+    const [here, other] = [newId('snap'), newId('snap')]
+    await keys.write(here, { enc: 'a' })
+    isElsewhere = true
+    try {
+      const refused = { code: 'unavailable' }
+      await expect(keys.destroy([here])).rejects.toMatchObject(refused)
+      await expect(keys.read(other)).rejects.toMatchObject(refused)
+      await expect(keys.write(other, {})).rejects.toMatchObject(refused)
+      await expect(keys.check()).rejects.toMatchObject(refused)
+      expect(await keys.destroy([])).toBe(0)
+      expect([await keys.read(here), await keys.exists(here), await keys.exists(other)]).toEqual([
+        { enc: 'a' },
+        true,
+        false,
+      ])
+    } finally {
+      isElsewhere = false
+    }
   })
 
   it('take no name that leads elsewhere', async () => {

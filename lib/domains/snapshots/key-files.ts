@@ -1,16 +1,36 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
+import { markFile } from '#lib/data-folder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { errorCode } from '#lib/stores/postgres/fault.ts'
 import { snapshotIdForm } from './rules.ts'
 
 const isNoFile = (error: unknown): boolean => errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR'
 const unfinishedForm = /^snap_[0-9A-Za-z]{22}\.part$/
 
+const markOf = (folder: string): string => join(folder, 'folder')
+/** What tells a folder of keys from every other one, also where it was moved; undefined of one that has had none. */
+export const keyFolderMark = (folder: string): Promise<string | undefined> =>
+  readFile(markOf(folder), 'utf8').catch((error: unknown) => {
+    if (isNoFile(error)) return undefined
+    throw error
+  })
+
+export interface KeyFolderParts {
+  folder: string
+  /** Remembers the folder, by its mark. */
+  used(): Promise<void>
+  /** Other folders that have had keys, and of which nobody said that nothing is left there. */
+  whatIsMissing: WhatIsMissing
+}
+
 /**
  * The wrapped keys of snapshots: a file each in a folder that is no part of the database and no part of the objects, so that no backup of
- * either has them. Who destroys one makes every copy of its snapshot unreadable. The folder is its owner's alone (700, files 600).
+ * either has them. Who destroys one makes every copy of its snapshot unreadable. The folder is its owner's alone (700, files 600). Where
+ * keys lie in another folder, too, no key here says nothing: what is destroyed, written, or not found throws `unavailable` then.
  */
-export function snapshotKeys(folder: string) {
+export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderParts) {
   const fileOf = (id: string): string => {
     if (!snapshotIdForm.test(id)) throw new Error('no id of a snapshot')
     return join(folder, id)
@@ -24,6 +44,14 @@ export function snapshotKeys(folder: string) {
       await handle.close()
     }
   }
+  async function check(): Promise<void> {
+    const missing = await whatIsMissing()
+    if (missing.length > 0)
+      throw new Problem(
+        'unavailable',
+        `The keys of snapshots lie in another folder than this one (${missing.length} that had keys). Share it between server and worker (KP_SNAPSHOT_KEYS_DIR), or state that nothing is left there.`,
+      )
+  }
   const names = (): Promise<string[]> =>
     readdir(folder).catch((error: unknown) => {
       if (isNoFile(error)) return []
@@ -31,11 +59,17 @@ export function snapshotKeys(folder: string) {
     })
 
   return {
+    /** Throws `unavailable` where keys lie in another folder. */
+    check,
     /** On the disk when it resolves. A key that was there before is gone. */
     async write(id: string, key: unknown): Promise<void> {
       const unfinished = `${fileOf(id)}.part`
+      await check()
       await mkdir(folder, { recursive: true, mode: 0o700 })
       await chmod(folder, 0o700)
+      // Remembered before the first key is there.
+      await markFile(markOf(folder))
+      await used()
       const handle = await open(unfinished, 'w', 0o600)
       try {
         await handle.writeFile(JSON.stringify(key))
@@ -52,7 +86,9 @@ export function snapshotKeys(folder: string) {
         if (isNoFile(error)) return undefined
         throw error
       })
-      return text === undefined ? undefined : JSON.parse(text)
+      if (text !== undefined) return JSON.parse(text)
+      await check()
+      return undefined
     },
     async exists(id: string): Promise<boolean> {
       const info = await stat(fileOf(id)).catch((error: unknown) => {
@@ -63,6 +99,8 @@ export function snapshotKeys(folder: string) {
     },
     /** Gives how many of them were there. Gone from the folder and the disk's list of it when it resolves; what the disk's blocks had is the disk's to overwrite. */
     async destroy(ids: readonly string[]): Promise<number> {
+      if (ids.length === 0) return 0
+      await check()
       let destroyed = 0
       for (const id of ids) {
         await rm(`${fileOf(id)}.part`, { force: true })

@@ -70,6 +70,10 @@ async function linked(agent: Issued, id: string): Promise<string> {
 }
 const state = (agent: Issued, body: string | Uint8Array, type = 'application/json', by: Ask = { token: agent.token }) =>
   ask('PUT', at(agent.id, '/state'), { ...by, body, headers: { 'Content-Type': type } })
+const removed = async (agent: Issued, id: string) => {
+  const { status, json } = await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token })
+  return [status, json.data.key_destroyed]
+}
 const keyFile = (id: string) => join(app.dataDir, 'snapshot-keys', id)
 const rowOf = (id: string) => app.db.prisma.snapshot.findUnique({ where: { id } })
 /** A folder in the place of its file: what removes a file fails there. Gives what puts the file back. */
@@ -199,7 +203,7 @@ describe('a snapshot on demand', () => {
     expect(refusal(await ask('GET', '/v1/snapshots/nothing', {}))).toEqual([404, 'not_found'])
     expect((await ask('GET', path, {})).status).toBe(200)
     const objectKey = (await rowOf(id))?.objectKey ?? ''
-    expect((await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token })).status).toBe(204)
+    expect(await removed(agent, id)).toEqual([200, true])
     // That there was one counts for an hour.
     expect((await isGone(id, objectKey)).slice(1)).toEqual(gone.slice(1))
     expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
@@ -218,7 +222,7 @@ describe('a snapshot on demand', () => {
     const path = await linked(agent, id)
     const objectKey = (await rowOf(id))?.objectKey ?? ''
     const free = obstructed(id)
-    expect((await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token })).status).toBe(204)
+    expect(await removed(agent, id)).toEqual([200, false])
     expect([(await read(agent, id)).status, (await ask('GET', path, {})).status]).toEqual([404, 404])
     expect(await app.app.stored.objects.versions(objectKey)).toHaveLength(1)
     free()
@@ -333,7 +337,7 @@ describe('a hostile caller', () => {
     await expect(bytesOf().then(opened)).rejects.toMatchObject({ code: 'damaged' })
     await objects.erase([objectKey])
     expect(refusal(await ask('GET', path, {}))).toEqual([404, 'not_found'])
-    expect((await ask('DELETE', at(agent.id, `/snapshots/${id}`), { token: agent.token })).status).toBe(204)
+    expect(await removed(agent, id)).toEqual([200, true])
   })
 })
 

@@ -226,13 +226,19 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
       return {
         resourceId: snapshotId,
         details: { agent_id: id, kind: row.kind },
-        body: undefined,
+        body: { data: { id: snapshotId, key_destroyed: false } },
         async afterCommit() {
-          // What fails here is taken up again every minute.
-          await discard(row)
-            .then(() => forget(row, now))
-            .catch((fault: unknown) => logFault(fault, { operationId: deleteSnapshot.id }))
-          return { body: undefined, status: 204 }
+          let isDestroyed = false
+          try {
+            await keys.destroy([snapshotId])
+            isDestroyed = true
+            await discard(row)
+            await forget(row, now)
+          } catch (fault) {
+            // It is taken up again every minute.
+            logFault(fault, { operationId: deleteSnapshot.id })
+          }
+          return { body: { data: { id: snapshotId, key_destroyed: isDestroyed } } }
         },
       }
     }),

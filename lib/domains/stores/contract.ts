@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { rememberedPorts } from '#lib/stores/known-store.ts'
 
 const when = z.iso.datetime()
 export const KnownStoreId = z.string().regex(/^store_[0-9A-Za-z]{22}$/, 'is not the id of a store')
@@ -22,6 +23,8 @@ export const heldThings = [
   'answers',
   'attachments',
   'documents',
+  'snapshots',
+  'keys',
   'threads',
   'counters',
 ] as const
@@ -43,7 +46,7 @@ const place = {
 export const StoreView = z
   .strictObject({
     ...place,
-    port: z.enum(['graph', 'cache', 'objects', 'checkpoints']).nullable(),
+    port: z.enum(rememberedPorts).nullable(),
     address: z.string().nullable().meta({ description: 'Without credentials; null: inside this process' }),
     state: z.enum(['ok', 'degraded', 'down', 'unchecked', 'off']).meta({
       description: 'off: it kept data and is switched off. unchecked: nothing here can ask it',

@@ -10,10 +10,11 @@ const held: Record<string, readonly Held[]> = {
   postgresql: ['accounts', 'units', 'projects', 'requests', 'receipts', 'audit'],
   files: ['exports', 'secret'],
   ledger: ['erasures'],
+  snapshot_keys: ['keys'],
   backups: ['copies'],
   graph: ['episodes', 'facts'],
   cache: ['answers'],
-  objects: ['attachments', 'documents'],
+  objects: ['attachments', 'documents', 'snapshots'],
   checkpoints: ['threads'],
   limits: ['counters'],
 }

@@ -1,7 +1,7 @@
 import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { type StorePort, storePorts } from '#lib/stores/known-store.ts'
+import { type RememberedPort, rememberedPorts } from '#lib/stores/known-store.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { StoreState } from '#lib/stores/store-state.ts'
 import { listStores, type ProcessorView, retireStore, type StoreView } from './contract.ts'
@@ -12,7 +12,7 @@ import { heldAt, travelsTo } from './rules.ts'
 export interface JudgedSite {
   kind: 'store' | 'processor'
   name: string
-  port: StorePort | null
+  port: RememberedPort | null
   provider: string
   address: string | null
   region: string | null
@@ -70,7 +70,8 @@ export function storesService(parts: StoresParts) {
   const isOutside = sites.some(({ jurisdiction }) => jurisdiction !== 'eea')
   async function connected(site: JudgedSite, rows: readonly KnownRow[]): Promise<StoreView> {
     const asked = await stateOf(site.name)
-    const row = rows.find((one) => one.port === site.port && known.isConnected(one))
+    const own = site.port === null ? undefined : await known.addressOf(site.port)
+    const row = rows.find(({ port, address }) => port === site.port && address === own)
     return {
       ...placeOf(site),
       port: site.port,
@@ -84,7 +85,7 @@ export function storesService(parts: StoresParts) {
       last_seen: row?.lastSeen.toISOString() ?? null,
     }
   }
-  const switchedOff = (row: KnownRow, port: StorePort): StoreView => ({
+  const switchedOff = (row: KnownRow, port: RememberedPort): StoreView => ({
     name: port,
     port,
     provider: row.provider,
@@ -112,7 +113,7 @@ export function storesService(parts: StoresParts) {
       )
       const off = (
         await Promise.all(
-          storePorts.map(async (port) => (await known.missing(port)()).map((row) => [row, port] as const)),
+          rememberedPorts.map(async (port) => (await known.missing(port)()).map((row) => [row, port] as const)),
         )
       ).flat()
       const byId = new Map(rows.map((row) => [row.id, row]))
@@ -145,7 +146,8 @@ export function storesService(parts: StoresParts) {
       const found = await tx.knownStore.findUnique({ where: { id } })
       if (!found || found.retiredAt !== null)
         throw new Problem('not_found', 'There is no such store, or it was retired before.')
-      if (known.isConnected(found))
+      const port = rememberedPorts.find((one) => one === found.port)
+      if (port !== undefined && found.address === (await known.addressOf(port)))
         throw new Problem(
           'conflict',
           'This store is connected, and what lies there counts as held. Take it out of the settings and start anew; then it can be retired.',
