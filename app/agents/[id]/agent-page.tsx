@@ -57,7 +57,11 @@ export async function AgentPage({ agent, view, title, lead, words, children }: P
         lead={
           <>
             {lead}
-            <p>
+            <p className="flex flex-wrap gap-x-3 [overflow-wrap:anywhere]">
+              <span>
+                {agent.name !== null && <>{isolated(agent.name)} </>}
+                <span className="font-mono text-sm">{agent.agent_id}</span>
+              </span>
               <TextLink href="/agents">{t('back')}</TextLink>
             </p>
           </>
