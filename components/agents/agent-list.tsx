@@ -43,9 +43,11 @@ export function AgentList({ initial }: { initial: OwnAgents }) {
             cell: (agent) => (
               <div className="grid">
                 <TextLink href={agentPage(agent.agent_id)}>
-                  <bdi>{agent.name ?? t('unnamed')}</bdi>
+                  <bdi>{agent.name ?? agent.agent_id}</bdi>
                 </TextLink>
-                <code className="font-mono text-[0.8125rem] font-normal text-quiet">{agent.agent_id}</code>
+                {agent.name !== null && (
+                  <code className="font-mono text-[0.8125rem] font-normal text-quiet">{agent.agent_id}</code>
+                )}
               </div>
             ),
           },

@@ -8,7 +8,7 @@ import { Confirm } from '#components/ui/confirm.tsx'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { giveConsentAt, type OwnAgentWhole, withdrawConsentAt } from './agents.ts'
-import { isolated } from './names.ts'
+import { agentTitle } from './names.ts'
 
 const touches = ['/api/agents', '/api/knowledge', '/api/privacy']
 
@@ -21,7 +21,7 @@ export function ConsentPanel({ agent }: { agent: OwnAgentWhole }) {
   const { consent, notice } = agent
   const isWithdrawn = consent.withdrawn_at !== null
   const change = isWithdrawn ? give : withdraw
-  const name = isolated(agent.name ?? agent.agent_id)
+  const name = agentTitle(agent)
   const close = () => setOpen(false)
   const confirm = () =>
     isWithdrawn

@@ -6,7 +6,7 @@ import { useChange } from '#components/frame/asking.ts'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { type OwnAgentWhole, restrictAt } from './agents.ts'
-import { isolated } from './names.ts'
+import { agentTitle } from './names.ts'
 
 const touches = ['/api/agents', '/api/knowledge', '/api/privacy']
 
@@ -18,7 +18,7 @@ export function PausePanel({ agent }: { agent: OwnAgentWhole }) {
   const change = useChange(restrictAt, { touches })
   const isOwnPause = agent.restricted_for.includes('request')
   const others = agent.restricted_for.filter((reason) => reason !== 'request').map((reason) => reasons(reason))
-  const name = isolated(agent.name ?? agent.agent_id)
+  const name = agentTitle(agent)
 
   if (isOwnPause && agent.is_paused_with_all)
     return (

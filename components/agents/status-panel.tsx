@@ -10,7 +10,7 @@ import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { insuredFor } from '#lib/domains/snapshots/rules.ts'
 import { agentPage, type OwnAgentWhole, statusAt, touched } from './agents.ts'
-import { isolated } from './names.ts'
+import { agentTitle } from './names.ts'
 import { heartbeatFile } from './records.ts'
 import { heartbeatsUntil, namesAgent } from './standing-rules.ts'
 
@@ -21,7 +21,7 @@ export function StatusPanel({ agent }: { agent: OwnAgentWhole }) {
   const t = useTranslations('agents.one.status')
   const [open, setOpen] = useState<'pause' | 'death'>()
   const change = useChange(statusAt, { touches })
-  const name = isolated(agent.name ?? agent.agent_id)
+  const name = agentTitle(agent)
   const isPaused = agent.status === 'paused'
   const close = () => {
     setOpen(undefined)
@@ -96,7 +96,7 @@ function Death({ agent, isOpen, change, onClose, onConfirm }: DeathProps) {
         setTyped('')
         onClose()
       }}
-      title={t('ask', { name: isolated(agent.name ?? agent.agent_id) })}
+      title={t('ask', { name: agentTitle(agent) })}
       consequences={
         <>
           <ul className="grid list-disc gap-1.5 pl-5">
@@ -117,7 +117,7 @@ function Death({ agent, isOpen, change, onClose, onConfirm }: DeathProps) {
     >
       <Field
         label={t('type', { id: agent.agent_id })}
-        hint={agent.name === null ? undefined : t('typeHint', { name: isolated(agent.name) })}
+        hint={agent.name === null ? undefined : t('typeHint', { name: agentTitle(agent) })}
         name="confirm"
         dir="auto"
         autoComplete="off"

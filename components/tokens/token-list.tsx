@@ -33,7 +33,6 @@ interface TokenListProps {
 /** Every token of the person's agents, and what can be done with one. */
 export function TokenList({ initial, asked, agents }: TokenListProps) {
   const t = useTranslations('tokens')
-  const unnamedAgent = useTranslations('agents')('unnamed')
   const now = useNow()
   const [filters, setFilters] = useQueryStates(filterParsers)
   const [open, setOpen] = useState<{ what: 'rotate' | 'revoke'; token: TokenRow }>()
@@ -42,7 +41,7 @@ export function TokenList({ initial, asked, agents }: TokenListProps) {
   const isAsAsked = JSON.stringify(query) === JSON.stringify(queryOf(asked, ids))
   const tokens = usePages(tokensAt, { query }, { initial: isAsAsked ? initial : undefined })
   const { cursor } = useRowKeys({ count: tokens.rows.length })
-  const agentNamed = (id: string) => agents.find((agent) => agent.id === id)?.name ?? unnamedAgent
+  const agentNamed = (id: string) => agents.find((agent) => agent.id === id)?.name ?? id
   const close = () => setOpen(undefined)
   const isFiltered = filters.agent !== null || filters.state !== null
 

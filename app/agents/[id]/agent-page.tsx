@@ -2,7 +2,7 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import type { ReactNode } from 'react'
 import type { OwnAgentWhole } from '#components/agents/agents.ts'
-import { isolated } from '#components/agents/names.ts'
+import { agentTitle, isolated } from '#components/agents/names.ts'
 import { type PageName, pageNamed } from '#components/frame/pages.ts'
 import { type Namespace, Words } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
@@ -49,7 +49,6 @@ interface Props {
 /** One view of an agent, beside the others of the same agent. */
 export async function AgentPage({ agent, view, title, lead, words, children }: Props) {
   const [pages, t] = await Promise.all([getTranslations('pages'), getTranslations('agents.one')])
-  const name = agent.name === null ? t('unnamed') : isolated(agent.name)
   return (
     <Words of={words}>
       <Page
@@ -68,7 +67,7 @@ export async function AgentPage({ agent, view, title, lead, words, children }: P
         }
       >
         <Tabs
-          label={t('views', { name })}
+          label={t('views', { name: agentTitle(agent) })}
           tabs={views.map((one) => ({
             href: pageNamed(one).path.replace('[id]', encodeURIComponent(agent.agent_id)),
             title: pages(one),

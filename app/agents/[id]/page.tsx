@@ -5,7 +5,7 @@ import { CardPanel } from '#components/agents/card-panel.tsx'
 import { ConsentPanel } from '#components/agents/consent-panel.tsx'
 import { documentsPage } from '#components/agents/documents.ts'
 import { GrimoireDaysForm } from '#components/agents/grimoire-days-form.tsx'
-import { isolated, score } from '#components/agents/names.ts'
+import { agentTitle, score } from '#components/agents/names.ts'
 import { PausePanel } from '#components/agents/pause-panel.tsx'
 import { recordsPage } from '#components/agents/records.ts'
 import { heartbeatsUntil, hindranceOf, standingsOf } from '#components/agents/standing-rules.ts'
@@ -67,7 +67,7 @@ export default async function AgentOverview({ params }: { params: Promise<{ id: 
       agent={agent}
       view="agent"
       words={['agents']}
-      title={agent.name === null ? one('titleUnnamed', { state }) : one('title', { name: isolated(agent.name), state })}
+      title={one('title', { name: agentTitle(agent), state })}
       lead={standings.map((standing) => <p key={standing}>{t(`states.${standing}.text`)}</p>)}
     >
       <Section id="holds" title={one('holds')} lead={one('holdsLead')}>

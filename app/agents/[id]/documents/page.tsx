@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { DocumentForm } from '#components/agents/document-form.tsx'
 import { DocumentList } from '#components/agents/document-list.tsx'
 import { documentsAtOnce, documentsPage } from '#components/agents/documents.ts'
-import { isolated } from '#components/agents/names.ts'
+import { agentTitle } from '#components/agents/names.ts'
 import { hindranceOf } from '#components/agents/standing-rules.ts'
 import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
@@ -41,7 +41,7 @@ export default async function AgentDocumentsPage({ params, searchParams }: Props
       agent={agent}
       view="agentDocuments"
       words={['agentDocuments']}
-      title={t('title', { count: all.total, name: isolated(agent.name ?? agent.agent_id) })}
+      title={t('title', { count: all.total, name: agentTitle(agent) })}
       lead={<p>{t('lead')}</p>}
     >
       <div className="grid gap-4">

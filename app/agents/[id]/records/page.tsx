@@ -4,7 +4,7 @@ import { ChainNoteForm } from '#components/agents/chain-note-form.tsx'
 import { ChainNotes } from '#components/agents/chain-notes.tsx'
 import { HeartbeatList } from '#components/agents/heartbeat-list.tsx'
 import { ModelLog } from '#components/agents/model-log.tsx'
-import { isolated } from '#components/agents/names.ts'
+import { agentTitle } from '#components/agents/names.ts'
 import { heartbeatFile, recordsPage, recordViewNamed, recordViews, rowsAtOnce } from '#components/agents/records.ts'
 import { heartbeatsUntil, hindranceOf } from '#components/agents/standing-rules.ts'
 import { counted } from '#components/frame/counted.ts'
@@ -52,7 +52,7 @@ export default async function AgentRecordsPage({ params, searchParams }: Props) 
       view="agentRecords"
       words={['agentRecords']}
       title={t('title', {
-        name: isolated(agent.name ?? agent.agent_id),
+        name: agentTitle(agent),
         notes: notes.total,
         exchanges: exchanges.total,
         heartbeats: counted(common, heartbeats.total, { limit: heartbeatsCountedTo }),

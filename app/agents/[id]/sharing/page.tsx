@@ -1,6 +1,6 @@
 import type { Metadata } from 'next'
 import { getFormatter, getTranslations } from 'next-intl/server'
-import { isolated } from '#components/agents/names.ts'
+import { agentTitle } from '#components/agents/names.ts'
 import { hindranceOf, type Preview, rowsAtOnce, sharingPage } from '#components/clades/clades.ts'
 import { EntryChoice } from '#components/clades/entry-choice.tsx'
 import { shareableOf } from '#components/clades/entry-excerpt.ts'
@@ -80,7 +80,7 @@ export default async function SharingPage({ params, searchParams }: SharingPageP
   const rows = entries.data.flatMap((one) => shareableOf(one) ?? [])
   const already = entry !== undefined && shares.data.find((one) => one.entry_id === entry && one.recalled_at === null)
   const counts = { siblings: siblings.length, shares: shares.total }
-  const name = agent.name === null ? t('unnamed') : isolated(agent.name)
+  const name = agentTitle(agent)
   const isAlone = siblings.length === 0
   const isDead = agent.status === 'dead'
   const title = isDead ? 'titleDead' : isAlone ? 'titleAlone' : since === null ? 'titleOff' : 'titleOn'
