@@ -1,4 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
@@ -6,6 +7,7 @@ const isThere = (error: unknown): boolean => error instanceof Error && 'code' in
 
 /** Writes a random id into the file, unless it has one: of many at once, one writes, and nobody reads half of it. */
 export async function markFile(path: string): Promise<void> {
+  if (existsSync(path)) return
   const unfinished = `${path}.${randomUUID()}`
   await writeFile(unfinished, randomUUID(), { mode: 0o600, flag: 'wx', flush: true })
   try {

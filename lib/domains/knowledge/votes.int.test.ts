@@ -312,9 +312,10 @@ describe('a vote of an agent that nobody claimed', () => {
     await weigh()
     expect((await rowOf(id)).votesFor).toBe(1)
     expect(await scoreOf(fresh.id)).toBe(0.05)
-    const votes = await test.db.prisma.unitVote.findMany({ where: { unitId: id }, orderBy: { at: 'asc' } })
-    expect(votes.map(({ network }) => network?.length ?? null)).toEqual([null, 32])
-    expect(Buffer.from(votes[1]?.network ?? []).toString('latin1')).not.toContain('10.2.2.2')
+    const votes = await test.db.prisma.unitVote.findMany({ where: { unitId: id } })
+    const networkOf = (agent: string) => votes.find(({ voterId }) => voterId === agent)?.network
+    expect([votes.length, networkOf(owned.id), networkOf(fresh.id)?.length]).toEqual([2, null, 32])
+    expect(Buffer.from(networkOf(fresh.id) ?? []).toString('latin1')).not.toContain('10.2.2.2')
   })
 })
 
