@@ -12,10 +12,12 @@ test.beforeAll(async ({ playwright, baseURL }) => {
   await request.dispose()
 })
 
-test('an address where nothing is says so, accessibly, with 404', async ({ page }) => {
+test('an address where nothing is says so, accessibly, with 404', async ({ page, baseURL }) => {
+  // Whose time zone is not known yet is sent the page once more, while it is read.
+  await page.context().addCookies([{ name: 'tz', value: 'Europe/Berlin', url: baseURL ?? '' }])
   expect((await page.goto('/nothing/here', { waitUntil: 'networkidle' }))?.status()).toBe(404)
   await expect(page.getByRole('heading', { level: 1 })).toHaveCount(1)
-  const { violations } = await new AxeBuilder({ page }).analyze()
+  const { violations } = await new AxeBuilder({ page }).setLegacyMode().analyze()
   expect(violations.map(({ id }) => id)).toEqual([])
 })
 
