@@ -1,3 +1,4 @@
+import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
@@ -41,8 +42,8 @@ const keyHolder = ({ db, keys }: SnapshotHolderPorts): DataHolder => ({
     for (const { id } of rows) ((await keys.exists(id)) ? items : watched).push(id)
     return { items: items.sort(), watched: watched.sort(), held: {} }
   },
-  async erase(_scope, items, _tx, manner) {
-    const destroyed = await keys.destroy(items)
+  async erase(_scope, items, tx, manner) {
+    const destroyed = await keys.destroy(items, tx)
     // What was planned was there: what a crash had destroyed before it was counted is counted with its page.
     return manner?.isWatched ? destroyed : items.length
   },
@@ -62,8 +63,8 @@ const keyHolder = ({ db, keys }: SnapshotHolderPorts): DataHolder => ({
 
 /** After the keys, and before the rows by which they are known. */
 function objectHolder({ db, objects, whatIsMissing }: SnapshotHolderPorts): DataHolder {
-  async function checkMissing(): Promise<void> {
-    const missing = await whatIsMissing()
+  async function checkMissing(tx?: Transaction): Promise<void> {
+    const missing = await whatIsMissing(tx)
     if (missing.length > 0)
       throw new Problem(
         'unavailable',
@@ -120,9 +121,9 @@ function objectHolder({ db, objects, whatIsMissing }: SnapshotHolderPorts): Data
       const watched = rows.map(({ key }) => key).filter((key) => !items.has(key))
       return { items: [...items].sort(), watched: watched.sort(), held: {} }
     },
-    async erase(_scope, items, _tx, manner) {
+    async erase(_scope, items, tx, manner) {
       if (items.length === 0) return 0
-      await checkMissing()
+      await checkMissing(tx)
       const erased = await objects.erase(items)
       return manner?.isWatched ? erased : items.length
     },

@@ -1,6 +1,7 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { markFile } from '#lib/data-folder.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { errorCode } from '#lib/stores/postgres/fault.ts'
@@ -44,8 +45,8 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderParts) {
       await handle.close()
     }
   }
-  async function check(): Promise<void> {
-    const missing = await whatIsMissing()
+  async function check(tx?: Transaction): Promise<void> {
+    const missing = await whatIsMissing(tx)
     if (missing.length > 0)
       throw new Problem(
         'unavailable',
@@ -97,10 +98,10 @@ export function snapshotKeys({ folder, used, whatIsMissing }: KeyFolderParts) {
       })
       return info !== undefined
     },
-    /** Gives how many of them were there. Gone from the folder and the disk's list of it when it resolves; what the disk's blocks had is the disk's to overwrite. */
-    async destroy(ids: readonly string[]): Promise<number> {
+    /** Gives how many of them were there; `tx` is the transaction that it is done within. Gone from the folder and the disk's list of it when it resolves; what the disk's blocks had is the disk's to overwrite. */
+    async destroy(ids: readonly string[], tx?: Transaction): Promise<number> {
       if (ids.length === 0) return 0
-      await check()
+      await check(tx)
       let destroyed = 0
       for (const id of ids) {
         await rm(`${fileOf(id)}.part`, { force: true })
