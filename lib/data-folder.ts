@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 
-const isThere = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EEXIST'
+const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 
 /** Writes a random id into the file, unless it has one: of many at once, one writes, and nobody reads half of it. */
 export async function markFile(path: string): Promise<void> {
@@ -12,12 +12,19 @@ export async function markFile(path: string): Promise<void> {
   await writeFile(unfinished, randomUUID(), { mode: 0o600, flag: 'wx', flush: true })
   try {
     await link(unfinished, path).catch((error: unknown) => {
-      if (!isThere(error)) throw error
+      if (codeOf(error) !== 'EEXIST') throw error
     })
   } finally {
     await rm(unfinished, { force: true })
   }
 }
+
+/** What {@link markFile} wrote; undefined where there is no such file, or no folder on the way to it. */
+export const markIn = (path: string): Promise<string | undefined> =>
+  readFile(path, 'utf8').catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+    throw error
+  })
 
 /**
  * What tells an installation's data folder from every copy of it: a random id in a file, `<dataDir>/installation`, made at the first call, and

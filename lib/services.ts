@@ -123,7 +123,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     now: clock.now,
   })
   const presidio = env.KP_PRESIDIO_URL === undefined ? undefined : openPresidio(env.KP_PRESIDIO_URL)
-  const stateOf = storeStates({ db, limiter, stores, presidio, sites })
+  const stateOf = storeStates({ db, limiter, stores, presidio, sites, isAnother: known.isAnother })
   const metrics = createMetrics(() => [
     requestMeasures(db),
     erasureMeasures(db),

@@ -53,13 +53,19 @@ interface StateParts {
   /** Undefined where none is connected. */
   presidio: Presidio | undefined
   sites: readonly Site[]
+  /** Whether a folder is not the one that was used in its place; undefined where no database can tell. */
+  isAnother: ((port: StorePort) => Promise<boolean>) | undefined
 }
 /** Asks places how they are, each for some seconds at most; undefined of one that nobody can ask. */
-export function storeStates({ db, limiter, stores, presidio, sites }: StateParts): StateOf {
+export function storeStates({ db, limiter, stores, presidio, sites, isAnother }: StateParts): StateOf {
   const known = new Map<string, { until: number; answer: Promise<PlaceState | undefined> }>()
 
   async function ask(name: string): Promise<PlaceState | undefined> {
-    if (isPort(name)) return stores[name].state()
+    if (isPort(name)) {
+      const answer = await stores[name].state()
+      if (answer.state !== 'ok' || !(await isAnother?.(name))) return answer
+      return { state: 'down', latency: answer.latency, detail: 'not the folder that was used: is its disk mounted?' }
+    }
     if (name === 'presidio') return presidio?.state()
     if (name === 'postgresql')
       return timed(async () => {

@@ -1,9 +1,11 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { addressHash } from '#lib/domains/stores/known.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { ownDatabase } from './places.ts'
 import type { KnownStore } from './stores/known-store.ts'
+import { objectFolderMark } from './stores/objects/folder-mark.ts'
 import { isEmptyStore, openStores } from './stores-opened.ts'
 
 let test: TestApp
@@ -12,16 +14,17 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-const store = (port: string, provider: string, shown: string): KnownStore => ({
+const store = (port: string, provider: string, shown: string, identity: string): KnownStore => ({
   id: 'store_x',
   port,
   provider,
+  address: addressHash(provider, identity),
   shown,
   firstSeen: test.clock.now(),
   lastSeen: test.clock.now(),
 })
-const isEmpty = (port: string, provider: string, shown = ownDatabase) =>
-  test.db.transaction((tx) => isEmptyStore(store(port, provider, shown), tx))
+const isEmpty = (port: string, provider: string, shown = ownDatabase, identity = 'own') =>
+  test.db.transaction((tx) => isEmptyStore(store(port, provider, shown, identity), tx))
 
 it('of what was left behind, what lies within reach is looked into', async () => {
   expect(await isEmpty('graph', 'postgresql')).toBe(true)
@@ -45,11 +48,22 @@ it('of what was left behind, what lies within reach is looked into', async () =>
   expect(await isEmpty('checkpoints', 'postgresql')).toBe(false)
 
   const folder = join(test.dataDir, 'left')
-  expect(await isEmpty('objects', 'files', `file:${folder}`)).toBe(true)
+  const { make, read } = objectFolderMark(folder)
+  const lies = async (identity: string) => !(await isEmpty('objects', 'files', `file:${folder}`, identity))
+  // As it was known before it had a mark.
+  expect(await lies(folder)).toBe(false)
   mkdirSync(join(folder, 'projects', 'p'), { recursive: true })
-  expect(await isEmpty('objects', 'files', `file:${folder}`)).toBe(true)
-  writeFileSync(join(folder, 'projects', 'p', 'x'), '')
-  expect(await isEmpty('objects', 'files', `file:${folder}`)).toBe(false)
+  expect(await make(false)).toBe(false)
+  expect(await lies(folder)).toBe(false)
+  writeFileSync(join(folder, 'projects', 'p', 'x.o'), '')
+  expect(await lies(folder)).toBe(true)
+  // A mark that is not there is away, and what lies under it with it.
+  expect(await lies('a mark')).toBe(true)
+  expect(await make(false)).toBe(true)
+  const mark = (await read()) ?? ''
+  expect(await lies(mark)).toBe(true)
+  rmSync(join(folder, 'projects'), { recursive: true })
+  expect([await lies(mark), await lies('a mark')]).toEqual([false, true])
 })
 
 it('of any other nobody can tell', async () => {

@@ -1,6 +1,5 @@
-import { opendir } from 'node:fs/promises'
 import { keyFolderMark } from './domains/snapshots/key-files.ts'
-import { type ConnectedStore, connectedStores } from './domains/stores/known.ts'
+import { addressHash, type ConnectedStore, connectedStores } from './domains/stores/known.ts'
 import type { Env } from './env.ts'
 import type { Transaction } from './kernel/context.ts'
 import { lazily } from './lazily.ts'
@@ -14,6 +13,7 @@ import { postgresGraph } from './stores/graph/postgres-graph.ts'
 import type { KnownStore, StorePort } from './stores/known-store.ts'
 import { objectsPlace } from './stores/objects/address.ts'
 import { fileObjects } from './stores/objects/files.ts'
+import { hasNoObject, objectFolderMark } from './stores/objects/folder-mark.ts'
 import type { ObjectStore } from './stores/objects/objects.ts'
 import type { Database } from './stores/postgres/database.ts'
 
@@ -34,14 +34,14 @@ export interface Stores {
 const quiet: ReadonlySet<PropertyKey> = new Set(['state', 'close', 'lingers'])
 
 /** The same store, which says that it is used before anything is asked of it. */
-function noted<T extends object>(store: T, used: () => Promise<void>): T {
+function noted<T extends object>(store: T, used: (isPut: boolean) => Promise<void>): T {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function') return member
       if (quiet.has(name)) return member.bind(target)
       return async (...args: unknown[]) => {
-        await used()
+        await used(name === 'put')
         return Reflect.apply(member, target, args)
       }
     },
@@ -111,7 +111,7 @@ function openObjects(url: string | undefined, dataDir: string): ObjectStore {
 export function openStores(
   env: StoreSettings,
   db: Database,
-  used: (port: StorePort) => Promise<void> = async () => {},
+  used: (port: StorePort, isPut?: boolean) => Promise<void> = async () => {},
 ): Stores {
   const graph = openGraph(env.KP_GRAPH_URL, db)
   const cache = openCache(env.KP_REDIS_URL)
@@ -121,7 +121,7 @@ export function openStores(
   return {
     graph: noted(graph, () => used('graph')),
     cache: noted(cache, () => used('cache')),
-    objects: noted(objects, () => used('objects')),
+    objects: noted(objects, (isPut) => used('objects', isPut)),
     checkpoints: noted(checkpoints, () => used('checkpoints')),
     async close() {
       await Promise.all([graph.close(), cache.close(), objects.close(), checkpoints.close()])
@@ -129,26 +129,28 @@ export function openStores(
   }
 }
 
-/** Every store of these settings in which something stays: by its address, and the folder of snapshots' keys by what lies in it. */
+/** Every store of these settings in which something stays: by its address, and a folder by the mark that lies in it. */
 export function rememberedStores(
-  env: Pick<Env, 'KP_DATA_DIR' | 'KP_SNAPSHOT_KEYS_DIR'>,
+  env: Pick<Env, 'KP_DATA_DIR' | 'KP_OBJECTS_URL' | 'KP_SNAPSHOT_KEYS_DIR'>,
   sites: readonly Site[],
 ): ConnectedStore[] {
   const folder = snapshotKeysFolder(env)
-  const keys = { port: 'snapshot_keys', provider: 'files', shown: `file:${folder}` } as const
-  return [...connectedStores(sites), { ...keys, identity: () => keyFolderMark(folder) }]
+  const objects = objectsPlace(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
+  return [
+    ...connectedStores(sites).map((store) =>
+      store.port === 'objects' && objects.provider === 'files' && typeof store.identity === 'string'
+        ? { ...store, identity: { ...objectFolderMark(objects.folder), formerly: store.identity } }
+        : store,
+    ),
+    {
+      port: 'snapshot_keys',
+      provider: 'files',
+      shown: `file:${folder}`,
+      identity: { read: () => keyFolderMark(folder) },
+    },
+  ]
 }
 
-/** Whether there is no file in a folder and those in it, or no such folder. */
-async function hasNoFile(folder: string): Promise<boolean> {
-  try {
-    for await (const entry of await opendir(folder, { recursive: true })) if (!entry.isDirectory()) return false
-    return true
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return true
-    throw error
-  }
-}
 async function hasNoGraph(tx: Transaction): Promise<boolean> {
   const select = { uuid: true }
   return !((await tx.graphEpisode.findFirst({ select })) ?? (await tx.graphEntity.findFirst({ select })))
@@ -170,8 +172,14 @@ async function hasNoThread(tx: Transaction): Promise<boolean> {
  * Whether a store that another took the place of has nothing: told of those that stay within reach, tables of our database and a folder
  * of this machine. Of any other: no.
  */
-export async function isEmptyStore({ port, provider, shown }: KnownStore, tx: Transaction): Promise<boolean> {
-  if (port === 'objects' && provider === 'files') return hasNoFile(shown.replace(/^file:/, ''))
+export async function isEmptyStore({ port, provider, address, shown }: KnownStore, tx: Transaction): Promise<boolean> {
+  if (port === 'objects' && provider === 'files') {
+    const folder = shown.replace(/^file:/, '')
+    // Under a mark the folder can be told from what lies in its place now; before there were marks it could not.
+    const names = [await objectFolderMark(folder).read(), 'own', folder]
+    const isThatOne = names.some((name) => name !== undefined && addressHash(provider, name) === address)
+    return isThatOne && hasNoObject(folder)
+  }
   if (shown !== ownDatabase) return false
   return port === 'graph' ? hasNoGraph(tx) : port === 'checkpoints' && hasNoThread(tx)
 }

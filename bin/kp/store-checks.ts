@@ -53,12 +53,16 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
   }
   const db = openDatabase(databaseUrl ?? 'postgresql://localhost/knowledgepulse', { max: 2 })
   const stores = openStores(env, db)
+  const known = knownStores({ db, clock: systemClock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
   const presidio = env.KP_PRESIDIO_URL === undefined ? undefined : openPresidio(env.KP_PRESIDIO_URL)
   try {
     const isAsked = ({ name, address }: Site) =>
       name !== 'limits' && (databaseUrl !== undefined || (name !== 'postgresql' && address !== ownDatabase))
     const askedOf = async () => {
-      const stateOf = storeStates({ db, limiter: { degraded: false, store: 'memory' }, stores, presidio, sites })
+      const stateOf = storeStates({
+        ...{ db, limiter: { degraded: false, store: 'memory' }, stores, presidio, sites },
+        isAnother: databaseUrl === undefined ? undefined : known.isAnother,
+      })
       const answers: (PlaceState | undefined)[] = []
       // One after the other, so that none is measured by what another has to load.
       for (const site of sites) answers.push(isAsked(site) ? await stateOf(site.name) : undefined)
@@ -68,13 +72,7 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
     await askedOf()
     const answers = await askedOf()
     const checks = sites.map((site, index) => placeCheck(site, judged[index], answers[index]))
-    if (databaseUrl !== undefined) {
-      const known = knownStores({
-        db,
-        clock: systemClock,
-        connected: rememberedStores(env, sites),
-        isEmpty: isEmptyStore,
-      })
+    if (databaseUrl !== undefined)
       for (const port of rememberedPorts)
         for (const { id, provider, shown } of await known.missing(port)())
           checks.push(
@@ -84,7 +82,6 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
               `Connect it again, or state that nothing is left there: POST /api/stores/${id}/retire`,
             ),
           )
-    }
     return [...checks, ...residencyChecks(env.KP_RESIDENCY, judged)]
   } finally {
     await stores.close()

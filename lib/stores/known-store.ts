@@ -12,6 +12,8 @@ export interface KnownStore {
   id: string
   port: string
   provider: string
+  /** SHA-256 of what tells it from another. */
+  address: string
   /** Its address without credentials, as people read it. */
   shown: string
   firstSeen: Date

@@ -17,7 +17,7 @@ const keys = snapshotKeys({
     isElsewhere
       ? [
           {
-            ...{ id: 'store_x', port: 'snapshot_keys', provider: 'files', shown: 'file:/elsewhere' },
+            ...{ id: 'store_x', port: 'snapshot_keys', provider: 'files', address: '', shown: 'file:/elsewhere' },
             ...{ firstSeen: new Date(0), lastSeen: new Date(0) },
           },
         ]

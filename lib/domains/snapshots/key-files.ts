@@ -1,6 +1,6 @@
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { markFile } from '#lib/data-folder.ts'
+import { markFile, markIn } from '#lib/data-folder.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
@@ -12,11 +12,7 @@ const unfinishedForm = /^snap_[0-9A-Za-z]{22}\.part$/
 
 const markOf = (folder: string): string => join(folder, 'folder')
 /** What tells a folder of keys from every other one, also where it was moved; undefined of one that has had none. */
-export const keyFolderMark = (folder: string): Promise<string | undefined> =>
-  readFile(markOf(folder), 'utf8').catch((error: unknown) => {
-    if (isNoFile(error)) return undefined
-    throw error
-  })
+export const keyFolderMark = (folder: string): Promise<string | undefined> => markIn(markOf(folder))
 
 export interface KeyFolderParts {
   folder: string

@@ -2,6 +2,8 @@ import type { heldThings, travellingThings } from './contract.ts'
 
 /** A store that is used is written down once in this time, in milliseconds. */
 export const notedFor = 24 * 3_600_000
+/** How long a folder without a mark may be taken for one in which nothing was kept, before it is asked anew, in milliseconds. */
+export const trustedFor = 10_000
 
 type Held = (typeof heldThings)[number]
 type Travelling = (typeof travellingThings)[number]
