@@ -30,7 +30,7 @@ export const markIn = (path: string): Promise<string | undefined> =>
  * What tells an installation's data folder from every copy of it: a random id in a file, `<dataDir>/installation`, made at the first call, and
  * where on its disk that file lies, which no copy has in common with it.
  */
-export async function folderMark(dataDir: string): Promise<string> {
+export async function dataFolderMark(dataDir: string): Promise<string> {
   const path = join(dataDir, 'installation')
   await mkdir(dataDir, { recursive: true })
   await markFile(path)

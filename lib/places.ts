@@ -159,6 +159,11 @@ function checkpointsSite({ KP_CHECKPOINTS_URL: url }: Settings): Omit<Site, 'nam
   }
 }
 
+/** Where the ledger of erasures lies. */
+export const ledgerFolder = ({
+  KP_LEDGER_URL: place,
+  KP_DATA_DIR,
+}: Pick<Env, 'KP_LEDGER_URL' | 'KP_DATA_DIR'>): string => pathOf(place ?? join(KP_DATA_DIR, 'erasures'))
 /** Where the wrapped keys of snapshots lie. */
 export const snapshotKeysFolder = ({
   KP_SNAPSHOT_KEYS_DIR: folder,
@@ -185,11 +190,8 @@ export function sitesOf(env: Settings): Site[] {
     },
     { ...own, name: 'files', provider: 'files', address: `file:${here}`, derived: null, within: null },
     {
-      ...own,
-      name: 'ledger',
-      provider: 'files',
-      address: `file:${env.KP_LEDGER_URL === undefined ? `${here}/erasures` : pathOf(env.KP_LEDGER_URL)}`,
-      derived: null,
+      ...{ kind: 'store', name: 'ledger', port: 'ledger', provider: 'files', identity: null },
+      ...{ address: `file:${ledgerFolder(env)}`, derived: null },
       within: env.KP_LEDGER_URL === undefined ? 'files' : null,
     },
     {

@@ -1,7 +1,7 @@
 import { limitKeyOf } from './access/client-address.ts'
 import { openLimiter } from './access/limits.ts'
 import { tokenLookup } from './access/token-lookup.ts'
-import { folderMark } from './data-folder.ts'
+import { dataFolderMark } from './data-folder.ts'
 import { enqueueNotice } from './domains/accounts/notices.ts'
 import { seizeAccount } from './domains/accounts/seizing.ts'
 import { accountsService, createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
@@ -71,10 +71,10 @@ import type { GatePorts } from './kernel/context.ts'
 import { logFault, logNotice } from './kernel/fault-log.ts'
 import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './kernel/holder.ts'
 import { lazily } from './lazily.ts'
-import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
+import { judgedPlaces, ledgerFolder, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
 import { deriveKey, installationSecret, sealedPurposes, subjectPurpose } from './secret.ts'
 import { storeStates } from './store-states.ts'
-import { fileLedger } from './stores/ledger/ledger.ts'
+import { fileLedger, noted } from './stores/ledger/ledger.ts'
 import { lingeringIn } from './stores/lingering.ts'
 import { openMail } from './stores/mail/mail.ts'
 import { openDatabase } from './stores/postgres/database.ts'
@@ -103,8 +103,8 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
   const places = placesOf(env)
   const sites = sitesOf(env)
   const judged = judgedPlaces(env)
-  const ledger = fileLedger(env.KP_LEDGER_URL ?? `${env.KP_DATA_DIR}/erasures`)
   const known = knownStores({ db, clock, connected: rememberedStores(env, sites), isEmpty: isEmptyStore })
+  const ledger = noted(fileLedger(ledgerFolder(env)), (isPut) => known.used('ledger', isPut))
   const stores = openStores(env, db, known.used)
   const mail = openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR })
   const limiter = openLimiter(env, {
@@ -283,7 +283,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     installation: async () =>
       stores.objects.provider === 'files'
         ? known.idOf('objects')
-        : `${await known.idOf('objects')} ${await folderMark(env.KP_DATA_DIR)}`,
+        : `${await known.idOf('objects')} ${await dataFolderMark(env.KP_DATA_DIR)}`,
     hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
     origin,
   }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Limiter } from './access/limiter.ts'
 import type { StoreCheck } from './http/service.ts'
 import type { Site } from './places.ts'
-import { type StorePort, storePorts } from './stores/known-store.ts'
+import { type RememberedPort, rememberedPorts, type StorePort, storePorts } from './stores/known-store.ts'
 import type { Database } from './stores/postgres/database.ts'
 import type { Presidio } from './stores/presidio.ts'
 import type { Stores } from './stores-opened.ts'
@@ -54,18 +54,14 @@ interface StateParts {
   presidio: Presidio | undefined
   sites: readonly Site[]
   /** Whether a folder is not the one that was used in its place; undefined where no database can tell. */
-  isAnother: ((port: StorePort) => Promise<boolean>) | undefined
+  isAnother: ((port: RememberedPort) => Promise<boolean>) | undefined
 }
 /** Asks places how they are, each for some seconds at most; undefined of one that nobody can ask. */
 export function storeStates({ db, limiter, stores, presidio, sites, isAnother }: StateParts): StateOf {
   const known = new Map<string, { until: number; answer: Promise<PlaceState | undefined> }>()
 
   async function ask(name: string): Promise<PlaceState | undefined> {
-    if (isPort(name)) {
-      const answer = await stores[name].state()
-      if (answer.state !== 'ok' || !(await isAnother?.(name))) return answer
-      return { state: 'down', latency: answer.latency, detail: 'not the folder that was used: is its disk mounted?' }
-    }
+    if (isPort(name)) return stores[name].state()
     if (name === 'presidio') return presidio?.state()
     if (name === 'postgresql')
       return timed(async () => {
@@ -81,11 +77,17 @@ export function storeStates({ db, limiter, stores, presidio, sites, isAnother }:
     const address = sites.find((site) => site.name === name && site.provider === 'files')?.address
     return address?.startsWith('file:') ? timed(() => folderState(address.slice('file:'.length))) : undefined
   }
+  async function recognised(name: string): Promise<PlaceState | undefined> {
+    const answer = await ask(name)
+    const port = rememberedPorts.find((one) => one === name)
+    if (answer?.state !== 'ok' || port === undefined || !(await isAnother?.(port))) return answer
+    return { state: 'down', latency: answer.latency, detail: 'not the folder that was used: is its disk mounted?' }
+  }
   async function asked(name: string): Promise<PlaceState | undefined> {
     const gaveUp = new AbortController()
     try {
       return await Promise.race([
-        ask(name),
+        recognised(name),
         delay(patience, { state: 'down', latency: patience, detail: 'no answer in time' } as const, {
           signal: gaveUp.signal,
         }),

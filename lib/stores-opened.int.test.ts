@@ -5,8 +5,7 @@ import { addressHash } from '#lib/domains/stores/known.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { ownDatabase } from './places.ts'
 import type { KnownStore } from './stores/known-store.ts'
-import { objectFolderMark } from './stores/objects/folder-mark.ts'
-import { isEmptyStore, openStores } from './stores-opened.ts'
+import { isEmptyStore, objectFolderMark, openStores } from './stores-opened.ts'
 
 let test: TestApp
 beforeAll(async () => {

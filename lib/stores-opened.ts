@@ -3,17 +3,18 @@ import { addressHash, type ConnectedStore, connectedStores } from './domains/sto
 import type { Env } from './env.ts'
 import type { Transaction } from './kernel/context.ts'
 import { lazily } from './lazily.ts'
-import { ownDatabase, type Site, snapshotKeysFolder } from './places.ts'
+import { ledgerFolder, ownDatabase, type Site, snapshotKeysFolder } from './places.ts'
 import type { CacheStore } from './stores/cache/cache.ts'
 import { openCache } from './stores/cache/opening.ts'
 import type { CheckpointStore } from './stores/checkpoints/checkpoints.ts'
 import { otherCheckpoints, ownCheckpoints, ownSchema } from './stores/checkpoints/connected-checkpoints.ts'
+import { folderMark } from './stores/folder-mark.ts'
 import type { GraphStore } from './stores/graph/graph.ts'
 import { postgresGraph } from './stores/graph/postgres-graph.ts'
 import type { KnownStore, StorePort } from './stores/known-store.ts'
+import { hasNoRow } from './stores/ledger/ledger.ts'
 import { objectsPlace } from './stores/objects/address.ts'
-import { fileObjects } from './stores/objects/files.ts'
-import { hasNoObject, objectFolderMark } from './stores/objects/folder-mark.ts'
+import { fileObjects, hasNoObject } from './stores/objects/files.ts'
 import type { ObjectStore } from './stores/objects/objects.ts'
 import type { Database } from './stores/postgres/database.ts'
 
@@ -129,25 +130,24 @@ export function openStores(
   }
 }
 
+/** By which a folder of objects is known. */
+export const objectFolderMark = (folder: string) => folderMark(folder, hasNoObject)
+
 /** Every store of these settings in which something stays: by its address, and a folder by the mark that lies in it. */
 export function rememberedStores(
-  env: Pick<Env, 'KP_DATA_DIR' | 'KP_OBJECTS_URL' | 'KP_SNAPSHOT_KEYS_DIR'>,
+  env: Pick<Env, 'KP_DATA_DIR' | 'KP_OBJECTS_URL' | 'KP_LEDGER_URL' | 'KP_SNAPSHOT_KEYS_DIR'>,
   sites: readonly Site[],
 ): ConnectedStore[] {
-  const folder = snapshotKeysFolder(env)
+  const [ledger, keys] = [ledgerFolder(env), snapshotKeysFolder(env)]
   const objects = objectsPlace(env.KP_OBJECTS_URL, env.KP_DATA_DIR)
   return [
     ...connectedStores(sites).map((store) =>
       store.port === 'objects' && objects.provider === 'files' && typeof store.identity === 'string'
-        ? { ...store, identity: { ...objectFolderMark(objects.folder), formerly: store.identity } }
+        ? { ...store, identity: objectFolderMark(objects.folder), formerly: store.identity }
         : store,
     ),
-    {
-      port: 'snapshot_keys',
-      provider: 'files',
-      shown: `file:${folder}`,
-      identity: { read: () => keyFolderMark(folder) },
-    },
+    { port: 'ledger', provider: 'files', shown: `file:${ledger}`, identity: folderMark(ledger, hasNoRow) },
+    { port: 'snapshot_keys', provider: 'files', shown: `file:${keys}`, identity: { read: () => keyFolderMark(keys) } },
   ]
 }
 

@@ -1,6 +1,7 @@
 import type { Command } from 'commander'
 import { operator } from '#lib/operator.ts'
 import type { PartIntent, RecordIntent, SubjectIntent } from '#lib/stores/ledger/ledger.ts'
+import { exitCodes } from './failure.ts'
 import { enterInstallation, withInstallation } from './installation.ts'
 import type { Session } from './session.ts'
 
@@ -63,8 +64,11 @@ async function replay(session: Session): Promise<void> {
   const report = await withInstallation((app) => operator(app).replayErasures())
   terminal.document({ data: report })
   const again = report.erased + report.subjects + report.parts
+  const isWhole = report.refused.length + report.unfinished.length + report.unsearched.length + report.unknown === 0
+  // Who restores by a script must not take it for done.
+  if (!isWhole) process.exitCode = exitCodes.failed
   terminal.line(
-    report.refused.length + report.unfinished.length + report.unsearched.length === 0 ? terminal.good('✓ ') : '! ',
+    isWhole ? terminal.good('✓ ') : '! ',
     `${report.committed} erasures are in the ledger; ${again === 0 ? 'nothing of them had come back' : `${again} had come back and were erased again: ${report.erased} units and skills, ${report.subjects} people and agents, ${report.parts} parts of projects`}.`,
   )
   if (report.stores > 0)
@@ -75,6 +79,10 @@ async function replay(session: Session): Promise<void> {
     )
   if (report.keys > 0)
     terminal.line(`${report.keys} suppression keys that the restored database did not have are there again.`)
+  if (report.unknown > 0)
+    terminal.note(
+      `The database knows ${report.unknown} receipts that are not in the ledger: this is an older copy of it, or not the installation's own. What was erased since may have come back. Put the present ledger there (KP_LEDGER_URL), then replay again.`,
+    )
   if (report.damaged > 0)
     terminal.note(`${report.damaged} lines of the ledger do not check: a crash cut them short, or they were changed.`)
   for (const receipt of report.receipts) terminal.line(`  ${receipt}`)
@@ -109,7 +117,7 @@ export function erasureCommands(program: Command, begin: () => Session): void {
     .command('replay')
     .summary('erase again what a restored backup brought back')
     .description(
-      'Run it after restoring a backup: what was erased after the backup was made, units, skills, parts of projects, agents and people, is erased again, with a receipt each. What was stored after its erasure stays. Safe to repeat.\n\nExample:\n  kp erasures replay',
+      'Run it after restoring a backup: what was erased after the backup was made, units, skills, parts of projects, agents and people, is erased again, with a receipt each. What was stored after its erasure stays. Safe to repeat. Exit code 1 if something is left to do.\n\nExample:\n  kp erasures replay',
     )
     .action(() => replay(begin()))
 }

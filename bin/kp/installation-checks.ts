@@ -1,10 +1,9 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { connect } from 'node:net'
 import { dirname, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Client } from 'pg'
 import { BadVariable, type Env } from '#lib/env.ts'
-import { snapshotKeysFolder } from '#lib/places.ts'
+import { ledgerFolder, snapshotKeysFolder } from '#lib/places.ts'
 import { objectsPlace } from '#lib/stores/objects/address.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { findEmbedded } from '#lib/stores/postgres/embedded.ts'
@@ -112,8 +111,7 @@ function existing(path: string): string {
 
 function ledgerCheck(env: Env): Check {
   const name = 'erasure ledger'
-  const place = env.KP_LEDGER_URL ?? `${env.KP_DATA_DIR}/erasures`
-  const folder = resolve(place.startsWith('file:') ? fileURLToPath(place) : place)
+  const folder = ledgerFolder(env)
   const inside = relative(resolve(env.KP_DATA_DIR, 'pgdata'), folder)
   if (inside === '' || !inside.startsWith('..'))
     return fault(

@@ -48,7 +48,7 @@ export function StoreTable({ stores }: { stores: readonly Store[] }) {
             holds.map((thing) => t(`holds.${thing}`)),
             t('nothing'),
           )}
-          {port !== null && port !== 'objects' && port !== 'snapshot_keys' && (
+          {(port === 'graph' || port === 'cache' || port === 'checkpoints') && (
             <span className="text-quiet">{t(`writers.${port}`)}</span>
           )}
         </span>

@@ -3,8 +3,8 @@ import type { Transaction } from '#lib/kernel/context.ts'
 /** Ports whose store may be another one tomorrow. */
 export const storePorts = ['graph', 'cache', 'objects', 'checkpoints'] as const
 export type StorePort = (typeof storePorts)[number]
-/** Whose stores are remembered, so that one which is away is not taken for one that has nothing: those, and the folder of snapshots' keys. */
-export const rememberedPorts = [...storePorts, 'snapshot_keys'] as const
+/** Whose stores are remembered, so that one which is away is not taken for one that has nothing: those, and the folders of the erasure ledger and of snapshots' keys. */
+export const rememberedPorts = [...storePorts, 'ledger', 'snapshot_keys'] as const
 export type RememberedPort = (typeof rememberedPorts)[number]
 
 /** A store that this installation has kept data in. */

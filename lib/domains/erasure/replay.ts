@@ -27,6 +27,8 @@ export interface Replay {
   stores: number
   /** Receipts that the restored database did not know, and their erased ids. */
   reinstated: number
+  /** Receipts of the database that the ledger does not know: it is not the present one, and what was erased since may have come back. */
+  unknown: number
   /** Lines of the ledger that do not check: cut short by a crash, or changed. */
   damaged: number
   /** Suppression keys that the restored database did not have. */
@@ -61,6 +63,8 @@ const without = (subject: Subject, gone: Subject): Subject => ({
   account: subject.account === gone.account ? null : subject.account,
   agents: subject.agents.filter((agent) => !gone.agents.includes(agent)),
 })
+
+const mostAtOnce = 10_000
 
 /**
  * Erases again what the ledger says was erased and a restored backup brought back, and gives back what the database forgot of it: receipts,
@@ -220,10 +224,28 @@ export function replayErasures(parts: ReplayParts) {
     return lost
   }
 
+  /** Ledger and receipts live for seven years, and an erasure is in the ledger before it is anywhere else. */
+  async function notIn(begun: ReadonlySet<string>): Promise<number> {
+    let count = 0
+    for (let after = ''; ; ) {
+      const rows = await db.prisma.erasure.findMany({
+        where: { receiptId: { gt: after } },
+        orderBy: { receiptId: 'asc' },
+        take: mostAtOnce,
+        select: { receiptId: true },
+      })
+      count += rows.filter(({ receiptId }) => !begun.has(receiptId)).length
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < mostAtOnce) return count
+      after = last.receiptId
+    }
+  }
+
   return async function replay(): Promise<Replay> {
-    const { committed, keys, damaged } = await ledgerHistory(ledger)
+    const { committed, begun, keys, damaged } = await ledgerHistory(ledger)
     const report: Replay = {
       committed: committed.length,
+      unknown: await notIn(begun),
       erased: 0,
       subjects: 0,
       parts: 0,

@@ -4,19 +4,10 @@ import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { FolderMark } from '#lib/stores/folder-mark.ts'
 import type { KnownStore, RememberedPort, WhatIsMissing } from '#lib/stores/known-store.ts'
 import { asProblem, type Database } from '#lib/stores/postgres/database.ts'
 import { notedFor, trustedFor } from './rules.ts'
-
-/** What tells a folder from every other: not its path, where another disk may be mounted tomorrow, or none, but a mark that lies in it. */
-export interface FolderMark {
-  /** Undefined where none lies there. */
-  read(): Promise<string | undefined>
-  /** Makes it before something is put there, or where something lay there before there were marks; says whether. Undefined: who writes there does. */
-  make?(isPut: boolean): Promise<boolean>
-  /** By which it was known before there were marks. */
-  formerly?: string
-}
 
 /** A store as the settings name it. */
 export interface ConnectedStore {
@@ -24,6 +15,8 @@ export interface ConnectedStore {
   provider: string
   /** What tells it from another of its port, whoever signs in there. */
   identity: string | FolderMark
+  /** By which a folder was known before it had a mark. */
+  formerly?: string
   /** Without credentials. */
   shown: string
 }
@@ -47,6 +40,8 @@ export const connectedStores = (
 export const addressHash = (provider: string, identity: string): string =>
   createHash('sha256').update(`${provider} ${identity}`).digest('hex')
 
+const formerAddress = ({ provider, formerly }: ConnectedStore): string | undefined =>
+  formerly === undefined ? undefined : addressHash(provider, formerly)
 const isAnother = `SELECT 1 FROM known_stores WHERE port = $1 AND shown = $2 AND retired_at IS NULL AND NOT (address = ANY($3::text[])) LIMIT 1`
 
 /** Remembers which stores kept data, so that one that is switched off is not taken for one that has nothing. */
@@ -82,13 +77,8 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
   /** Whether something else was used where this folder lies, and nobody said that nothing is left of it. */
   async function hasTakenPlace(client: pg.Client, store: ConnectedStore, address?: string): Promise<boolean> {
     if (typeof store.identity === 'string') return false
-    const { formerly } = store.identity
-    const own = [address, formerly === undefined ? undefined : addressHash(store.provider, formerly)]
-    const { rowCount } = await client.query(isAnother, [
-      store.port,
-      store.shown,
-      own.filter((one) => one !== undefined),
-    ])
+    const own = [address, formerAddress(store)].filter((one) => one !== undefined)
+    const { rowCount } = await client.query(isAnother, [store.port, store.shown, own])
     return rowCount !== 0
   }
   async function checkPlace(client: pg.Client, store: ConnectedStore, address?: string): Promise<void> {
@@ -100,13 +90,14 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
   }
   const note = (store: ConnectedStore, address: string, now: Date): Promise<void> =>
     apart(async (client) => {
-      const { port, provider, identity, shown } = store
+      const { port, provider, shown } = store
       await checkPlace(client, store, address)
-      if (typeof identity === 'object' && identity.formerly !== undefined)
+      const former = formerAddress(store)
+      if (former !== undefined)
         await client.query(
           `UPDATE known_stores SET address = $3 WHERE port = $1 AND address = $2
              AND NOT EXISTS (SELECT FROM known_stores AS k WHERE k.port = $1 AND k.address = $3)`,
-          [port, addressHash(provider, identity.formerly), address],
+          [port, former, address],
         )
       await client.query(
         `INSERT INTO known_stores (id, port, provider, address, shown, first_seen, last_seen)

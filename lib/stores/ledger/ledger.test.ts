@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -49,6 +50,18 @@ it('keeps every row of many that are appended at once, by several writers', asyn
   await Promise.all(Array.from({ length: 300 }, (_, i) => writers[i % 3]?.append(intent(`r${i}`))))
   await Promise.all(writers.map((writer) => writer.close()))
   expect(new Set((await all(folder)).map(({ id }) => id)).size).toBe(300)
+})
+
+it('goes on where it lies now, when the folder was moved and another is in its place', async () => {
+  const place = join(folder, 'ledger')
+  const ledger = fileLedger(place)
+  const items = (id: string) => ({ kind: 'items' as const, id, holder: 'h', items: [`${id}1`] })
+  for (const row of [intent('a'), items('a')]) await ledger.append(row)
+  renameSync(place, join(folder, 'moved'))
+  for (const row of [intent('b'), items('b')]) await ledger.append(row)
+  await ledger.close()
+  expect(await all(place)).toEqual([intent('b'), items('b')])
+  expect(await all(join(folder, 'moved'))).toEqual([intent('a'), items('a')])
 })
 
 it('leaves out a line that a crash cut short or a hand changed, and nothing else', async () => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
@@ -128,6 +128,36 @@ const unopened = (error: unknown): undefined => {
   return undefined
 }
 const folderOf = (location: string): string => (location.startsWith('file:') ? fileURLToPath(location) : location)
+const isMonth = (name: string): boolean => name.endsWith('.ledger')
+/** The names in a folder. One that is not there has none; one that cannot be read throws. */
+const namesIn = (folder: string): Promise<string[]> =>
+  readdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return []
+    throw error
+  })
+/** Whether no ledger was begun in a folder. */
+export const hasNoRow = async (folder: string): Promise<boolean> => !(await namesIn(folder)).some(isMonth)
+
+/** The same ledger, which says that it is used, and whether something is put there, before anything is asked of it. */
+export const noted = (ledger: Ledger, used: (isPut: boolean) => Promise<void>): Ledger => ({
+  async append(row) {
+    await used(true)
+    await ledger.append(row)
+  },
+  async *read(onDamaged) {
+    await used(false)
+    yield* ledger.read(onDamaged)
+  },
+  async forgetItems(time) {
+    await used(false)
+    return ledger.forgetItems(time)
+  },
+  async prune(time) {
+    await used(false)
+    return ledger.prune(time)
+  },
+  close: () => ledger.close(),
+})
 
 /** Lines that are written at once, in characters: each write is one call to the system, which other processes' writes do not come between. */
 const mostAtOnce = 256 * 1024
@@ -149,16 +179,23 @@ function* writes(lines: readonly string[]): Iterable<Buffer> {
 export function fileLedger(location: string): Ledger {
   const folder = folderOf(location)
   const keys = monthKeys(folder)
-  let handle: { month: string; file: Awaited<ReturnType<typeof open>> } | undefined
+  let handle: { month: string; file: FileHandle } | undefined
   let waiting: { text: string; done: () => void; failed: (error: unknown) => void }[] = []
   let writing: Promise<void> | undefined
 
+  /** Whether it is what lies there now: the folder may have been moved, and another put in its place. */
+  async function isAt(path: string, file: FileHandle): Promise<boolean> {
+    const there = await stat(path).catch(() => undefined)
+    const { dev, ino } = await file.stat()
+    return there?.dev === dev && there.ino === ino
+  }
   async function fileOf(month: string) {
-    if (handle?.month === month) return handle.file
+    const path = join(folder, `${month}.ledger`)
+    if (handle?.month === month && (await isAt(path, handle.file))) return handle.file
     await handle?.file.close()
     handle = undefined
     await mkdir(folder, { recursive: true, mode: 0o700 })
-    const file = await open(join(folder, `${month}.ledger`), 'a', 0o600)
+    const file = await open(path, 'a', 0o600)
     const parent = await open(folder, 'r')
     await parent.sync()
     await parent.close()
@@ -166,13 +203,7 @@ export function fileLedger(location: string): Ledger {
     return file
   }
 
-  /** A folder that is not there is an empty ledger; one that cannot be read is not. */
-  const files = (): Promise<string[]> =>
-    readdir(folder).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return []
-      throw error
-    })
-  const monthly = async (): Promise<string[]> => (await files()).filter((file) => file.endsWith('.ledger')).sort()
+  const monthly = async (): Promise<string[]> => (await namesIn(folder)).filter(isMonth).sort()
 
   async function sealedRow({ items, ...row }: ItemsRow): Promise<SealedItems> {
     const month = monthOf(new Date())
@@ -189,7 +220,7 @@ export function fileLedger(location: string): Ledger {
     })
 
   async function forgetItems(time: Date): Promise<number> {
-    const months = (await files()).filter(isKeyFile).map((name) => name.slice(0, 7))
+    const months = (await namesIn(folder)).filter(isKeyFile).map((name) => name.slice(0, 7))
     const old = months.filter((month) => month < monthOf(time))
     for (const month of old) await keys.destroy(month)
     return old.length

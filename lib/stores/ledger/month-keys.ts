@@ -48,9 +48,8 @@ export function monthKeys(folder: string) {
   return {
     /** `about` must be the same when it is read. */
     async sealed(month: string, about: string, text: string): Promise<string> {
-      // Only of months that are over a key is destroyed.
-      const key = known.get(month) ?? (await read(month)) ?? (await make(month))
-      known.set(month, key)
+      // Read each time: another folder may have been put in this one's place, which has not the key that is remembered.
+      const key = (await read(month)) ?? (await make(month))
       const nonce = randomBytes(nonceBytes)
       const cipher = createCipheriv('aes-256-gcm', key, nonce).setAAD(Buffer.from(about))
       return Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]).toString('base64')

@@ -209,3 +209,7 @@ export function fileObjects(root: string): ObjectStore {
     close: async () => {},
   }
 }
+
+/** Whether no object lies in a folder, nor anything begun of one; or there is no such folder. */
+export const hasNoObject = async (folder: string): Promise<boolean> =>
+  (await fileObjects(folder).list('', '', 1)).length === 0

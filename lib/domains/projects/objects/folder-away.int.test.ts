@@ -70,10 +70,10 @@ test.each(['no folder', 'an empty folder'])(
     await expect(madeDocument(app, one.project, one.owner)).rejects.toThrow(/503/)
     expect(await off()).toMatchObject([{ name: 'objects', address: `file:${folder()}`, is_connected: false }])
     // An answer of a moment ago is used again.
-  await vi.waitFor(
-    async () => expect((await app.fetch('GET', '/ready')).json.stores.objects).toMatchObject({ state: 'down' }),
-    { timeout: 20_000, interval: 200 },
-  )
+    await vi.waitFor(
+      async () => expect((await app.fetch('GET', '/ready')).json.stores.objects).toMatchObject({ state: 'down' }),
+      { timeout: 20_000, interval: 200 },
+    )
     const { runId } = await begun(one.owner)
     await tried()
     expect(await stateOf(runId)).not.toBe('done')

@@ -1,0 +1,35 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { markFile, markIn } from '#lib/data-folder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+
+/** What tells a folder from every other: not its path, where another disk may be mounted tomorrow, or none, but a mark that lies in it. */
+export interface FolderMark {
+  /** Undefined where none lies there. */
+  read(): Promise<string | undefined>
+  /** Makes it before something is put there, or where something lay there before there were marks; says whether. Undefined: who writes there does. */
+  make?(isPut: boolean): Promise<boolean>
+}
+
+/** What the file system says against it, without the path. */
+const refused = (error: unknown): never => {
+  if (Problem.is(error)) throw error
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
+  throw new Problem('unavailable', {
+    detail: `The folder cannot be used (${code}). Nothing was lost; it is tried again.`,
+    headers: { 'Retry-After': '60' },
+    cause: error,
+  })
+}
+
+/** A mark in a file `.mark`, which goes wherever the folder is moved to. Throws `unavailable` where the folder cannot be used. */
+export function folderMark(folder: string, hasNothing: (folder: string) => Promise<boolean>): Required<FolderMark> {
+  const file = join(folder, '.mark')
+  async function make(isPut: boolean): Promise<boolean> {
+    if (!isPut && (await hasNothing(folder))) return false
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await markFile(file)
+    return true
+  }
+  return { read: () => markIn(file).catch(refused), make: (isPut) => make(isPut).catch(refused) }
+}
