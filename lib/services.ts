@@ -284,6 +284,7 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
       stores.objects.provider === 'files'
         ? known.idOf('objects')
         : `${await known.idOf('objects')} ${await dataFolderMark(env.KP_DATA_DIR)}`,
+    withCheckpoints: (tx, threads) => stores.checkpoints.present(threads, tx),
     hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
     origin,
   }

@@ -1,9 +1,10 @@
-import type { Transaction } from '#lib/kernel/context.ts'
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { type Ask, asking, askingWithin, doerSql, readableProject, readerOf, writableProject } from './access.ts'
+import { claimThreads } from './claims.ts'
 import type { Writer } from './contract.ts'
 import {
   type ConversationView,
@@ -12,6 +13,7 @@ import {
   listConversations,
   readConversation,
 } from './conversations-contract.ts'
+import { conversationTies } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 import { most } from './rules.ts'
 
@@ -84,8 +86,20 @@ export async function refuseErased(
 export const idInUse = (): Problem =>
   new Problem('id_in_use', 'Something has this id already. Choose another, or none.')
 
-export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong'>) => {
+export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong' | 'withCheckpoints'>) => {
   const { db } = ports
+  /** Threads that a conversation has not yet; `named`: as the request names them. */
+  function claim(
+    tx: Transaction,
+    actor: Actor,
+    { id, projectId }: { id: string; projectId: string },
+    added: readonly string[],
+    named: readonly string[] = [],
+  ): Promise<void> {
+    const pathOf = (thread: string) => (named.includes(thread) ? ['threads', named.indexOf(thread)] : ['id'])
+    const threads = added.map((thread) => ({ thread, path: pathOf(thread) }))
+    return claimThreads(ports, tx, actor, threads, conversationTies(projectId, id))
+  }
   return {
     conversations: read(listConversations, async (ctx, { params: { projectId }, query: { cursor, limit } }) => {
       const ask = asking(db)
@@ -126,6 +140,7 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
         VALUES (${id}, ${projectId}, ${body.title}, ${threads}, ${actor.id}, ${now}, ${now})
         ON CONFLICT (id) DO NOTHING RETURNING id`
       if (made.length === 0) throw idInUse()
+      await claim(tx, actor, { id, projectId }, threads, body.threads)
       return {
         body: { data: await conversationIn(ask, projectId, id) },
         resourceId: id,
@@ -144,7 +159,7 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
     }),
 
     editConversation: mutation(editConversation, async (ctx, { params: { projectId, conversationId }, body }) => {
-      const { tx, now } = ctx
+      const { tx, actor, now } = ctx
       const ask = askingWithin(tx)
       await writableProject(ask, readerOf(ctx), projectId)
       const [before] = await ask<{ threads: string[]; erasing_since: Date | null }>(
@@ -158,6 +173,8 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
       const threads = [...new Set([...before.threads, ...(body.threads ?? [])])]
       if (threads.length > most.threads) throw invalid(['threads'], `are more than ${most.threads} in all`)
       await takeThreads(tx, conversationId, threads)
+      const added = threads.filter((thread) => !before.threads.includes(thread))
+      await claim(tx, actor, { id: conversationId, projectId }, added, body.threads)
       await tx.conversation.update({
         where: { id: conversationId },
         data: { threads, updatedAt: now, ...(body.title !== undefined && { title: body.title }) },

@@ -3,6 +3,7 @@ import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { asking, askingWithin, readableProject, readerOf, writableProject, writerOf } from './access.ts'
+import { claimPlaces } from './claims.ts'
 import { idInUse, noConversation, refuseErased, requireConversation } from './conversations.ts'
 import { createMessage, editMessage, listMessages, readMessage } from './conversations-contract.ts'
 import {
@@ -32,7 +33,9 @@ const orders = {
 }
 
 /** What was said. */
-export const projectMessages = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong' | 'pointerPrefixes'>) => {
+export const projectMessages = (
+  ports: Pick<ProjectPorts, 'db' | 'erasedAmong' | 'pointerPrefixes' | 'withCheckpoints'>,
+) => {
   const { db } = ports
   return {
     messages: read(listMessages, async (ctx, { params, query: { cursor, limit, order } }) => {
@@ -90,6 +93,7 @@ export const projectMessages = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong' |
         path: ['provenance', index],
       }))
       await confine(tx, project, told, ports.pointerPrefixes)
+      await claimPlaces(ports, tx, actor, projectId, told)
       await store(tx, [...told, ...defaultsOf(id)], { projectId, toldBy: actor.id, now })
       await tx.conversation.update({ where: { id: conversationId }, data: { updatedAt: now } })
       const row = await messageAt(ask, { projectId, conversationId, messageId: id })

@@ -33,13 +33,17 @@ export function isTied(ref: string, ids: readonly string[], prefixes: readonly s
 }
 const ownForm = /^(?:prj|conv|msg|doc)_[0-9A-Za-z]{22}$/
 const begins = { message: 'msg_', document: 'doc_' } as const
-/** The ids of ours by which a key may be known as a source's: not those that a client chose. */
-const tiesOf = (projectId: string, { source, kind }: ToldPointer, conversation: string | undefined): string[] => [
+/** The ids of ours by which a thread may be known as a conversation's: not those that a client chose. */
+export const conversationTies = (projectId: string, conversation: string | undefined): string[] => [
   projectId,
-  ...(ownForm.test(source) && source.startsWith(begins[kind]) ? [source] : []),
   ...(conversation !== undefined && ownForm.test(conversation) && conversation.startsWith('conv_')
     ? [conversation]
     : []),
+]
+/** The same of a key and its source. */
+const tiesOf = (projectId: string, { source, kind }: ToldPointer, conversation: string | undefined): string[] => [
+  ...conversationTies(projectId, conversation),
+  ...(ownForm.test(source) && source.startsWith(begins[kind]) ? [source] : []),
 ]
 
 const objectsOf = (projectId: string, { kind, source }: ToldPointer): string =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { keptInThread } from '#lib/testing/checkpoints.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import {
   dataOf,
@@ -12,6 +13,7 @@ import {
   madeMember,
   madeMessage,
   madeProject,
+  reported,
 } from '#lib/testing/projects.ts'
 
 let test: TestApp
@@ -279,6 +281,55 @@ describe('what was said', () => {
     expect(status).toBe(409)
     const added = await dataOf(test, 'PATCH', other.path, elsewhere.owner, { body: { threads: ['another'] } })
     expect(added.threads).toEqual([other.id, 'another'])
+  })
+
+  it('takes no thread that has checkpoints already, unless a manager of the organisation or an admin names it', async () => {
+    const [one, another, third] = [newId('run'), newId('run'), newId('run')]
+    for (const thread of [one, another, third])
+      await keptInThread(test, thread, [{ id: newId('m'), text: 'Of another application.' }])
+    const own = await madeProject(test)
+    const conversations = `${own.path}/conversations`
+    const talk = await madeConversation(test, own)
+    const said = await madeMessage(test, talk, own.owner)
+    const entries = [
+      { source_id: said.id, store: 'checkpoints', ref: 'm1', place: talk.id },
+      { source_id: said.id, store: 'checkpoints', ref: 'm2', place: one },
+    ]
+    for (const who of [own.owner, own.agent]) {
+      const asked = [
+        [
+          await test.fetch('POST', conversations, { ...who, body: { title: 'x', threads: ['free', one] } }),
+          ['threads', 1],
+        ],
+        [await test.fetch('POST', conversations, { ...who, body: { title: 'x', id: one } }), ['id']],
+        [await test.fetch('PATCH', talk.path, { ...who, body: { threads: [one] } }), ['threads', 0]],
+        [await test.fetch('POST', `${own.path}/provenance`, { ...who, body: { entries } }), ['entries', 1, 'place']],
+        [
+          await test.fetch('POST', `${talk.path}/messages`, {
+            ...who,
+            body: { role: 'user', content: 'x', provenance: [{ store: 'checkpoints', ref: 'm', place: one }] },
+          }),
+          ['provenance', 0, 'place'],
+        ],
+      ] as const
+      for (const [{ status, json }, path] of asked)
+        expect([status, json.issues]).toEqual([422, [{ path, message: 'has checkpoints already' }]])
+    }
+    expect((await dataOf(test, 'GET', talk.path, own.owner)).threads).toEqual([talk.id])
+
+    const manager = await signedIn(test, 'manager', own.owner.organisationId)
+    await dataOf(test, 'POST', `${own.path}/members`, own.owner, {
+      body: { kind: 'account', member_id: manager.accountId },
+    })
+    await dataOf(test, 'PATCH', talk.path, manager, { body: { threads: [one] } })
+    // Theirs by now: the others may name it, and a thread that tells whose it is needs nobody.
+    await reported(test, own, own.owner, entries)
+    const tied = `agents/${own.id}/1`
+    await keptInThread(test, tied, [{ id: newId('m'), text: 'Of this project.' }])
+    await dataOf(test, 'PATCH', talk.path, own.owner, { body: { threads: [tied], title: 'y' } })
+    await dataOf(test, 'PATCH', talk.path, manager, { body: { threads: [another] } })
+    const elsewhere = await signedIn(test, 'manager')
+    expect((await test.fetch('PATCH', talk.path, { ...elsewhere, body: { threads: [third] } })).status).toBe(404)
   })
 
   it('says nothing in another project’s conversation, whoever asks', async () => {

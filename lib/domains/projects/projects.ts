@@ -1,7 +1,6 @@
-import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
-import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
   asking,
@@ -14,6 +13,7 @@ import {
   writableProject,
   writerOf,
 } from './access.ts'
+import { claimGroup } from './claims.ts'
 import { createProject, editProject, listProjects, readProject } from './contract.ts'
 import type { ProjectPorts } from './ports.ts'
 import { type ProjectRow, projectAsSeen, projectColumns, projectView } from './project-rows.ts'
@@ -35,32 +35,8 @@ function placeIn({ hindering }: Pick<ProjectPorts, 'hindering'>, region: 'eu' | 
     )
 }
 
-/**
- * What a group has goes with its project, so what is there already is not given to whoever names it first: a manager of the organisation or
- * an admin says that it is theirs. Throws `invalid`.
- */
-async function takeGroup(
-  tx: Transaction,
-  actor: Actor,
-  group: string,
-  hasEpisodes: ProjectPorts['hasEpisodes'],
-): Promise<void> {
-  if (actor.isAdmin || !(await hasEpisodes(tx, group))) return
-  const [manager] = await tx.$queryRaw<unknown[]>`SELECT 1 FROM account_names
-    WHERE id = ${actor.accountId ?? null} AND role = 'manager' AND organisation_id = ${actor.organisationId ?? null}`
-  if (manager === undefined || actor.kind !== 'person')
-    throw invalid(
-      ['group_id'],
-      'has episodes already: a manager of the organisation or an admin makes its project. Nothing was made.',
-    )
-}
-
 /** Projects themselves: how they come to be, and how they are called. */
-export const ownedProjects = ({
-  db,
-  hindering,
-  hasEpisodes,
-}: Pick<ProjectPorts, 'db' | 'hindering' | 'hasEpisodes'>) => ({
+export const ownedProjects = ({ db, hindering, ...ports }: Pick<ProjectPorts, 'db' | 'hindering' | 'hasEpisodes'>) => ({
   list: read(listProjects, async (ctx, { query: { all, status, cursor, limit } }) => {
     const place = placeOf(cursor)
     const reader = readerValues(readerOf(ctx))
@@ -98,7 +74,7 @@ export const ownedProjects = ({
     const region = body.region ?? null
     placeIn({ hindering }, region)
     const id = newId('prj')
-    if (body.group_id !== undefined) await takeGroup(tx, actor, body.group_id, hasEpisodes)
+    if (body.group_id !== undefined) await claimGroup(ports, tx, actor, body.group_id)
     const made = await tx.$queryRaw<{ id: string }[]>`
       INSERT INTO projects (id, organisation_id, name, group_id, region, entity_kinds, created_by, created_at, updated_at)
       VALUES (${id}, ${actor.organisationId}, ${body.name}, ${body.group_id ?? id}, ${region},

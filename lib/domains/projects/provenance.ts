@@ -2,6 +2,7 @@ import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { asking, askingWithin, readableProject, readerOf, writableProject } from './access.ts'
+import { claimPlaces } from './claims.ts'
 import { confine, store, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 import { listProvenance, type PointerView, reportProvenance } from './provenance-contract.ts'
@@ -20,7 +21,11 @@ const lockSources = `WITH m AS MATERIALIZED (SELECT m.id, m.erasing_since, m.con
   UNION ALL SELECT d.id, 'document', d.erasing_since IS NOT NULL FROM d`
 
 /** The ledger of what came of what: pointers, no content. */
-export const projectProvenance = ({ db, pointerPrefixes }: Pick<ProjectPorts, 'db' | 'pointerPrefixes'>) => ({
+export const projectProvenance = ({
+  db,
+  pointerPrefixes,
+  ...ports
+}: Pick<ProjectPorts, 'db' | 'pointerPrefixes' | 'withCheckpoints'>) => ({
   reportProvenance: mutation(reportProvenance, async (ctx, { params: { projectId }, body: { entries } }) => {
     const { tx, actor, now } = ctx
     const ask = askingWithin(tx)
@@ -57,6 +62,7 @@ export const projectProvenance = ({ db, pointerPrefixes }: Pick<ProjectPorts, 'd
       return source ? [{ ...entry, source: source.id, kind: source.kind, path: ['entries', index] }] : []
     })
     await confine(tx, project, told, pointerPrefixes)
+    await claimPlaces(ports, tx, actor, projectId, told)
     const stored = await store(tx, told, { projectId, toldBy: actor.id, now })
     return {
       body: { data: { received: entries.length, stored, known: entries.length - stored } },

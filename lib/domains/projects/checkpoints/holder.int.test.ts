@@ -143,12 +143,12 @@ describe.each([
     const conversation = await madeConversation(test, project, { threads: [named] })
     const first = await madeMessage(test, conversation, project.owner, { content: sentence })
     const lcId = `run-${newId('lc')}`
-    await say(app, pointed, lcId, 'It was put into other words by then.')
-    await say(app, named, newId('lc'), sentence)
-    await say(app, unnamed, first.id, sentence)
     await reported(test, project, project.owner, [
       { source_id: first.id, store: 'checkpoints', ref: lcId, place: pointed },
     ])
+    await say(app, pointed, lcId, 'It was put into other words by then.')
+    await say(app, named, newId('lc'), sentence)
+    await say(app, unnamed, first.id, sentence)
     const plan = await erase(first.path, project.owner, '?dry_run=true')
     const found = new Map<string, string>(
       plan.json.data.verdicts.map((one: { id: string; found: string }) => [one.id, one.found]),

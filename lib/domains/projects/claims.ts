@@ -1,0 +1,79 @@
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { type Issue, invalid, Problem } from '#lib/kernel/problem.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { isTied, type ToldPointer } from './pointers.ts'
+import type { ProjectPorts } from './ports.ts'
+
+/** Whether the actor may say of what lies in a shared store already that it is their organisation's: a manager of it, or an admin. */
+async function speaksForOrganisation(tx: Transaction, actor: Actor): Promise<boolean> {
+  if (actor.isAdmin) return true
+  if (actor.kind !== 'person') return false
+  const [manager] = await tx.$queryRaw<unknown[]>`SELECT 1 FROM account_names
+    WHERE id = ${actor.accountId ?? null} AND role = 'manager' AND organisation_id = ${actor.organisationId ?? null}`
+  return manager !== undefined
+}
+
+/**
+ * What a group has goes with its project, so what is there already is not given to whoever names it first: a manager of the organisation or
+ * an admin says that it is theirs. Throws `invalid`.
+ */
+export async function claimGroup(
+  { hasEpisodes }: Pick<ProjectPorts, 'hasEpisodes'>,
+  tx: Transaction,
+  actor: Actor,
+  group: string,
+): Promise<void> {
+  if (!(await hasEpisodes(tx, group)) || (await speaksForOrganisation(tx, actor))) return
+  throw invalid(
+    ['group_id'],
+    'has episodes already: a manager of the organisation or an admin makes its project. Nothing was made.',
+  )
+}
+
+/**
+ * The same for threads, which go with their conversation, and out of which go messages that pointers name. A thread with an id in it that we
+ * made, one of `ties`, is whose that id is. Throws `invalid` with every thread that is not given, `unavailable`.
+ */
+export async function claimThreads(
+  { withCheckpoints }: Pick<ProjectPorts, 'withCheckpoints'>,
+  tx: Transaction,
+  actor: Actor,
+  named: readonly { thread: string; path: Issue['path'] }[],
+  ties: readonly string[],
+): Promise<void> {
+  const untied = named.filter(({ thread }) => !isTied(thread, ties, []))
+  if (untied.length === 0) return
+  const present = new Set(await withCheckpoints(tx, [...new Set(untied.map(({ thread }) => thread))]))
+  const issues = untied
+    .filter(({ thread }) => present.has(thread))
+    .map(({ path }) => ({ path, message: 'has checkpoints already' }))
+  if (issues.length === 0 || (await speaksForOrganisation(tx, actor))) return
+  throw new Problem('invalid', {
+    detail:
+      'A thread that has checkpoints already is not given to whoever names it first: a manager of the organisation or an admin names it, or it is named before its first checkpoint. Nothing was kept.',
+    issues,
+  })
+}
+
+const ownPlaces = `SELECT t.place FROM unnest($2::text[]) AS t (place)
+  WHERE EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[t.place] AND c.project_id = $1)
+    OR EXISTS (SELECT FROM provenance v WHERE v.store = 'checkpoints' AND v.place = t.place AND v.project_id = $1)`
+
+/** Threads that pointers name beside those that the project has. Throws `invalid` with every entry whose thread is not given, `unavailable`. */
+export async function claimPlaces(
+  ports: Pick<ProjectPorts, 'withCheckpoints'>,
+  tx: Transaction,
+  actor: Actor,
+  projectId: string,
+  told: readonly ToldPointer[],
+): Promise<void> {
+  const named = told.flatMap(({ store, place = '', path }) =>
+    store === 'checkpoints' && place !== '' ? [{ thread: place, path: [...path, 'place'] }] : [],
+  )
+  if (named.length === 0) return
+  const places = [...new Set(named.map(({ thread }) => thread))]
+  const rows = await queryWithin<{ place: string }>(tx, 'own-places', ownPlaces, [projectId, places])
+  const own = new Set(rows.map(({ place }) => place))
+  const others = named.filter(({ thread }) => !own.has(thread))
+  await claimThreads(ports, tx, actor, others, [projectId])
+}
