@@ -120,6 +120,8 @@ export interface Erased {
   count: number
   /** Further counts by name: `entitiesDeleted`, `entitiesOrphaned`, `threads` … */
   results: Record<string, number>
+  /** Of counts whose things another page may meet again, by the name in `results`: what this page met, and what no longer counts. A run counts each once. */
+  tallies?: Record<string, { met: readonly string[]; gone: readonly string[] }>
   mentions: Mention[]
 }
 export const erasedOf = (erased: number | Erased): Erased =>

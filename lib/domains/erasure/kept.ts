@@ -70,7 +70,14 @@ export function erasureKept(db: Database): Kept[] {
       purpose: 'Carrying the erasure out to its end, whatever happens meanwhile, and proving it.',
       basis: proof,
       kept: 'The fence until the erasure is done; the steps as long as the receipt.',
-      tables: ['erasure_runs', 'erasure_steps', 'erasure_pages', 'remaining_mentions', 'write_fences'],
+      tables: [
+        'erasure_runs',
+        'erasure_steps',
+        'erasure_pages',
+        'erasure_tallies',
+        'remaining_mentions',
+        'write_fences',
+      ],
       async inventory(subject) {
         return keptYears(
           await byRun(

@@ -11,6 +11,7 @@ import { aimAt } from './plans.ts'
 import { addedUp, dueSteps, mostAttempts, restAfter } from './run-rules.ts'
 import { enqueueStep, goOn, lockedRun, planAgain, scopeOf, stepJob, stepsOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+import { talliedUp } from './tallies.ts'
 
 export interface StepParts extends SubjectErasurePorts {
   db: Database
@@ -58,7 +59,9 @@ export function runStep(parts: StepParts) {
     await keepIdentities(tx, run.receiptId, holder, items)
     const key = `${runId}:${holder.name}:${page.page}:${run.planId}`
     const manner = { key, redacts: run.redacts, isWatched, now: now() }
-    const { results, mentions } = erasedOf(await holder.erase(free, items, tx, manner))
+    const erased = erasedOf(await holder.erase(free, items, tx, manner))
+    const results = { ...erased.results, ...(await talliedUp(tx, runId, holder.name, erased)) }
+    const { mentions } = erased
     await noteMentions(tx, runId, mentions)
     await tx.erasurePage.update({
       where: { runId_holder_page: { runId, holder: holder.name, page: page.page } },
@@ -90,7 +93,10 @@ export function runStep(parts: StepParts) {
 
   const finish = (runId: string, holder: string): Promise<void> =>
     db.transaction(async (tx) => {
-      const run = await lockedRun(tx, runId)
+      // Steps that end at once take turns, so that the last one sees that it is. Before the run's own lock, which a page of another step holds
+      // for as long as its store takes: to wait for that one, too, would count as a failure of this one.
+      await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`erasure step ends ${runId}`}, 0))`
+      const run = await lockedRun(tx, runId, { shared: true })
       if (run?.state !== 'erasing') return
       // Another worker may have planned again since: then there are pages once more.
       if ((await tx.erasurePage.count({ where: { runId, holder, erasedAt: null } })) > 0)

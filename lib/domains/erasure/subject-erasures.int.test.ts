@@ -308,6 +308,31 @@ describe('a step', () => {
     expect((await view(runId)).state).toBe('done')
   })
 
+  it('whose store takes its time keeps no other step from ending', async () => {
+    const { subject } = await somebody({ agents: 1, units: 2, notes: 1 })
+    const { runId } = await begin(subject)
+    await engine().start(runId)
+    const left = ['notes', 'knowledge.units']
+    // Up to their turn.
+    for (let round = 0; round < 5; round++)
+      for (const { holder } of (await view(runId)).steps) if (!left.includes(holder)) await engine().step(runId, holder)
+    const [entered, open] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    control.beforeErase = () => {
+      entered.resolve()
+      return open.promise
+    }
+    const slow = engine().step(runId, 'notes')
+    await entered.promise
+    await engine().step(runId, 'knowledge.units')
+    expect(await stepOf(runId, 'knowledge.units')).toMatchObject({ state: 'done', attempts: 0, fault: null })
+    expect(await stepOf(runId, 'notes')).toMatchObject({ erased: 0 })
+    open.resolve()
+    await slow
+    control.beforeErase = undefined
+    await drain(test)
+    expect((await view(runId)).state).toBe('done')
+  })
+
   it('that two workers do at once is done and counted once', async () => {
     const { subject } = await somebody({ agents: 2, units: 3, notes: 3_000 })
     const { runId } = await begin(subject)

@@ -196,6 +196,7 @@ export function runVerification(parts: VerificationParts) {
     await lowerFence(tx, run.id)
     const again = await toSearchAgain(tx, run.id)
     await tx.erasurePage.deleteMany({ where: { runId: run.id, holder: { notIn: again } } })
+    await tx.erasureTally.deleteMany({ where: { runId: run.id } })
     const recheckAt = again.length > 0 ? new Date(at.getTime() + recheckAfter) : null
     const isTheirs = run.requestedBy === `user:${run.accountId}` || run.agents.includes(run.requestedBy)
     await tx.erasureRun.update({

@@ -142,8 +142,9 @@ export interface NamePlace {
 export interface GraphOutcome {
   episodesDeleted: number
   entitiesDeleted: number
-  /** Left, without their link to the deleted episodes. */
-  entitiesOrphaned: number
+  /** Those of them, and those that are left without their link to the deleted episodes. Ids. */
+  deleted: string[]
+  orphaned: string[]
   factsDeleted: number
   factsChanged: number
   /** Summaries, communities and sagas that were blanked or reset. */

@@ -17,7 +17,8 @@ const Place = z.object({
 const Outcome: z.ZodType<GraphOutcome> = z.object({
   episodesDeleted: z.number(),
   entitiesDeleted: z.number(),
-  entitiesOrphaned: z.number(),
+  deleted: z.array(z.string()),
+  orphaned: z.array(z.string()),
   factsDeleted: z.number(),
   factsChanged: z.number(),
   blanked: z.number(),
@@ -114,7 +115,8 @@ export function neo4jGraph(url: string): GraphStore {
           const gone = new Set(change.deleteEntities)
           const outcome: GraphOutcome = {
             ...counts,
-            entitiesOrphaned: found.entities.filter(({ uuid }) => !gone.has(uuid)).length,
+            deleted: change.deleteEntities,
+            orphaned: found.entities.flatMap(({ uuid }) => (gone.has(uuid) ? [] : [uuid])),
             mentions: await nameMentions({ ask, seek }, group, change.names, change.redact, words),
           }
           const ends = found.facts.flatMap(({ source, target }) => [source, target])

@@ -60,7 +60,8 @@ export const postgresGraph = (db: Database): GraphStore => ({
     const gone = new Set(change.deleteEntities)
     return {
       ...counts,
-      entitiesOrphaned: found.entities.filter(({ uuid }) => !gone.has(uuid)).length,
+      deleted: change.deleteEntities,
+      orphaned: found.entities.flatMap(({ uuid }) => (gone.has(uuid) ? [] : [uuid])),
       mentions: await nameMentions(tx, group, change.names, change.redact),
     }
   },

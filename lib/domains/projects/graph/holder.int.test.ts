@@ -4,8 +4,9 @@ import { newId } from '#lib/kernel/ids.ts'
 import type { GraphPlanting } from '#lib/stores/graph/graph.ts'
 import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { dealGraph, entity, episode, sentence } from '#lib/testing/graphs.ts'
+import { dealGraph, entity, episode, sentence, sharedGraph } from '#lib/testing/graphs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
+import { erasedWhole, manyMessages } from '#lib/testing/projects.ts'
 
 let test: TestApp
 let planting: GraphPlanting
@@ -257,6 +258,44 @@ describe('what several pointers name', () => {
     expect(left.episodes.map(({ uuid }) => uuid)).not.toContain(deal.id('e1'))
     expect(left.facts.find(({ uuid }) => uuid === deal.id('f-ended'))?.expiredAt).not.toBeNull()
   })
+})
+
+describe('a conversation of more episodes than a page has', () => {
+  it('counts an entity once that several of its pages meet, and not as kept where a later one takes it', async () => {
+    const other = (await ask('POST', `/api/projects/${place.project}/conversations`, { title: 'Stays' }, 201)).data.id
+    const author = { kind: 'account' as const, id: place.owner.accountId }
+    const each = 700
+    const messages = await manyMessages(test, {
+      ...{ projectId: place.project, conversations: [place.conversation, other], author, each },
+    })
+    const graph = sharedGraph(place.group, { episodes: 2 * each, entities: 2_000, facts: 500, perEpisode: 2 })
+    await planting.plant(graph)
+    const { rows } = await test.db.pool.query<{ id: string }>('SELECT id FROM messages WHERE conversation_id = $1', [
+      place.conversation,
+    ])
+    const going = new Set(rows.map(({ id }) => id))
+    const episodes = new Map(messages.map((message, at) => [message, graph.episodes[at]?.uuid ?? '']))
+    await test.db.query(
+      undefined,
+      `INSERT INTO provenance (id, project_id, source_kind, source_id, store, ref, place, told_by, at)
+       SELECT 'prov_g' || m, $1, 'message', m, 'graph', e, $2, $3, $4::timestamptz FROM unnest($5::text[], $6::text[]) AS p (m, e)`,
+      [
+        ...[place.project, place.group, `user:${place.owner.accountId}`, test.clock.now()],
+        ...[[...episodes.keys()], [...episodes.values()]],
+      ],
+    )
+    await erasedWhole(test, `/api/projects/${place.project}/conversations/${place.conversation}`, place.owner)
+    const gone = new Set([...episodes].flatMap(([message, uuid]) => (going.has(message) ? [uuid] : [])))
+    const left = new Set((await standing()).entities.map(({ uuid }) => uuid))
+    const met = new Set(graph.mentions.filter(({ episode }) => gone.has(episode)).map(({ entity }) => entity))
+    const [logged] = await test.db.prisma.deletionAuditEntry.findMany({ orderBy: { timestamp: 'desc' }, take: 1 })
+    expect(logged?.results).toMatchObject({
+      episodesDeleted: each,
+      entitiesDeleted: graph.entities.length - left.size,
+      entitiesOrphaned: [...met].filter((uuid) => left.has(uuid)).length,
+    })
+    expect(await test.db.prisma.erasureTally.count()).toBe(0)
+  }, 300_000)
 })
 
 describe('a group that has episodes already', () => {

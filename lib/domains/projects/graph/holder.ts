@@ -102,7 +102,8 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       factsChanged: 0,
       blanked: 0,
     }
-    const erased: Erased = { count: 0, results, mentions: [] }
+    const orphans: { met: string[]; gone: string[] } = { met: [], gone: [] }
+    const erased: Erased = { count: 0, results, tallies: { entitiesOrphaned: orphans }, mentions: [] }
     for (const of of itemsByGroup(items)) {
       const { group, portions } = of
       if (portions > 0) {
@@ -125,7 +126,9 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       )
       results.episodesDeleted += outcome.episodesDeleted
       results.entitiesDeleted += outcome.entitiesDeleted
-      results.entitiesOrphaned += outcome.entitiesOrphaned
+      results.entitiesOrphaned += outcome.orphaned.length
+      orphans.met.push(...outcome.orphaned.map((uuid) => `${group}/${uuid}`))
+      orphans.gone.push(...outcome.deleted.map((uuid) => `${group}/${uuid}`))
       results.factsDeleted += outcome.factsDeleted
       results.factsChanged += outcome.factsChanged
       results.blanked += outcome.blanked

@@ -102,7 +102,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
         expect(outcome).toMatchObject({
           episodesDeleted: 1,
           entitiesDeleted: 5,
-          entitiesOrphaned: 1,
+          orphaned: [id('company')],
           factsDeleted: 4,
           factsChanged: 2,
         })

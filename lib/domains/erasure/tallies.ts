@@ -1,0 +1,23 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Erased } from '#lib/kernel/holder.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+
+const tallied = `WITH met AS (INSERT INTO erasure_tallies (run_id, holder, name, id)
+    SELECT $1, $2, $3, id FROM unnest($4::text[]) AS id ON CONFLICT DO NOTHING RETURNING 1),
+  gone AS (DELETE FROM erasure_tallies WHERE run_id = $1 AND holder = $2 AND name = $3 AND id = ANY($5::text[]) RETURNING 1)
+  SELECT ((SELECT count(*) FROM met) - (SELECT count(*) FROM gone))::int AS n`
+
+/** By how much a page changes each of the counts that it tallies: what an earlier page of the run met is not counted again, what has gone since no more. */
+export async function talliedUp(
+  tx: Transaction,
+  runId: string,
+  holder: string,
+  { tallies = {} }: Pick<Erased, 'tallies'>,
+): Promise<Record<string, number>> {
+  const counts: Record<string, number> = {}
+  for (const [name, { met, gone }] of Object.entries(tallies)) {
+    const [row] = await queryWithin<{ n: number }>(tx, 'erasure-tally', tallied, [runId, holder, name, met, gone])
+    counts[name] = row?.n ?? 0
+  }
+  return counts
+}
