@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
+import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import { invitesKept, unusedAfter } from './rules.ts'
@@ -9,16 +10,7 @@ const batch = 1_000
 
 export interface AgentJobPorts {
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
-  recordDeletion(
-    tx: Transaction,
-    deletion: {
-      requestedBy: string
-      reason: string
-      scope: Record<string, string>
-      results: Record<string, number>
-      now: Date
-    },
-  ): Promise<unknown>
+  recordDeletion: RecordDeletion
 }
 
 /** Clean-ups: registering is exempt from limits, so what nobody uses must not stay. */
@@ -39,26 +31,13 @@ export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJob
        RETURNING id, organisation_id`,
       [before, ctx.now],
     )
-    if (gone.length === 0) return 0
     for (const id of new Set(gone.map((row) => row.organisation_id))) await dropOrganisationIfEmpty(tx, id)
-    const requestedBy = ctx.actor.id
-    await recordDeletion(tx, {
-      requestedBy,
-      reason: 'retention',
-      scope: { subject: 'agents that never used a token' },
+    return notePurge(recordDeletion, ctx, tx, {
+      what: 'agents that never used a token',
       results: { agentsDeleted: gone.length },
-      now: ctx.now,
-    })
-    await ctx.gate.auditWithin(tx, {
-      action: 'delete',
-      actorId: requestedBy,
       resourceType: 'agent',
       resourceId: 'unused',
-      at: ctx.now,
-      ip: '',
-      details: { count: gone.length },
     })
-    return gone.length
   }
 
   return [

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
+import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import { destroyRecalled, recallShares, removeOfDead } from './recalling.ts'
@@ -9,16 +10,7 @@ import { recalledFor } from './rules.ts'
 const batch = 500
 
 export interface CladeJobPorts {
-  recordDeletion(
-    tx: Transaction,
-    deletion: {
-      requestedBy: string
-      reason: string
-      scope: Record<string, string>
-      results: Record<string, number>
-      now: Date
-    },
-  ): Promise<unknown>
+  recordDeletion: RecordDeletion
 }
 
 /**
@@ -26,27 +18,8 @@ export interface CladeJobPorts {
  * hold keeps goes when it ends.
  */
 export function cladeJobs({ recordDeletion }: CladeJobPorts) {
-  const noted = async (
-    ctx: Context,
-    tx: Transaction,
-    what: string,
-    results: Record<string, number>,
-  ): Promise<number> => {
-    const count = Object.values(results).reduce((all, one) => all + one, 0)
-    if (count === 0) return 0
-    const requestedBy = ctx.actor.id
-    await recordDeletion(tx, { requestedBy, reason: 'retention', scope: { subject: what }, results, now: ctx.now })
-    await ctx.gate.auditWithin(tx, {
-      action: 'delete',
-      actorId: requestedBy,
-      resourceType: 'clade_share',
-      resourceId: 'ended',
-      at: ctx.now,
-      ip: '',
-      details: { count },
-    })
-    return count
-  }
+  const noted = (ctx: Context, tx: Transaction, what: string, results: Record<string, number>): Promise<number> =>
+    notePurge(recordDeletion, ctx, tx, { what, results, resourceType: 'clade_share', resourceId: 'ended' })
 
   async function expire(ctx: Context, tx: Transaction): Promise<number> {
     const expired = await queryWithin(

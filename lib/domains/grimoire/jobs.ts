@@ -1,22 +1,14 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
+import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 
 const batch = 1_000
 
 export interface GrimoireJobPorts {
-  recordDeletion(
-    tx: Transaction,
-    deletion: {
-      requestedBy: string
-      reason: string
-      scope: Record<string, string>
-      results: Record<string, number>
-      now: Date
-    },
-  ): Promise<unknown>
+  recordDeletion: RecordDeletion
 }
 
 /** Entries go when they end: at the time that they name, or so many days after they were written as their agent's owner set; under a hold, with its end. */
@@ -32,25 +24,12 @@ export function grimoireJobs({ recordDeletion }: GrimoireJobPorts) {
            AND a.id NOT IN (${heldAgents('$1')}) LIMIT ${batch} FOR UPDATE OF g SKIP LOCKED) RETURNING 1`,
       [ctx.now],
     )
-    if (gone === 0) return 0
-    const requestedBy = ctx.actor.id
-    await recordDeletion(tx, {
-      requestedBy,
-      reason: 'retention',
-      scope: { subject: 'entries that ended' },
+    return notePurge(recordDeletion, ctx, tx, {
+      what: 'entries that ended',
       results: { entriesDeleted: gone },
-      now: ctx.now,
-    })
-    await ctx.gate.auditWithin(tx, {
-      action: 'delete',
-      actorId: requestedBy,
       resourceType: 'grimoire_entry',
       resourceId: 'ended',
-      at: ctx.now,
-      ip: '',
-      details: { count: gone },
     })
-    return gone
   }
 
   return [

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
+import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import { isLate, logLateness } from './lateness.ts'
@@ -10,16 +11,7 @@ const batch = 500
 
 export interface LlmLogJobPorts {
   db: Database
-  recordDeletion(
-    tx: Transaction,
-    deletion: {
-      requestedBy: string
-      reason: string
-      scope: Record<string, string>
-      results: Record<string, number>
-      now: Date
-    },
-  ): Promise<unknown>
+  recordDeletion: RecordDeletion
 }
 
 /**
@@ -37,25 +29,12 @@ export function llmLogJobs({ db, recordDeletion }: LlmLogJobPorts) {
          ORDER BY expires_at LIMIT ${batch} FOR UPDATE SKIP LOCKED) RETURNING 1`,
       [ctx.now],
     )
-    if (gone === 0) return 0
-    const requestedBy = ctx.actor.id
-    await recordDeletion(tx, {
-      requestedBy,
-      reason: 'retention',
-      scope: { subject: 'logged exchanges whose 24 hours ended' },
+    return notePurge(recordDeletion, ctx, tx, {
+      what: 'logged exchanges whose 24 hours ended',
       results: { exchangesDeleted: gone },
-      now: ctx.now,
-    })
-    await ctx.gate.auditWithin(tx, {
-      action: 'delete',
-      actorId: requestedBy,
       resourceType: 'llm_exchange',
       resourceId: 'ended',
-      at: ctx.now,
-      ip: '',
-      details: { count: gone },
     })
-    return gone
   }
 
   return [

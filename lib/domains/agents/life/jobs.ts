@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import type { AgentJobPorts } from '../jobs.ts'
@@ -21,25 +22,12 @@ export function lifeJobs({ recordDeletion }: Pick<AgentJobPorts, 'recordDeletion
          WHERE a.died_at <= $1 AND a.id NOT IN (${heldAgents('$2')}) LIMIT ${batch} FOR UPDATE OF h SKIP LOCKED) RETURNING 1`,
       [before, ctx.now],
     )
-    if (gone === 0) return 0
-    const requestedBy = ctx.actor.id
-    await recordDeletion(tx, {
-      requestedBy,
-      reason: 'retention',
-      scope: { subject: 'heartbeats of agents that died' },
+    return notePurge(recordDeletion, ctx, tx, {
+      what: 'heartbeats of agents that died',
       results: { heartbeatsDeleted: gone },
-      now: ctx.now,
-    })
-    await ctx.gate.auditWithin(tx, {
-      action: 'delete',
-      actorId: requestedBy,
       resourceType: 'heartbeat',
       resourceId: 'of-the-dead',
-      at: ctx.now,
-      ip: '',
-      details: { count: gone },
     })
-    return gone
   }
 
   return [
