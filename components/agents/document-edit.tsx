@@ -7,6 +7,7 @@ import { useDraft } from '#components/frame/draft.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button, ButtonLink } from '#components/ui/button.tsx'
 import { CodeBlock } from '#components/ui/code-block.tsx'
+import { MovedAlert } from '#components/ui/moved-alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { DocumentFields, isOfDocumentField } from './document-fields.tsx'
 import {
@@ -61,8 +62,24 @@ export function DocumentEdit({ agentId, initial }: { agentId: string; initial: W
   return (
     <form method="post" onSubmit={submit} className="grid gap-5" data-form="edit-document">
       {isMoved && (
-        <Alert tone="warning" title={t('movedTitle', { revision: stored.revision })} isLive>
-          <p>{t('movedText')}</p>
+        <MovedAlert
+          title={t('movedTitle', { revision: stored.revision })}
+          text={t('movedText')}
+          keep={{
+            label: t('keepMine'),
+            do: () => {
+              edit.reset()
+              change({ revision: stored.revision })
+            },
+          }}
+          take={{
+            label: t('takeTheirs'),
+            do: () => {
+              edit.reset()
+              clear()
+            },
+          }}
+        >
           <details>
             <summary className="w-fit cursor-pointer text-accent">{t('movedShow')}</summary>
             <div className="mt-2 grid gap-2">
@@ -72,29 +89,7 @@ export function DocumentEdit({ agentId, initial }: { agentId: string; initial: W
               <CodeBlock code={stored.body} what={t('movedShow')} />
             </div>
           </details>
-          <div className="flex flex-wrap gap-2">
-            <Button
-              tone="plain"
-              size="small"
-              onClick={() => {
-                edit.reset()
-                change({ revision: stored.revision })
-              }}
-            >
-              {t('keepMine')}
-            </Button>
-            <Button
-              tone="plain"
-              size="small"
-              onClick={() => {
-                edit.reset()
-                clear()
-              }}
-            >
-              {t('takeTheirs')}
-            </Button>
-          </div>
-        </Alert>
+        </MovedAlert>
       )}
       {problem && !(problem.code === 'conflict' && isMoved) && !isOfDocumentField(problem) && (
         <ProblemAlert problem={problem} />

@@ -3,10 +3,10 @@
 import { useTimeZone, useTranslations } from 'next-intl'
 import { type FormEvent, useRef, useState } from 'react'
 import { useAsked, useChange } from '#components/frame/asking.ts'
-import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Sheet } from '#components/ui/dialog.tsx'
 import { Choice, Field, Select, TextArea } from '#components/ui/field.tsx'
+import { MovedAlert } from '#components/ui/moved-alert.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { RequestParts } from '#lib/client/request.ts'
 import type { addEntry, editEntry } from '#lib/domains/grimoire/contract.ts'
@@ -117,24 +117,18 @@ export function EntryForm({ agentId, vault, standing, draft, change, onClose, on
       >
         {fault && <VaultFault code={fault} />}
         {moved !== undefined && onMoved ? (
-          <Alert tone="warning" title={t('change.moved')} isLive>
-            <p>{t('change.movedText')}</p>
-            <div className="flex flex-wrap gap-2">
-              <Button
-                tone="plain"
-                size="small"
-                onClick={() => {
-                  edit.reset()
-                  onMoved.goOn(moved)
-                }}
-              >
-                {t('change.keepMine')}
-              </Button>
-              <Button tone="plain" size="small" onClick={onMoved.drop}>
-                {t('change.takeTheirs')}
-              </Button>
-            </div>
-          </Alert>
+          <MovedAlert
+            title={t('change.moved')}
+            text={t('change.movedText')}
+            keep={{
+              label: t('change.keepMine'),
+              do: () => {
+                edit.reset()
+                onMoved.goOn(moved)
+              },
+            }}
+            take={{ label: t('change.takeTheirs'), do: onMoved.drop }}
+          />
         ) : (
           problem && <ProblemAlert problem={problem} />
         )}

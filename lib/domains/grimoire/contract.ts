@@ -106,6 +106,7 @@ const EditBody = z.discriminatedUnion(
   ],
   { error: 'takes `private` or `clade`; `public` is the performance card alone' },
 )
+export type EditBody = z.output<typeof EditBody>
 
 export const EntryView = z
   .strictObject({

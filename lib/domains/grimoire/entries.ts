@@ -1,11 +1,21 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { addEntry, deleteEntry, type EntryView, EnvelopeForm, editEntry, listEntries, readEntry } from './contract.ts'
-import { openStored, type StoredEntry, sealStored } from './entry-content.ts'
+import {
+  addEntry,
+  deleteEntry,
+  type EditBody,
+  type EntryView,
+  EnvelopeForm,
+  editEntry,
+  listEntries,
+  readEntry,
+} from './contract.ts'
+import { isStoredAs, openStored, type StoredEntry, sealStored } from './entry-content.ts'
 import type { GrimoirePorts } from './ports.ts'
 import { type EntryKind, type EntryScope, goneBefore, mostEntries, pageBytes } from './rules.ts'
 
@@ -41,6 +51,13 @@ export const viewOf = (row: EntryRow, key: () => Uint8Array): EntryView => ({
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })
+
+/** Whether what is sent stands there already. */
+function stands(row: EntryRow, body: EditBody, key: () => Uint8Array): boolean {
+  if (row.valid_until?.getTime() !== body.valid_until?.getTime()) return false
+  if (body.scope === 'private') return isDeepStrictEqual(EnvelopeForm.parse(row.envelope), body.envelope)
+  return row.sealed !== null && isStoredAs(body, openStored(key(), row.id, row.sealed))
+}
 
 function refusePast(until: Date | undefined, now: Date): void {
   if (until && until <= now) throw invalid(['valid_until'], 'lies in the past')
@@ -181,10 +198,10 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
     editEntry: mutation(editEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId }, body }) => {
       refusePast(body.valid_until, now)
       const agent = await agents.writable(tx, actor, agentId)
-      const [row] = await queryWithin<Pick<EntryRow, 'kind' | 'scope' | 'revision'>>(
+      const [row] = await queryWithin<EntryRow>(
         tx,
         'grimoire-entry-locked',
-        `SELECT g.kind, g.scope, g.revision FROM grimoire_entries g WHERE ${standing} AND g.id = $4 FOR UPDATE`,
+        `SELECT ${columns} FROM grimoire_entries g WHERE ${standing} AND g.id = $4 FOR UPDATE`,
         [agentId, now, goneBefore(agent.grimoireDays, now), entryId],
       )
       if (!row) throw noEntry()
@@ -193,6 +210,13 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
           'conflict',
           `The entry is for "${row.scope}", and stays so. Nothing was changed: write a new one.`,
         )
+      const changed = (revision: number, at: Date) => ({
+        resourceId: entryId,
+        details: { agent_id: agentId, fields: [body.scope === 'private' ? 'envelope' : 'content'] },
+        body: { data: { id: entryId, kind: row.kind, scope: row.scope, revision, updated_at: at.toISOString() } },
+      })
+      // Sent again after its answer was lost, it says what stands there.
+      if (row.revision === body.revision + 1 && stands(row, body, key)) return changed(row.revision, row.updated_at)
       if (row.revision !== body.revision)
         throw new Problem(
           'conflict',
@@ -213,11 +237,7 @@ export function grimoireEntries({ db, key, agents }: GrimoirePorts) {
           revision,
         ],
       )
-      return {
-        resourceId: entryId,
-        details: { agent_id: agentId, fields: [body.scope === 'private' ? 'envelope' : 'content'] },
-        body: { data: { id: entryId, kind: row.kind, scope: row.scope, revision, updated_at: now.toISOString() } },
-      }
+      return changed(revision, now)
     }),
 
     deleteEntry: mutation(deleteEntry, async ({ tx, actor, now }, { params: { id: agentId, entryId } }) => {

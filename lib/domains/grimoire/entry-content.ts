@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
 import { refuseKeys } from '#lib/domains/pii/stored-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -27,17 +28,19 @@ interface Sent {
   valid_until?: Date | undefined
 }
 
+const asStored = (sent: Sent): StoredEntry => ({
+  content: sent.content,
+  confidence: sent.confidence,
+  tags: sent.tags,
+  provenance: sent.provenance ?? null,
+  parents: sent.parents,
+  valid_from: sent.valid_from?.toISOString() ?? null,
+  valid_until: sent.valid_until?.toISOString() ?? null,
+})
+
 /** Sealed with the installation's key, for this entry alone. Throws `too_large`, and `content_blocked` where a private key or a seed phrase is in it. */
 export function sealStored(key: Uint8Array, id: string, sent: Sent): Buffer {
-  const stored: StoredEntry = {
-    content: sent.content,
-    confidence: sent.confidence,
-    tags: sent.tags,
-    provenance: sent.provenance ?? null,
-    parents: sent.parents,
-    valid_from: sent.valid_from?.toISOString() ?? null,
-    valid_until: sent.valid_until?.toISOString() ?? null,
-  }
+  const stored = asStored(sent)
   const plain = Buffer.from(JSON.stringify(stored))
   if (plain.length > entryBytes)
     throw new Problem('too_large', 'An entry has 64 KiB at most as JSON. Nothing was stored: make two of it.')
@@ -48,3 +51,7 @@ export function sealStored(key: Uint8Array, id: string, sent: Sent): Buffer {
 
 export const openStored = (key: Uint8Array, id: string, sealed: Uint8Array): StoredEntry =>
   StoredEntry.parse(JSON.parse(unseal(key, sealed, id).toString('utf8')))
+
+/** Whether it would be stored as this is. */
+export const isStoredAs = (sent: Sent, stored: StoredEntry): boolean =>
+  isDeepStrictEqual(StoredEntry.parse(JSON.parse(JSON.stringify(asStored(sent)))), stored)

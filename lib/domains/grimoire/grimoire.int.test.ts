@@ -147,6 +147,31 @@ describe('an entry', () => {
     expect((await put(0)).status).toBe(422)
   })
 
+  test('that is changed once more in the very same way, because the answer was lost, says what stands there', async () => {
+    const agent = await keyed()
+    const entry = sealed(agent.keyring.key_id)
+    await write(agent, entry)
+    const clade = (await write(agent, insight)).json.data.id
+    const { kind: _, ...content } = insight
+    const changes = [
+      [entry.id, { scope: 'private', envelope: seemingEnvelope(agent.keyring.key_id) }],
+      [clade, { ...content, confidence: 0.91 }],
+    ] as const
+    for (const [id, body] of changes) {
+      const put = (revision: number, more: object = {}) =>
+        ask('PUT', at(agent.id, `/grimoire/${id}`), { token: agent.token, body: { ...body, ...more, revision } })
+      const first = await put(1)
+      expect([first.status, first.json.data.revision]).toEqual([200, 2])
+      app.clock.advance(1_000)
+      const repeated = await put(1)
+      expect([repeated.status, repeated.json.data]).toEqual([200, first.json.data])
+      const until = new Date(app.clock.now().getTime() + 86_400_000).toISOString()
+      expect((await put(1, { valid_until: until })).status).toBe(409)
+      expect((await put(2)).json.data.revision).toBe(3)
+      expect((await put(1)).status).toBe(409)
+    }
+  })
+
   test('that can be read is never taken as private', async () => {
     const agent = await keyed()
     const key = agent.keyring.key_id

@@ -146,24 +146,24 @@ export const agentDocuments = ({ db, strict }: LifePorts) => ({
         where: { id: documentId, agentId, revision: body.revision },
         data: { title, body: text, revision: body.revision + 1, updatedAt: now },
       })
-      if (count === 0) {
-        const there = await tx.agentDocument.findFirst({
-          where: { id: documentId, agentId },
-          select: { revision: true },
-        })
-        if (!there) throw noDocument()
+      const there =
+        count === 0 ? await tx.agentDocument.findFirst({ where: { id: documentId, agentId } }) : { updatedAt: now }
+      if (!there) throw noDocument()
+      // Sent again after its answer was lost, it says what stands there.
+      const isDone =
+        !('revision' in there) || (there.revision === body.revision + 1 && there.title === title && there.body === text)
+      if (!isDone)
         throw new Problem(
           'conflict',
           `The document has the revision ${there.revision} by now, not ${body.revision}. Nothing was changed: read it again, and send your change on top of it.`,
         )
-      }
       return {
         body: {
           data: {
             id: documentId,
             revision: body.revision + 1,
             is_as_sent: text === body.body && title === body.title,
-            updated_at: now.toISOString(),
+            updated_at: there.updatedAt.toISOString(),
           },
         },
         resourceId: documentId,

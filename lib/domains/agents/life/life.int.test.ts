@@ -318,7 +318,11 @@ describe('documents', () => {
       body: won,
     })
     expect(refusal(await change(7, 'x'))).toEqual([409, 'conflict'])
-    expect((await change(2, 'three')).json.data.revision).toBe(3)
+    const third = await change(2, 'three')
+    expect(third.json.data.revision).toBe(3)
+    // Its answer was lost, and it is sent again.
+    expect((await change(2, 'three')).json.data).toEqual(third.json.data)
+    expect((await change(1, 'three')).status).toBe(409)
   })
 
   test.each([
