@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { z } from 'zod'
+import { nodeFlags } from '#bin/children.ts'
 import { registerAgent, startCluster, startWorker } from './installation.ts'
 import type { Row } from './row.ts'
 import { growthOf, startApi } from './transfer.ts'
@@ -33,7 +34,7 @@ function commandLine(scope: AsyncDisposableStack, url: string, token: string) {
   const own = { HOME: home, KP_URL: url, KP_TOKEN: token, KP_PASSPHRASE_FILE: passphrases }
   /** What it answered, and what it occupied at most, in MiB. */
   return async (...args: string[]): Promise<{ answer: unknown; peak: number }> => {
-    const child = spawn(process.execPath, ['bin/kp.ts', ...args, '--json'], {
+    const child = spawn(process.execPath, [...nodeFlags, 'bin/kp.ts', ...args, '--json'], {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { PATH, NODE_ENV: 'production', ...own },
     })
