@@ -55,6 +55,10 @@ export async function drain(
     return rows[0]?.found ?? false
   }
   const inHand = 'locked_at >= $2 AND task_identifier = ANY($1::text[])'
+  /** Whoever drains next would not see a job that is just being given back. */
+  const givenBack = async () => {
+    for (let look = 0; look < mostLooks && (await areThere(inHand)); look++) await delay(10)
+  }
   for (let round = 0; !(await until?.()); round++) {
     if (round === mostRounds) throw new Error(`the queue is not empty after ${mostRounds} rounds`)
     await app.db.pool.query(
@@ -65,13 +69,13 @@ export async function drain(
     await runOnce({ pgPool: app.db.pool, taskList, noHandleSignals: true, concurrency: 1, logger: silent })
     const [fault] = drained.faults
     if (fault && !mayFail) {
-      // Whoever drains next would not see a job that is just being given back.
-      for (let look = 0; look < mostLooks && (await areThere(inHand)); look++) await delay(10)
+      await givenBack()
       throw fault.error
     }
     // What another worker has in hand, or is just giving back, may have to be done yet.
     if (!(await areThere(`(${waiting} AND $2::timestamptz IS NOT NULL) OR (${inHand})`))) return drained
   }
+  await givenBack()
   return drained
 }
 

@@ -161,10 +161,12 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
     missing:
       (port: RememberedPort): WhatIsMissing =>
       async (tx) => {
-        const address = await addressOf(port)
+        const store = byPort.get(port)
+        // One without a mark is the one that was known by its path.
+        const address = (await addressOf(port)) ?? (store && formerAddress(store)) ?? ''
         const ask = async (within: Transaction) => {
           const rows = await within.knownStore.findMany({
-            where: { port, retiredAt: null, address: { not: address ?? '' } },
+            where: { port, retiredAt: null, address: { not: address } },
             orderBy: { firstSeen: 'asc' },
           })
           const missing: KnownStore[] = []

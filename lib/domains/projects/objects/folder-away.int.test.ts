@@ -149,6 +149,7 @@ test('a folder that was used before it had a mark gets one, and is the same stor
     where: { id: row?.id ?? '' },
     data: { address: addressHash('files', 'own') },
   })
+  expect(await off()).toEqual([])
   expect((await download(one)).status).toBe(200)
   const after = await app.db.prisma.knownStore.findMany({ where: { port: 'objects', retiredAt: null } })
   expect(after).toEqual([
