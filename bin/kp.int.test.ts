@@ -492,7 +492,7 @@ describe('on the installation’s own machine', () => {
     const older = await kp(['erasures', 'replay'], own())
     expect([older.status, older.err]).toEqual([
       1,
-      expect.stringMatching(/knows \d+ receipts that are not in the ledger/),
+      expect.stringMatching(/knows \d+ receipts or keys that are not in the ledger/),
     ])
     for (const [name, text] of present) writeFileSync(join(ledger, name), text)
     expect((await kp(['erasures', 'replay'], own())).status).toBe(0)

@@ -5,14 +5,23 @@ import { join } from 'node:path'
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
 
+/** What file systems without hard links answer. */
+const unlinked = new Set<unknown>(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+const whole = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+
 /** Writes a random id into the file, unless it has one: of many at once, one writes, and nobody reads half of it. */
 export async function markFile(path: string): Promise<void> {
   if (existsSync(path)) return
   const unfinished = `${path}.${randomUUID()}`
   await writeFile(unfinished, randomUUID(), { mode: 0o600, flag: 'wx', flush: true })
   try {
-    await link(unfinished, path).catch((error: unknown) => {
-      if (codeOf(error) !== 'EEXIST') throw error
+    await link(unfinished, path).catch(async (error: unknown) => {
+      if (codeOf(error) === 'EEXIST') return
+      if (!unlinked.has(codeOf(error))) throw error
+      // No second name for a file there: then at once, and who reads half of it takes it for none.
+      await writeFile(path, randomUUID(), { mode: 0o600, flag: 'wx', flush: true }).catch((second: unknown) => {
+        if (codeOf(second) !== 'EEXIST') throw second
+      })
     })
   } finally {
     await rm(unfinished, { force: true })
@@ -20,11 +29,13 @@ export async function markFile(path: string): Promise<void> {
 }
 
 /** What {@link markFile} wrote; undefined where there is no such file, or no folder on the way to it. */
-export const markIn = (path: string): Promise<string | undefined> =>
-  readFile(path, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return undefined
+export async function markIn(path: string): Promise<string | undefined> {
+  const text = await readFile(path, 'utf8').catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return ''
     throw error
   })
+  return whole.test(text) ? text : undefined
+}
 
 /**
  * What tells an installation's data folder from every copy of it: a random id in a file, `<dataDir>/installation`, made at the first call, and

@@ -24,6 +24,7 @@ import { type Env, telemetryTarget } from './env.ts'
 import type { Check } from './kernel/evidence.ts'
 import { snapshotKeysFolder } from './places.ts'
 import type { Services } from './services.ts'
+import { ledgerFolder } from './stores/ledger/ledger.ts'
 import { lettersKept } from './stores/mail/letters-held.ts'
 
 interface EvidenceParts
@@ -43,7 +44,7 @@ export function evidenceOf({
   judged,
   ...coverage
 }: EvidenceParts): Check[] {
-  const ledger = (env.KP_LEDGER_URL ?? join(env.KP_DATA_DIR, 'erasures')).replace(/^file:(\/\/)?/, '')
+  const ledger = ledgerFolder(env)
   return [
     ...agentsEvidence(env.KP_LAWFUL_BASIS),
     ...knowledgeEvidence(),

@@ -1,9 +1,9 @@
 import { join, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { regionOfHost } from './domains/residency/host-rules.ts'
 import { type Placed, type PlaceFact, parseRegions, placed, residencyFault } from './domains/residency/rules.ts'
 import { BadVariable, type Env, telemetryTarget } from './env.ts'
 import type { RememberedPort } from './stores/known-store.ts'
+import { ledgerFolder } from './stores/ledger/ledger.ts'
 import { objectsPlace } from './stores/objects/address.ts'
 import { isEmbedded } from './stores/postgres/place.ts'
 
@@ -81,8 +81,6 @@ export interface Site extends PlaceFact {
 /** The address of what lies in tables of this installation's own database. */
 export const ownDatabase = 'this database'
 
-const pathOf = (place: string): string =>
-  resolve(place.startsWith('file:/') ? fileURLToPath(place) : place.replace(/^file:/, ''))
 const portsOfSchemes: Record<string, string> = {
   bolt: '7687',
   neo4j: '7687',
@@ -159,11 +157,6 @@ function checkpointsSite({ KP_CHECKPOINTS_URL: url }: Settings): Omit<Site, 'nam
   }
 }
 
-/** Where the ledger of erasures lies. */
-export const ledgerFolder = ({
-  KP_LEDGER_URL: place,
-  KP_DATA_DIR,
-}: Pick<Env, 'KP_LEDGER_URL' | 'KP_DATA_DIR'>): string => pathOf(place ?? join(KP_DATA_DIR, 'erasures'))
 /** Where the wrapped keys of snapshots lie. */
 export const snapshotKeysFolder = ({
   KP_SNAPSHOT_KEYS_DIR: folder,

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addressHash } from '#lib/domains/stores/known.ts'
+import { addressHash } from '#lib/stores/known-store.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { ownDatabase } from './places.ts'
 import type { KnownStore } from './stores/known-store.ts'

@@ -1,9 +1,9 @@
 import { keyFolderMark } from './domains/snapshots/key-files.ts'
-import { addressHash, type ConnectedStore, connectedStores } from './domains/stores/known.ts'
+import { type ConnectedStore, connectedStores } from './domains/stores/known.ts'
 import type { Env } from './env.ts'
 import type { Transaction } from './kernel/context.ts'
 import { lazily } from './lazily.ts'
-import { ledgerFolder, ownDatabase, type Site, snapshotKeysFolder } from './places.ts'
+import { ownDatabase, type Site, snapshotKeysFolder } from './places.ts'
 import type { CacheStore } from './stores/cache/cache.ts'
 import { openCache } from './stores/cache/opening.ts'
 import type { CheckpointStore } from './stores/checkpoints/checkpoints.ts'
@@ -11,8 +11,8 @@ import { otherCheckpoints, ownCheckpoints, ownSchema } from './stores/checkpoint
 import { folderMark } from './stores/folder-mark.ts'
 import type { GraphStore } from './stores/graph/graph.ts'
 import { postgresGraph } from './stores/graph/postgres-graph.ts'
-import type { KnownStore, StorePort } from './stores/known-store.ts'
-import { hasNoRow } from './stores/ledger/ledger.ts'
+import { addressHash, type KnownStore, type StorePort } from './stores/known-store.ts'
+import { hasNoRow, ledgerFolder } from './stores/ledger/ledger.ts'
 import { objectsPlace } from './stores/objects/address.ts'
 import { fileObjects, hasNoObject } from './stores/objects/files.ts'
 import type { ObjectStore } from './stores/objects/objects.ts'
@@ -130,6 +130,9 @@ export function openStores(
   }
 }
 
+/** Rows that name an object. */
+const namedObjects = `SELECT 1 FROM attachments UNION ALL SELECT 1 FROM documents UNION ALL SELECT 1 FROM state_bundles
+  UNION ALL SELECT 1 FROM snapshots LIMIT 1`
 /** By which a folder of objects is known. */
 export const objectFolderMark = (folder: string) => folderMark(folder, hasNoObject)
 
@@ -143,10 +146,20 @@ export function rememberedStores(
   return [
     ...connectedStores(sites).map((store) =>
       store.port === 'objects' && objects.provider === 'files' && typeof store.identity === 'string'
-        ? { ...store, identity: objectFolderMark(objects.folder), formerly: store.identity }
+        ? {
+            ...store,
+            identity: objectFolderMark(objects.folder),
+            formerly: { identity: store.identity, isBare: () => hasNoObject(objects.folder), named: namedObjects },
+          }
         : store,
     ),
-    { port: 'ledger', provider: 'files', shown: `file:${ledger}`, identity: folderMark(ledger, hasNoRow) },
+    {
+      port: 'ledger',
+      provider: 'files',
+      shown: `file:${ledger}`,
+      identity: folderMark(ledger, hasNoRow),
+      isSole: true,
+    },
     { port: 'snapshot_keys', provider: 'files', shown: `file:${keys}`, identity: { read: () => keyFolderMark(keys) } },
   ]
 }

@@ -64,7 +64,9 @@ async function replay(session: Session): Promise<void> {
   const report = await withInstallation((app) => operator(app).replayErasures())
   terminal.document({ data: report })
   const again = report.erased + report.subjects + report.parts
-  const isWhole = report.refused.length + report.unfinished.length + report.unsearched.length + report.unknown === 0
+  const isWhole =
+    report.refused.length + report.unfinished.length + report.unsearched.length + report.unknown + report.uncertain ===
+    0
   // Who restores by a script must not take it for done.
   if (!isWhole) process.exitCode = exitCodes.failed
   terminal.line(
@@ -81,10 +83,14 @@ async function replay(session: Session): Promise<void> {
     terminal.line(`${report.keys} suppression keys that the restored database did not have are there again.`)
   if (report.unknown > 0)
     terminal.note(
-      `The database knows ${report.unknown} receipts that are not in the ledger: this is an older copy of it, or not the installation's own. What was erased since may have come back. Put the present ledger there (KP_LEDGER_URL), then replay again.`,
+      `The database knows ${report.unknown} receipts or keys that are not in the ledger: this is an older copy of it, or not the installation's own. What was erased since may have come back. Put the present ledger there (KP_LEDGER_URL), then replay again.`,
     )
   if (report.damaged > 0)
     terminal.note(`${report.damaged} lines of the ledger do not check: a crash cut them short, or they were changed.`)
+  if (report.uncertain > 0)
+    terminal.note(
+      `${report.uncertain} erasures were begun, and neither ledger nor database knows their end; a line that does not check may have been it, and what it was about may be back. Compare with another copy of the ledger, or look for them: kp erasures list.`,
+    )
   for (const receipt of report.receipts) terminal.line(`  ${receipt}`)
   for (const { receipt, holds } of report.refused)
     terminal.note(

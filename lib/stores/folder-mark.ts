@@ -11,6 +11,8 @@ export interface FolderMark {
   make?(isPut: boolean): Promise<boolean>
 }
 
+export const markOf = (folder: string): string => join(folder, 'folder.mark')
+
 /** What the file system says against it, without the path. */
 const refused = (error: unknown): never => {
   if (Problem.is(error)) throw error
@@ -22,9 +24,9 @@ const refused = (error: unknown): never => {
   })
 }
 
-/** A mark in a file `.mark`, which goes wherever the folder is moved to. Throws `unavailable` where the folder cannot be used. */
+/** A mark in a file `folder.mark`, which goes wherever the folder is moved to; no object, row or key has such a name. Throws `unavailable` where the folder cannot be used. */
 export function folderMark(folder: string, hasNothing: (folder: string) => Promise<boolean>): Required<FolderMark> {
-  const file = join(folder, '.mark')
+  const file = markOf(folder)
   async function make(isPut: boolean): Promise<boolean> {
     if (!isPut && (await hasNothing(folder))) return false
     await mkdir(folder, { recursive: true, mode: 0o700 })

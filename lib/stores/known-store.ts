@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Transaction } from '#lib/kernel/context.ts'
 
 /** Ports whose store may be another one tomorrow. */
@@ -6,6 +7,10 @@ export type StorePort = (typeof storePorts)[number]
 /** Whose stores are remembered, so that one which is away is not taken for one that has nothing: those, and the folders of the erasure ledger and of snapshots' keys. */
 export const rememberedPorts = [...storePorts, 'ledger', 'snapshot_keys'] as const
 export type RememberedPort = (typeof rememberedPorts)[number]
+
+/** SHA-256 of what tells a store from another, in hexadecimal. */
+export const addressHash = (provider: string, identity: string): string =>
+  createHash('sha256').update(`${provider} ${identity}`).digest('hex')
 
 /** A store that this installation has kept data in. */
 export interface KnownStore {

@@ -19,8 +19,8 @@ export interface Committed<I extends Intent = Intent> {
 export interface LedgerHistory {
   /** In the order in which they were first carried out. */
   committed: Committed[]
-  /** Of every erasure that was begun, the receipt's id. */
-  begun: ReadonlySet<string>
+  /** Of erasures that were begun and, as far as the ledger says, never carried out: the receipts' ids. */
+  uncommitted: ReadonlySet<string>
   keys: KeyRow[]
   /** Lines that do not check: cut short by a crash, or changed. */
   damaged: number
@@ -41,7 +41,12 @@ export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<Ledge
     if (row.kind === 'commit' && intent)
       committed.set(row.id, { intent, commit: row, itemsRows: itemsRows.get(row.id) ?? 0 })
   }
-  return { committed: [...committed.values()], begun: new Set(intents.keys()), keys, damaged }
+  return {
+    committed: [...committed.values()],
+    uncommitted: new Set([...intents.keys()].filter((id) => !committed.has(id))),
+    keys,
+    damaged,
+  }
 }
 
 /** The rows of items of those that were carried out, streamed. */

@@ -27,8 +27,10 @@ export interface Replay {
   stores: number
   /** Receipts that the restored database did not know, and their erased ids. */
   reinstated: number
-  /** Receipts of the database that the ledger does not know: it is not the present one, and what was erased since may have come back. */
+  /** Receipts and suppression keys of the database that the ledger does not know: it is not the present one, and what was erased since may have come back. */
   unknown: number
+  /** Where lines are damaged: erasures that were begun and of which neither ledger nor database knows the end. A damaged line may have been it. */
+  uncertain: number
   /** Lines of the ledger that do not check: cut short by a crash, or changed. */
   damaged: number
   /** Suppression keys that the restored database did not have. */
@@ -64,7 +66,8 @@ const without = (subject: Subject, gone: Subject): Subject => ({
   agents: subject.agents.filter((agent) => !gone.agents.includes(agent)),
 })
 
-const mostAtOnce = 10_000
+/** When the last ledger was lost, as an admin stated: a later one has nothing of before. */
+const sinceLost = `coalesce((SELECT max(retired_at) FROM known_stores WHERE port = 'ledger'), '-infinity')`
 
 /**
  * Erases again what the ledger says was erased and a restored backup brought back, and gives back what the database forgot of it: receipts,
@@ -224,28 +227,38 @@ export function replayErasures(parts: ReplayParts) {
     return lost
   }
 
-  /** Ledger and receipts live for seven years, and an erasure is in the ledger before it is anywhere else. */
-  async function notIn(begun: ReadonlySet<string>): Promise<number> {
-    let count = 0
-    for (let after = ''; ; ) {
-      const rows = await db.prisma.erasure.findMany({
-        where: { receiptId: { gt: after } },
-        orderBy: { receiptId: 'asc' },
-        take: mostAtOnce,
-        select: { receiptId: true },
-      })
-      count += rows.filter(({ receiptId }) => !begun.has(receiptId)).length
-      const last = rows.at(-1)
-      if (last === undefined || rows.length < mostAtOnce) return count
-      after = last.receiptId
-    }
+  /** Receipts and suppression keys of the database, but for those of a ledger that is stated to be lost. */
+  async function remembered() {
+    const receipts = await db.query<{ id: string; is_signed: boolean }>(
+      'receipts-remembered',
+      `SELECT receipt_id AS id, state = 'signed' AS is_signed FROM erasures WHERE deleted_at > ${sinceLost}`,
+    )
+    const keyIds = await db.query<{ id: string }>(
+      'suppression-keys-remembered',
+      `SELECT id FROM suppression_keys WHERE created_at > ${sinceLost}`,
+    )
+    const runs = await db.query<{ id: string }>(
+      'runs-remembered',
+      `SELECT receipt_id AS id FROM erasure_runs WHERE state <> 'done'`,
+    )
+    return { receipts, keyIds, known: new Set([...receipts, ...runs].map(({ id }) => id)) }
   }
 
   return async function replay(): Promise<Replay> {
-    const { committed, begun, keys, damaged } = await ledgerHistory(ledger)
+    // Before the ledger is read: what is begun meanwhile is in it.
+    const { receipts, keyIds, known } = await remembered()
+    const { committed, uncommitted, keys, damaged } = await ledgerHistory(ledger)
+    const [carriedOutThen, keysThen] = [
+      new Set(committed.map(({ intent }) => intent.id)),
+      new Set(keys.map(({ id }) => id)),
+    ]
+    // A receipt is signed after its erasure was noted as carried out.
+    const isIn = ({ id, is_signed }: { id: string; is_signed: boolean }) =>
+      carriedOutThen.has(id) || (!is_signed && uncommitted.has(id))
     const report: Replay = {
       committed: committed.length,
-      unknown: await notIn(begun),
+      unknown: receipts.filter((one) => !isIn(one)).length + keyIds.filter(({ id }) => !keysThen.has(id)).length,
+      uncertain: damaged === 0 ? 0 : [...uncommitted].filter((id) => !known.has(id)).length,
       erased: 0,
       subjects: 0,
       parts: 0,

@@ -96,7 +96,9 @@ export function runStep(parts: StepParts) {
       // Steps that end at once take turns, so that the last one sees that it is. Before the run's own lock, which a page of another step holds
       // for as long as its store takes: to wait for that one, too, would count as a failure of this one.
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`erasure step ends ${runId}`}, 0))`
-      const run = await lockedRun(tx, runId, { shared: true })
+      const others = await tx.erasureStep.count({ where: { runId, holder: { not: holder }, state: { not: 'done' } } })
+      // The last one changes the run: no other step has a page any more.
+      const run = await lockedRun(tx, runId, { shared: others > 0 })
       if (run?.state !== 'erasing') return
       // Another worker may have planned again since: then there are pages once more.
       if ((await tx.erasurePage.count({ where: { runId, holder, erasedAt: null } })) > 0)

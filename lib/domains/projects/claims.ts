@@ -55,9 +55,11 @@ export async function claimThreads(
   })
 }
 
-const ownPlaces = `SELECT t.place FROM unnest($2::text[]) AS t (place)
+const ownPlaces = `SELECT t.place FROM unnest($2::text[], $3::text[]) AS t (place, source)
   WHERE EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[t.place] AND c.project_id = $1)
-    OR EXISTS (SELECT FROM provenance v WHERE v.store = 'checkpoints' AND v.place = t.place AND v.project_id = $1)`
+    OR EXISTS (SELECT FROM provenance v WHERE v.store = 'checkpoints' AND v.place = t.place AND v.project_id = $1)
+    OR EXISTS (SELECT FROM messages m WHERE m.id = t.source AND m.project_id = $1
+      AND m.conversation_id ~ '^conv_[0-9A-Za-z]{22}$' AND strpos(t.place, m.conversation_id) > 0)`
 
 /** Threads that pointers name beside those that the project has. Throws `invalid` with every entry whose thread is not given, `unavailable`. */
 export async function claimPlaces(
@@ -67,12 +69,15 @@ export async function claimPlaces(
   projectId: string,
   told: readonly ToldPointer[],
 ): Promise<void> {
-  const named = told.flatMap(({ store, place = '', path }) =>
-    store === 'checkpoints' && place !== '' ? [{ thread: place, path: [...path, 'place'] }] : [],
+  const named = told.flatMap(({ store, place = '', path, source }) =>
+    store === 'checkpoints' && place !== '' ? [{ thread: place, source, path: [...path, 'place'] }] : [],
   )
   if (named.length === 0) return
-  const places = [...new Set(named.map(({ thread }) => thread))]
-  const rows = await queryWithin<{ place: string }>(tx, 'own-places', ownPlaces, [projectId, places])
+  const rows = await queryWithin<{ place: string }>(tx, 'own-places', ownPlaces, [
+    projectId,
+    named.map(({ thread }) => thread),
+    named.map(({ source }) => source),
+  ])
   const own = new Set(rows.map(({ place }) => place))
   const others = named.filter(({ thread }) => !own.has(thread))
   await claimThreads(ports, tx, actor, others, [projectId])

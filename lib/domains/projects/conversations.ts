@@ -92,7 +92,7 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
   function claim(
     tx: Transaction,
     actor: Actor,
-    { id, projectId }: { id: string; projectId: string },
+    { id, projectId }: { id: string | undefined; projectId: string },
     added: readonly string[],
     named: readonly string[] = [],
   ): Promise<void> {
@@ -140,7 +140,8 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
         VALUES (${id}, ${projectId}, ${body.title}, ${threads}, ${actor.id}, ${now}, ${now})
         ON CONFLICT (id) DO NOTHING RETURNING id`
       if (made.length === 0) throw idInUse()
-      await claim(tx, actor, { id, projectId }, threads, body.threads)
+      // An id that the client chose tells nothing.
+      await claim(tx, actor, { id: body.id === undefined ? id : undefined, projectId }, threads, body.threads)
       return {
         body: { data: await conversationIn(ask, projectId, id) },
         resourceId: id,

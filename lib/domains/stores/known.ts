@@ -1,11 +1,10 @@
-import { createHash } from 'node:crypto'
 import pg from 'pg'
 import type { Clock } from '#lib/kernel/clock.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { FolderMark } from '#lib/stores/folder-mark.ts'
-import type { KnownStore, RememberedPort, WhatIsMissing } from '#lib/stores/known-store.ts'
+import { addressHash, type KnownStore, type RememberedPort, type WhatIsMissing } from '#lib/stores/known-store.ts'
 import { asProblem, type Database } from '#lib/stores/postgres/database.ts'
 import { notedFor, trustedFor } from './rules.ts'
 
@@ -15,8 +14,10 @@ export interface ConnectedStore {
   provider: string
   /** What tells it from another of its port, whoever signs in there. */
   identity: string | FolderMark
-  /** By which a folder was known before it had a mark. */
-  formerly?: string
+  /** By which a folder was known before it had a mark; it is not that one where nothing lies there and `named` (SQL) has a row of what should. */
+  formerly?: { identity: string; isBare(): Promise<boolean>; named: string }
+  /** There is one of it for all processes, wherever each sees it: at another address, too, another is another. */
+  isSole?: boolean
   /** Without credentials. */
   shown: string
 }
@@ -36,17 +37,31 @@ export const connectedStores = (
     port === null || identity === null ? [] : [{ port, provider, identity, shown: address ?? provider }],
   )
 
-/** SHA-256 of what tells a store from another, in hexadecimal. */
-export const addressHash = (provider: string, identity: string): string =>
-  createHash('sha256').update(`${provider} ${identity}`).digest('hex')
+const unmarked = 'unmarked'
+const another = `SELECT 1 FROM known_stores WHERE port = $1 AND ($2::text IS NULL OR shown = $2) AND retired_at IS NULL
+  AND NOT (address = ANY($3::text[])) LIMIT 1`
 
-const formerAddress = ({ provider, formerly }: ConnectedStore): string | undefined =>
-  formerly === undefined ? undefined : addressHash(provider, formerly)
-const isAnother = `SELECT 1 FROM known_stores WHERE port = $1 AND shown = $2 AND retired_at IS NULL AND NOT (address = ANY($3::text[])) LIMIT 1`
+const formerHash = ({ provider, formerly }: ConnectedStore): string | undefined =>
+  formerly && addressHash(provider, formerly.identity)
+
+type Asking = (text: string, values: unknown[]) => Promise<unknown[]>
+/** By which a folder may still be known that has no mark: unless what rows name is not there. */
+async function formerAddress(store: ConnectedStore, ask: Asking): Promise<string | undefined> {
+  const { formerly } = store
+  if (!formerly || ((await formerly.isBare()) && (await ask(formerly.named, [])).length > 0)) return undefined
+  return formerHash(store)
+}
+/** Whether something else was used where this folder lies, and nobody said that nothing is left of it. */
+async function hasTakenPlace(store: ConnectedStore, address: string | undefined, ask: Asking): Promise<boolean> {
+  if (typeof store.identity === 'string') return false
+  const own = [address, await formerAddress(store, ask)].filter((one) => one !== undefined)
+  return (await ask(another, [store.port, store.isSole ? null : store.shown, own])).length > 0
+}
 
 /** Remembers which stores kept data, so that one that is switched off is not taken for one that has nothing. */
 export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) {
   const byPort = new Map(connected.map((store) => [store.port, store]))
+  const asking: Asking = (text, values) => db.query(undefined, text, values)
   const noted = new Map<string, { until: number; noting: Promise<void> }>()
 
   /** By which the connected store of a port is known; undefined: there is none, or a folder that has no mark. */
@@ -57,7 +72,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
   }
 
   // On a connection of its own: it is asked for inside transactions, and as many of those as there are connections would wait for each other.
-  async function apart<T>(work: (client: pg.Client) => Promise<T>): Promise<T> {
+  async function apart<T>(work: (ask: Asking) => Promise<T>): Promise<T> {
     const client = new pg.Client({
       connectionString: db.pool.options.connectionString,
       connectionTimeoutMillis: 5_000,
@@ -66,7 +81,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
     client.on('error', () => {})
     try {
       await client.connect()
-      return await work(client)
+      return await work(async (text, values) => (await client.query(text, values)).rows)
     } catch (error) {
       throw asProblem(error)
     } finally {
@@ -74,32 +89,25 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
     }
   }
 
-  /** Whether something else was used where this folder lies, and nobody said that nothing is left of it. */
-  async function hasTakenPlace(client: pg.Client, store: ConnectedStore, address?: string): Promise<boolean> {
-    if (typeof store.identity === 'string') return false
-    const own = [address, formerAddress(store)].filter((one) => one !== undefined)
-    const { rowCount } = await client.query(isAnother, [store.port, store.shown, own])
-    return rowCount !== 0
-  }
-  async function checkPlace(client: pg.Client, store: ConnectedStore, address?: string): Promise<void> {
-    if (await hasTakenPlace(client, store, address))
+  async function checkPlace(ask: Asking, store: ConnectedStore, address?: string): Promise<void> {
+    if (await hasTakenPlace(store, address, ask))
       throw new Problem(
         'unavailable',
         'The folder of this store is not the one that was used: another disk is mounted in its place, or none, or server and worker do not share it. Nothing was lost, and it is tried again. If it is gone for good, an admin can state that nothing is left there.',
       )
   }
   const note = (store: ConnectedStore, address: string, now: Date): Promise<void> =>
-    apart(async (client) => {
+    apart(async (ask) => {
       const { port, provider, shown } = store
-      await checkPlace(client, store, address)
-      const former = formerAddress(store)
+      await checkPlace(ask, store, address)
+      const former = await formerAddress(store, ask)
       if (former !== undefined)
-        await client.query(
+        await ask(
           `UPDATE known_stores SET address = $3 WHERE port = $1 AND address = $2
              AND NOT EXISTS (SELECT FROM known_stores AS k WHERE k.port = $1 AND k.address = $3)`,
           [port, former, address],
         )
-      await client.query(
+      await ask(
         `INSERT INTO known_stores (id, port, provider, address, shown, first_seen, last_seen)
          VALUES ($1, $2, $3, $4, $5, $6, $6)
          ON CONFLICT (port, address) DO UPDATE SET shown = excluded.shown,
@@ -125,7 +133,10 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
   /** Of a folder without a mark: marks it if it is time. Throws `unavailable` where another one was used in its place. */
   async function markedAt(store: ConnectedStore, isPut: boolean): Promise<string | undefined> {
     if (typeof store.identity === 'string' || !store.identity.make) return undefined
-    await once(`${store.port} unmarked`, isPut ? 0 : trustedFor, () => apart((client) => checkPlace(client, store)))
+    // Whatever comes back in its place is written down anew, as nobody's word that it is gone holds then.
+    for (const which of noted.keys())
+      if (which.startsWith(`${store.port} `) && !which.endsWith(unmarked)) noted.delete(which)
+    await once(`${store.port} ${unmarked}`, isPut ? 0 : trustedFor, () => apart((ask) => checkPlace(ask, store)))
     return (await store.identity.make(isPut)) ? addressOf(store.port) : undefined
   }
 
@@ -146,8 +157,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
     async isAnother(port: RememberedPort): Promise<boolean> {
       const store = byPort.get(port)
       if (!store || typeof store.identity === 'string') return false
-      const address = await addressOf(port)
-      return apart((client) => hasTakenPlace(client, store, address))
+      return hasTakenPlace(store, await addressOf(port), asking)
     },
 
     /** What this installation calls its connected store of the port; another installation that uses it, too, calls it otherwise. */
@@ -162,15 +172,19 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
       (port: RememberedPort): WhatIsMissing =>
       async (tx) => {
         const store = byPort.get(port)
-        // One without a mark is the one that was known by its path.
-        const address = (await addressOf(port)) ?? (store && formerAddress(store)) ?? ''
+        const marked = await addressOf(port)
         const ask = async (within: Transaction) => {
+          const asked: Asking = (text, values) => within.$queryRawUnsafe<unknown[]>(text, ...values)
+          const address = marked ?? (store && (await formerAddress(store, asked))) ?? ''
           const rows = await within.knownStore.findMany({
             where: { port, retiredAt: null, address: { not: address } },
             orderBy: { firstSeen: 'asc' },
           })
           const missing: KnownStore[] = []
-          for (const row of rows) if (!(await isEmpty(row, within))) missing.push(row)
+          for (const row of rows) {
+            const isHere = marked === undefined && row.address === (store && formerHash(store))
+            if (isHere || !(await isEmpty(row, within))) missing.push(row)
+          }
           return missing
         }
         return tx ? ask(tx) : db.transaction(ask)

@@ -17,8 +17,8 @@ const Place = z.object({
 const Outcome: z.ZodType<GraphOutcome> = z.object({
   episodesDeleted: z.number(),
   entitiesDeleted: z.number(),
-  deleted: z.array(z.string()),
-  orphaned: z.array(z.string()),
+  deleted: z.array(z.string()).default([]),
+  orphaned: z.array(z.string()).default([]),
   factsDeleted: z.number(),
   factsChanged: z.number(),
   blanked: z.number(),

@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
+import type { Env } from '#lib/env.ts'
 import type { Part } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { isKeyFile, monthKeys } from './month-keys.ts'
@@ -127,7 +128,13 @@ const unopened = (error: unknown): undefined => {
   if (error instanceof Error && 'syscall' in error) throw error
   return undefined
 }
-const folderOf = (location: string): string => (location.startsWith('file:') ? fileURLToPath(location) : location)
+const folderOf = (location: string): string =>
+  location.startsWith('file:') ? fileURLToPath(location) : resolve(location)
+/** Where the settings say that the ledger lies. */
+export const ledgerFolder = ({
+  KP_LEDGER_URL: place,
+  KP_DATA_DIR,
+}: Pick<Env, 'KP_LEDGER_URL' | 'KP_DATA_DIR'>): string => folderOf(place ?? join(KP_DATA_DIR, 'erasures'))
 const isMonth = (name: string): boolean => name.endsWith('.ledger')
 /** The names in a folder. One that is not there has none; one that cannot be read throws. */
 const namesIn = (folder: string): Promise<string[]> =>

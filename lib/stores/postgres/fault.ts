@@ -16,6 +16,7 @@ export type DatabaseFaultCode =
   | 'MIGRATION_CHANGED'
   | 'MIGRATION_FAILED'
   | 'SECRET_REPLACED'
+  | 'LEDGER_AWAY'
   | 'IN_USE'
 
 /** Why the database under our feet cannot be used. The message is for the operator: one line saying what to do. */

@@ -179,6 +179,25 @@ describe('the secret in a file', () => {
     expect(existsSync(nowhere.KP_DATA_DIR)).toBe(false)
   }, 60_000)
 
+  test('it is refused where another folder lies in the place of the ledger', async () => {
+    const secret = file()
+    const told = async (sql: string) => {
+      const { appUrl, embedded } = await openInstallation(settings)
+      try {
+        await withConnection(appUrl, (client) => client.query(sql))
+      } finally {
+        await embedded?.stop()
+      }
+    }
+    await told(`INSERT INTO known_stores (id, port, provider, address, shown, first_seen, last_seen)
+      VALUES ('store_x', 'ledger', 'files', 'of another mark', 'file:/elsewhere', now(), now())`)
+    await expect(rotateInstallationSecret(settings)).rejects.toMatchObject({ code: 'LEDGER_AWAY' })
+    expect(file()).toBe(secret)
+    await told('DELETE FROM known_stores')
+    await rotateInstallationSecret(settings)
+    expect(file()).not.toBe(secret)
+  }, 120_000)
+
   test('a file that was put back is recognised as the former secret', async () => {
     const former = file()
     await rotateInstallationSecret(settings)

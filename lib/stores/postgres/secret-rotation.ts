@@ -23,7 +23,7 @@ async function rotate(owner: ClientBase, settings: SecretSettings, interrupt: In
   interrupt('begun')
   const to = nextSecret(settings.KP_DATA_DIR)
   interrupt('next')
-  const made = await withLedger(settings, (keep) =>
+  const made = await withLedger(owner, settings, (keep) =>
     reseal(owner, { from: [secret], to, keep, before: () => interrupt('sealed') }),
   )
   interrupt('committed')

@@ -1,7 +1,10 @@
 import type { ClientBase } from 'pg'
+import { markIn } from '#lib/data-folder.ts'
 import type { Env } from '#lib/env.ts'
 import { adoptNextSecret, installationSecret, pendingSecret, secretMark } from '#lib/secret.ts'
-import { fileLedger } from '#lib/stores/ledger/ledger.ts'
+import { markOf } from '#lib/stores/folder-mark.ts'
+import { addressHash } from '#lib/stores/known-store.ts'
+import { fileLedger, ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { DatabaseFault } from './fault.ts'
 import { type KeptKey, type Resealed, reseal, secretRecord } from './resealing.ts'
 
@@ -12,12 +15,28 @@ export interface SettledSecret {
   warning?: string
 }
 
-/** Appends to the installation's ledger, and lets go of it afterwards. */
+const knownLedgers = `SELECT address FROM known_stores WHERE port = 'ledger' AND retired_at IS NULL`
+/** What is written into another folder than the ledger's would be missing where it is looked for. */
+async function refuseAnother(owner: ClientBase, folder: string): Promise<void> {
+  const { rows } = await owner.query<{ address: string }>(knownLedgers)
+  const mark = await markIn(markOf(folder))
+  const own = mark === undefined ? undefined : addressHash('files', mark)
+  if (rows.some(({ address }) => address !== own))
+    throw new DatabaseFault(
+      'LEDGER_AWAY',
+      `${folder} is not the folder of the erasure ledger that was used: is its disk mounted, and KP_LEDGER_URL right? Nothing was changed.`,
+    )
+}
+
+/** Appends to the installation's ledger, and lets go of it afterwards. Throws {@link DatabaseFault} `LEDGER_AWAY`. */
 export async function withLedger<T>(
-  { KP_DATA_DIR, KP_LEDGER_URL }: SecretSettings,
+  owner: ClientBase,
+  settings: SecretSettings,
   work: (keep: KeptKey) => Promise<T>,
-) {
-  const ledger = fileLedger(KP_LEDGER_URL ?? `${KP_DATA_DIR}/erasures`)
+): Promise<T> {
+  const folder = ledgerFolder(settings)
+  await refuseAnother(owner, folder)
+  const ledger = fileLedger(folder)
   try {
     return await work((id, sealed) =>
       ledger.append({ kind: 'key', id, at: new Date().toISOString(), sealed: sealed.toString('base64') }),
@@ -44,7 +63,7 @@ const warningOf = ({ lost }: Resealed): string | undefined =>
 /**
  * Decides which secret the installation has, before anything uses it: finishes a rotation that a crash cut off, seals anew what
  * KP_SECRET_PREVIOUS opens. The database is migrated; nobody else starts or rotates meanwhile (the caller's lock).
- * @throws DatabaseFault SECRET_REPLACED
+ * @throws DatabaseFault SECRET_REPLACED, LEDGER_AWAY
  */
 export async function settleSecret(owner: ClientBase, settings: SecretSettings): Promise<SettledSecret> {
   const { KP_DATA_DIR, KP_SECRET, KP_SECRET_PREVIOUS: previous } = settings
@@ -62,6 +81,6 @@ export async function settleSecret(owner: ClientBase, settings: SecretSettings):
     )
   if (record?.mark === mark && previous === undefined) return { secret }
   const from = previous === undefined || previous === secret ? [] : [previous]
-  const warning = warningOf(await withLedger(settings, (keep) => reseal(owner, { from, to: secret, keep })))
+  const warning = warningOf(await withLedger(owner, settings, (keep) => reseal(owner, { from, to: secret, keep })))
   return { secret, ...(warning !== undefined && { warning }) }
 }

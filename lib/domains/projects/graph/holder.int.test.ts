@@ -288,6 +288,7 @@ describe('a conversation of more episodes than a page has', () => {
     const gone = new Set([...episodes].flatMap(([message, uuid]) => (going.has(message) ? [uuid] : [])))
     const left = new Set((await standing()).entities.map(({ uuid }) => uuid))
     const met = new Set(graph.mentions.filter(({ episode }) => gone.has(episode)).map(({ entity }) => entity))
+    expect([...met].filter((uuid) => left.has(uuid)).length).toBeGreaterThan(100)
     const [logged] = await test.db.prisma.deletionAuditEntry.findMany({ orderBy: { timestamp: 'desc' }, take: 1 })
     expect(logged?.results).toMatchObject({
       episodesDeleted: each,

@@ -2,8 +2,8 @@ import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from '
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createApp } from '#lib/app.ts'
-import { addressHash } from '#lib/domains/stores/known.ts'
 import { readEnv } from '#lib/env.ts'
+import { addressHash } from '#lib/stores/known-store.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
@@ -19,7 +19,9 @@ afterAll(() => app?.close())
 
 const folder = () => join(app.dataDir, 'objects')
 const files = () =>
-  readdirSync(folder(), { recursive: true, withFileTypes: true }).filter((one) => one.isFile() && one.name !== '.mark')
+  readdirSync(folder(), { recursive: true, withFileTypes: true }).filter(
+    (one) => one.isFile() && one.name !== 'folder.mark',
+  )
 const own = (person: Person, method: string, path: string, body?: unknown) =>
   app.fetch(method, path, { ...person, ...(body !== undefined && { body }) })
 const listed = async () => (await app.fetch('GET', '/api/stores', { cookie: admin.cookie })).json.data.stores
@@ -77,7 +79,7 @@ test.each(['no folder', 'an empty folder'])(
     const { runId } = await begun(one.owner)
     await tried()
     expect(await stateOf(runId)).not.toBe('done')
-    expect(existsSync(join(folder(), '.mark'))).toBe(false)
+    expect(existsSync(join(folder(), 'folder.mark'))).toBe(false)
 
     rmSync(folder(), { recursive: true, force: true })
     renameSync(elsewhere, folder())
@@ -97,7 +99,7 @@ test('another folder in its place, where another worker of this installation put
   })
   const elsewhere = `${folder()}-elsewhere`
   cpSync(folder(), elsewhere, { recursive: true })
-  rmSync(join(elsewhere, '.mark'))
+  rmSync(join(elsewhere, 'folder.mark'))
   const put = async (key: string) => {
     // A process that starts now: it remembers nothing of the folder.
     const other = createApp({ env, clock: app.clock })
@@ -115,7 +117,7 @@ test('another folder in its place, where another worker of this installation put
   renameSync(elsewhere, folder())
   await expect(put('projects/prj_x/other')).rejects.toMatchObject({ code: 'unavailable' })
   expect((await download(one)).status).toBe(503)
-  expect(existsSync(join(folder(), '.mark'))).toBe(false)
+  expect(existsSync(join(folder(), 'folder.mark'))).toBe(false)
   rmSync(folder(), { recursive: true })
   renameSync(`${folder()}-mounted`, folder())
   expect((await download(one)).status).toBe(200)
@@ -142,14 +144,21 @@ test('where the folder is lost, an admin’s statement that nothing is left ther
 
 test('a folder that was used before it had a mark gets one, and is the same store', async () => {
   const one = await dealt()
-  rmSync(join(folder(), '.mark'))
+  rmSync(join(folder(), 'folder.mark'))
   const [row, ...more] = await app.db.prisma.knownStore.findMany({ where: { port: 'objects', retiredAt: null } })
   expect(more).toEqual([])
   await app.db.prisma.knownStore.update({
     where: { id: row?.id ?? '' },
     data: { address: addressHash('files', 'own') },
   })
+  // With nothing in it, it is not the one in which rows say that something lies.
+  renameSync(folder(), `${folder()}-elsewhere`)
+  app.clock.advance(60_000)
+  expect((await download(one)).status).toBe(503)
+  expect(await off()).toMatchObject([{ known_store_id: row?.id }])
+  renameSync(`${folder()}-elsewhere`, folder())
   expect(await off()).toEqual([])
+  app.clock.advance(60_000)
   expect((await download(one)).status).toBe(200)
   const after = await app.db.prisma.knownStore.findMany({ where: { port: 'objects', retiredAt: null } })
   expect(after).toEqual([
