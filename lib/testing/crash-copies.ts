@@ -23,9 +23,9 @@ export interface Copy {
   settings: Record<string, string>
 }
 
-/** Nothing of an erasure is left to do: the run is at its end, and what it enqueued, letters among it, is done. */
+/** Nothing of an erasure is left to do: the run is at its end, and what it enqueued, letters among it, is done, or was tried as often as the queue tries. */
 const over = `SELECT NOT EXISTS (SELECT FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying'))
-  AND NOT EXISTS (SELECT FROM graphile_worker.jobs WHERE run_at < '2100-01-01') AS over`
+  AND NOT EXISTS (SELECT FROM graphile_worker.jobs WHERE run_at < '2100-01-01' AND attempts < max_attempts) AS over`
 
 /** Copies of one installation, in which the same erasure runs, disturbed and undisturbed. `afterAll(copies.close)`. */
 export function crashCopies() {

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type pg from 'pg'
+import { z } from 'zod'
 import { fileLedger, type LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 
@@ -75,6 +76,13 @@ const settled = (text: string): string =>
     .replace(/\b(plan|aud|job|evt|store)_[0-9A-Za-z]{22}\b/g, '<$1>')
     .replace(/"jws": ?"[^"]*"/g, '"jws": "<jws>"')
 
+const Tries = z.object({ key: z.string().nullable(), attempts: z.number(), max_attempts: z.number() })
+/** A job of an erasure whose worker died at every try: others took the step over, and the row waits to be looked at. */
+function isUsedUp(text: string): boolean {
+  const { key, attempts, max_attempts } = Tries.parse(JSON.parse(text))
+  return attempts >= max_attempts && key?.startsWith('erasure.') === true
+}
+
 /**
  * All that an installation holds, in a form in which two that did the same are equal: rows without their times, lots and folder, sorted; the
  * ledger's rows merged as its readers merge them; letters, each once: one that was handed over by a worker that then died comes twice.
@@ -87,7 +95,7 @@ export async function outcomeOf(installation: Stored): Promise<Record<string, st
   }
   await everything(installation, (place, text) => {
     if (place.startsWith('graphile_worker.')) {
-      if (place.endsWith('_jobs')) add(place, text.replace(/"id": ?\d+, ?/, ''))
+      if (place.endsWith('_jobs') && !isUsedUp(text)) add(place, text.replace(/"id": ?\d+, ?/, ''))
     } else if (place.startsWith(`${ledgerFolder}/`)) return
     else if (place.startsWith('mail/')) add('mail', lettersText(text))
     else if (place.includes('/')) add(place, text)
