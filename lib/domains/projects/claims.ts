@@ -30,6 +30,33 @@ export async function claimGroup(
   )
 }
 
+interface NamedThread {
+  thread: string
+  path: Issue['path']
+}
+const ours = /(?:prj|conv)_[0-9A-Za-z]{22}/g
+const foreign = `SELECT id FROM projects WHERE id = ANY($2::text[]) AND id <> $1
+  UNION ALL SELECT id FROM conversations WHERE id = ANY($2::text[]) AND project_id <> $1`
+
+/** A thread that says that it is another project's is not this one's, also before its first checkpoint. */
+async function refuseForeign(
+  tx: Transaction,
+  projectId: string,
+  named: readonly NamedThread[],
+  ties: readonly string[],
+): Promise<void> {
+  const ids = [...new Set(named.flatMap(({ thread }) => thread.match(ours) ?? []))].filter((id) => !ties.includes(id))
+  if (ids.length === 0) return
+  const others = (await queryWithin<{ id: string }>(tx, 'foreign-threads', foreign, [projectId, ids])).map(
+    ({ id }) => id,
+  )
+  const issues = named
+    .filter(({ thread }) => others.some((id) => thread.includes(id)))
+    .map(({ path }) => ({ path, message: 'has the id of another project, or of a conversation of it, in it' }))
+  if (issues.length > 0)
+    throw new Problem('invalid', { detail: 'Some threads say that they are another’s. Nothing was kept.', issues })
+}
+
 /**
  * The same for threads, which go with their conversation, and out of which go messages that pointers name. A thread with an id in it that we
  * made, one of `ties`, is whose that id is. Throws `invalid` with every thread that is not given, `unavailable`.
@@ -38,9 +65,11 @@ export async function claimThreads(
   { withCheckpoints }: Pick<ProjectPorts, 'withCheckpoints'>,
   tx: Transaction,
   actor: Actor,
-  named: readonly { thread: string; path: Issue['path'] }[],
+  projectId: string,
+  named: readonly NamedThread[],
   ties: readonly string[],
 ): Promise<void> {
+  await refuseForeign(tx, projectId, named, ties)
   const untied = named.filter(({ thread }) => !isTied(thread, ties, []))
   if (untied.length === 0) return
   const present = new Set(await withCheckpoints(tx, [...new Set(untied.map(({ thread }) => thread))]))
@@ -80,5 +109,5 @@ export async function claimPlaces(
   ])
   const own = new Set(rows.map(({ place }) => place))
   const others = named.filter(({ thread }) => !own.has(thread))
-  await claimThreads(ports, tx, actor, others, [projectId])
+  await claimThreads(ports, tx, actor, projectId, others, [projectId])
 }

@@ -98,7 +98,7 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
   ): Promise<void> {
     const pathOf = (thread: string) => (named.includes(thread) ? ['threads', named.indexOf(thread)] : ['id'])
     const threads = added.map((thread) => ({ thread, path: pathOf(thread) }))
-    return claimThreads(ports, tx, actor, threads, conversationTies(projectId, id))
+    return claimThreads(ports, tx, actor, projectId, threads, conversationTies(projectId, id))
   }
   return {
     conversations: read(listConversations, async (ctx, { params: { projectId }, query: { cursor, limit } }) => {

@@ -330,6 +330,13 @@ describe('what was said', () => {
     await dataOf(test, 'PATCH', talk.path, manager, { body: { threads: [another] } })
     const elsewhere = await signedIn(test, 'manager')
     expect((await test.fetch('PATCH', talk.path, { ...elsewhere, body: { threads: [third] } })).status).toBe(404)
+    // What says that it is another's is not given to anybody, also before its first checkpoint.
+    for (const id of [project.id, conversation.id]) {
+      const body = { threads: [`${own.id}/${id}`] }
+      expect((await test.fetch('PATCH', talk.path, { ...manager, body })).json.issues).toMatchObject([
+        { path: ['threads', 0] },
+      ])
+    }
   })
 
   it('says nothing in another project’s conversation, whoever asks', async () => {
