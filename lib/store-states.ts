@@ -3,6 +3,7 @@ import { access } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Limiter } from './access/limiter.ts'
+import { anotherFolder } from './domains/stores/contract.ts'
 import type { StoreCheck } from './http/service.ts'
 import type { Site } from './places.ts'
 import { type RememberedPort, rememberedPorts, type StorePort, storePorts } from './stores/known-store.ts'
@@ -81,7 +82,7 @@ export function storeStates({ db, limiter, stores, presidio, sites, isAnother }:
     const answer = await ask(name)
     const port = rememberedPorts.find((one) => one === name)
     if (answer?.state !== 'ok' || port === undefined || !(await isAnother?.(port))) return answer
-    return { state: 'down', latency: answer.latency, detail: 'not the folder that was used: is its disk mounted?' }
+    return { state: 'down', latency: answer.latency, detail: anotherFolder }
   }
   async function asked(name: string): Promise<PlaceState | undefined> {
     const gaveUp = new AbortController()

@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { type Column, DataTable } from '#components/ui/table.tsx'
+import { anotherFolder } from '#lib/domains/stores/contract.ts'
 import { JurisdictionTag, listed, PlaceCell, RegionCell, StateTag } from './place-words.tsx'
 import type { Processor, Store } from './places.ts'
 
@@ -18,7 +19,9 @@ export function StoreTable({ stores }: { stores: readonly Store[] }) {
       cell: ({ state, detail }) => (
         <span className="grid justify-items-start gap-0.5">
           <StateTag state={state} />
-          {detail !== null && <span className="text-quiet">{detail}</span>}
+          {detail !== null && (
+            <span className="text-quiet">{detail === anotherFolder ? t('anotherFolder') : detail}</span>
+          )}
         </span>
       ),
     },
