@@ -10,7 +10,7 @@ import { completionTree } from './completion-tree.ts'
 import { zshCompletion } from './completion-zsh.ts'
 import { buildProgram } from './program.ts'
 
-const program = buildProgram(() => {
+const program = await buildProgram(() => {
   throw new Error('completion opens no session')
 })
 const tree = completionTree(program)

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander'
+import { filesFor } from './commands.ts'
 import { exitCodes, tell, usageFailure } from './failure.ts'
 import { buildProgram } from './program.ts'
 import type { Session } from './session.ts'
@@ -40,9 +41,12 @@ export async function main(): Promise<void> {
   })
   let session: Session | undefined
   try {
-    const program = buildProgram((opened) => {
-      session = opened
-    })
+    const program = await buildProgram(
+      (opened) => {
+        session = opened
+      },
+      filesFor(process.argv.slice(2)),
+    )
     if (process.argv.length <= 2) program.outputHelp()
     else await program.parseAsync()
   } catch (error) {

@@ -1,8 +1,9 @@
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
+import { commandFiles, filesFor } from './commands.ts'
 import { buildProgram } from './program.ts'
 
-const program = buildProgram(() => {
+const program = await buildProgram(() => {
   throw new Error('help opens no session')
 })
 const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)]
@@ -26,6 +27,21 @@ test('the overview names every command by its purpose, each in one line', () => 
     'When something is wrong:',
     'Your shell:',
   ])
+})
+
+test.each(commandFiles.map((file) => [file.names.join(', '), file] as const))(
+  '%s: a call loads the file that has it',
+  async (_, file) => {
+    const { commands } = await buildProgram(() => {}, [file])
+    expect(commands.map((command) => command.name())).toEqual(file.names)
+    for (const name of file.names) expect(filesFor(['--json', name, 'anything'])).toContain(file)
+  },
+)
+
+test('what no command answers to is looked for among all of them', () => {
+  for (const words of [[], ['--help'], ['help'], ['lgoin'], ['completion', 'bash']])
+    expect(filesFor(words)).toBe(commandFiles)
+  expect(filesFor(['login', 'key'])).toHaveLength(1)
 })
 
 describe.each(commands.map((command) => [nameOf(command), command] as const))('%s', (name, command) => {

@@ -1,38 +1,7 @@
 import { Command, Help } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
-import { accountCommands } from './account.ts'
-import { adminCommands } from './admin.ts'
-import { agentCommands } from './agents.ts'
-import { auditCommands } from './audit.ts'
-import { cladeCommands } from './clade.ts'
-import { completionCommand } from './completion.ts'
-import { consentCommands } from './consent.ts'
-import { contributingCommands } from './contributing.ts'
-import { doctorCommand } from './doctor.ts'
-import { erasingCommands } from './erasing.ts'
-import { erasureCommands } from './erasures.ts'
-import { exportCommands } from './exports.ts'
-import { grimoireCommands } from './grimoire.ts'
-import { holdCommands } from './holds.ts'
-import { importCommands } from './imports.ts'
-import { keyCommands } from './keys.ts'
-import { knowledgeCommands } from './knowledge.ts'
-import { modelLogCommands } from './model-log.ts'
-import { peopleCommands } from './people.ts'
-import { piiCommands } from './pii.ts'
-import { privacyCommands } from './privacy.ts'
-import { receiptCommands } from './receipts.ts'
-import { reputationCommands } from './reputation.ts'
-import { retentionCommands } from './retention.ts'
-import { searchCommands } from './search.ts'
+import { type CommandFile, commandFiles } from './commands.ts'
 import { type GlobalOptions, openSession, type Session } from './session.ts'
-import { skillCommands } from './skills.ts'
-import { snapshotCommands } from './snapshots.ts'
-import { sopCommands } from './sops.ts'
-import { startingCommands } from './starting.ts'
-import { tokenCommands } from './tokens.ts'
-import { tombstoneCommands } from './tombstones.ts'
-import { validatingCommands } from './validating.ts'
 
 const epilogue = `
 Options of every command:
@@ -53,8 +22,11 @@ Exit codes:
 Begin with: kp register, or kp login <token>. Then: kp contribute docs/examples/trace.json
 Help on one command: kp help <command>`
 
-/** The whole of `kp`. `opened` hears of each session that a command opens. */
-export function buildProgram(opened: (session: Session) => void): Command {
+/** `kp` with the commands of these files. `opened` hears of each session that a command opens. */
+export async function buildProgram(
+  opened: (session: Session) => void,
+  files: readonly CommandFile[] = commandFiles,
+): Promise<Command> {
   const program = new Command('kp')
     .description('KnowledgePulse on the command line: share what agents learned, and erase it with a receipt.')
     .version(packageJson.version, '-V, --version', 'print the version')
@@ -83,42 +55,9 @@ export function buildProgram(opened: (session: Session) => void): Command {
     opened(session)
     return session
   }
-  const groups: [string, (command: Command, begin: (url?: string) => Session) => void][] = [
-    ['Who you are:', accountCommands],
-    ['Who you are:', consentCommands],
-    ['Who you are:', peopleCommands],
-    ['Your agents:', agentCommands],
-    ['Your agents:', grimoireCommands],
-    ['Your agents:', cladeCommands],
-    ['Your agents:', snapshotCommands],
-    ['Your agents:', modelLogCommands],
-    ['Knowledge:', searchCommands],
-    ['Knowledge:', knowledgeCommands],
-    ['Knowledge:', validatingCommands],
-    ['Knowledge:', piiCommands],
-    ['Knowledge:', contributingCommands],
-    ['Knowledge:', erasingCommands],
-    ['Knowledge:', sopCommands],
-    ['Knowledge:', reputationCommands],
-    ['Skills:', skillCommands],
-    ['Skills:', tombstoneCommands],
-    ['Your data:', exportCommands],
-    ['Your data:', importCommands],
-    ['Your data:', privacyCommands],
-    ['Receipts:', receiptCommands],
-    ['Tokens and the audit log:', tokenCommands],
-    ['Tokens and the audit log:', auditCommands],
-    ['For admins:', retentionCommands],
-    ['For admins:', holdCommands],
-    ['On the installation’s own machine:', startingCommands],
-    ['On the installation’s own machine:', adminCommands],
-    ['On the installation’s own machine:', keyCommands],
-    ['On the installation’s own machine:', erasureCommands],
-    ['When something is wrong:', doctorCommand],
-    ['Your shell:', completionCommand],
-  ]
-  for (const [group, add] of groups) {
+  for (const { group, load } of files) {
     program.commandsGroup(group)
+    const add = await load()
     add(program, begin)
   }
   program.helpCommand('help [command]', 'print help on a command')
