@@ -11,6 +11,12 @@ import type { TestDatabase } from './database.ts'
 /** How long a worker may take to die or to come to an end, in milliseconds. */
 const patience = 120_000
 
+/**
+ * As in production, but sooner: what no job is about any more, since its job was tried too often, or was freed while somebody still did it, is
+ * taken up again by the clock.
+ */
+const clock = { jobs: ['erasure.watch'], every: 1_000 }
+
 /** An installation that stands still: its database and its folder. */
 export interface Still {
   ownerUrl: string
@@ -26,6 +32,11 @@ export interface Copy {
 /** Nothing of an erasure is left to do: the run is at its end, and what it enqueued, letters among it, is done, or was tried as often as the queue tries. */
 const over = `SELECT NOT EXISTS (SELECT FROM erasure_runs WHERE state IN ('planning', 'erasing', 'verifying'))
   AND NOT EXISTS (SELECT FROM graphile_worker.jobs WHERE run_at < '2100-01-01' AND attempts < max_attempts) AS over`
+
+/** What the queue and the runs say where it does not come to an end. */
+const left = `SELECT key, attempts, max_attempts, round(extract(epoch FROM run_at - now())) AS seconds, locked_by IS NOT NULL AS locked, last_error
+  FROM graphile_worker._private_jobs WHERE run_at < '2100-01-01'
+  UNION ALL SELECT id, 0, 0, 0, false, state::text FROM erasure_runs`
 
 /** Copies of one installation, in which the same erasure runs, disturbed and undisturbed. `afterAll(copies.close)`. */
 export function crashCopies() {
@@ -64,7 +75,7 @@ export function crashCopies() {
 /** Lets a worker work until it dies, or all is done. Gives the point of its death. */
 const work = (workers: CrashWorkers, copy: Copy, pass?: readonly string[]): Promise<string | undefined> =>
   withConnection(copy.ownerUrl, async (client) => {
-    const worker = await workers.start({ settings: copy.settings, ...(pass && { pass }) })
+    const worker = await workers.start({ settings: copy.settings, clock, ...(pass && { pass }) })
     const death = worker.died.then((point) => ({ point }))
     for (const until = performance.now() + patience; performance.now() < until; ) {
       const dead = await Promise.race([death, delay(40)])
@@ -76,7 +87,8 @@ const work = (workers: CrashWorkers, copy: Copy, pass?: readonly string[]): Prom
       return undefined
     }
     await worker.kill()
-    throw new Error('the worker neither died nor came to an end')
+    const { rows } = await client.query(left)
+    throw new Error(`the worker neither died nor came to an end; left: ${JSON.stringify(rows)}`)
   })
 
 /**
