@@ -1,5 +1,7 @@
 // The walls of the house; ARCHITECTURE.md draws them.
 const tests = '(\\.test\\.tsx?$|^lib/testing/|^lib/stores/[^/]+/suite/)'
+/** Where everything is connected. */
+const root = '(app/|(app|services|stores-opened|store-states|doors)\\.ts)'
 module.exports = {
   forbidden: [
     {
@@ -26,7 +28,7 @@ module.exports = {
       name: 'stores-and-jobs-know-the-kernel',
       severity: 'error',
       from: { path: '^lib/(stores|jobs)/', pathNot: tests },
-      to: { path: '^lib/(domains|access|http|(app|services|stores-opened|store-states|doors)\\.ts|client)' },
+      to: { path: `^lib/(domains|access|http|${root}|client)` },
     },
     {
       name: 'domains-look-down',
@@ -35,7 +37,7 @@ module.exports = {
         'sealing is pure and the same everywhere: who seals to an owner in the server uses the code that opens it in the browser',
       from: { path: '^lib/domains/', pathNot: tests },
       to: {
-        path: '^lib/(access|http|(app|services|stores-opened|store-states|doors)\\.ts|client/(?!sealing/)|first-run\\.ts)',
+        path: `^lib/(access|http|${root}|client/(?!sealing/)|first-run\\.ts)`,
       },
     },
     {
@@ -81,13 +83,13 @@ module.exports = {
       name: 'access-below-http',
       severity: 'error',
       from: { path: '^lib/access/', pathNot: tests },
-      to: { path: '^lib/(http|(app|services|stores-opened|store-states|doors)\\.ts|client)' },
+      to: { path: `^lib/(http|${root}|client)` },
     },
     {
       name: 'http-below-app',
       severity: 'error',
       from: { path: '^lib/http/', pathNot: tests },
-      to: { path: '^lib/((app|services|stores-opened|store-states|doors)\\.ts|client)' },
+      to: { path: `^lib/(${root}|client)` },
     },
     {
       name: 'lib-below-the-doors',

@@ -1,4 +1,5 @@
 import { limitKeyOf } from './access/client-address.ts'
+import { limiterMeasures } from './access/limiter-measures.ts'
 import { openLimiter } from './access/limits.ts'
 import { tokenLookup } from './access/token-lookup.ts'
 import { dataFolderMark } from './data-folder.ts'
@@ -61,6 +62,7 @@ import { knownStores } from './domains/stores/known.ts'
 import { telemetry as telemetryOf } from './domains/telemetry/capture.ts'
 import { durationOf } from './domains/telemetry/events.ts'
 import { tellCompleted } from './domains/telemetry/jobs.ts'
+import { telemetryMeasures } from './domains/telemetry/measures.ts'
 import { pseudonyms as telemetryPseudonyms } from './domains/telemetry/pseudonyms.ts'
 import { tierLimits } from './domains/tokens/rules.ts'
 import { tokensService } from './domains/tokens/service.ts'
@@ -129,28 +131,8 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     erasureMeasures(db),
     retentionMeasures(db),
     llmLogMeasures(db),
-    {
-      name: 'telemetry',
-      measure: async () => [
-        {
-          name: 'kp_telemetry_dropped',
-          help: 'Events of use that this process did not send, by reason, since it began',
-          type: 'gauge',
-          samples: telemetry.dropped().map(({ reason, count }) => ({ labels: { reason }, value: count })),
-        },
-      ],
-    },
-    {
-      name: 'limits',
-      measure: async () => [
-        {
-          name: 'kp_limits_degraded',
-          help: 'Whether limits are per process because their store does not answer: 1 or 0',
-          type: 'gauge',
-          samples: [{ value: limiter.degraded ? 1 : 0 }],
-        },
-      ],
-    },
+    telemetryMeasures(telemetry),
+    limiterMeasures(limiter),
   ])
   const log = auditLog(db)
   const gate: GatePorts = { clock, transaction: db.transaction, ...log, idempotency: idempotencyRecords }

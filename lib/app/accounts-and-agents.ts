@@ -1,0 +1,52 @@
+import { purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
+import { accountsJobs } from '#lib/domains/accounts/jobs.ts'
+import { accountExporters } from '#lib/domains/accounts/person-exporters.ts'
+import { dropOrganisationIfEmpty } from '#lib/domains/accounts/service.ts'
+import { agentExporters } from '#lib/domains/agents/exporters.ts'
+import { agentsJobs } from '#lib/domains/agents/jobs.ts'
+import { agentsKept } from '#lib/domains/agents/kept.ts'
+import { lifeExporters } from '#lib/domains/agents/life/exporters.ts'
+import { lifeHolders } from '#lib/domains/agents/life/holders.ts'
+import { lifeJobs } from '#lib/domains/agents/life/jobs.ts'
+import { agentListing } from '#lib/domains/agents/listing.ts'
+import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
+import { holdsInForce } from '#lib/domains/holds/in-force.ts'
+import { isOnFile } from '#lib/domains/privacy-requests/open-count.ts'
+import { settingsKept } from '#lib/domains/settings/kept.ts'
+import { tokenAdmin } from '#lib/domains/tokens/admin.ts'
+import { tokenExporters } from '#lib/domains/tokens/exporters.ts'
+import { tokensJobs } from '#lib/domains/tokens/jobs.ts'
+import { openIdProvider } from '#lib/env.ts'
+import type { Domain, Parts } from './domain.ts'
+
+/** Who there is: people, agents, and the keys they come with. */
+export function accountsAndAgents(parts: Parts) {
+  const { accounts, agents, clock, db, env, mail, origin, settings, tokens } = parts
+  return {
+    accounts: {
+      offers: accounts,
+      jobs: accountsJobs(db, mail, {
+        publicUrl: origin,
+        provider: openIdProvider(env)?.name,
+        isOnRecord: async (tx, accountId) =>
+          (await isOnFile(tx, accountId)) ||
+          (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, clock.now())).account !== null,
+      }),
+      personExporters: accountExporters(db),
+    },
+    agents: {
+      offers: agents,
+      jobs: [...agentsJobs({ dropOrganisationIfEmpty, recordDeletion }), ...lifeJobs({ recordDeletion })],
+      exporters: [...agentExporters(db), ...lifeExporters(db)],
+      holders: lifeHolders(db),
+      kept: agentsKept(db),
+    },
+    tokens: {
+      offers: tokens,
+      jobs: tokensJobs({ purgeWindows: () => purgeExpiredWindows(db.pool, new Date()) }),
+      exporters: tokenExporters(db),
+    },
+    tiers: { offers: tokenAdmin(db, { agents: agentListing(db), inUse: tokens.inUse }) },
+    settings: { offers: settings, kept: settingsKept(db) },
+  } satisfies Record<string, Domain>
+}

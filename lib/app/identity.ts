@@ -1,0 +1,27 @@
+import { accountHolder, sessionHolder, signInHolder } from '#lib/domains/accounts/holders.ts'
+import { identityHolder, linkHolder } from '#lib/domains/accounts/link-holders.ts'
+import { dropOrganisationIfEmpty } from '#lib/domains/accounts/service.ts'
+import { agentHolder } from '#lib/domains/agents/holders.ts'
+import { heldAuthors } from '#lib/domains/knowledge/held-authors.ts'
+import { tokenHolder } from '#lib/domains/tokens/holders.ts'
+import type { Domain, Parts } from './domain.ts'
+
+/** Who somebody is: what finds all the rest, and so the last to go. */
+export function identity(parts: Parts) {
+  const { db } = parts
+  return {
+    // The last: who somebody is finds the rest.
+    identity: {
+      offers: {},
+      holders: [
+        tokenHolder(db),
+        agentHolder(db, { heldAuthors, dropOrganisationIfEmpty }),
+        sessionHolder(db),
+        signInHolder(db),
+        linkHolder(db),
+        identityHolder(db),
+        accountHolder(db),
+      ],
+    },
+  } satisfies Record<string, Domain>
+}

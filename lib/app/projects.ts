@@ -1,0 +1,55 @@
+import { replaceItems } from '#lib/domains/erasure/planned-items.ts'
+import { withdrawNaming } from '#lib/domains/idempotency/holders.ts'
+import { cacheHolder } from '#lib/domains/projects/cache/holder.ts'
+import { threadDropping } from '#lib/domains/projects/checkpoints/dropping.ts'
+import { checkpointsHolder } from '#lib/domains/projects/checkpoints/holder.ts'
+import { projectJobs } from '#lib/domains/projects/closing/jobs.ts'
+import { partErasures } from '#lib/domains/projects/erasing/service.ts'
+import { projectExporters, projectPersonExporters } from '#lib/domains/projects/exporters.ts'
+import { graphExporters, graphPersonExporters } from '#lib/domains/projects/graph/exporters.ts'
+import { graphHolder } from '#lib/domains/projects/graph/holder.ts'
+import { objectsHolder } from '#lib/domains/projects/objects/holder.ts'
+import { documentHolder, messageHolder } from '#lib/domains/projects/rows/authored.ts'
+import { conversationHolder, projectHolder } from '#lib/domains/projects/rows/containers.ts'
+import { projectReferencesHolder } from '#lib/domains/projects/rows/references-held.ts'
+import { memberHolder } from '#lib/domains/projects/rows/taking-part.ts'
+import type { Domain, Parts } from './domain.ts'
+
+/** What is said in projects, and what came of it in connected stores. */
+export function projectsAndWhatCameOfThem(parts: Parts) {
+  const { db, engine, known, mail, namesOf, projectPorts, projects, pseudonymOf, sources, stores } = parts
+  return {
+    // Rows go after everything that was made of them; projects after what is in them.
+    projects: {
+      offers: projects,
+      jobs: projectJobs(projectPorts, mail),
+      exporters: [...projectExporters(db), ...graphExporters(db, stores.graph)],
+      personExporters: [...projectPersonExporters(db), ...graphPersonExporters(db, stores.graph)],
+      holders: [
+        cacheHolder({ db, cache: stores.cache, sources, whatIsMissing: known.missing('cache') }),
+        graphHolder({
+          db,
+          graph: stores.graph,
+          sources,
+          whatIsMissing: known.missing('graph'),
+          namesOf,
+        }),
+        objectsHolder({ db, objects: stores.objects, sources, whatIsMissing: known.missing('objects') }),
+        // Before the messages: what was made from one is found by it.
+        documentHolder(db, { withdrawNaming }),
+        messageHolder(db, { withdrawNaming }),
+        conversationHolder(db, { withdrawNaming }),
+        memberHolder(db),
+        projectHolder(db, { withdrawNaming }),
+        projectReferencesHolder(db, { pseudonymOf }),
+      ],
+    },
+    checkpoints: {
+      offers: threadDropping({ erasures: engine, replaceItems }),
+      holders: [
+        checkpointsHolder({ db, store: stores.checkpoints, sources, whatIsMissing: known.missing('checkpoints') }),
+      ],
+    },
+    erasing: { offers: partErasures({ erasures: engine, complete: engine.complete }) },
+  } satisfies Record<string, Domain>
+}
