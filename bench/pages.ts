@@ -3,12 +3,15 @@ import { type Browser, type BrowserContextOptions, chromium } from '@playwright/
 import { z } from 'zod'
 import { createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
+import { runJobs } from '#lib/jobs/runner.ts'
 import { materialIn } from '../bin/demo/material.ts'
 import { tellStory } from '../bin/demo/story.ts'
 import { signIn } from '../bin/demo/visits.ts'
 import { type PageEntry, type PageName, pages } from '../components/frame/pages.ts'
 import { findBrowser } from '../e2e/browser.ts'
-import { areaOf } from '../e2e/places.ts'
+import { sessionOf, setInstallation } from '../e2e/control.ts'
+import { addresses, areaOf, people } from '../e2e/places.ts'
+import { untilAtRest } from '../e2e/rest.ts'
 import { startCluster } from './installation.ts'
 import { median, type Row } from './row.ts'
 import { withScope } from './scope.ts'
@@ -72,8 +75,6 @@ async function view(browser: Browser, options: BrowserContextOptions, address: s
   }
 }
 
-const Ids = z.object({ data: z.array(z.record(z.string(), z.unknown())) })
-
 async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
   const executablePath = findBrowser()
   if (executablePath === undefined) throw new Error('There is no browser here to measure with.')
@@ -89,42 +90,30 @@ async function measure(scope: AsyncDisposableStack): Promise<Row[]> {
   const front = await startFront(scope, installation.env)
   const app = createApp({ env: settings })
   scope.defer(() => app.close())
-  const sessionOf = async (email: string, address: string): Promise<string> => {
-    const { cookie } = await signIn(app, settings.KP_SECRET ?? '', { email, password, address, locale: 'en' })
-    return cookie.slice(cookie.indexOf('=') + 1)
-  }
-  const sessions = {
-    public: undefined,
-    you: await sessionOf('ben@example.org', '192.0.2.250'),
-    admin: await sessionOf('ada@example.org', '192.0.2.251'),
-  }
-  const first = async (who: 'you' | 'admin', path: string, key = 'id'): Promise<string> => {
-    const headers = { Cookie: `next-auth.session-token=${sessions[who]}` }
-    const response = await fetch(front.url + path, { headers })
-    return String(Ids.parse(await response.json()).data.find((row) => row[key])?.[key])
-  }
-  const ids: Partial<Record<PageName, string>> = {
-    receipt: await first('admin', '/api/erasures', 'receipt_id'),
-    ownRequest: await first('you', '/api/privacy/requests'),
-    unit: await first('you', '/v1/knowledge?agent_id=build-helper'),
-    agent: 'build-helper',
-    request: await first('admin', '/api/admin/privacy/requests?open=true'),
-    erasure: await first('admin', '/api/erasures', 'run_id'),
-    tieredAgent: 'build-helper',
-    user: await first('admin', '/api/admin/users', 'account_id'),
-  }
+  const runner = await runJobs(app.db, app.gate, app.jobs)
+  scope.defer(() => runner.stop())
+  let visits = 0
+  setInstallation({
+    origin: front.url,
+    password,
+    async ask(order) {
+      if (order.do === 'work') return untilAtRest(app.db)
+      if (order.do !== 'sign-in') throw new Error(`${order.do} is for the journeys`)
+      const visit = { address: `192.0.2.${++visits}`, locale: 'en' } as const
+      const { cookie } = await signIn(app, settings.KP_SECRET ?? '', { ...order, ...visit })
+      return { cookie: cookie.slice(cookie.indexOf('=') + 1) }
+    },
+  })
+  const at = await addresses()
+  const sessions = { public: undefined, you: await sessionOf(people.person), admin: await sessionOf(people.admin) }
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox', '--disable-gpu'] })
   scope.defer(() => browser.close())
   const rows: Row[] = []
   for (const entry of pages as readonly (PageEntry & { name: PageName })[]) {
     const { name, path } = entry
-    const session = sessions[areaOf(entry)]
-    const kept = { name: 'next-auth.session-token', domain: '127.0.0.1', path: '/', expires: -1 }
-    const cookies = session
-      ? [{ ...kept, value: session, httpOnly: true, secure: false, sameSite: 'Lax' as const }]
-      : []
-    const options = { storageState: { cookies, origins: [] }, locale: 'en-GB', reducedMotion: 'reduce' as const }
-    const address = front.url + path.replace('[id]', encodeURIComponent(ids[name] ?? ''))
+    const storageState = sessions[areaOf(entry)]
+    const options = { ...(storageState && { storageState }), locale: 'en-GB', reducedMotion: 'reduce' as const }
+    const address = front.url + at[name]
     await view(browser, options, address) // the server's first time is not the reader's
     const views: View[] = []
     for (let round = 0; round < ROUNDS; round++) views.push(await view(browser, options, address))

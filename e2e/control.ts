@@ -1,11 +1,12 @@
 import { z } from 'zod'
 import { controlPort, origin, readCredentials } from './credentials.ts'
 
-interface Installation {
+export interface Installation {
   origin: string
-  controlPort: number
   /** Of everybody of the demo. */
   password: string
+  /** Does what no user of it can. */
+  ask(order: Order): Promise<unknown>
 }
 let chosen: Installation | undefined
 /** Another than the one of the journeys. */
@@ -13,7 +14,8 @@ export const setInstallation = (installation: Installation): void => {
   chosen = installation
 }
 /** The one that the journeys are made in, unless another was chosen. */
-export const installation = (): Installation => chosen ?? { origin, controlPort, password: readCredentials().password }
+export const installation = (): Installation =>
+  chosen ?? { origin, password: readCredentials().password, ask: askAt(controlPort) }
 
 /** What the journeys ask of the installation that no user of it can. */
 export const Order = z.discriminatedUnion('do', [
@@ -25,14 +27,15 @@ export const Order = z.discriminatedUnion('do', [
 ])
 export type Order = z.output<typeof Order>
 
-async function ask(order: Order): Promise<unknown> {
-  const response = await fetch(`http://127.0.0.1:${installation().controlPort}`, {
-    method: 'POST',
-    body: JSON.stringify(order),
-  })
-  if (!response.ok) throw new Error(`${order.do}: ${await response.text()}`)
-  return response.json()
-}
+/** Asks an installation of e2e/installation.ts by its control port. */
+export const askAt =
+  (port: number) =>
+  async (order: Order): Promise<unknown> => {
+    const response = await fetch(`http://127.0.0.1:${port}`, { method: 'POST', body: JSON.stringify(order) })
+    if (!response.ok) throw new Error(`${order.do}: ${await response.text()}`)
+    return response.json()
+  }
+const ask = (order: Order): Promise<unknown> => installation().ask(order)
 const hour = 3_600_000
 
 export const control = {

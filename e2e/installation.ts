@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
 import next from 'next'
 import { createApp } from '#lib/app.ts'
 import type { Env } from '#lib/env.ts'
@@ -8,8 +7,7 @@ import { createListener } from '#lib/http/listener.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { signIn } from '../bin/demo/visits.ts'
 import { Order } from './control.ts'
-
-const patience = 60_000
+import { untilAtRest } from './rest.ts'
 
 /**
  * Server and worker of the production build in this process, composed as bin/server.ts and bin/worker.ts compose them, but for the clock:
@@ -50,29 +48,16 @@ export async function startInstallation({ env, controlPort }: { env: Env; contro
   }
 
   const runner = await runJobs(app.db, app.gate, app.jobs)
-  /** Resolves when the worker has done all that is due. */
-  async function idle(): Promise<void> {
-    const giveUp = performance.now() + patience
-    for (;;) {
-      const { rows } = await app.db.pool.query<{ n: number }>(
-        'SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE attempts < max_attempts AND (locked_at IS NOT NULL OR run_at <= now())',
-      )
-      if (rows[0]?.n === 0) return
-      if (performance.now() > giveUp) throw new Error('the worker does not come to rest')
-      await delay(100)
-    }
-  }
-
   async function carryOut(order: Order): Promise<unknown> {
     switch (order.do) {
       case 'advance':
         ahead += order.milliseconds
         // The queue's own timetable goes by the machine's clock.
         for (const job of app.jobs) if (job.cron !== undefined) await job.execute(app.gate, {})
-        await idle()
+        await untilAtRest(app.db)
         return { now: app.gate.clock.now().toISOString() }
       case 'work':
-        await idle()
+        await untilAtRest(app.db)
         return {}
       case 'sign-in': {
         // Each from an address of their own: who signs in often is not what the journeys are about.

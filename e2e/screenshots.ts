@@ -33,8 +33,8 @@ const port = 3315
 const demo = await makeDemoInstallation({ port, data: values.data })
 const { startInstallation } = await import('./installation.ts')
 const installation = await startInstallation({ env: demo.env, controlPort: port + 1 })
-const { setInstallation, sessionOf } = await import('./control.ts')
-setInstallation({ origin: demo.origin, controlPort: port + 1, password: demo.password })
+const { askAt, setInstallation, sessionOf } = await import('./control.ts')
+setInstallation({ origin: demo.origin, password: demo.password, ask: askAt(port + 1) })
 const { addresses, areaOf, people } = await import('./places.ts')
 
 const executablePath = findBrowser()
