@@ -116,6 +116,14 @@ module.exports = {
       },
     },
     {
+      name: 'browsers-get-types-of-contracts',
+      severity: 'error',
+      comment:
+        'a value of a contract brings every schema and Zod with it, twice what a page otherwise loads; rules.ts is free of them',
+      from: { path: '^components/', pathNot: tests },
+      to: { path: '^lib/domains/.+[/-]?contract\\.ts$', dependencyTypesNot: ['type-only'] },
+    },
+    {
       name: 'only-lib-touches-the-database',
       severity: 'error',
       from: { path: '^(app|components|e2e)/' },

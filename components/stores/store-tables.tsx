@@ -3,7 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useRowKeys } from '#components/frame/row-keys.ts'
 import { type Column, DataTable } from '#components/ui/table.tsx'
-import { anotherFolder } from '#lib/domains/stores/contract.ts'
+import { anotherFolder } from '#lib/domains/stores/rules.ts'
 import { JurisdictionTag, listed, PlaceCell, RegionCell, StateTag } from './place-words.tsx'
 import type { Processor, Store } from './places.ts'
 

@@ -3,8 +3,6 @@ import { operation } from '#lib/kernel/operation.ts'
 import { rememberedPorts } from '#lib/stores/known-store.ts'
 
 const when = z.iso.datetime()
-/** The detail of a folder that is not the one that was used; the console says it in its own words. */
-export const anotherFolder = 'another folder lies in its place: is its disk mounted?'
 export const KnownStoreId = z.string().regex(/^store_[0-9A-Za-z]{22}$/, 'is not the id of a store')
 
 /** What lies there, and what travels there; the console has words for each. */

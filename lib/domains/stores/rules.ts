@@ -5,6 +5,9 @@ export const notedFor = 24 * 3_600_000
 /** How long a folder without a mark may be taken for one in which nothing was kept, before it is asked anew, in milliseconds. */
 export const trustedFor = 10_000
 
+/** The detail of a folder that is not the one that was used; the console says it in its own words. */
+export const anotherFolder = 'another folder lies in its place: is its disk mounted?'
+
 type Held = (typeof heldThings)[number]
 type Travelling = (typeof travellingThings)[number]
 
