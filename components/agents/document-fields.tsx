@@ -48,7 +48,7 @@ export function DocumentFields({ title, body, problem, onChange }: DocumentField
         name="body"
         dir="auto"
         rows={10}
-        className="font-mono text-[0.8125rem]"
+        className="font-mono"
         value={body}
         onChange={({ target }) => onChange({ body: target.value })}
         error={isTooLong(body) ? t('tooLong', { most }) : errorOf('body')}

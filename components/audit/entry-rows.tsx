@@ -1,9 +1,9 @@
 'use client'
 
 import { useVirtualizer } from '@tanstack/react-virtual'
+import { clsx } from 'clsx'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
-import { classNames } from '#components/ui/class-names.ts'
 import type { Entry, EntryWindow } from './audit-pages.ts'
 
 /** Rows within the scroller at once: browsers draw nothing beyond 17 million pixels. */
@@ -87,11 +87,7 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
   const above = rows[0]?.start ?? 0
   const below = virtual.getTotalSize() - (rows.at(-1)?.end ?? 0)
   return (
-    <div
-      ref={scroller}
-      data-audit-rows
-      className={classNames(frame, 'overflow-y-auto overscroll-contain [contain:strict]')}
-    >
+    <div ref={scroller} data-audit-rows className={clsx(frame, 'overflow-y-auto overscroll-contain [contain:strict]')}>
       <table aria-label={t('table')} aria-rowcount={isWhole ? count + 1 : -1} className={tableLook}>
         <Head />
         <tbody className="max-sm:block">
@@ -104,7 +100,7 @@ export function EntryRows({ view, count, isWhole, cursor, opened, onOpen }: Entr
                 key={at}
                 aria-rowindex={at + 2}
                 data-row={at}
-                className={classNames(
+                className={clsx(
                   rowLook,
                   at === cursor && 'outline-2 -outline-offset-2 outline-accent',
                   entry !== undefined && opened === entry.id && 'bg-accent-wash',
@@ -138,7 +134,7 @@ function Head() {
           <th
             key={name}
             scope="col"
-            className={classNames(
+            className={clsx(
               'sticky top-0 z-[1] truncate bg-sunken px-3 text-left font-medium text-quiet shadow-[inset_0_-1px_var(--line)]',
               widths[name],
             )}
@@ -164,7 +160,7 @@ function EntryCells({ entry, onOpen }: { entry: Entry; onOpen?: () => void }) {
   const time = format.dateTime(new Date(entry.timestamp), clock)
   return (
     <>
-      <th scope="row" className={classNames(cellLook, 'tabular-nums')}>
+      <th scope="row" className={clsx(cellLook, 'tabular-nums')}>
         <button
           type="button"
           onClick={onOpen}
@@ -176,7 +172,7 @@ function EntryCells({ entry, onOpen }: { entry: Entry; onOpen?: () => void }) {
         </button>
       </th>
       <td className={cellLook}>{t(`actions.${entry.action}`)}</td>
-      <td className={classNames(cellLook, 'font-mono text-[0.8125rem]')} title={entry.agentId}>
+      <td className={clsx(cellLook, 'font-mono text-[0.8125rem]')} title={entry.agentId}>
         <bdi>{entry.agentId}</bdi>
       </td>
       <td className={cellLook} title={`${entry.resourceType} ${entry.resourceId}`}>
@@ -196,7 +192,7 @@ const PlaceHolder = () => (
 export function FirstRows({ entries }: { entries: readonly Entry[] }) {
   const t = useTranslations('audit')
   return (
-    <div className={classNames(frame, 'overflow-hidden')}>
+    <div className={clsx(frame, 'overflow-hidden')}>
       <table aria-label={t('table')} className={tableLook}>
         <Head />
         <tbody className="max-sm:block">

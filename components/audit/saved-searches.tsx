@@ -1,89 +1,26 @@
 'use client'
 
 import { useTranslations } from 'next-intl'
-import { type FormEvent, useState } from 'react'
-import { useAsked, useChange } from '#components/frame/asking.ts'
+import { useState } from 'react'
 import { Button } from '#components/ui/button.tsx'
 import { Dialog } from '#components/ui/dialog.tsx'
-import { Field } from '#components/ui/field.tsx'
-import { ProblemAlert } from '#components/ui/problem-alert.tsx'
-import { Skeleton } from '#components/ui/skeleton.tsx'
-import { TextLink } from '#components/ui/text-link.tsx'
-import type { Endpoint } from '#lib/client/request.ts'
-import type { deleteSearch, listSearches, saveSearch } from '#lib/domains/audit/searches-contract.ts'
+import { useLoaded } from '#components/ui/loaded.ts'
 
-const path = '/api/audit/searches'
-const listAt: Endpoint<typeof listSearches> = { method: 'get', path }
-const saveAt: Endpoint<typeof saveSearch> = { method: 'post', path }
-const deleteAt: Endpoint<typeof deleteSearch> = { method: 'delete', path: '/api/audit/searches/{id}' }
+const list = () => import('./search-list.tsx')
 
 /** Filters under names, for whoever is signed in alone. `search`: the present ones, as the address has them. */
 export function SavedSearches({ search }: { search: string }) {
   const t = useTranslations('audit.saved')
   const [isOpen, setOpen] = useState(false)
+  const loaded = useLoaded(list, isOpen)
   return (
     <>
       <Button tone="plain" size="small" onClick={() => setOpen(true)}>
         {t('button')}
       </Button>
       <Dialog open={isOpen} onOpenChange={setOpen} title={t('title')} lead={t('lead')}>
-        <SearchList search={search} onLeave={() => setOpen(false)} />
+        {loaded && <loaded.SearchList search={search} onLeave={() => setOpen(false)} />}
       </Dialog>
     </>
-  )
-}
-
-function SearchList({ search, onLeave }: { search: string; onLeave: () => void }) {
-  const t = useTranslations('audit.saved')
-  const list = useAsked(listAt)
-  const saving = useChange(saveAt, { touches: [path], isQuiet: true })
-  const deleting = useChange(deleteAt, { touches: [path], isQuiet: true })
-  const [name, setName] = useState('')
-  const problem = list.problem ?? saving.problem ?? deleting.problem
-  const save = (event: FormEvent) => {
-    event.preventDefault()
-    if (name.trim() !== '') saving.begin({ body: { name: name.trim(), query: search } }, () => setName(''))
-  }
-  return (
-    <div className="grid gap-5">
-      {problem && <ProblemAlert problem={problem} />}
-      {!list.data && !list.problem && <Skeleton className="h-9" />}
-      {list.data?.data.length === 0 && <p className="text-quiet">{t('none')}</p>}
-      {list.data && list.data.data.length > 0 && (
-        <ul className="divide-y divide-line border-y border-line">
-          {list.data.data.map(({ id, name: called, query }) => (
-            <li key={id} className="flex items-center justify-between gap-3 py-1.5">
-              <TextLink href={`/admin/audit?${query}`} onClick={onLeave} className="min-w-0 [overflow-wrap:anywhere]">
-                <bdi>{called}</bdi>
-              </TextLink>
-              <Button
-                tone="ghost"
-                size="small"
-                aria-label={t('deleteNamed', { name: called })}
-                aria-disabled={deleting.isPending}
-                onClick={() => deleting.begin({ params: { id } })}
-              >
-                {t('delete')}
-              </Button>
-            </li>
-          ))}
-        </ul>
-      )}
-      {search === '' ? (
-        <p className="text-quiet">{t('nothing')}</p>
-      ) : (
-        <form onSubmit={save} className="flex flex-wrap items-end gap-2">
-          <div className="grow">
-            <Field label={t('name')} value={name} maxLength={80} onChange={({ target }) => setName(target.value)} />
-          </div>
-          <Button type="submit" aria-disabled={saving.isPending || name.trim() === ''}>
-            {t('save')}
-          </Button>
-        </form>
-      )}
-      <p role="status" className="sr-only">
-        {saving.isSuccess ? t('saved') : ''}
-      </p>
-    </div>
   )
 }

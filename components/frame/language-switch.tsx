@@ -1,5 +1,5 @@
+import { clsx } from 'clsx'
 import { useLocale, useTranslations } from 'next-intl'
-import { classNames } from '#components/ui/class-names.ts'
 
 const languages = [
   { locale: 'en', short: 'EN', name: 'English' },
@@ -22,9 +22,9 @@ export function LanguageSwitch({ choose }: { choose: (form: FormData) => Promise
           title={name}
           aria-label={name}
           aria-pressed={locale === current}
-          className={classNames(
-            'min-h-9 min-w-8 rounded-small px-1.5 text-sm text-quiet hover:bg-sunken hover:text-ink',
-            locale === current && 'font-semibold text-ink',
+          className={clsx(
+            'min-h-9 min-w-8 rounded-small px-1.5 text-sm hover:bg-sunken hover:text-ink',
+            locale === current ? 'font-semibold text-ink' : 'text-quiet',
           )}
         >
           {short}

@@ -1,9 +1,9 @@
 'use client'
 
+import { clsx } from 'clsx'
 import Link from 'next/link'
 import { usePathname } from 'next/navigation'
 import type { ReactNode } from 'react'
-import { classNames } from '#components/ui/class-names.ts'
 
 /** A place in a navigation, which says whether the reader is there. */
 export function NavLink({ href, className, children }: { href: string; className?: string; children: ReactNode }) {
@@ -13,7 +13,7 @@ export function NavLink({ href, className, children }: { href: string; className
     <Link
       href={href}
       aria-current={isHere ? (path === href ? 'page' : 'true') : undefined}
-      className={classNames(
+      className={clsx(
         'flex min-h-9 items-center gap-2 rounded-small px-2.5 whitespace-nowrap hover:bg-sunken',
         isHere ? 'font-medium text-ink' : 'text-quiet',
         className,

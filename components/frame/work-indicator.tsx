@@ -28,7 +28,7 @@ export function WorkIndicator() {
     <Menu
       lead={t('workTitle')}
       trigger={
-        <Button tone="ghost" size="small" className="whitespace-nowrap text-accent">
+        <Button tone="accent" size="small">
           <LoaderCircle aria-hidden className="size-4 motion-safe:animate-spin" />
           {t('working', { count: work.total })}
         </Button>

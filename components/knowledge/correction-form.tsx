@@ -177,7 +177,7 @@ function CorrectionForm({ id, etag, fields, isSop, state, save }: CorrectionForm
           dir: 'auto' as const,
           value: draft.typed[one.key] ?? one.value,
           error: errorOf(one.key),
-          className: one.label === 'skillMd' || one.label === 'file' ? 'font-mono text-[0.8125rem]' : undefined,
+          className: one.label === 'skillMd' || one.label === 'file' ? 'font-mono' : undefined,
         }
         return (
           <div key={one.key} className="grid gap-2">

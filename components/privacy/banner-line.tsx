@@ -1,6 +1,6 @@
+import { clsx } from 'clsx'
 import type { LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react'
-import { classNames } from '#components/ui/class-names.ts'
 
 interface BannerLineProps {
   Icon: LucideIcon
@@ -28,10 +28,7 @@ export const BannerLine = ({
     <div className="mx-auto grid max-w-5xl gap-3 px-4 py-3 sm:px-6">
       <div className="flex flex-wrap items-center gap-x-6 gap-y-3">
         <div role={isLive ? 'status' : undefined} className="flex min-w-0 grow basis-80 gap-3">
-          <Icon
-            aria-hidden
-            className={classNames('mt-0.5 size-4.5 shrink-0', isUrgent ? 'text-amber' : 'text-accent')}
-          />
+          <Icon aria-hidden className={clsx('mt-0.5 size-4.5 shrink-0', isUrgent ? 'text-amber' : 'text-accent')} />
           <div className="grid min-w-0 gap-0.5 [overflow-wrap:anywhere]">
             <p className="font-medium">{title}</p>
             {notes.map((note) => (

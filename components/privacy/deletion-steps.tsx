@@ -1,10 +1,10 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { useNow, useTranslations } from 'next-intl'
 import { parseAsStringLiteral, useQueryStates } from 'nuqs'
 import { type ReactNode, useEffect, useRef } from 'react'
 import { Button } from '#components/ui/button.tsx'
-import { classNames } from '#components/ui/class-names.ts'
 import { Checkbox, Choice } from '#components/ui/field.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { graces } from '#lib/domains/privacy-requests/rules.ts'
@@ -62,7 +62,7 @@ export function DeletionSteps({ what, exported, agent, identity, isAdmin, tokens
                 onClick={() => go(index)}
                 disabled={index > at}
                 aria-current={name === step ? 'step' : undefined}
-                className={classNames(
+                className={clsx(
                   'min-h-9 rounded-small px-2.5',
                   name === step ? 'bg-accent-wash font-medium text-accent' : 'text-quiet enabled:hover:bg-sunken',
                 )}

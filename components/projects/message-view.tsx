@@ -1,11 +1,11 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { Paperclip } from 'lucide-react'
 import { useFormatter, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useAsked } from '#components/frame/asking.ts'
 import { ButtonLink } from '#components/ui/button.tsx'
-import { classNames } from '#components/ui/class-names.ts'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
 import { Tag } from '#components/ui/tag.tsx'
@@ -64,7 +64,7 @@ export function MessageView({ projectId, message, mayErase, isNamed, row, isAtHa
       id={`message-${id}`}
       data-row={row}
       aria-label={`${t(`roles.${message.role}`)}, ${time}`}
-      className={classNames(
+      className={clsx(
         'grid gap-2 py-4 outline-none',
         isNamed && '-mx-3 rounded-box bg-accent-wash px-3',
         isAtHand && 'outline-2 outline-accent',
@@ -75,19 +75,14 @@ export function MessageView({ projectId, message, mayErase, isNamed, row, isAtHa
         <span className="font-medium">
           <WriterName writer={message.author} />
         </span>
-        <TextLink
-          href={conversationPage(projectId, conversation, id)}
-          prefetch={false}
-          title={t('link')}
-          className="text-quiet no-underline hover:underline"
-        >
+        <TextLink href={conversationPage(projectId, conversation, id)} prefetch={false} title={t('link')} tone="quiet">
           <Time at={at} />
         </TextLink>
         {mayErase && (
           <ButtonLink
-            tone="ghost"
+            tone="quiet"
             size="small"
-            className="ml-auto text-quiet"
+            className="ml-auto"
             href={erasePage(projectId, { kind: 'message', id, conversation })}
             prefetch={false}
             aria-label={t('eraseNamed', { time })}

@@ -1,8 +1,8 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { classNames } from '#components/ui/class-names.ts'
 import { TextLink } from '#components/ui/text-link.tsx'
 import type { ProblemDocument } from '#lib/client/request.ts'
 import type { BulkResult } from './bulk.ts'
@@ -32,7 +32,7 @@ export function BulkResultView({ result, close }: { result: BulkResult; close: (
     <section
       role="status"
       data-result={failed === 0 ? 'all' : done === 0 ? 'none' : 'some'}
-      className={classNames(
+      className={clsx(
         'grid gap-2 rounded-box border px-4 py-3',
         failed === 0 ? 'border-line bg-accent-wash' : 'border-amber/40 bg-amber-wash',
       )}

@@ -30,7 +30,7 @@ export function QueueTable({ rows, me, cursor, chosen, toggle, toggleAll }: Queu
       title: t('columns.subject'),
       main: true,
       cell: (request) => (
-        <TextLink href={requestHref(request)} className="text-ink no-underline hover:underline">
+        <TextLink href={requestHref(request)} tone="ink">
           {words.subject(request)}
         </TextLink>
       ),

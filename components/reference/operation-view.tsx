@@ -1,5 +1,5 @@
+import { clsx } from 'clsx'
 import { useTranslations } from 'next-intl'
-import { classNames } from '#components/ui/class-names.ts'
 import { PlainLink } from '#components/ui/text-link.tsx'
 import { type Parameter, type ReferenceOperation, type Schema, typeOf } from './document.ts'
 import { Notes, SchemaView } from './schema-view.tsx'
@@ -74,7 +74,7 @@ export function OperationView({
         </h3>
         <p className="flex flex-wrap items-baseline gap-x-2 gap-y-1 font-mono text-[0.8125rem]">
           <span
-            className={classNames(
+            className={clsx(
               'rounded-small border px-1.5 font-medium uppercase',
               methods[method] ?? 'border-edge text-ink',
             )}

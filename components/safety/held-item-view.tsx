@@ -1,8 +1,8 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { useTranslations } from 'next-intl'
 import { Button } from '#components/ui/button.tsx'
-import { classNames } from '#components/ui/class-names.ts'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
@@ -51,7 +51,7 @@ export function HeldItemView({
       data-row={index}
       data-held={id}
       aria-labelledby={`held-${index}`}
-      className={classNames(
+      className={clsx(
         'grid gap-3 rounded-box border border-line bg-raised px-4 py-4',
         isAtHand && 'outline-2 -outline-offset-2 outline-accent',
       )}

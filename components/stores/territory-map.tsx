@@ -1,8 +1,8 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { ArrowRight, Database } from 'lucide-react'
 import { useTranslations } from 'next-intl'
-import { classNames } from '#components/ui/class-names.ts'
 import { useCountries, usePlaceNames } from './place-words.tsx'
 import { type Stores, territoriesOf } from './places.ts'
 
@@ -18,7 +18,7 @@ export function TerritoryMap({ stores, processors }: Pick<Stores, 'stores' | 'pr
       {territoriesOf({ stores, processors }).map(({ jurisdiction, regions }) => (
         <li
           key={jurisdiction}
-          className={classNames('grid content-start gap-3 rounded-box border bg-raised p-4', looks[jurisdiction])}
+          className={clsx('grid content-start gap-3 rounded-box border bg-raised p-4', looks[jurisdiction])}
         >
           <h3 className="font-medium">{t(`map.${jurisdiction}`)}</h3>
           <ul className="grid gap-3">

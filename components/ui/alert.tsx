@@ -1,6 +1,6 @@
+import { clsx } from 'clsx'
 import { CircleCheck, CircleX, Info, TriangleAlert } from 'lucide-react'
 import type { ReactNode, Ref } from 'react'
-import { classNames } from './class-names.ts'
 
 const tones = {
   info: { look: 'border-line bg-accent-wash', Icon: Info, icon: 'text-accent' },
@@ -26,9 +26,9 @@ export function Alert({ tone = 'info', title, children, isLive = false, ref }: A
       ref={ref}
       {...(ref && { tabIndex: -1 })}
       role={isLive ? (tone === 'danger' ? 'alert' : 'status') : undefined}
-      className={classNames('flex gap-3 rounded-box border px-4 py-3', look)}
+      className={clsx('flex gap-3 rounded-box border px-4 py-3', look)}
     >
-      <Icon aria-hidden className={classNames('mt-0.5 size-4.5 shrink-0', icon)} />
+      <Icon aria-hidden className={clsx('mt-0.5 size-4.5 shrink-0', icon)} />
       <div className="grid min-w-0 gap-1">
         <p className="font-medium">{title}</p>
         {children && <div className="grid gap-2 [overflow-wrap:anywhere]">{children}</div>}

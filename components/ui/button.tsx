@@ -1,7 +1,7 @@
 import { cva, type VariantProps } from 'class-variance-authority'
+import { clsx } from 'clsx'
 import Link from 'next/link'
 import type { ComponentProps } from 'react'
-import { classNames } from './class-names.ts'
 
 const look = cva(
   'inline-flex items-center justify-center gap-2 rounded-box font-medium whitespace-nowrap motion-safe:transition-colors duration-100 disabled:cursor-not-allowed disabled:opacity-60 aria-disabled:opacity-60',
@@ -11,6 +11,8 @@ const look = cva(
         main: 'bg-accent text-on-accent hover:bg-accent-strong',
         plain: 'border border-edge bg-raised text-ink hover:bg-sunken',
         ghost: 'text-ink hover:bg-sunken',
+        quiet: 'text-quiet hover:bg-sunken',
+        accent: 'text-accent hover:bg-sunken',
         danger: 'bg-red text-on-red hover:bg-red-strong',
       },
       size: { normal: 'min-h-10 px-4 py-2', small: 'min-h-8 px-3 py-1 text-sm', icon: 'size-9' },
@@ -21,14 +23,14 @@ const look = cva(
 type Look = VariantProps<typeof look>
 
 export const Button = ({ tone, size, className, type = 'button', ...rest }: ComponentProps<'button'> & Look) => (
-  <button type={type} className={classNames(look({ tone, size }), className)} {...rest} />
+  <button type={type} className={clsx(look({ tone, size }), className)} {...rest} />
 )
 
 export const ButtonLink = ({ tone, size, className, ...rest }: ComponentProps<typeof Link> & Look) => (
-  <Link className={classNames(look({ tone, size }), className)} {...rest} />
+  <Link className={clsx(look({ tone, size }), className)} {...rest} />
 )
 
 /** To what is no page of ours: a file of the API. */
 export const PlainButtonLink = ({ tone, size, className, ...rest }: ComponentProps<'a'> & Look) => (
-  <a className={classNames(look({ tone, size }), className)} {...rest} />
+  <a className={clsx(look({ tone, size }), className)} {...rest} />
 )

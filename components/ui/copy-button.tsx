@@ -1,12 +1,19 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { Check, Copy } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { useEffect, useState } from 'react'
-import { classNames } from './class-names.ts'
 
-/** Copies `text`; says so once it is true. `what` names it for who cannot see where the button stands. */
-export function CopyButton({ text, what, className }: { text: string; what: string; className?: string }) {
+interface CopyButtonProps {
+  text: string
+  /** Names it for who cannot see where the button stands. */
+  what: string
+  isSmall?: boolean
+  className?: string
+}
+/** Copies `text`; says so once it is true. */
+export function CopyButton({ text, what, isSmall = false, className }: CopyButtonProps) {
   const t = useTranslations('common')
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle')
   useEffect(() => {
@@ -23,8 +30,9 @@ export function CopyButton({ text, what, className }: { text: string; what: stri
     <button
       type="button"
       onClick={copy}
-      className={classNames(
-        'inline-flex size-8 shrink-0 items-center justify-center rounded-small text-quiet motion-safe:transition-colors duration-100 hover:bg-line/60 hover:text-ink print:hidden',
+      className={clsx(
+        'inline-flex shrink-0 items-center justify-center rounded-small text-quiet motion-safe:transition-colors duration-100 hover:bg-line/60 hover:text-ink print:hidden',
+        isSmall ? 'size-6' : 'size-8',
         className,
       )}
     >

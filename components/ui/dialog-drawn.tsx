@@ -1,10 +1,10 @@
 'use client'
 
 import * as Radix from '@radix-ui/react-dialog'
+import { clsx } from 'clsx'
 import { X } from 'lucide-react'
 import { useTranslations } from 'next-intl'
 import { type ReactNode, useRef } from 'react'
-import { classNames } from './class-names.ts'
 
 export interface DialogProps {
   open: boolean
@@ -39,7 +39,7 @@ function Content({
     <Radix.Portal>
       <Radix.Overlay className={shade} />
       <Radix.Content
-        className={classNames(
+        className={clsx(
           'fixed z-50 overflow-y-auto overscroll-contain border-line bg-paper p-5 outline-none sm:p-6',
           className,
         )}

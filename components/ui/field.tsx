@@ -1,10 +1,11 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { type ComponentProps, type ReactNode, useId } from 'react'
-import { classNames } from './class-names.ts'
 
-export const inputLook =
-  'w-full min-h-10 rounded-box border border-edge bg-raised px-3 py-2 text-base text-ink placeholder:text-quiet aria-invalid:border-red sm:text-body'
+const boxLook =
+  'w-full rounded-box border border-edge bg-raised px-3 py-2 text-base text-ink placeholder:text-quiet aria-invalid:border-red sm:text-body'
+export const inputLook = `${boxLook} min-h-10`
 
 interface Labelled {
   label: string
@@ -59,7 +60,7 @@ export const Field = ({
   ...rest
 }: Labelled & ComponentProps<'input'>) => (
   <Frame {...{ label, hint, error, isLabelHidden }}>
-    {(own) => <input className={classNames(inputLook, className)} {...own} {...rest} />}
+    {(own) => <input className={clsx(inputLook, className)} {...own} {...rest} />}
   </Frame>
 )
 
@@ -76,7 +77,7 @@ export const TextArea = ({
     {(own) => (
       <textarea
         rows={4}
-        className={classNames(inputLook, 'field-sizing-content max-h-96 min-h-24', className)}
+        className={clsx(boxLook, 'field-sizing-content max-h-96 min-h-24', className)}
         {...own}
         {...rest}
       />
@@ -91,7 +92,7 @@ interface SelectProps extends Labelled, ComponentProps<'select'> {
 export const Select = ({ label, hint, error, isLabelHidden, className, options, ...rest }: SelectProps) => (
   <Frame {...{ label, hint, error, isLabelHidden }}>
     {(own) => (
-      <select className={classNames(inputLook, 'pr-8', className)} {...own} {...rest}>
+      <select className={clsx(inputLook, 'pr-8', className)} {...own} {...rest}>
         {options.map(({ value, title }) => (
           <option key={value} value={value}>
             {title}
@@ -109,7 +110,7 @@ interface CheckboxProps extends Omit<ComponentProps<'input'>, 'type'> {
 export function Checkbox({ label, hint, className, ...rest }: CheckboxProps) {
   const id = useId()
   return (
-    <div className={classNames('flex items-start gap-2.5', className)}>
+    <div className={clsx('flex items-start gap-2.5', className)}>
       <input
         id={id}
         type="checkbox"

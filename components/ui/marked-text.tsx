@@ -1,5 +1,5 @@
+import { clsx } from 'clsx'
 import type { ReactNode } from 'react'
-import { classNames } from './class-names.ts'
 
 export interface MarkedSpan {
   /** UTF-16 offsets, the end exclusive. */
@@ -18,7 +18,7 @@ export function MarkedText({ text, spans, label }: { text: string; spans: readon
   for (const { start, end, tone, note } of spans) {
     pieces.push(text.slice(at, start))
     pieces.push(
-      <mark key={start} className={classNames('rounded-small px-0.5 text-ink', tones[tone])}>
+      <mark key={start} className={clsx('rounded-small px-0.5 text-ink', tones[tone])}>
         {text.slice(start, end)}
         {note !== undefined && <span className="ml-1 font-sans text-xs font-medium select-none">[{note}]</span>}
       </mark>,

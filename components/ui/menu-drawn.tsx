@@ -1,9 +1,9 @@
 'use client'
 
 import * as Radix from '@radix-ui/react-dropdown-menu'
+import { clsx } from 'clsx'
 import Link from 'next/link'
 import type { ComponentProps, ReactElement, ReactNode } from 'react'
-import { classNames } from './class-names.ts'
 
 export interface MenuItem {
   key: string
@@ -44,7 +44,7 @@ export const DrawnMenu = ({ trigger, items, lead, open, onOpenChange }: DrawnMen
             {...(onSelect && { onSelect })}
             {...(isDisabled && { disabled: true })}
             asChild={href !== undefined}
-            className={classNames(itemLook, tone === 'danger' && 'text-red')}
+            className={clsx(itemLook, tone === 'danger' && 'text-red')}
           >
             {href === undefined ? label : <Link href={href}>{label}</Link>}
           </Radix.Item>

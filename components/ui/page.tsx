@@ -1,5 +1,5 @@
+import { clsx } from 'clsx'
 import type { ReactNode } from 'react'
-import { classNames } from './class-names.ts'
 
 interface PageProps {
   /** The answer to the page's question, in words. */
@@ -14,7 +14,7 @@ export const Page = ({ title, lead, width = 'text', children }: PageProps) => (
   <main
     id="content"
     tabIndex={-1}
-    className={classNames(
+    className={clsx(
       'mx-auto grid w-full grow content-start gap-8 px-4 py-8 outline-none sm:px-6 sm:py-12',
       widths[width],
     )}

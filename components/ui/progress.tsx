@@ -1,4 +1,4 @@
-import { classNames } from './class-names.ts'
+import { clsx } from 'clsx'
 
 /** How much of something is done. `max` 0: it is not known yet how much there is. */
 export function Progress({
@@ -16,7 +16,7 @@ export function Progress({
     <progress
       aria-label={label}
       {...(max > 0 && { value: Math.min(value, max), max })}
-      className={classNames('progress h-1.5 w-full', className)}
+      className={clsx('progress h-1.5 w-full', className)}
     />
   )
 }

@@ -17,7 +17,7 @@ export function ShortId({ id, what }: { id: string; what: string }) {
           id
         )}
       </code>
-      <CopyButton text={id} what={what} className="size-6" />
+      <CopyButton text={id} what={what} isSmall />
     </span>
   )
 }

@@ -1,9 +1,9 @@
+import { clsx } from 'clsx'
 import { useTranslations } from 'next-intl'
-import { classNames } from './class-names.ts'
 
 /** The shape of what is coming, after 200 ms. */
 export const Skeleton = ({ className }: { className?: string }) => (
-  <span aria-hidden className={classNames('late block rounded-small bg-sunken', className)} />
+  <span aria-hidden className={clsx('late block rounded-small bg-sunken', className)} />
 )
 
 const places = ['first', 'second', 'third', 'fourth', 'fifth', 'sixth']
@@ -15,7 +15,7 @@ export function PageSkeleton({ width = 'wide', rows = 6 }: { width?: 'text' | 'w
     <main
       id="content"
       tabIndex={-1}
-      className={classNames(
+      className={clsx(
         'mx-auto grid w-full grow content-start gap-8 px-4 py-8 outline-none sm:px-6 sm:py-12',
         width === 'wide' ? 'max-w-5xl' : 'max-w-3xl',
       )}

@@ -1,9 +1,9 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { useRouter } from 'next/navigation'
 import { useTranslations } from 'next-intl'
 import type { MouseEvent, ReactNode } from 'react'
-import { classNames } from './class-names.ts'
 
 export interface Column<Row> {
   key: string
@@ -74,7 +74,7 @@ export function DataTable<Row>({
               <th
                 key={key}
                 scope="col"
-                className={classNames(
+                className={clsx(
                   'border-b border-line py-2 pr-4 font-medium whitespace-nowrap text-quiet last:pr-0',
                   numeric ? 'text-right' : 'text-left',
                 )}
@@ -93,7 +93,7 @@ export function DataTable<Row>({
                 data-row={index}
                 data-opens={open && ''}
                 onClick={(event) => follow(event, row)}
-                className={classNames(
+                className={clsx(
                   'border-b border-line align-top max-sm:grid max-sm:gap-1 max-sm:py-3 sm:h-9',
                   open && 'cursor-pointer hover:bg-sunken',
                   selection?.chosen.has(id) && 'bg-accent-wash',
@@ -117,10 +117,10 @@ export function DataTable<Row>({
                     <Cell
                       key={key}
                       {...(main && { scope: 'row' as const })}
-                      className={classNames(
-                        'py-2 pr-4 font-normal last:pr-0 max-sm:flex max-sm:gap-3 max-sm:py-0 max-sm:pr-0',
+                      className={clsx(
+                        'py-2 pr-4 last:pr-0 max-sm:flex max-sm:gap-3 max-sm:py-0 max-sm:pr-0',
                         numeric ? 'tabular-nums sm:text-right' : 'text-left',
-                        main && 'font-medium max-sm:text-base',
+                        main ? 'font-medium max-sm:text-base' : 'font-normal',
                       )}
                     >
                       {!main && (

@@ -1,5 +1,5 @@
+import { clsx } from 'clsx'
 import Link from 'next/link'
-import { classNames } from './class-names.ts'
 
 interface Tab {
   href: string
@@ -15,7 +15,7 @@ export const Tabs = ({ label, tabs }: { label: string; tabs: readonly Tab[] }) =
         key={href}
         href={href}
         aria-current={isCurrent ? 'page' : undefined}
-        className={classNames(
+        className={clsx(
           '-mb-px flex min-h-10 items-center gap-1.5 border-b-2 px-3 whitespace-nowrap',
           isCurrent ? 'border-accent font-medium' : 'border-transparent text-quiet hover:text-ink',
         )}

@@ -1,6 +1,6 @@
 import { cva, type VariantProps } from 'class-variance-authority'
+import { clsx } from 'clsx'
 import type { ComponentProps } from 'react'
-import { classNames } from './class-names.ts'
 
 const look = cva(
   'inline-flex items-center gap-1 rounded-small border px-1.5 text-[0.8125rem] leading-5.5 whitespace-nowrap',
@@ -20,5 +20,5 @@ export type TagTone = NonNullable<VariantProps<typeof look>['tone']>
 
 /** A state in one or two words. The words say it; the colour only repeats it. */
 export const Tag = ({ tone, className, ...rest }: ComponentProps<'span'> & VariantProps<typeof look>) => (
-  <span className={classNames(look({ tone }), className)} {...rest} />
+  <span className={clsx(look({ tone }), className)} {...rest} />
 )

@@ -1,14 +1,18 @@
+import { clsx } from 'clsx'
 import Link from 'next/link'
 import type { ComponentProps } from 'react'
-import { classNames } from './class-names.ts'
 
-const look = 'text-accent underline decoration-1 underline-offset-3 hover:text-accent-strong hover:decoration-2'
+const look = 'decoration-1 underline-offset-3 hover:text-accent-strong hover:decoration-2'
+const tones = { accent: 'text-accent underline', ink: 'text-ink hover:underline', quiet: 'text-quiet hover:underline' }
 
-export const TextLink = ({ className, ...rest }: ComponentProps<typeof Link>) => (
-  <Link className={classNames(look, className)} {...rest} />
+interface TextLinkProps extends ComponentProps<typeof Link> {
+  tone?: keyof typeof tones
+}
+export const TextLink = ({ tone = 'accent', className, ...rest }: TextLinkProps) => (
+  <Link className={clsx(look, tones[tone], className)} {...rest} />
 )
 
 /** To what is no page of ours: a document of the API. */
 export const PlainLink = ({ className, ...rest }: ComponentProps<'a'>) => (
-  <a className={classNames(look, className)} {...rest} />
+  <a className={clsx(look, tones.accent, className)} {...rest} />
 )

@@ -1,10 +1,10 @@
 'use client'
 
+import { clsx } from 'clsx'
 import { useTranslations } from 'next-intl'
 import { type DragEvent, type FormEvent, useCallback, useEffect, useId, useRef, useState } from 'react'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
-import { classNames } from '#components/ui/class-names.ts'
 import { Choice, TextArea } from '#components/ui/field.tsx'
 import { type Verdict, verdictOn } from './checking.ts'
 import { VerdictView } from './verdict-view.tsx'
@@ -92,7 +92,7 @@ export function Verifier({ origin }: { origin: string }) {
           }}
           onDragLeave={() => setOver(false)}
           onDrop={drop}
-          className={classNames(
+          className={clsx(
             'grid gap-3 rounded-box',
             isOver && 'outline-2 outline-offset-4 outline-accent outline-dashed',
           )}
@@ -105,7 +105,7 @@ export function Verifier({ origin }: { origin: string }) {
             rows={8}
             spellCheck={false}
             dir="ltr"
-            className="font-mono text-[0.8125rem]"
+            className="font-mono"
           />
           <p>
             <label
@@ -150,7 +150,7 @@ export function Verifier({ origin }: { origin: string }) {
             }}
             spellCheck={false}
             dir="ltr"
-            className="font-mono text-[0.8125rem]"
+            className="font-mono"
           />
         )}
         <div className="flex flex-wrap gap-2">
