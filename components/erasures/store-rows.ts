@@ -84,12 +84,13 @@ const holders = [
   'projects_messages',
   'projects_documents',
   'projects_references',
+  'projects_outside',
   'graph_episodes',
   'checkpoints_messages',
   'cache_entries',
   'objects_bytes',
 ] as const
-const stores = ['postgresql', 'files', 'snapshot_keys', 'graph', 'checkpoints', 'cache', 'objects'] as const
+const stores = ['postgresql', 'files', 'snapshot_keys', 'graph', 'checkpoints', 'cache', 'objects', 'outside'] as const
 
 /** Where the words on a holder stand; a dot would nest them. Undefined: there are none. */
 export const holderKey = (name: string) => holders.find((key) => key === name.replaceAll('.', '_'))

@@ -2,8 +2,9 @@
 
 import { useQueryClient } from '@tanstack/react-query'
 import { useRouter } from 'next/navigation'
-import { useTranslations } from 'next-intl'
+import { useFormatter, useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { useHoldingNames } from '#components/erasures/store-progress.tsx'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
@@ -21,8 +22,10 @@ import { VerdictList, VerdictTable } from './verdict-list.tsx'
 /** What goes, what stays and why: of a dry run, in words and numbers, then every single thing. */
 function PlanView({ plan }: { plan: Plan }) {
   const t = useTranslations('projects.plan')
+  const format = useFormatter()
+  const names = useHoldingNames()
   const words = usePlanWords()
-  const plans = plansByStore(plan.planned, plan.verdicts)
+  const plans = plansByStore(plan)
   const goes = goingIn(plans)
   const held = plans.reduce((sum, one) => sum + one.held, 0)
   const untouched = plan.verdicts.filter(({ verdict }) => verdict === 'untouched')
@@ -37,23 +40,37 @@ function PlanView({ plan }: { plan: Plan }) {
           </p>
         ))}
         {held > 0 && <Alert tone="warning" title={t('held', { count: held })} />}
-        {plan.omitted > 0 && (
-          <p>{t('omitted', { count: plan.omitted, goes: plan.counts.deleted, stays: plan.counts.kept })}</p>
+        {plan.unanswered.length > 0 && (
+          <Alert
+            tone="warning"
+            title={t('unanswered.title', { stores: format.list(plan.unanswered.map(names.store)) })}
+          >
+            <p>{t('unanswered.text')}</p>
+          </Alert>
         )}
       </div>
       <Section id="stores" title={t('byStore')}>
         <StorePlans plans={plans} />
       </Section>
       {untouched.length > 0 && (
-        <Section id="untouched" title={t('untouched.title')} lead={t('untouched.lead', { count: untouched.length })}>
+        <Section
+          id="untouched"
+          title={t('untouched.title')}
+          lead={t('untouched.lead', { count: plan.counts.untouched })}
+        >
           <VerdictTable label={t('untouched.title')} verdicts={untouched} />
         </Section>
       )}
       {plan.verdicts.length > 0 && (
-        <Section id="verdicts" title={t('verdicts.title')} lead={t('verdicts.lead', { count: plan.verdicts.length })}>
+        <Section
+          id="verdicts"
+          title={t('verdicts.title')}
+          lead={t('verdicts.lead', { count: plan.verdicts.length + plan.omitted })}
+        >
           <details>
             <summary className="cursor-pointer text-accent">{t('verdicts.open')}</summary>
-            <div className="mt-4">
+            <div className="mt-4 grid gap-4">
+              {plan.omitted > 0 && <p>{t('omitted', { count: plan.omitted, shown: plan.verdicts.length })}</p>}
               <VerdictList verdicts={plan.verdicts} />
             </div>
           </details>
@@ -81,7 +98,7 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
   const [redacts, setRedacts] = useState(false)
   const { plan } = erasing
   const { kind } = target
-  const goes = plan ? goingIn(plansByStore(plan.planned, plan.verdicts)) : 0
+  const goes = plan ? goingIn(plansByStore(plan)) : 0
   const begin = () =>
     erasing.begin(reason, redacts, (auditId) => {
       // Nobody comes back to a list that still shows it.

@@ -1,20 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { type EntityKinds, kindOf } from '#lib/domains/projects/graph/entity-kinds.ts'
+import { totalsOf } from '#lib/domains/projects/erasing/plan-totals.ts'
 import { judge } from '#lib/domains/projects/graph/rules.ts'
 import { episode, entity as graphEntity } from '#lib/testing/graphs.ts'
 import { neighbourhoodIn } from '#lib/testing/model-graph.ts'
 import en from '#messages/en.ts'
 import type { Verdict } from './places.ts'
-import {
-  commonLabel,
-  entityGroupOf,
-  filtered,
-  foundKey,
-  goingIn,
-  kindKey,
-  plansByStore,
-  reasonKey,
-} from './plan-rules.ts'
+import { filtered, foundKey, goingIn, isEmpty, kindKey, plansByStore, reasonKey } from './plan-rules.ts'
 
 const verdict = (kind: string, outcome: Verdict['verdict'], reason: string, more: Partial<Verdict> = {}): Verdict => ({
   store: 'graph',
@@ -27,32 +18,6 @@ const verdict = (kind: string, outcome: Verdict['verdict'], reason: string, more
   found: 'pointer',
   ...more,
 })
-const entity = (labels: string[], more: { summary?: string; pii?: boolean } = {}, kinds: EntityKinds = {}) =>
-  kindOf(
-    {
-      uuid: 'u',
-      name: 'Sample',
-      labels,
-      summary: more.summary ?? '',
-      attributes: more.pii ? { pii: true } : {},
-      createdAt: new Date(0),
-    },
-    kinds,
-  ).evidence
-
-describe('an entity that goes as personal', () => {
-  it.each([
-    ['a Person', entity(['Person']), 'person'],
-    ['said to be one', entity(['Company'], { pii: true }), 'person'],
-    ['mapped to one', entity(['Investor'], {}, { Investor: 'person' }), 'person'],
-    ['a company with an address in its summary', entity(['Company'], { summary: 'a@example.org' }), 'personal'],
-    ['without a label', entity([]), 'unknown'],
-    ['of a label that nobody knows', entity(['Thing']), 'unknown'],
-  ] as const)('is told as what it is: %s', (_, evidence, group) => {
-    expect(entityGroupOf(verdict('entity', 'deleted', 'pii', { evidence: [...evidence, 'mentions:2'] }))).toBe(group)
-  })
-})
-
 /** As the policy judges companies that another episode mentions, too. */
 const companies = (count: number): Verdict[] => {
   const entities = Array.from({ length: count }, (_, n) =>
@@ -83,15 +48,13 @@ describe('a plan in words', () => {
     verdict('message', 'deleted', 'erased', { store: 'checkpoints' }),
     verdict('constructor', 'kept', 'erased', { store: 'checkpoints' }),
   ]
-  const plans = plansByStore(
-    [
-      { store: 'cache', holder: 'cache.entries', items: 2, held: 0 },
-      { store: 'graph', holder: 'graph.episodes', items: 1, held: 3 },
-      { store: 'postgresql', holder: 'projects.messages', items: 3, held: 0 },
-      { store: 'postgresql', holder: 'projects.members', items: 0, held: 0 },
-    ],
-    verdicts,
-  )
+  const planned = [
+    { store: 'cache', holder: 'cache.entries', what: '', items: 2, held: 0 },
+    { store: 'graph', holder: 'graph.episodes', what: '', items: 1, held: 3 },
+    { store: 'postgresql', holder: 'projects.messages', what: '', items: 3, held: 0 },
+    { store: 'postgresql', holder: 'projects.members', what: '', items: 0, held: 0 },
+  ]
+  const plans = plansByStore({ planned, totals: totalsOf(verdicts), unanswered: [] })
 
   it('counts the entities by what people ask about them', () => {
     expect(plans.find(({ store }) => store === 'graph')).toMatchObject({
@@ -117,8 +80,14 @@ describe('a plan in words', () => {
     expect(plans[2]?.parts.map(({ kind }) => kind)).toEqual(['checkpoint', 'other'])
   })
   it('names what stays only where all of it is of one kind', () => {
-    expect(commonLabel([])).toBeUndefined()
-    expect(commonLabel([...verdicts.slice(16, 20), verdict('entity', 'kept', 'orphaned')])).toBeUndefined()
+    const stays = [...companies(4), verdict('entity', 'kept', 'orphaned', { evidence: ['label:Deal'] })]
+    const [plan] = plansByStore({ planned: [], totals: totalsOf(stays), unanswered: [] })
+    expect(plan?.entities).toEqual([{ group: 'kept', count: 5 }])
+  })
+  it('never says that nothing is in a store that could not be asked', () => {
+    const asked = plansByStore({ planned, totals: totalsOf(verdicts), unanswered: ['cache', 'objects'] })
+    expect(asked.filter(isEmpty)).toEqual([])
+    expect(asked.flatMap(({ store, isUnanswered }) => (isUnanswered ? [store] : []))).toEqual(['cache', 'objects'])
   })
 })
 

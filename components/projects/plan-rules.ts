@@ -1,34 +1,18 @@
+import type { EntityGroup } from '#lib/domains/projects/erasing/plan-totals.ts'
 import type { Plan, Verdict } from './places.ts'
 
-/** What becomes of a graph's entities, in the groups in which people ask about them. */
-export const entityGroups = ['person', 'personal', 'unknown', 'unreferenced', 'deleted', 'kept', 'untouched'] as const
-export type EntityGroup = (typeof entityGroups)[number]
-
-type Judged = Pick<Verdict, 'kind' | 'verdict' | 'reason' | 'evidence'>
-
-const isOfPerson = (evidence: string): boolean => /^(label|mapping|attribute):/.test(evidence) && !isOfNoType(evidence)
-/** Its labels say nothing, so that it counts as a person. */
-const isOfNoType = (evidence: string): boolean => evidence === 'label:none' || evidence.endsWith(' unknown')
-
-export function entityGroupOf({ verdict, reason, evidence }: Judged): EntityGroup {
-  if (verdict === 'untouched') return 'untouched'
-  // What was told of it goes, the entity stays: because others mention it.
-  if (verdict !== 'deleted') return 'kept'
-  if (reason === 'unreferenced') return 'unreferenced'
-  if (reason !== 'pii') return 'deleted'
-  if (evidence.some(isOfPerson)) return 'person'
-  return evidence.some((one) => one.startsWith('pattern:')) ? 'personal' : 'unknown'
-}
-
-const businessLabels = ['Company', 'Deal', 'Document', 'FinancialMetric', 'Finding', 'Risk'] as const
-export type BusinessLabel = (typeof businessLabels)[number]
-/** What all of them are, where their evidence says so of each. */
-export function commonLabel(verdicts: readonly Judged[]): BusinessLabel | undefined {
-  const labelled = businessLabels.find((label) => verdicts[0]?.evidence.includes(`label:${label}`))
-  return labelled && verdicts.every(({ evidence }) => evidence.includes(`label:${labelled}`)) ? labelled : undefined
-}
-
-const partKinds = ['group', 'episode', 'fact', 'summary', 'thread', 'checkpoint', 'key', 'object', 'row'] as const
+const partKinds = [
+  'group',
+  'episode',
+  'fact',
+  'summary',
+  'thread',
+  'checkpoint',
+  'key',
+  'object',
+  'row',
+  'reference',
+] as const
 export type PartKind = (typeof partKinds)[number] | 'other'
 const sameAs: Record<string, PartKind> = {
   community: 'summary',
@@ -36,6 +20,7 @@ const sameAs: Record<string, PartKind> = {
   message: 'checkpoint',
   memory: 'other',
   document: 'row',
+  conversation: 'row',
 }
 const partKindOf = ({ kind, store }: Pick<Verdict, 'kind' | 'store'>): PartKind => {
   // A message is a row of ours, and part of a thread in checkpoints.
@@ -54,57 +39,81 @@ export interface StorePlan {
   goes: number
   /** Records that a hold keeps. */
   held: number
-  /** Of a graph: its entities by group, in the order of {@link entityGroups}. */
-  entities: { group: EntityGroup; count: number; label?: BusinessLabel }[]
+  /** Of a graph: its entities by group, in the order of {@link entityGroups}. `label`: what all of the group are. */
+  entities: { group: EntityGroup; count: number; label?: Label }[]
   parts: Part[]
   /** Of each holder that has some: for a store whose every single thing is not judged. */
   holders: { holder: string; items: number }[]
+  /** It does not answer, or one that kept data is switched off: there may be more. */
+  isUnanswered: boolean
 }
-type Planned = Pick<Plan['planned'][number], 'store' | 'holder' | 'items' | 'held'>
+type Total = Plan['totals'][number]
+type Label = NonNullable<Total['label']>
+/** What becomes of a graph's entities, in the order in which it is told. */
+const entityGroups = [
+  'person',
+  'personal',
+  'unknown',
+  'unreferenced',
+  'deleted',
+  'kept',
+  'untouched',
+] as const satisfies EntityGroup[]
 /** Every single thing there is judged: what is planned has places in it that are only searched. */
 const judgedStores = new Set(['graph', 'cache', 'objects'])
 const outcomes = ['deleted', 'changed', 'kept', 'untouched'] as const
 
+const sum = (counted: readonly { count: number }[]): number => counted.reduce((all, { count }) => all + count, 0)
+
+function entitiesOf(totals: readonly Total[]): StorePlan['entities'] {
+  return entityGroups.flatMap((group) => {
+    const own = totals.filter((one) => one.group === group)
+    const [first] = own
+    const label = own.every((one) => one.label === first?.label) ? first?.label : null
+    return first ? [{ group, count: sum(own), ...(label && { label }) }] : []
+  })
+}
+function partsOf(totals: readonly Total[]): Part[] {
+  const parts = new Map<string, Part>()
+  for (const total of totals) {
+    if (total.group !== null) continue
+    const kind = partKindOf(total)
+    const key = `${kind} ${total.verdict}`
+    parts.set(key, { kind, verdict: total.verdict, count: (parts.get(key)?.count ?? 0) + total.count })
+  }
+  return [...parts.values()].toSorted((one, other) => outcomes.indexOf(one.verdict) - outcomes.indexOf(other.verdict))
+}
+
 /** A plan store by store, in the order in which the stores have their turn; those with nothing in them last. */
-export function plansByStore(planned: readonly Planned[], verdicts: readonly Verdict[]): StorePlan[] {
-  const stores = [...new Set([...planned, ...verdicts].map(({ store }) => store))]
+export function plansByStore({
+  planned,
+  totals,
+  unanswered,
+}: Pick<Plan, 'planned' | 'totals' | 'unanswered'>): StorePlan[] {
+  const stores = [...new Set([...planned, ...totals].map(({ store }) => store)).union(new Set(unanswered))]
   return stores
     .map((store) => {
       const rows = planned.filter((one) => one.store === store)
-      const judged = verdicts.filter((one) => one.store === store)
-      const entities = judged.filter(({ kind }) => kind === 'entity')
-      const counts = new Map<string, Part>()
-      for (const one of judged) {
-        if (one.kind === 'entity') continue
-        const kind = partKindOf(one)
-        const before = counts.get(`${kind} ${one.verdict}`)
-        counts.set(`${kind} ${one.verdict}`, { kind, verdict: one.verdict, count: (before?.count ?? 0) + 1 })
-      }
+      const own = totals.filter((one) => one.store === store)
+      const isJudged = judgedStores.has(store)
       return {
         store,
-        goes: judgedStores.has(store)
-          ? judged.filter((one) => one.verdict === 'deleted').length
-          : rows.reduce((sum, { items }) => sum + items, 0),
-        held: rows.reduce((sum, { held }) => sum + held, 0),
-        entities: entityGroups.flatMap((group) => {
-          const own = entities.filter((one) => entityGroupOf(one) === group)
-          const label = group === 'kept' ? commonLabel(own) : undefined
-          return own.length === 0 ? [] : [{ group, count: own.length, ...(label && { label }) }]
-        }),
-        parts: [...counts.values()].toSorted(
-          (one, other) => outcomes.indexOf(one.verdict) - outcomes.indexOf(other.verdict),
-        ),
-        holders: rows.flatMap(({ holder, items }) =>
-          items === 0 || judgedStores.has(store) ? [] : [{ holder, items }],
-        ),
+        goes: isJudged
+          ? sum(own.filter(({ verdict }) => verdict === 'deleted'))
+          : rows.reduce((all, { items }) => all + items, 0),
+        held: rows.reduce((all, { held }) => all + held, 0),
+        entities: entitiesOf(own),
+        parts: partsOf(own),
+        holders: rows.flatMap(({ holder, items }) => (items === 0 || isJudged ? [] : [{ holder, items }])),
+        isUnanswered: unanswered.includes(store),
       }
     })
     .toSorted((one, other) => Number(isEmpty(one)) - Number(isEmpty(other)))
 }
 export const goingIn = (plans: readonly Pick<StorePlan, 'goes'>[]): number =>
-  plans.reduce((sum, { goes }) => sum + goes, 0)
-export const isEmpty = ({ goes, held, entities, parts }: StorePlan): boolean =>
-  goes === 0 && held === 0 && entities.length === 0 && parts.length === 0
+  plans.reduce((all, { goes }) => all + goes, 0)
+export const isEmpty = ({ goes, held, entities, parts, isUnanswered }: StorePlan): boolean =>
+  goes === 0 && held === 0 && entities.length === 0 && parts.length === 0 && !isUnanswered
 
 export const verdictViews = ['all', ...outcomes] as const
 export type VerdictView = (typeof verdictViews)[number]
@@ -132,6 +141,8 @@ const kinds = [
   'group',
   'memory',
   'document',
+  'conversation',
+  'reference',
 ] as const
 const reasons = [
   'pii',
@@ -150,8 +161,11 @@ const reasons = [
   'may_have_been_ended',
   'whole',
   'unreadable',
+  'held',
+  'around',
+  'outside',
 ] as const
-const ways = ['pointer', 'thread', 'group', 'text', 'tools', 'row', 'key'] as const
+const ways = ['pointer', 'thread', 'group', 'text', 'tools', 'row', 'prefix', 'index'] as const
 /** Where the words on a code of a verdict stand; undefined: there are none, and it is shown as it is. */
 export const kindKey = (kind: string) => kinds.find((one) => one === kind)
 export const reasonKey = (reason: string) => reasons.find((one) => one === reason)

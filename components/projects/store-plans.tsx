@@ -23,7 +23,7 @@ export function StorePlans({ plans }: { plans: readonly StorePlan[] }) {
           <span className="text-quiet">{t('none')}</span>
         ) : (
           <span className="grid gap-0.5">
-            {[words.entities(plan), words.rest(plan)].map(
+            {[words.entities(plan), words.rest(plan), plan.isUnanswered ? t('unknown') : undefined].map(
               (said) => said !== undefined && <span key={said}>{said}</span>,
             )}
           </span>

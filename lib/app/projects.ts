@@ -11,6 +11,7 @@ import { graphHolder } from '#lib/domains/projects/graph/holder.ts'
 import { objectsHolder } from '#lib/domains/projects/objects/holder.ts'
 import { documentHolder, messageHolder } from '#lib/domains/projects/rows/authored.ts'
 import { conversationHolder, projectHolder } from '#lib/domains/projects/rows/containers.ts'
+import { outsidePointerHolder } from '#lib/domains/projects/rows/outside-pointers.ts'
 import { projectReferencesHolder } from '#lib/domains/projects/rows/references-held.ts'
 import { memberHolder } from '#lib/domains/projects/rows/taking-part.ts'
 import type { Domain, Parts } from './domain.ts'
@@ -35,6 +36,7 @@ export function projectsAndWhatCameOfThem(parts: Parts) {
           namesOf,
         }),
         objectsHolder({ db, objects: stores.objects, sources, whatIsMissing: known.missing('objects') }),
+        outsidePointerHolder(db),
         // Before the messages: what was made from one is found by it.
         documentHolder(db, { withdrawNaming }),
         messageHolder(db, { withdrawNaming }),

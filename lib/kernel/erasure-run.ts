@@ -99,6 +99,13 @@ export interface RunChange {
   now: Date
 }
 
+export interface ExplainedPart {
+  planned: PlannedHolding[]
+  verdicts: Verdict[]
+  /** Stores that could not be looked through, or not whole: there may be more than is told. */
+  unanswered: string[]
+}
+
 /** What erasure offers to privacy requests and to the operator. */
 export interface SubjectErasures {
   /** What an erasure would do now. Nothing is fenced, nothing written. */
@@ -107,7 +114,7 @@ export interface SubjectErasures {
   begin(tx: Transaction, run: BeginRun): Promise<{ runId: string; receiptId: string; auditId: string }>
   run(runId: string, tx?: Transaction): Promise<RunView | undefined>
   /** What an erasure of a part would do now to every single thing. Nothing is fenced, nothing written. */
-  explain(part: Part, now: Date): Promise<{ planned: PlannedHolding[]; verdicts: Verdict[] }>
+  explain(part: Part, now: Date): Promise<ExplainedPart>
   /** The run whose entry in the deletion log has this id. */
   byAudit(auditId: string, tx?: Transaction): Promise<RunView | undefined>
   /** Newest first, after the cursor's place. */

@@ -144,6 +144,11 @@ export interface Verdict {
   /** How it was found: `pointer` (provenance), `thread`, `group`, `text`, `row`. */
   found: string
 }
+export interface Explained {
+  verdicts: Verdict[]
+  /** The store does not answer, or one that kept data is switched off: this is what is known without asking it, and there may be more. */
+  isPartial: boolean
+}
 
 /** What a holder would erase: each item once, sorted. */
 export interface Planned {
@@ -202,8 +207,8 @@ export interface DataHolder {
   inventory(subject: Subject, now: Date): Promise<Holding>
   /** What erase will touch. Reads; safe to ask without erasing. */
   plan(scope: Scope, tx: Transaction, now: Date): Promise<Planned>
-  /** Every single thing that erase would touch or leave, for a dry run of a part. Reads alone. */
-  explain?(scope: Scope, tx: Transaction, now: Date): Promise<Verdict[]>
+  /** Every single thing that erase would touch or leave, for a dry run of a part. Reads alone; may throw `unavailable`, where nothing can be told. */
+  explain?(scope: Scope, tx: Transaction, now: Date): Promise<Explained>
   /**
    * Erases some of what the plan names, one page at most at once where the scope is a subject or a part; safe to repeat. Returns how many
    * went. Throws `unavailable` when its store does not answer or is switched off: that is never a success.

@@ -92,8 +92,10 @@ export class Problem extends Error {
     this.afterRollback = afterRollback
   }
 
-  static is(error: unknown): error is Problem {
-    return typeof error === 'object' && error !== null && brand in error
+  /** A refusal; where codes are given, one of them. */
+  static is(error: unknown, ...codes: ProblemCode[]): error is Problem {
+    if (typeof error !== 'object' || error === null || !(brand in error)) return false
+    return codes.length === 0 || codes.includes((error as Problem).code)
   }
 
   /** RFC 9457 document. `type` leads to the code's explanation on this installation. */

@@ -136,6 +136,12 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     expect([status, json.success]).toEqual([202, false])
     return headers.get('location') ?? ''
   }
+  /** Stores that a dry run could not look through. It changes nothing, so that what follows finds everything as it was. */
+  const unanswered = async ({ message, project }: SpreadMessage, by = app): Promise<string[]> => {
+    const { status, json } = await by.fetch('DELETE', `${message.path}?dry_run=true`, project.owner)
+    expect(status).toBe(200)
+    return json.data.unanswered
+  }
   const erasure = ({ project }: SpreadMessage, path: string) => dataOf(app, 'GET', path, project.owner)
   /** Nothing says that it is over: not the answer, no receipt, and the rows by which the rest is found stay. */
   async function isNotDone(of: SpreadMessage, path: string, { rows }: { rows: number }): Promise<void> {
@@ -175,7 +181,9 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
       crashAt = `step.${holder}.before`
       const first = await erase(planned)
       crashAt = undefined
+      expect(await unanswered(unplanned)).toEqual([])
       await server.stop()
+      expect(await unanswered(unplanned)).toEqual([store])
       const paths = [first, await erase(unplanned)]
       await tried()
       for (const [n, one] of of.entries()) {
@@ -200,6 +208,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
       const { [setting]: _without, ...others } = stores.settings
       const switchedOff = await spreadMessage(app, stores)
       const partial = await started(others)
+      expect(await unanswered(switchedOff, partial)).toEqual([store])
       const path = await erase(switchedOff, partial)
       await tried(partial)
       await isNotDone(switchedOff, path, { rows: 1 })

@@ -54,7 +54,7 @@ export const sideHolder =
     },
     async explain(scope) {
       await side.slow?.('explain')
-      return [...side.entries].flatMap(([id, entry]) =>
+      const verdicts = [...side.entries].flatMap(([id, entry]) =>
         covers(scope, entry)
           ? [
               {
@@ -64,6 +64,7 @@ export const sideHolder =
             ]
           : [],
       )
+      return { verdicts, isPartial: false }
     },
     async erase(_scope, items, _tx, manner) {
       await side.slow?.('erase')

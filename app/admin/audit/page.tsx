@@ -17,7 +17,7 @@ async function firstPage(query: Record<string, string>): Promise<{ first?: Audit
   try {
     return { first: await ask(app.audit.list, { query: { ...query, limit: String(pageSize) } }) }
   } catch (error) {
-    if (!Problem.is(error) || (error.code !== 'invalid' && error.code !== 'unavailable')) throw error
+    if (!Problem.is(error, 'invalid', 'unavailable')) throw error
     return { problem: { title: error.title, status: error.status, code: error.code } }
   }
 }

@@ -20,7 +20,7 @@ export async function agentNamed(id: string): Promise<OwnAgentWhole> {
   } catch (error) {
     // An id of a form that none has is nobody's either.
     if (error instanceof URIError) notFound()
-    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
+    if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }
 }

@@ -33,7 +33,7 @@ async function cardOf(id: string) {
   try {
     return (await ask(app.clades.readCard, { params: { id } })).data
   } catch (error) {
-    if (Problem.is(error) && error.code === 'not_found') return undefined
+    if (Problem.is(error, 'not_found')) return undefined
     throw error
   }
 }

@@ -11,7 +11,7 @@ export async function orNotFound<T>(work: () => Promise<T>): Promise<T> {
   } catch (error) {
     // An id of a form that none has is nobody's either.
     if (error instanceof URIError) notFound()
-    if (Problem.is(error) && ['not_found', 'invalid', 'erased'].includes(error.code)) notFound()
+    if (Problem.is(error, 'not_found', 'invalid', 'erased')) notFound()
     throw error
   }
 }

@@ -28,7 +28,7 @@ export async function askOwn<O extends OperationShape>(useCase: UseCase<O>, inpu
     return await ask(useCase, input)
   } catch (error) {
     // An id of the wrong form is nobody's agent either.
-    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
+    if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }
 }

@@ -33,7 +33,7 @@ async function within<T>(work: Promise<T>, milliseconds: number): Promise<T> {
 }
 
 const faultOf = (error: unknown): NonNullable<CheckView['fault']> =>
-  error instanceof TooSlow ? 'too_slow' : Problem.is(error) && error.code === 'unavailable' ? 'unavailable' : 'error'
+  error instanceof TooSlow ? 'too_slow' : Problem.is(error, 'unavailable') ? 'unavailable' : 'error'
 
 const texts = (times: Finding['times'] = {}): Record<string, string | null> =>
   Object.fromEntries(Object.entries(times).map(([name, at]) => [name, at?.toISOString() ?? null]))

@@ -63,6 +63,10 @@ export function reinstatement({
         verified_at: now().toISOString(),
       }
     })
+    const beyondReach = holders.flatMap(({ name, leftBehind }) => {
+      const count = erased[name] ?? 0
+      return leftBehind && count > 0 ? [leftBehind(count)] : []
+    })
     const emptied = new Set(holders.filter(({ name }) => (erased[name] ?? 0) > 0).map(({ store }) => store))
     const receipt = await signer.sign({
       receipt_id: intent.id,
@@ -74,15 +78,12 @@ export function reinstatement({
       stores,
       retained:
         'part' in scope
-          ? retainedOfPart(at, { held: [] })
+          ? retainedOfPart(at, { held: [], beyondReach })
           : retainedOfSubject(at, {
               isOfRequest: false,
               requestsYears: facts.requestsYears,
               held: [],
-              whileHeld: holders.flatMap(({ name, leftBehind }) => {
-                const count = erased[name] ?? 0
-                return leftBehind && count > 0 ? [leftBehind(count)] : []
-              }),
+              whileHeld: beyondReach,
             }),
       physical: lingeringAfter(at, facts, await lingering([...emptied])),
       signed_at: now().toISOString(),

@@ -61,9 +61,19 @@ const untilSearchedAgain = (deletedAt: Date, isSearchedAgain: boolean): Receipt[
 /** As {@link retainedAfter}, of a part of a project: what legal holds keep, and for how long its ids are known. */
 export const retainedOfPart = (
   deletedAt: Date,
-  { held, isSearchedAgain = false }: { held: readonly { hold: string; count: number }[]; isSearchedAgain?: boolean },
+  {
+    held,
+    beyondReach = [],
+    isSearchedAgain = false,
+  }: {
+    held: readonly { hold: string; count: number }[]
+    /** What stays where nobody here can erase it. */
+    beyondReach?: readonly { what: string; ground: string }[]
+    isSearchedAgain?: boolean
+  },
 ): Receipt['retained'] => [
   ...heldLines(held),
+  ...beyondReach.map((left) => ({ ...left, until: null })),
   ...untilSearchedAgain(deletedAt, isSearchedAgain),
   ...retainedAfter(deletedAt),
 ]

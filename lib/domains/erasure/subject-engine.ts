@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunState, SubjectErasures } from '#lib/kernel/erasure-run.ts'
-import { timeFor, type Verdict } from '#lib/kernel/holder.ts'
+import { type Explained, timeFor, type Verdict } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { aimAt, dryRun } from './plans.ts'
 import { enqueueRechecks, runRecheck } from './recheck.ts'
 import { dueSteps, nobody } from './run-rules.ts'
@@ -143,11 +144,18 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
       const aim = await db.transaction((tx) => aimAt(tx, scope, holds, now))
       const planned = await dryRun(holders, aim, db, now)
       const verdicts: Verdict[] = []
-      for (const holder of holders)
-        verdicts.push(
-          ...((await db.transaction(async (tx) => holder.explain?.(scope, tx, now), timeFor(holder))) ?? []),
-        )
-      return { planned, verdicts }
+      const unanswered = new Set<string>()
+      for (const holder of holders) {
+        const explained = await db
+          .transaction(async (tx) => holder.explain?.(scope, tx, now), timeFor(holder))
+          .catch((error: unknown): Explained => {
+            if (!Problem.is(error, 'unavailable')) throw error
+            return { verdicts: [], isPartial: true }
+          })
+        verdicts.push(...(explained?.verdicts ?? []))
+        if (explained?.isPartial) unanswered.add(holder.store)
+      }
+      return { planned, verdicts, unanswered: [...unanswered] }
     },
     start,
     step,

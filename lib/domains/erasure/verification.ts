@@ -134,7 +134,7 @@ export function runVerification(parts: VerificationParts) {
       // Every holder was asked; of a part, few have anything.
       stores: (partOf(run) ? steps.filter(({ planned }) => planned > 0) : steps).map(lineOf),
       retained: partOf(run)
-        ? retainedOfPart(deletedAt, { held, isSearchedAgain })
+        ? retainedOfPart(deletedAt, { held, beyondReach, isSearchedAgain })
         : retainedOfSubject(deletedAt, {
             isOfRequest: run.requestId !== null,
             requestsYears: facts.requestsYears,

@@ -178,7 +178,7 @@ export function retentionService({ stores, environment }: RetentionParts) {
       await manager
         .runSweep({ trigger: 'cron', requestedBy: 'system:retention.sweep' }, ending.signal)
         .catch((error: unknown) => {
-          if (!(Problem.is(error) && error.code === 'conflict')) throw error
+          if (!Problem.is(error, 'conflict')) throw error
         })
     },
     /** Goes on with a sweep whose process is gone, and looks again later while that one lives. */

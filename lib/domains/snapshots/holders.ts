@@ -116,7 +116,7 @@ function objectHolder({ db, objects, whatIsMissing }: SnapshotHolderPorts): Data
         for (const key of await under(agents)) items.add(key)
       } catch (error) {
         // A plan is made while the store is down, too: its step waits.
-        if (!Problem.is(error) || error.code !== 'unavailable') throw error
+        if (!Problem.is(error, 'unavailable')) throw error
       }
       const watched = rows.map(({ key }) => key).filter((key) => !items.has(key))
       return { items: [...items].sort(), watched: watched.sort(), held: {} }

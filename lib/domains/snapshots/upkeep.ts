@@ -85,7 +85,7 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
         await noted(discard(row).then(() => forget(row, now)))
         const last = faults.at(-1)
         // A store that does not answer is not asked once for each of them.
-        if (Problem.is(last) && last.code === 'unavailable') throw last
+        if (Problem.is(last, 'unavailable')) throw last
       }
     })
     if (faults.length > 0) throw faults[0]

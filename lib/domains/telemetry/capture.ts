@@ -57,10 +57,7 @@ export function telemetry({ sink, pseudonymOf, now }: CapturePorts) {
       return
     }
     const one = send(sink, name, properties, told)
-      .catch(
-        (error: unknown): DropReason =>
-          Problem.is(error) && (error.code === 'fenced' || error.code === 'erased') ? 'withheld' : 'failed',
-      )
+      .catch((error: unknown): DropReason => (Problem.is(error, 'fenced', 'erased') ? 'withheld' : 'failed'))
       .then((reason) => {
         if (reason !== undefined) dropped[reason] += 1
         waiting.delete(one)

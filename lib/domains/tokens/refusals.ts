@@ -65,7 +65,7 @@ export function refusalKeeper(
     try {
       return await keep(refusal)
     } catch (error) {
-      if (Problem.is(error) && error.code === 'unavailable') return false
+      if (Problem.is(error, 'unavailable')) return false
       throw error
     }
   }

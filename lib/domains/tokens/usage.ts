@@ -94,7 +94,7 @@ export function tokenUse(db: Database, clock: Clock): TokenUse {
       clearInterval(timer)
       await flush().catch((error: unknown) => {
         // Counts of ten seconds are not worth a fault at the end of a process whose database went first.
-        if (!(Problem.is(error) && error.code === 'unavailable')) throw error
+        if (!Problem.is(error, 'unavailable')) throw error
       })
     },
   }

@@ -16,7 +16,7 @@ async function erasureNamed(id: string) {
     return await ask(app.requests.readErasure, { params: { id } })
   } catch (error) {
     // An id of the wrong form is no erasure's either.
-    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
+    if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }
 }

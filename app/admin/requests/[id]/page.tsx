@@ -16,7 +16,7 @@ async function requestNamed(id: string) {
     return await ask(app.requests.readAny, { params: { id } })
   } catch (error) {
     // An id of the wrong form is no request's either.
-    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
+    if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }
 }

@@ -17,7 +17,7 @@ async function keyringOf(id: string) {
   try {
     return (await ask(app.grimoire.readKeyring, { params: { id } })).data
   } catch (error) {
-    if (Problem.is(error) && error.code === 'not_found') return null
+    if (Problem.is(error, 'not_found')) return null
     throw error
   }
 }

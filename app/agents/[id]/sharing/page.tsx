@@ -47,7 +47,7 @@ async function entriesOf(id: string, cursor: string | undefined) {
   try {
     return await ask(app.grimoire.listEntries, { params: { id }, query: { ...query, ...(cursor && { cursor }) } })
   } catch (error) {
-    if (!Problem.is(error) || error.code !== 'invalid' || cursor === undefined) throw error
+    if (!Problem.is(error, 'invalid') || cursor === undefined) throw error
     return ask(app.grimoire.listEntries, { params: { id }, query })
   }
 }

@@ -21,7 +21,7 @@ async function unlessNone<T>(asked: Promise<{ data: T }>): Promise<T | undefined
   try {
     return (await asked).data
   } catch (error) {
-    if (Problem.is(error) && error.code === 'not_found') return undefined
+    if (Problem.is(error, 'not_found')) return undefined
     throw error
   }
 }

@@ -72,7 +72,7 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     const stays = [`app:answer:${other.id}`, 'app:innocent', 'app:of-another-tenant', `app:project:${project.id}`]
     for (const key of stays) await client.set(key, 'x')
     const verdicts = await test.db.transaction(
-      async (tx) => (await holder().explain?.(scope, tx, test.clock.now())) ?? [],
+      async (tx) => (await holder().explain?.(scope, tx, test.clock.now()))?.verdicts ?? [],
     )
     const gone = [told, `app:answer:${message.id}:2`, 'app:hash', 'app:list', 'kp:cache:opaque']
     const near = [`app:history:${conversation.id}`, 'kp:cache:counts']

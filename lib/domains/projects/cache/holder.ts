@@ -49,7 +49,6 @@ interface Gathered {
   shared: Set<string>
   texts: string[]
 }
-const isUnavailable = (error: unknown): boolean => Problem.is(error) && error.code === 'unavailable'
 const idsOf = ({ account, agents }: Subject): string[] => [...(account === null ? [] : [account]), ...agents]
 /** Of a name, for the plan: the name may be content. */
 const labelOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 22)
@@ -205,7 +204,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
           if (!there.has(name)) items.push(itemOf('found', labelOf(name)))
       } catch (error) {
         // A plan is made while the store is down, too: its step waits, and searches when it is back.
-        if (!isUnavailable(error)) throw error
+        if (!Problem.is(error, 'unavailable')) throw error
         items.splice(0, items.length, ...names.map((name) => itemOf('key', name)))
         if (watched.length > 0) items.push(itemOf('search'))
       }
@@ -225,14 +224,16 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
       }
       for (const name of gathered.names) tell('pointer', name)
       for (const name of gathered.foreign) tell('pointer', name, 'foreign', 'untouched')
+      let isPartial = (await whatIsMissing(tx)).length > 0
       try {
         for (const [name, found] of await search(gathered, []))
-          tell(found, name, found === 'group' ? 'shared' : 'source')
+          tell(found, name, found === 'group' ? 'around' : 'source')
       } catch (error) {
-        if (!isUnavailable(error)) throw error
+        if (!Problem.is(error, 'unavailable')) throw error
+        isPartial = true
       }
       for (const name of gathered.shared) tell('pointer', name, 'shared', 'kept')
-      return [...verdicts.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
+      return { verdicts: [...verdicts.values()].sort((one, other) => (one.id < other.id ? -1 : 1)), isPartial }
     },
     async erase(scope, items, tx, manner) {
       if (items.length === 0) return 0

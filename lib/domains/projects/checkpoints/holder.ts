@@ -88,12 +88,12 @@ const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }:
 export function checkpointsHolder({ db, store, sources, whatIsMissing }: CheckpointsHolderParts): DataHolder {
   const planned = planning({ store, sources })
   /** As {@link planning} does; of a store that does not answer, what pointers and conversations say. */
-  async function planOf(scope: Scope, tx: Transaction, now: Date): Promise<ThreadPlan[]> {
+  async function planOf(scope: Scope, tx: Transaction, now: Date): Promise<{ threads: ThreadPlan[]; isAway: boolean }> {
     try {
-      return await Array.fromAsync(planned(scope, tx, now, false))
+      return { threads: await Array.fromAsync(planned(scope, tx, now, false)), isAway: false }
     } catch (error) {
-      if (!Problem.is(error) || error.code !== 'unavailable') throw error
-      return Array.fromAsync(planned(scope, tx, now, true))
+      if (!Problem.is(error, 'unavailable')) throw error
+      return { threads: await Array.fromAsync(planned(scope, tx, now, true)), isAway: true }
     }
   }
   /** Threads that nobody's conversation has, or the project's own, in which ids that we made stand. */
@@ -141,7 +141,7 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       const there = await db
         .transaction((tx) => store.present(threads, tx))
         .catch((error: unknown) => {
-          if (Problem.is(error) && error.code === 'unavailable') return threads
+          if (Problem.is(error, 'unavailable')) return threads
           throw error
         })
       const dates = named.filter(({ thread }) => there.includes(thread)).map(({ since }) => since.getTime())
@@ -149,23 +149,24 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
     },
     async plan(scope, tx, now) {
       if (!isAbout(scope) || isNobody(scope)) return { items: [], held: {} }
-      const plans = await planOf(scope, tx, now)
+      const { threads: plans } = await planOf(scope, tx, now)
       if ((await whatIsMissing(tx)).length > 0) plans.push(...(await Array.fromAsync(planned(scope, tx, now, true))))
       const items = new Set(plans.flatMap((one) => one.items))
       const watched = new Set(plans.flatMap((one) => one.watched)).difference(items)
       return { items: [...items].sort(), watched: [...watched].sort(), held: await sources.held(scope, tx, now) }
     },
     async explain(scope, tx, now) {
-      if (!isAbout(scope)) return []
+      if (!isAbout(scope)) return { verdicts: [], isPartial: false }
       const verdicts = new Map<string, Verdict>()
-      for (const thread of await planOf(scope, tx, now)) {
+      const { threads, isAway } = await planOf(scope, tx, now)
+      for (const thread of threads) {
         if (thread.items.length === 0 && !thread.isShared) continue
         const verdict = verdictOf(thread)
         const known = verdicts.get(verdict.id)
         // A thread that others share is kept, but for the messages that go.
         if (!known || known.verdict === 'kept') verdicts.set(verdict.id, verdict)
       }
-      return [...verdicts.values()]
+      return { verdicts: [...verdicts.values()], isPartial: isAway || (await whatIsMissing(tx)).length > 0 }
     },
     async erase(scope, items, tx, manner): Promise<number | Erased> {
       if (!isAbout(scope) || items.length === 0) return 0

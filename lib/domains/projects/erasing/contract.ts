@@ -3,6 +3,7 @@ import { DeletedFrom } from '#lib/kernel/deleted-from.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { count, Id } from '../contract.ts'
 import { erasureReasons } from '../rules.ts'
+import { businessLabels, entityGroups, outcomes } from './plan-totals.ts'
 
 const flag = z
   .enum(['true', 'false'])
@@ -42,13 +43,31 @@ export const PartPlan = z
         kind: z.string(),
         id: z.string(),
         name: z.string().nullable(),
-        verdict: z.enum(['deleted', 'kept', 'changed', 'untouched']),
+        verdict: z.enum(outcomes),
         reason: z.string(),
         evidence: z.array(z.string()),
         found: z.string().meta({ description: 'How it was found: pointer, thread, group, text, row' }),
       }),
     ),
     omitted: count.meta({ description: 'Verdicts beyond the first 5,000, which are only counted' }),
+    totals: z
+      .array(
+        z.strictObject({
+          store: z.string(),
+          kind: z.string(),
+          verdict: z.enum(outcomes),
+          group: z.enum(entityGroups).nullable().meta({
+            description: 'Of entities: what they are, or why they stay',
+          }),
+          label: z.enum(businessLabels).nullable().meta({ description: 'Of entities that stay: what they are' }),
+          count,
+        }),
+      )
+      .meta({ description: 'All verdicts, those omitted too, by what becomes of what' }),
+    unanswered: z.array(z.string()).meta({
+      description:
+        'Stores that do not answer, or that kept data and are switched off: there may be more than is told. The erasure waits for them',
+    }),
     counts: z.strictObject({ deleted: count, kept: count, changed: count, untouched: count }),
   })
   .meta({ id: 'PartPlan' })
@@ -67,7 +86,7 @@ const erasing = {
   query,
   output: z.union([PartErasure, z.strictObject({ data: PartPlan })]),
   // The plan of a dry run is content.
-  secrets: ['planned', 'verdicts', 'counts'],
+  secrets: ['planned', 'verdicts', 'totals', 'counts'],
   refusals: ['not_found', 'forbidden', 'erased', 'fenced'],
 } as const
 const description =

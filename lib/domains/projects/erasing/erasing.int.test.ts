@@ -198,6 +198,56 @@ describe('a message', () => {
   })
 })
 
+describe('what a dry run tells', () => {
+  const planned = async (made: Talk) => (await erase(made, first(made), { query: '?dry_run=true' })).json.data
+  const counted = (totals: { store: string; verdict: string; count: number }[], store: string) =>
+    totals.filter((one) => one.store === store).reduce((sum, { count }) => sum + count, 0)
+
+  it('counts all that it judged, and lists five thousand of it', async () => {
+    const made = await talk({ messages: 1, entries: 5_003 })
+    const { verdicts, omitted, counts, totals, unanswered } = await planned(made)
+    expect([verdicts.length, omitted, unanswered]).toEqual([5_000, 4, []])
+    expect([counts.deleted, counted(totals, 'side'), counted(totals, 'postgresql')]).toEqual([5_004, 5_003, 1])
+    expect(totals).toContainEqual(expect.objectContaining({ store: 'side', kind: 'entry', verdict: 'deleted' }))
+  })
+
+  it('is told although a store does not answer, and names it', async () => {
+    const made = await talk()
+    side.slow = async (what) => {
+      if (what === 'explain') isDown('erase')('erase')
+    }
+    const plan = await planned(made)
+    side.slow = undefined
+    expect(plan.unanswered).toEqual(['side'])
+    expect(plan.verdicts).toEqual([expect.objectContaining({ store: 'postgresql', kind: 'message' })])
+  })
+})
+
+describe('what came of it where nobody here can reach it', () => {
+  it('is in the plan by its name, and on the receipt by its number; the pointers to it go', async () => {
+    const made = await talk()
+    const [message = '', other = ''] = made.messages
+    const entries = [message, other].map((source_id) => ({ source_id, store: 'outside', ref: `crm:${source_id}` }))
+    const { cookie } = made.owner
+    const told = await test.fetch('POST', `/api/projects/${made.project}/provenance`, { cookie, body: { entries } })
+    expect(told.status).toBe(200)
+    const plan = await erase(made, message, { query: '?dry_run=true' })
+    expect(plan.json.data.verdicts).toContainEqual(
+      expect.objectContaining({ store: 'outside', id: `crm:${message}`, verdict: 'untouched', reason: 'outside' }),
+    )
+    expect(plan.json.data.counts.untouched).toBe(1)
+    const { receiptId } = await runOf(await erase(made, message))
+    const receipt = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+    const line = { holder: 'projects.outside', found: 1, deleted: 1, residue: 0 }
+    expect(receipt.json.stores).toContainEqual(expect.objectContaining(line))
+    expect(receipt.json.retained).toContainEqual(
+      expect.objectContaining({ what: expect.stringMatching(/^what one pointer/), until: null }),
+    )
+    expect(receipt.text).not.toContain('crm:')
+    expect(await test.db.prisma.provenance.findMany({ select: { sourceId: true } })).toEqual([{ sourceId: other }])
+  })
+})
+
 describe('a store that does not answer', () => {
   it('answers 202 and no success; the step is stuck, is retried, and the erasure ends', async () => {
     const made = await talk()

@@ -2,7 +2,7 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import { deletedFrom, isErased } from '#lib/kernel/deleted-from.ts'
 import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import type { Part } from '#lib/kernel/holder.ts'
+import type { Part, Verdict } from '#lib/kernel/holder.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
@@ -16,6 +16,7 @@ import {
   retryErasure,
 } from './contract.ts'
 import { lockPart, markPart, ownsPartWithin } from './parts.ts'
+import { totalsOf } from './plan-totals.ts'
 
 export interface PartErasurePorts {
   erasures: Pick<SubjectErasures, 'begin' | 'byAudit' | 'explain' | 'lock' | 'resume' | 'retry' | 'run'>
@@ -163,12 +164,17 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
             detail: 'Others are having their erasures planned; nothing was changed. Ask again in a little while.',
             headers: { 'Retry-After': '10' },
           })
-        const { planned, verdicts } = taken.value
-        const counted = (wanted: string) => verdicts.filter(({ verdict }) => verdict === wanted).length
+        const { planned, verdicts, unanswered } = taken.value
+        const byOutcome = Object.groupBy(verdicts, ({ verdict }) => verdict)
+        const counted = (wanted: Verdict['verdict']) => byOutcome[wanted]?.length ?? 0
+        // What nobody may touch is told whole, however much goes.
+        const { untouched = [], deleted = [], changed = [], kept = [] } = byOutcome
         const data: PartPlan = {
           planned: planned.map(({ held, ...holding }) => ({ ...holding, held: sum(held.map(({ count }) => count)) })),
-          verdicts: verdicts.slice(0, mostVerdicts),
+          verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, mostVerdicts),
           omitted: Math.max(0, verdicts.length - mostVerdicts),
+          totals: totalsOf(verdicts),
+          unanswered,
           counts: {
             deleted: counted('deleted'),
             kept: counted('kept'),

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Scope, Verdict } from '#lib/kernel/holder.ts'
+import type { Explained, Scope, Verdict } from '#lib/kernel/holder.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Sources } from '../sources.ts'
 import { policyOf } from './erasing.ts'
@@ -8,15 +8,16 @@ import { judge } from './rules.ts'
 
 const store = 'graph'
 
-/** What would become of everything that a scope has in the graph, and why. Judged as a whole, as all pages together come to. Reads alone. */
+/** What would become of everything that a scope has in the graph, and why. Judged as a whole, as all pages together come to; where the graph does not answer, what pointers name. Reads alone. */
 export async function verdictsOf(
   parts: { graph: GraphStore; sources: Sources },
   scope: Scope,
   tx: Transaction,
   now: Date,
-): Promise<Verdict[]> {
+): Promise<Explained> {
   const { graph, sources } = parts
   const verdicts: Verdict[] = []
+  let isPartial = false
   for (const { group } of await sources.whole(scope, tx, now)) {
     const count = group === null ? 0 : await graph.countGroup(group, tx)
     if (group !== null && count > 0)
@@ -25,7 +26,7 @@ export async function verdictsOf(
         ...{ evidence: [`rows:${count}`], found: 'group' },
       })
   }
-  for (const { group, episodes, foreign, shared } of await plannedEpisodes(
+  for (const { group, episodes, foreign, shared, isUnsearched } of await plannedEpisodes(
     { graph, sources, isReachable: true },
     scope,
     tx,
@@ -41,6 +42,21 @@ export async function verdictsOf(
         ...{ store, kind: 'episode', id, name: null, verdict: 'kept', reason: 'shared' },
         ...{ evidence: [`sources:${count}`], found: 'pointer' },
       })
+    if (isUnsearched) {
+      isPartial = true
+      for (const [id, found] of episodes)
+        verdicts.push({
+          store,
+          kind: 'episode',
+          id,
+          name: null,
+          verdict: 'deleted',
+          reason: 'source',
+          evidence: [],
+          found,
+        })
+      continue
+    }
     const ids = [...episodes.keys()]
     if (ids.length === 0) continue
     const { ended, policy } = await policyOf(group, ids, scope, tx, { redacts: false, now })
@@ -57,5 +73,5 @@ export async function verdictsOf(
       })
     }
   }
-  return verdicts
+  return { verdicts, isPartial }
 }

@@ -162,7 +162,10 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       ...(await plan(scope, tx, now)),
       held: await sources.held(scope, tx, now),
     }),
-    explain: (scope, tx, now) => verdictsOf(parts, scope, tx, now),
+    async explain(scope, tx, now) {
+      const { verdicts, isPartial } = await verdictsOf(parts, scope, tx, now)
+      return { verdicts, isPartial: isPartial || (await whatIsMissing(tx)).length > 0 }
+    },
     async erase(scope, items, tx, manner) {
       if (items.length === 0) return 0
       return erase(scope, items, tx, manner ?? { key: newId('erase'), redacts: false, now: new Date() })

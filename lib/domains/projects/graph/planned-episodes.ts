@@ -49,8 +49,6 @@ async function matching(
   )
 }
 
-const isDown = (error: unknown): boolean => Problem.is(error) && error.code === 'unavailable'
-
 async function addSources(
   graph: GraphStore,
   tx: Transaction,
@@ -93,7 +91,7 @@ async function addSources(
     })
     for (const [uuid, how] of found) if (!plan.episodes.has(uuid)) plan.episodes.set(uuid, how)
   } catch (error) {
-    if (!isDown(error)) throw error
+    if (!Problem.is(error, 'unavailable')) throw error
     plan.isUnsearched = true
   }
 }

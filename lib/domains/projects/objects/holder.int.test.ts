@@ -80,7 +80,7 @@ describe('the bytes of a project', () => {
     const { items } = await planOf(scope)
     expect(items).toEqual([outside, file, orphan].sort())
     const verdicts = await test.db.transaction(
-      async (tx) => (await holderOf(test).explain?.(scope, tx, test.clock.now())) ?? [],
+      async (tx) => (await holderOf(test).explain?.(scope, tx, test.clock.now()))?.verdicts ?? [],
     )
     expect(verdicts.map(({ id, found, verdict, evidence }) => [id, found, verdict, ...evidence])).toEqual(
       [
@@ -124,7 +124,7 @@ describe('the bytes of a project', () => {
     )
     expect((await planOf({ part: mine.part })).items).toEqual([mine.file])
     const verdicts = await test.db.transaction(
-      async (tx) => (await holderOf(test).explain?.({ part: mine.part }, tx, test.clock.now())) ?? [],
+      async (tx) => (await holderOf(test).explain?.({ part: mine.part }, tx, test.clock.now()))?.verdicts ?? [],
     )
     expect(verdicts).toContainEqual(
       expect.objectContaining({ id: theirs.file, verdict: 'untouched', reason: 'foreign' }),

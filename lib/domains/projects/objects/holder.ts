@@ -29,9 +29,9 @@ interface Gathered {
   foreign: Set<string>
   /** Named by pointers of what stays, too. */
   shared: Set<string>
+  /** The store did not answer, so that what no row or pointer names was not looked for. */
+  isUnsearched: boolean
 }
-
-const isUnavailable = (error: unknown): boolean => Problem.is(error) && error.code === 'unavailable'
 
 /**
  * The bytes of attachments and documents, and what applications put into the same bucket and said so: every version of them. An item is a
@@ -77,15 +77,17 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
     const shared = await othersOf(tx, 'objects', told, gone, now)
     for (const key of shared) keys.delete(key)
     const whole = (await sources.whole(scope, tx, now)).filter(({ group }) => group !== null)
+    let isUnsearched = false
     try {
       for (const { project } of whole) for await (const key of under(objectsOfProject(project))) add(key, 'prefix')
       if (whole.length === 0 && partOf(scope) && own.length <= mostListed)
         for (const source of own) for await (const key of keysOf(source)) add(key, 'prefix')
     } catch (error) {
       // A plan is made while the store is down, too: its step waits, and the search for what is left finds the rest.
-      if (!isUnavailable(error)) throw error
+      if (!Problem.is(error, 'unavailable')) throw error
+      isUnsearched = true
     }
-    return { keys, foreign, shared }
+    return { keys, foreign, shared, isUnsearched }
   }
 
   /** Those of the keys under which there is nothing; of very many none is asked. */
@@ -100,7 +102,7 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
           }),
         )
     } catch (error) {
-      if (!isUnavailable(error)) throw error
+      if (!Problem.is(error, 'unavailable')) throw error
     }
     return absent
   }
@@ -115,14 +117,8 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
       )
   }
 
-  async function verdictOf(key: string, found: Found): Promise<Verdict> {
-    const evidence = await objects.versions(key).then(
-      (versions) => [`versions:${versions.length}`],
-      (error: unknown) => {
-        if (isUnavailable(error)) return ['store:unavailable']
-        throw error
-      },
-    )
+  async function verdictOf(key: string, found: Found, isAsked: boolean): Promise<Verdict> {
+    const evidence = isAsked ? [`versions:${(await objects.versions(key)).length}`] : []
     return {
       store: 'objects',
       kind: 'object',
@@ -173,15 +169,19 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
       return { items: items.sort(), watched: watched.sort(), held: await sources.held(scope, tx, now) }
     },
     async explain(scope, tx, now) {
-      const { keys, foreign, shared } = await gather(scope, tx, now)
+      const { keys, foreign, shared, isUnsearched } = await gather(scope, tx, now)
       const verdicts: Verdict[] = []
       const left = [...keys].sort(([one], [other]) => (one < other ? -1 : 1))
       for (let at = 0; at < left.length; at += asked)
-        verdicts.push(...(await Promise.all(left.slice(at, at + asked).map(([key, found]) => verdictOf(key, found)))))
+        verdicts.push(
+          ...(await Promise.all(
+            left.slice(at, at + asked).map(([key, found]) => verdictOf(key, found, !isUnsearched)),
+          )),
+        )
       const stays = { store: 'objects', kind: 'object', name: null, evidence: [], found: 'pointer' }
       for (const id of [...shared].sort()) verdicts.push({ ...stays, id, verdict: 'kept', reason: 'shared' })
       for (const id of [...foreign].sort()) verdicts.push({ ...stays, id, verdict: 'untouched', reason: 'foreign' })
-      return verdicts
+      return { verdicts, isPartial: isUnsearched || (await whatIsMissing(tx)).length > 0 }
     },
     async erase(_scope, items, tx) {
       if (items.length === 0) return 0

@@ -58,7 +58,7 @@ const authoredHolder = (
     },
     async explain(scope, tx, now) {
       const which = covered(scope, table)
-      if (!which) return []
+      if (!which) return { verdicts: [], isPartial: false }
       await byIndex(tx)
       const rows = await queryWithin<PlannedRow & { name: string | null; evidence: string[] }>(
         tx,
@@ -67,7 +67,7 @@ const authoredHolder = (
          FROM (${plannedSql(table, which.where)}) AS f JOIN ${table} x ON x.id = f.id ORDER BY f.id`,
         [...which.values, now],
       )
-      return rows.map(
+      const verdicts = rows.map(
         ({ id, hold, name, evidence }): Verdict => ({
           store: 'postgresql',
           kind: source,
@@ -79,6 +79,7 @@ const authoredHolder = (
           found: 'row',
         }),
       )
+      return { verdicts, isPartial: false }
     },
     async erase(scope, items, tx) {
       const which = covered(scope, table)

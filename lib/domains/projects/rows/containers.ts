@@ -1,4 +1,4 @@
-import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
+import type { DataHolder, Scope, Verdict } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
 import { emptiedConversations, emptiedProjects, wholeConversations } from '../emptied.ts'
@@ -34,6 +34,18 @@ export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): 
     if (!subjectOf(scope) && !isOfParts(scope)) return { items: [], held: {} }
     await byIndex(tx)
     return plannedOf(await wholeConversations(scope, tx, now))
+  },
+  async explain(scope, tx, now) {
+    const rows = isOfParts(scope) ? await wholeConversations(scope, tx, now) : []
+    const verdicts = rows.map(
+      ({ id, hold }): Verdict => ({
+        ...{ store: 'postgresql', kind: 'conversation', id, name: null, found: 'row' },
+        ...(hold === null
+          ? { verdict: 'deleted', reason: 'source', evidence: [] }
+          : { verdict: 'kept', reason: 'held', evidence: [`hold:${hold}`] }),
+      }),
+    )
+    return { verdicts, isPartial: false }
   },
   /** One into which somebody wrote meanwhile, or whose messages a hold keeps, stays: what is left of it is found, and planned anew. */
   async erase(_scope, items, tx) {

@@ -30,7 +30,7 @@ async function patiently<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      if (!Problem.is(error) || error.code !== 'unavailable') throw error
+      if (!Problem.is(error, 'unavailable')) throw error
     }
 }
 type Standing = PlantedGraph & { embedded: string[] }

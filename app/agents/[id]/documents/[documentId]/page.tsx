@@ -24,7 +24,7 @@ async function documentNamed(agentId: string, documentId: string): Promise<Whole
     return found ?? notFound()
   } catch (error) {
     // An id of a form that none has is nobody's either.
-    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
+    if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }
 }

@@ -17,7 +17,7 @@ async function requestNamed(id: string) {
     return (await ask(app.requests.read, { params: { id } })).data
   } catch (error) {
     // An id of the wrong form is no request's either.
-    if (Problem.is(error) && (error.code === 'not_found' || error.code === 'invalid')) notFound()
+    if (Problem.is(error, 'not_found', 'invalid')) notFound()
     throw error
   }
 }

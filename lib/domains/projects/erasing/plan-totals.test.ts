@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest'
+import { type EntityKinds, kindOf } from '../graph/entity-kinds.ts'
+import { entityGroupOf, totalsOf } from './plan-totals.ts'
+
+const entity = (labels: string[], more: { summary?: string; pii?: boolean } = {}, kinds: EntityKinds = {}) =>
+  kindOf(
+    {
+      uuid: 'u',
+      name: 'Sample',
+      labels,
+      summary: more.summary ?? '',
+      attributes: more.pii ? { pii: true } : {},
+      createdAt: new Date(0),
+    },
+    kinds,
+  ).evidence
+
+describe('an entity that goes as personal', () => {
+  it.each([
+    ['a Person', entity(['Person']), 'person'],
+    ['said to be one', entity(['Company'], { pii: true }), 'person'],
+    ['mapped to one', entity(['Investor'], {}, { Investor: 'person' }), 'person'],
+    ['a company with an address in its summary', entity(['Company'], { summary: 'a@example.org' }), 'personal'],
+    ['without a label', entity([]), 'unknown'],
+    ['of a label that nobody knows', entity(['Thing']), 'unknown'],
+  ] as const)('is told as what it is: %s', (_, evidence, group) => {
+    expect(entityGroupOf({ verdict: 'deleted', reason: 'pii', evidence: [...evidence, 'mentions:2'] })).toBe(group)
+  })
+})
+
+it('counts what has the same end, whatever it rests on', () => {
+  const judged = { store: 'graph', kind: 'entity', verdict: 'kept' as const, reason: 'orphaned' }
+  const fact = { store: 'graph', kind: 'fact', verdict: 'deleted' as const, reason: 'source', evidence: [] }
+  expect(
+    totalsOf([
+      { ...judged, evidence: ['label:Company', 'mentions:2'] },
+      fact,
+      { ...judged, evidence: ['label:Company', 'mentions:9'] },
+      { ...judged, evidence: ['label:Deal'] },
+      { ...fact, reason: 'endpoint' },
+    ]),
+  ).toEqual([
+    { store: 'graph', kind: 'entity', verdict: 'kept', group: 'kept', label: 'Company', count: 2 },
+    { store: 'graph', kind: 'fact', verdict: 'deleted', group: null, label: null, count: 2 },
+    { store: 'graph', kind: 'entity', verdict: 'kept', group: 'kept', label: 'Deal', count: 1 },
+  ])
+})
