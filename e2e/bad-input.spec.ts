@@ -13,6 +13,8 @@ test('a server that goes away is told of; what was typed stays, and goes on when
   await alive(page)
   const field = page.getByLabel('Token of the agent')
   await field.fill('kp_typed before the server went away')
+  // The page stands whole: the router fetches it once more ahead of time, and what is cut off in that is made anew.
+  await page.waitForLoadState('networkidle')
   await control.down()
   try {
     await page.getByRole('button', { name: 'Claim agent' }).click()
