@@ -7,7 +7,7 @@ import { doersOf, holdMembers, partOf, subjectOf, writersOf } from './held.ts'
 const isTheirs = (alias: string): string =>
   `EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = ${alias}.author_kind AND w.id = ${alias}.author_id)`
 /** The hold on a conversation: on its project, or on whoever wrote something in it. */
-const conversationHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = c.project_id),
+export const conversationHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = c.project_id),
     (SELECT min(h.hold) FROM held_writers h JOIN messages m ON m.author_kind = h.kind AND m.author_id = h.id WHERE m.conversation_id = c.id))`
 
 /**
@@ -33,6 +33,40 @@ export const emptiedProjects = `SELECT p.id FROM (
     SELECT m.project_id AS id FROM unnest($1::text[], $2::text[]) AS w(kind, id) JOIN project_members m ON m.kind = w.kind AND m.member_id = w.id
     UNION SELECT id FROM projects WHERE created_by = ANY($3::text[])) AS f JOIN projects p ON p.id = f.id
   WHERE p.status <> 'closed' AND ${emptiedProject}`
+
+/** What a hold keeps a project's own row `p` for: itself, or anything that somebody held wrote in it. */
+export const projectHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = p.id),
+  (SELECT min(h.hold) FROM held_writers h JOIN messages m ON m.author_kind = h.kind AND m.author_id = h.id WHERE m.project_id = p.id),
+  (SELECT min(h.hold) FROM held_writers h JOIN documents d ON d.author_kind = h.kind AND d.author_id = h.id WHERE d.project_id = p.id))`
+interface WholeProject {
+  id: string
+  group: string
+  conversations: string[]
+  threads: string[]
+}
+const inProject = `p.id, p.group_id AS group, ARRAY(SELECT c.id FROM conversations c WHERE c.project_id = p.id ORDER BY c.id) AS conversations,
+  ARRAY(SELECT DISTINCT t FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t WHERE c.project_id = p.id ORDER BY t) AS threads`
+/** Projects that go whole with a scope, and that no hold keeps. */
+export async function wholeProjects(scope: Scope, tx: Transaction, now: Date): Promise<WholeProject[]> {
+  const subject = subjectOf(scope)
+  const part = partOf(scope)
+  if (subject) {
+    const { kinds, ids } = writersOf(subject)
+    return queryWithin(
+      tx,
+      'whole-projects-subject',
+      `WITH ${holdMembers('$4')} SELECT ${inProject} FROM (${emptiedProjects}) AS f JOIN projects p ON p.id = f.id WHERE ${projectHold} IS NULL ORDER BY p.id`,
+      [kinds, ids, doersOf(subject), now],
+    )
+  }
+  if (part?.kind !== 'project') return []
+  return queryWithin(
+    tx,
+    'whole-project',
+    `WITH ${holdMembers('$2')} SELECT ${inProject} FROM projects p WHERE p.id = $1 AND ${projectHold} IS NULL`,
+    [part.id, now],
+  )
+}
 
 interface WholeConversation {
   id: string

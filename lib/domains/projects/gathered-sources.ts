@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Scope } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { wholeConversations } from './emptied.ts'
+import { wholeConversations, wholeProjects } from './emptied.ts'
 import { type Authored, covered, holdMembers, holdOf, joinHolds, partOf, plannedSql, subjectOf } from './held.ts'
 import type { Pointer, Source, Sources, Whole } from './sources.ts'
 
@@ -109,31 +109,18 @@ export const gatheredSources = (): Sources => ({
   },
 
   async whole(scope, tx, now): Promise<Whole[]> {
-    const part = partOf(scope)
-    const subject = subjectOf(scope)
-    if (part?.kind === 'project') {
-      const [found] = await queryWithin<{ group: string; threads: string[]; is_held: boolean }>(
-        tx,
-        'whole-project',
-        `WITH ${holdMembers('$2')}
-         SELECT p.group_id AS group, ARRAY(SELECT DISTINCT t FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t WHERE c.project_id = p.id ORDER BY t) AS threads,
-           EXISTS (SELECT FROM held_projects h WHERE h.id = p.id)
-             OR EXISTS (SELECT FROM held_writers w JOIN messages m ON m.author_kind = w.kind AND m.author_id = w.id WHERE m.project_id = p.id)
-             OR EXISTS (SELECT FROM held_writers w JOIN documents d ON d.author_kind = w.kind AND d.author_id = w.id WHERE d.project_id = p.id) AS is_held
-         FROM projects p WHERE p.id = $1`,
-        [part.id, now],
-      )
-      return found && !found.is_held ? [{ project: part.id, group: found.group, threads: found.threads }] : []
-    }
-    if (part?.kind !== 'conversation' && !subject) return []
+    const projects = await wholeProjects(scope, tx, now)
+    const wholes = projects.map(({ id, ...project }): Whole => ({ project: id, ...project }))
+    if (partOf(scope)?.kind !== 'conversation' && !subjectOf(scope)) return wholes
+    const inWhole = new Set(projects.map(({ id }) => id))
     const rows = await wholeConversations(scope, tx, now)
-    const free = rows.filter(({ hold }) => hold === null)
-    const byProject = Map.groupBy(free, ({ project }) => project)
-    return [...byProject].map(([project, conversations]) => ({
-      project,
-      group: null,
-      threads: conversations.flatMap(({ threads }) => threads),
-    }))
+    const free = rows.filter(({ hold, project }) => hold === null && !inWhole.has(project))
+    for (const [project, conversations] of Map.groupBy(free, (row) => row.project))
+      wholes.push({
+        ...{ project, group: null, conversations: conversations.map(({ id }) => id) },
+        threads: conversations.flatMap(({ threads }) => threads),
+      })
+    return wholes
   },
 
   async held(scope, tx, now) {

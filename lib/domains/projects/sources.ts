@@ -33,8 +33,9 @@ export interface Source {
 /** What goes whole with a project or conversation, whatever lies in it. */
 export interface Whole {
   project: string
-  /** Null: of the project only this conversation goes. */
+  /** Null: of the project only these conversations go. */
   group: string | null
+  conversations: string[]
   threads: string[]
 }
 

@@ -4,7 +4,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { dropThread } from './contract.ts'
 import { checkpointsHolderName } from './holder.ts'
-import { itemsOfThread, wholeThread } from './items.ts'
+import { decidedThread, itemsOfThread } from './items.ts'
 
 export interface DroppingPorts {
   erasures: Pick<SubjectErasures, 'byAudit' | 'lock' | 'retry' | 'run'>
@@ -27,7 +27,7 @@ export function threadDropping({ erasures, replaceItems }: DroppingPorts) {
           'This erasure does not stand still at its checkpoints, so no thread is deleted.',
         )
       const which = { runId: known.id, holder: checkpointsHolderName }
-      const items = await replaceItems(tx, { ...which, prefix: itemsOfThread(threadId), item: wholeThread(threadId) })
+      const items = await replaceItems(tx, { ...which, prefix: itemsOfThread(threadId), item: decidedThread(threadId) })
       if (items === 0) throw new Problem('not_found', 'This erasure has nothing left to do in such a thread.')
       await erasures.retry(tx, known.id, checkpointsHolderName, now)
       return {

@@ -56,11 +56,19 @@ const rememberedOf = (id: string, row: Standing | undefined): Remembered =>
     ? remembered({ kind: 'message', id, pointers: [], ...row })
     : { sure: [id].filter(isSure), ids: [], texts: [], ties: [] }
 
+interface OfThread {
+  isWhole: boolean
+  /** Whole, whoever else has it. */
+  isDecided: boolean
+  ids: Set<string>
+  sources: Set<string>
+}
 /** Items by thread, in their order; null is the long-term store. */
 function byThread(items: readonly string[]) {
-  const threads = new Map<string | null, { isWhole: boolean; ids: Set<string>; sources: Set<string> }>()
-  for (const { thread, message, source } of items.map(parseItem)) {
-    const known = threads.get(thread) ?? { isWhole: false, ids: new Set(), sources: new Set() }
+  const threads = new Map<string | null, OfThread>()
+  for (const { thread, message, source, isDecided } of items.map(parseItem)) {
+    const known = threads.get(thread) ?? { isWhole: false, isDecided: false, ids: new Set(), sources: new Set() }
+    known.isDecided ||= isDecided
     threads.set(thread, known)
     if (message === null) known.isWhole = true
     else known.ids.add(message)
@@ -69,6 +77,10 @@ function byThread(items: readonly string[]) {
   }
   return [...threads].sort(([a], [b]) => ((a ?? '') < (b ?? '') ? -1 : 1))
 }
+
+/** Threads that go whole unless somebody has them who stays. */
+const mayBeShared = (threads: ReturnType<typeof byThread>): string[] =>
+  threads.flatMap(([thread, { isWhole, isDecided }]) => (thread !== null && isWhole && !isDecided ? [thread] : []))
 
 const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }: ThreadPlan): Verdict => ({
   store: 'checkpoints',
@@ -86,7 +98,7 @@ const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }:
  * and whole threads; tool calls and what the tools said go with them.
  */
 export function checkpointsHolder({ db, store, sources, whatIsMissing }: CheckpointsHolderParts): DataHolder {
-  const planned = planning({ store, sources })
+  const { planned, shared } = planning({ store, sources })
   /** As {@link planning} does; of a store that does not answer, what pointers and conversations say. */
   async function planOf(scope: Scope, tx: Transaction, now: Date): Promise<{ threads: ThreadPlan[]; isAway: boolean }> {
     try {
@@ -185,12 +197,18 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       for (const { thread, id } of late) {
         const known = threads.find(([one]) => one === thread)?.[1]
         if (known) known.ids.add(id)
-        else threads.push([thread, { isWhole: false, ids: new Set([id]), sources: new Set([id]) }])
+        else threads.push([thread, { isWhole: false, isDecided: false, ids: new Set([id]), sources: new Set([id]) }])
       }
       let gone = 0
       for (const one of together(ids.map((id) => rememberedOf(id, rows.get(id))))) gone += await store.forget(one, tx)
+      const theirs = await shared(scope, mayBeShared(threads), tx, manner?.now ?? new Date())
       for (const [thread, { isWhole, ids: wanted, sources: of }] of threads) {
         if (thread === null) continue
+        const inThread = theirs.get(thread)
+        if (inThread) {
+          if (inThread.ids.length > 0) gone += Math.min((await store.rewrite(thread, inThread, tx)).messages, 1)
+          continue
+        }
         if (isWhole) {
           if ((await store.drop(thread, tx)) > 0) gone++
           continue
@@ -223,20 +241,22 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       const theirs = await projectsOf(tx, threads)
       return wholes.filter((item) => theirs.has(parseItem(item).thread ?? ''))
     },
-    async residue(scope, items) {
+    async residue(scope, items, now) {
       const part = 'part' in scope ? scope.part : undefined
       const message = part?.kind === 'message' ? part : undefined
       if (items.length === 0 && !message) return 0
       if (items.length > 0) await refuseIfMissing()
-      const wholes: string[] = []
       const rest = new Map<string, Set<string>>()
-      const ids = new Set<string>(message ? [message.id] : [])
+      const threads = byThread(items)
+      const ids = new Set([...(message ? [message.id] : []), ...threads.flatMap(([, { sources: of }]) => [...of])])
       if (message) rest.set(message.conversation ?? '', new Set([message.id]))
-      for (const [thread, { isWhole, ids: wanted, sources: of }] of byThread(items)) {
-        for (const id of of) ids.add(id)
+      const theirs = await db.transaction((tx) => shared(scope, mayBeShared(threads), tx, now))
+      const wholes: string[] = []
+      for (const [thread, { isWhole, ids: wanted }] of threads) {
         if (thread === null) continue
-        if (isWhole) wholes.push(thread)
-        else rest.set(thread, wanted.union(rest.get(thread) ?? new Set()))
+        if (isWhole && !theirs.has(thread)) wholes.push(thread)
+        // Of one that others have by now: whatever goes is looked for in it.
+        else rest.set(thread, (isWhole ? ids : wanted).union(rest.get(thread) ?? new Set()))
       }
       const found = await db.transaction(
         async (tx) => ({

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { itemsOfThread, messageItem, parseItem, wholeThread } from './items.ts'
+import { decidedThread, itemsOfThread, messageItem, parseItem, wholeThread } from './items.ts'
 
 it.each([
   ['conv_1', 'msg_1', null],
@@ -9,13 +9,16 @@ it.each([
   [null, 'msg_1', null],
 ])('an item of %s, %s, %s says what it was made of', (thread, message, source) => {
   const item = messageItem(thread, message, source)
-  expect(parseItem(item)).toEqual({ thread, message, source: source ?? message })
+  expect(parseItem(item)).toEqual({ thread, message, source: source ?? message, isDecided: false })
   if (thread !== null) expect(item.startsWith(itemsOfThread(thread))).toBe(true)
 })
 
 it('a thread that goes whole is no message called star, and no beginning of another thread', () => {
-  expect(parseItem(wholeThread('t'))).toEqual({ thread: 't', message: null, source: null })
+  const whole = { thread: 't', message: null, source: null }
+  expect(parseItem(wholeThread('t'))).toEqual({ ...whole, isDecided: false })
+  expect(parseItem(decidedThread('t'))).toEqual({ ...whole, isDecided: true })
   expect(messageItem('t', '*', null)).not.toBe(wholeThread('t'))
+  expect(messageItem('t', '**', null)).not.toBe(decidedThread('t'))
   expect(wholeThread('t1').startsWith(itemsOfThread('t'))).toBe(false)
 })
 

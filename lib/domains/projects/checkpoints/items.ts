@@ -1,7 +1,7 @@
 /**
  * What a run's pages say of checkpoints, enough to search again when everything else is forgotten: `<thread>/<message>`, with a third part
- * where what it came from has another id; `<thread>/*` for a thread that goes whole; `/<message>` for the long-term store. Each part is
- * encoded as in a URL, so that a thread's own slashes and stars mean nothing.
+ * where what it came from has another id; `<thread>/*` for a thread that goes whole, `<thread>/**` where an admin decided so; `/<message>`
+ * for the long-term store. Each part is encoded as in a URL, so that a thread's own slashes and stars mean nothing.
  */
 export interface CheckpointItem {
   /** Null: the long-term store. */
@@ -10,10 +10,13 @@ export interface CheckpointItem {
   message: string | null
   /** The message or document that it came of. */
   source: string | null
+  /** Whoever else has the thread: an admin lets it go whole. */
+  isDecided: boolean
 }
 const encoded = (text: string): string => encodeURIComponent(text).replaceAll('*', '%2A')
 
 export const wholeThread = (thread: string): string => `${encoded(thread)}/*`
+export const decidedThread = (thread: string): string => `${encoded(thread)}/**`
 /** What the items of a thread begin with. */
 export const itemsOfThread = (thread: string): string => `${encoded(thread)}/`
 export const messageItem = (thread: string | null, message: string, source: string | null): string =>
@@ -22,7 +25,8 @@ export const messageItem = (thread: string | null, message: string, source: stri
 export function parseItem(item: string): CheckpointItem {
   const [thread = '', message = '', source] = item.split('/')
   const given = thread === '' ? null : decodeURIComponent(thread)
-  if (message === '*') return { thread: given, message: null, source: null }
+  const isDecided = message === '**'
+  if (isDecided || message === '*') return { thread: given, message: null, source: null, isDecided }
   const id = decodeURIComponent(message)
-  return { thread: given, message: id, source: source === undefined ? id : decodeURIComponent(source) }
+  return { thread: given, message: id, source: source === undefined ? id : decodeURIComponent(source), isDecided }
 }

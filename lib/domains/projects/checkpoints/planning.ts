@@ -2,9 +2,11 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Part, Scope } from '#lib/kernel/holder.ts'
 import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import type { Sources } from '../sources.ts'
+import { othersOf } from '../shared-pointers.ts'
+import type { Source, Sources, Whole } from '../sources.ts'
 import { messageItem, wholeThread } from './items.ts'
-import { idsOf, isSure, projectsOf, remembered, type Sought, textsOf, threadsOf, together } from './sought.ts'
+import { threadsOfOthers } from './shared-threads.ts'
+import { idsOf, isSure, projectsOf, refsOf, remembered, type Sought, textsOf, threadsOf, together } from './sought.ts'
 
 /** What would become of one thread, and how that is known. */
 export interface ThreadPlan {
@@ -22,37 +24,6 @@ export interface ThreadPlan {
   found: string[]
 }
 const partOf = (scope: Scope): Part | undefined => ('part' in scope ? scope.part : undefined)
-
-/** Threads that conversations name which stay: of those only the messages go that are erased themselves. */
-async function sharedThreads(
-  tx: Transaction,
-  part: Part | undefined,
-  threads: readonly string[],
-): Promise<Set<string>> {
-  const rows = await queryWithin<{ thread: string; n: number; beyond: number }>(
-    tx,
-    'checkpoints-shared',
-    `SELECT thread, count(*)::int AS n, (count(*) FILTER (WHERE c.project_id <> $2))::int AS beyond
-     FROM conversations c, unnest(c.threads) thread WHERE c.threads && $1::text[] AND thread = ANY($1::text[]) GROUP BY 1`,
-    [threads, part?.project ?? ''],
-  )
-  const going = new Map<string, number>()
-  for (const thread of threads) going.set(thread, (going.get(thread) ?? 0) + 1)
-  const isShared = ({ thread, n, beyond }: { thread: string; n: number; beyond: number }) =>
-    part?.kind === 'project' ? beyond > 0 : n > (going.get(thread) ?? 0)
-  const shared = rows.filter(isShared).map(({ thread }) => thread)
-  if (part?.kind === 'project') return new Set(shared)
-  // Messages of other conversations of the project may have come to stand in it, too.
-  const pointed = await queryWithin<{ thread: string }>(
-    tx,
-    'checkpoints-pointed',
-    `SELECT DISTINCT v.place AS thread FROM provenance v JOIN messages m ON m.id = v.source_id
-     JOIN conversations c ON c.project_id = v.project_id AND v.place = ANY(c.threads)
-     WHERE v.store = 'checkpoints' AND v.place = ANY($1::text[]) AND m.conversation_id <> c.id`,
-    [threads],
-  )
-  return new Set([...shared, ...pointed.map(({ thread }) => thread)])
-}
 
 /** Which items of a thread what was found in it makes, and of which source each came. */
 function itemsFound(
@@ -81,6 +52,11 @@ function itemsFound(
   return { items, ways }
 }
 
+/** Of a thread that was to go whole and that others have: what of the scope stands in it. */
+export interface InThread {
+  ids: string[]
+  texts: string[]
+}
 export interface PlanningParts {
   store: CheckpointStore
   sources: Sources
@@ -88,7 +64,7 @@ export interface PlanningParts {
 
 const nothing = { items: [], watched: [], isWhole: false, isShared: false, isUnreadable: false, messages: 0, found: [] }
 
-/** Everything that a scope has in the checkpoints, thread by thread; a thread may come several times. `isAway`: of a store that cannot be asked. */
+/** Everything that a scope has in the checkpoints: `planned` thread by thread, a thread several times perhaps; `isAway`: of a store that cannot be asked. */
 export function planning({ store, sources }: PlanningParts) {
   /** Threads in which ids that we made stand: all are looked for at once, because that reads everything there is. */
   async function threadsById(ids: readonly string[], tx: Transaction): Promise<Map<string, string[]>> {
@@ -182,15 +158,67 @@ export function planning({ store, sources }: PlanningParts) {
     for (const { id } of batch) yield { ...nothing, thread: null, watched: [messageItem(null, id, null)] }
   }
 
-  return async function* planned(
+  async function idsIn(scope: Scope, tx: Transaction, now: Date): Promise<Set<string>> {
+    const ids = new Set<string>()
+    for await (const batch of sources.of(scope, tx, now)) for (const { id } of batch) ids.add(id)
+    return ids
+  }
+  /** What a scope covers, without pointers to what something has that stays: whoever may write pointers says nothing over others' messages. */
+  async function* going(scope: Scope, tx: Transaction, now: Date, goes: ReadonlySet<string>): AsyncGenerator<Source[]> {
+    for await (const batch of sources.of(scope, tx, now)) {
+      const others = await othersOf(tx, 'checkpoints', batch.flatMap(refsOf), goes, now)
+      yield batch.map((source) => ({
+        ...source,
+        pointers: source.pointers.filter(
+          ({ store: of, ref }) => of !== 'checkpoints' || ref === source.id || !others.has(ref),
+        ),
+      }))
+    }
+  }
+  const conversationsOf = (wholes: readonly Whole[]) => wholes.flatMap(({ conversations }) => conversations)
+
+  /**
+   * Of threads that were to go whole those that something has by now which stays, with what of the scope stands there. Nobody says anything
+   * in their conversations until the transaction ends.
+   */
+  async function shared(
     scope: Scope,
+    threads: readonly string[],
     tx: Transaction,
     now: Date,
-    isAway: boolean,
-  ): AsyncGenerator<ThreadPlan> {
+  ): Promise<Map<string, InThread>> {
+    if (threads.length === 0) return new Map()
+    await queryWithin(
+      tx,
+      'threads-lock',
+      'SELECT c.id FROM conversations c WHERE c.threads && $1::text[] ORDER BY c.id FOR UPDATE',
+      [threads],
+    )
+    const conversations = conversationsOf(await sources.whole(scope, tx, now))
+    const ids = () => idsIn(scope, tx, now)
+    const kept = await threadsOfOthers(tx, threads, { conversations, sources: ids }, now)
+    const found = new Map([...kept].map((thread): [string, InThread] => [thread, { ids: [], texts: [] }]))
+    if (kept.size === 0) return found
+    for await (const batch of going(scope, tx, now, await ids()))
+      for (const source of batch)
+        for (const thread of threadsOf(source)) {
+          found.get(thread)?.ids.push(...idsOf(source))
+          found.get(thread)?.texts.push(...source.texts)
+        }
+    return found
+  }
+
+  async function* planned(scope: Scope, tx: Transaction, now: Date, isAway: boolean): AsyncGenerator<ThreadPlan> {
     const part = partOf(scope)
-    const named = (await sources.whole(scope, tx, now)).flatMap(({ threads }) => threads)
-    const shared = named.length > 0 ? await sharedThreads(tx, part, named) : new Set<string>()
+    const goes = await idsIn(scope, tx, now)
+    const whole = await sources.whole(scope, tx, now)
+    const named = [...new Set(whole.flatMap(({ threads }) => threads))]
+    const shared = await threadsOfOthers(
+      tx,
+      named,
+      { conversations: conversationsOf(whole), sources: async () => goes },
+      now,
+    )
     const wholes = new Set(named.filter((thread) => !shared.has(thread)))
     const there = new Set(isAway || wholes.size === 0 ? wholes : await store.present([...wholes], tx))
     for (const thread of [...wholes].sort()) {
@@ -200,14 +228,12 @@ export function planning({ store, sources }: PlanningParts) {
     }
     for (const thread of [...shared].sort()) yield { ...nothing, thread, isShared: true, found: ['thread'] }
     if (isAway) {
-      for await (const batch of sources.of(scope, tx, now)) yield* unasked(batch, wholes, tx)
+      for await (const batch of going(scope, tx, now, goes)) yield* unasked(batch, wholes, tx)
       return
     }
-    const ids: string[] = []
-    for await (const batch of sources.of(scope, tx, now)) ids.push(...batch.map(({ id }) => id))
-    const byId = await threadsById(ids, tx)
-    for await (const batch of sources.of(scope, tx, now)) yield* ofBatch(batch, wholes, byId, tx)
-    if (ids.length > 0 || part?.kind !== 'message') return
+    const byId = await threadsById([...goes], tx)
+    for await (const batch of going(scope, tx, now, goes)) yield* ofBatch(batch, wholes, byId, tx)
+    if (goes.size > 0 || part?.kind !== 'message') return
     // Its row is gone: what was written back since is found by its id, and in its conversation's own thread.
     const gone: Sought = {
       ...part,
@@ -218,4 +244,6 @@ export function planning({ store, sources }: PlanningParts) {
     }
     yield* ofBatch([gone], wholes, await threadsById([part.id], tx), tx)
   }
+
+  return { planned, shared }
 }

@@ -7,9 +7,10 @@ import type { Source } from '../sources.ts'
 export type Sought = Pick<Source, 'id' | 'kind' | 'project' | 'conversation' | 'threads' | 'texts' | 'pointers'>
 
 const pointersOf = ({ pointers }: Pick<Sought, 'pointers'>) => pointers.filter(({ store }) => store === 'checkpoints')
-export const idsOf = (source: Sought): string[] => [
-  ...new Set([source.id, ...pointersOf(source).map(({ ref }) => ref)]),
-]
+/** Ids that pointers name beside its own. */
+export const refsOf = (source: Sought): string[] =>
+  pointersOf(source).flatMap(({ ref }) => (ref === source.id ? [] : [ref]))
+export const idsOf = (source: Sought): string[] => [...new Set([source.id, ...refsOf(source)])]
 export const textsOf = (source: Sought): Set<string> => new Set(source.texts.map((text) => text.trim()))
 /** Threads of its conversation, and those in which somebody of its project says that it stands. */
 export const threadsOf = (source: Sought): string[] => [

@@ -1,7 +1,7 @@
 import type { DataHolder, Scope, Verdict } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
-import { emptiedConversations, emptiedProjects, wholeConversations } from '../emptied.ts'
+import { emptiedConversations, emptiedProjects, projectHold, wholeConversations } from '../emptied.ts'
 import { doersOf, holdMembers, type PlannedRow, partOf, plannedOf, subjectOf, writersOf } from '../held.ts'
 import type { RowPorts } from './authored.ts'
 import { untilErased } from './kept-until.ts'
@@ -90,10 +90,6 @@ export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): 
   identities,
 })
 
-/** What a hold keeps a project's own row for: itself, or anything that somebody held wrote in it. */
-const projectHold = `coalesce((SELECT h.hold FROM held_projects h WHERE h.id = p.id),
-  (SELECT min(h.hold) FROM held_writers h JOIN messages m ON m.author_kind = h.kind AND m.author_id = h.id WHERE m.project_id = p.id),
-  (SELECT min(h.hold) FROM held_writers h JOIN documents d ON d.author_kind = h.kind AND d.author_id = h.id WHERE d.project_id = p.id))`
 const planProject = `WITH ${holdMembers('$2')} SELECT p.id, ${projectHold} AS hold FROM projects p WHERE p.id = $1 AND p.status <> 'closed'`
 const planEmptied = `WITH ${holdMembers('$4')} SELECT p.id, ${projectHold} AS hold FROM (${emptiedProjects}) AS p`
 const isEmpty = `NOT EXISTS (SELECT FROM messages x WHERE x.project_id = p.id) AND NOT EXISTS (SELECT FROM documents x WHERE x.project_id = p.id)

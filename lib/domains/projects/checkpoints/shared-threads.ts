@@ -1,0 +1,46 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { conversationHold } from '../emptied.ts'
+import { holdMembers, joinHolds, staysSql } from '../held.ts'
+
+/** A conversation `c` of a project `p` that no erasure takes, or that a hold keeps: others said something in it, or nobody did and whoever began it stays. */
+const stays = `(${conversationHold} IS NOT NULL OR (c.erasing_since IS NULL AND p.erasing_since IS NULL AND p.status <> 'closed' AND (
+    EXISTS (SELECT FROM messages x ${joinHolds('x')} WHERE x.conversation_id = c.id AND ${staysSql('x')})
+    OR NOT EXISTS (SELECT FROM messages x WHERE x.conversation_id = c.id)
+      AND NOT EXISTS (SELECT FROM fenced f WHERE c.created_by = CASE f.kind WHEN 'account' THEN 'user:' || f.id ELSE f.id END))))`
+const listing = `WITH ${holdMembers('$3')}
+  SELECT DISTINCT t.thread FROM conversations c JOIN projects p ON p.id = c.project_id CROSS JOIN LATERAL unnest(c.threads) AS t(thread)
+  WHERE c.threads && $1::text[] AND t.thread = ANY($1::text[]) AND c.id <> ALL($2::text[]) AND ${stays}`
+/** Of a thread that a conversation lists, pointers of its project alone say what else stands in it. */
+const pointing = `WITH ${holdMembers('$2')},
+  named AS MATERIALIZED (SELECT DISTINCT v.place AS thread, v.source_kind, v.source_id FROM provenance v
+    JOIN conversations c ON c.project_id = v.project_id AND c.threads @> ARRAY[v.place] WHERE v.store = 'checkpoints' AND v.place = ANY($1::text[]))
+  SELECT n.thread, x.id AS source FROM named n JOIN messages x ON n.source_kind = 'message' AND x.id = n.source_id
+    JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')} WHERE ${staysSql('x', 'c.erasing_since IS NOT NULL')}
+  UNION SELECT n.thread, x.id FROM named n JOIN documents x ON n.source_kind = 'document' AND x.id = n.source_id
+    ${joinHolds('x')} WHERE ${staysSql('x')}`
+
+/**
+ * Of these threads those that something has which stays: a conversation that lists one, or a message or document that a pointer places there.
+ * Of such a thread only what goes itself goes. `conversations` and `sources` go; of two who plan at once one at least sees the mark or the
+ * fence of the other, so that what goes with both stays with neither.
+ */
+export async function threadsOfOthers(
+  tx: Transaction,
+  threads: readonly string[],
+  going: { conversations: readonly string[]; sources(): Promise<ReadonlySet<string>> },
+  now: Date,
+): Promise<Set<string>> {
+  if (threads.length === 0) return new Set()
+  const listed = await queryWithin<{ thread: string }>(tx, 'threads-listed', listing, [
+    threads,
+    going.conversations,
+    now,
+  ])
+  const pointed = await queryWithin<{ thread: string; source: string }>(tx, 'threads-pointed', pointing, [threads, now])
+  const goes = pointed.length === 0 ? new Set() : await going.sources()
+  return new Set([
+    ...listed.map(({ thread }) => thread),
+    ...pointed.flatMap(({ thread, source }) => (goes.has(source) ? [] : [thread])),
+  ])
+}
