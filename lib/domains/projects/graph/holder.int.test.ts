@@ -5,6 +5,7 @@ import type { GraphPlanting } from '#lib/stores/graph/graph.ts'
 import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { dealGraph, entity, episode, sentence, sharedGraph } from '#lib/testing/graphs.ts'
+import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { erasedWhole, manyMessages } from '#lib/testing/projects.ts'
 
@@ -444,5 +445,54 @@ describe('asked for itself', () => {
     await test.db.prisma.knownStore.update({ where: { id }, data: { retiredAt: now } })
     await within((tx) => holder().erase({ part }, items, tx, manner))
     expect(await holder().residue({ part }, items, now)).toBe(0)
+  })
+})
+
+describe('a project in which a person alone takes part', () => {
+  const other = episode('', 1, { content: '{"a record": "that no message or document brought"}', source: 'json' })
+  /** An episode that came of what its person said, and one that an application put into the group by itself. */
+  async function planted() {
+    const message = await says(sentence)
+    const [told, untold] = [`${place.group}-told`, `${place.group}-untold`]
+    await planting.plant({
+      ...{ group: place.group, ...bare },
+      episodes: [episode(told, 1, { content: sentence }), { ...other, uuid: untold }],
+      entities: [entity(`${place.group}-thing`, 'A thing', ['Company'])],
+      mentions: [{ episode: untold, entity: `${place.group}-thing` }],
+    })
+    await points(message, told)
+    return { told, untold }
+  }
+  const begun = async () =>
+    test.db.transaction((tx) =>
+      test.app.subjectErasures.begin(tx, {
+        ...{ requestId: null, subject: { account: place.owner.accountId, agents: [] } },
+        ...{ requestedBy: 'user:test', reason: 'gdpr_erasure', now: test.clock.now() },
+      }),
+    )
+
+  it('goes with all of its group, whatever put it there', async () => {
+    await planted()
+    const { runId } = await begun()
+    await drain(test)
+    expect((await test.app.subjectErasures.run(runId))?.state).toBe('done')
+    expect(await standing()).toMatchObject({ episodes: [], ...bare })
+  })
+
+  it('keeps what is others’ where somebody joins before its turn comes', async () => {
+    const { untold } = await planted()
+    const { runId } = await begun()
+    await drain(test, { except: ['erasure.step'] })
+    const member = await signedIn(test, 'person', place.owner.organisationId)
+    await test.db.prisma.projectMember.create({
+      data: {
+        ...{ projectId: place.project, kind: 'account', memberId: member.accountId, role: 'owner' },
+        ...{ addedBy: `user:${place.owner.accountId}`, addedAt: test.clock.now() },
+      },
+    })
+    await drain(test)
+    expect((await test.app.subjectErasures.run(runId))?.state).toBe('done')
+    expect((await standing()).episodes.map(({ uuid }) => uuid)).toEqual([untold])
+    expect((await standing()).entities).toHaveLength(1)
   })
 })

@@ -19,6 +19,7 @@ import { verdictsOf } from './explaining.ts'
 import {
   aboutItem,
   episodeItem,
+  type GroupItems,
   isPortionOf,
   itemsByGroup,
   namesItem,
@@ -30,6 +31,7 @@ import { plannedEpisodes, searched } from './planned-episodes.ts'
 import { judge } from './rules.ts'
 import { namedByOthers } from './shared-episodes.ts'
 import { groupsOfPerson, type NamesOf, namesLeft } from './subject-names.ts'
+import { groupsOfOthers } from './whole-groups.ts'
 
 export interface GraphHolderParts {
   db: Database
@@ -51,6 +53,9 @@ const authors = ({ account, agents }: Subject): [string[], string[]] => [
   [...(account === null ? [] : ['account']), ...agents.map(() => 'agent')],
   [...(account === null ? [] : [account]), ...agents],
 ]
+
+const wholeOf = (groups: readonly GroupItems[]): string[] =>
+  groups.flatMap(({ group, portions }) => (portions > 0 ? [group] : []))
 
 /**
  * Episodes of the knowledge graph that came of messages and documents, with all that follows from them by the hybrid policy. Items:
@@ -76,11 +81,15 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     const isReachable = (await whatIsMissing(tx)).length === 0 && (await isUp())
     const items = new Set<ItemId>()
     const watched = new Set<ItemId>()
-    for (const { group } of await sources.whole(scope, tx, now)) {
-      if (group === null) continue
+    const wholes = (await sources.whole(scope, tx, now)).flatMap(({ group }) => group ?? [])
+    for (const group of wholes) {
       const portions = isReachable ? Math.ceil((await graph.countGroup(group, tx)) / portionSize) : 1
       for (let n = 0; n < portions; n++) items.add(portionItem(group, n))
     }
+    // Others may come to take part in it before its turn comes: then what came of these goes, and is looked for.
+    if ('subject' in scope && wholes.length > 0)
+      for await (const batch of sources.of(scope, tx, now))
+        for (const { group, id } of batch) if (wholes.includes(group)) watched.add(aboutItem(group, id))
     for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
       const { group, episodes } = found
       for (const uuid of episodes.keys()) items.add(episodeItem(group, uuid))
@@ -104,12 +113,17 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     }
     const orphans: { met: string[]; gone: string[] } = { met: [], gone: [] }
     const erased: Erased = { count: 0, results, tallies: { entitiesOrphaned: orphans }, mentions: [] }
-    for (const of of itemsByGroup(items)) {
+    const groups = itemsByGroup(items)
+    const theirs = await groupsOfOthers(sources, scope, wholeOf(groups), tx, manner.now)
+    const planned =
+      theirs.size === 0 ? [] : await plannedEpisodes({ graph, sources, isReachable: true }, scope, tx, manner.now)
+    for (const { ...of } of groups) {
       const { group, portions } = of
-      if (portions > 0) {
+      if (portions > 0 && !theirs.has(group)) {
         erased.count += await graph.dropGroup(group, portions * portionSize, tx)
         continue
       }
+      for (const own of planned) if (own.group === group) of.episodes = [...of.episodes, ...own.episodes.keys()]
       if (of.names) erased.mentions.push(...(await namesLeft(parts, scope, group, tx, manner)))
       if (of.episodes.length + of.about.length + of.unsearched.length === 0) continue
       const episodes = await episodesInGroup(parts, of, tx, manner.now)
@@ -170,13 +184,15 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       if (items.length === 0) return 0
       return erase(scope, items, tx, manner ?? { key: newId('erase'), redacts: false, now: new Date() })
     },
-    async residue(_scope, items, now) {
+    async residue(scope, items, now) {
       if (items.length === 0) return 0
       await mustBeWhole()
       let left = 0
-      for (const { group, episodes, about, unsearched, portions } of itemsByGroup(items)) {
+      const groups = itemsByGroup(items)
+      const theirs = await db.transaction((tx) => groupsOfOthers(sources, scope, wholeOf(groups), tx, now))
+      for (const { group, episodes, about, unsearched, portions } of groups) {
         if (portions + episodes.length + about.length + unsearched.length === 0) continue
-        if (portions > 0) {
+        if (portions > 0 && !theirs.has(group)) {
           left += await db.transaction((tx) => graph.countGroup(group, tx))
           continue
         }
