@@ -100,9 +100,12 @@ export const storeKey = (name: string) => stores.find((key) => key === name)
 export const resultNames = [
   'episodesDeleted',
   'entitiesDeleted',
+  'entitiesPersonal',
+  'entitiesUnreferenced',
   'entitiesOrphaned',
   'factsDeleted',
   'factsChanged',
+  'factsUnproven',
   'blanked',
   'threads',
   'messages',

@@ -132,6 +132,14 @@ export interface GraphChange {
    */
   names: string[]
   redact: boolean
+  /** What it does not change, and what its numbers do not tell: given back with the outcome, also by a repetition. */
+  told: {
+    /** Of {@link deleteEntities}: because they are about a person, and because nothing else mentions them. */
+    personal: number
+    unreferenced: number
+    /** Facts whose validity an erased episode may have ended, with no proof: they stay as they are. Ids. */
+    unproven: string[]
+  }
 }
 /** Where a name stands in what stays. */
 export interface NamePlace {
@@ -150,6 +158,7 @@ export interface GraphOutcome {
   /** Summaries, communities and sagas that were blanked or reset. */
   blanked: number
   mentions: NamePlace[]
+  told: GraphChange['told']
 }
 /** One port, two implementations: tables of our database, and Neo4j. Both pass lib/stores/graph/suite. */
 export interface GraphStore {

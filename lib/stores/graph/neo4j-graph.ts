@@ -23,6 +23,9 @@ const Outcome: z.ZodType<GraphOutcome> = z.object({
   factsChanged: z.number(),
   blanked: z.number(),
   mentions: z.array(Place),
+  told: z
+    .object({ personal: z.number(), unreferenced: z.number(), unproven: z.array(z.string()) })
+    .default({ personal: 0, unreferenced: 0, unproven: [] }),
 })
 const Pages = z.array(z.object({ outcome: z.string().nullable() }))
 const Count = z.array(z.object({ n: z.number() }))
@@ -118,6 +121,7 @@ export function neo4jGraph(url: string): GraphStore {
             deleted: change.deleteEntities,
             orphaned: found.entities.flatMap(({ uuid }) => (gone.has(uuid) ? [] : [uuid])),
             mentions: await nameMentions({ ask, seek }, group, change.names, change.redact, words),
+            told: change.told,
           }
           const ends = found.facts.flatMap(({ source, target }) => [source, target])
           await unlock(ask, [...new Set([...found.entities.map(({ uuid }) => uuid), ...ends])])

@@ -63,6 +63,7 @@ export const postgresGraph = (db: Database): GraphStore => ({
       deleted: change.deleteEntities,
       orphaned: found.entities.flatMap(({ uuid }) => (gone.has(uuid) ? [] : [uuid])),
       mentions: await nameMentions(tx, group, change.names, change.redact),
+      told: change.told,
     }
   },
   // Its pages are marked in the transaction that erased them.

@@ -79,6 +79,9 @@ describe('the erasure of one message', () => {
       expiredAt: null,
     })
     const { data } = await ask('GET', `/api/erasures/${told.auditId}`)
+    const { results } = data.steps.find(({ holder }: { holder: string }) => holder === 'graph.episodes')
+    expect(results.entitiesPersonal + results.entitiesUnreferenced).toBe(results.entitiesDeleted)
+    expect(results).toMatchObject({ entitiesPersonal: expect.any(Number), factsUnproven: 1 })
     expect(data.remaining_mentions).toEqual(
       expect.arrayContaining([
         { store: 'graph', kind: 'fact', id: deal.id('f-theirs'), field: 'fact', is_redacted: false },

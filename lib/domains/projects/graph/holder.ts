@@ -107,12 +107,17 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       episodesDeleted: 0,
       entitiesDeleted: 0,
       entitiesOrphaned: 0,
+      entitiesPersonal: 0,
+      entitiesUnreferenced: 0,
+      factsUnproven: 0,
       factsDeleted: 0,
       factsChanged: 0,
       blanked: 0,
     }
     const orphans: { met: string[]; gone: string[] } = { met: [], gone: [] }
-    const erased: Erased = { count: 0, results, tallies: { entitiesOrphaned: orphans }, mentions: [] }
+    const unproven: { met: string[]; gone: string[] } = { met: [], gone: [] }
+    const tallies = { entitiesOrphaned: orphans, factsUnproven: unproven }
+    const erased: Erased = { count: 0, results, tallies, mentions: [] }
     const groups = itemsByGroup(items)
     const theirs = await groupsOfOthers(sources, scope, wholeOf(groups), tx, manner.now)
     const planned =
@@ -143,6 +148,10 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       results.entitiesOrphaned += outcome.orphaned.length
       orphans.met.push(...outcome.orphaned.map((uuid) => `${group}/${uuid}`))
       orphans.gone.push(...outcome.deleted.map((uuid) => `${group}/${uuid}`))
+      results.entitiesPersonal += outcome.told.personal
+      results.entitiesUnreferenced += outcome.told.unreferenced
+      results.factsUnproven += outcome.told.unproven.length
+      unproven.met.push(...outcome.told.unproven.map((uuid) => `${group}/${uuid}`))
       results.factsDeleted += outcome.factsDeleted
       results.factsChanged += outcome.factsChanged
       results.blanked += outcome.blanked

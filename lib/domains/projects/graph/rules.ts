@@ -55,6 +55,7 @@ export function judge(found: Neighbourhood, { entityKinds, redacts, provenance }
     link: linksAround(found, erased),
     names: [],
     redact: redacts,
+    told: { personal: 0, unreferenced: 0, unproven: [] },
   }
   for (const { uuid, name } of found.episodes) tell('episode', uuid, name, 'deleted', 'source')
 
@@ -66,10 +67,12 @@ export function judge(found: Neighbourhood, { entityKinds, redacts, provenance }
     const { isPersonal, isPerson, evidence } = kindOf(entity, entityKinds)
     if (isPersonal) {
       change.deleteEntities.push(uuid)
+      change.told.personal++
       if (isPerson) names.add(name.trim())
       tell('entity', uuid, name, 'deleted', 'pii', [...evidence, `mentions:${others}`])
     } else if (others === 0) {
       change.deleteEntities.push(uuid)
+      change.told.unreferenced++
       tell('entity', uuid, name, 'deleted', 'unreferenced', labels)
     } else {
       const isBare = entity.summary === '' && Object.keys(entity.attributes).length === 0
@@ -173,7 +176,9 @@ function restore(
         ...(facts.some(({ validAt }) => times(validAt, invalidAt)) ? ['valid_at_of_fact'] : []),
         ...(episodes.some(({ validAt }) => times(validAt, invalidAt)) ? ['valid_at_of_episode'] : []),
       ]
-      if (signs.length > 0) tell('fact', uuid, fact.fact, 'kept', 'may_have_been_ended', signs)
+      if (signs.length === 0) continue
+      change.told.unproven.push(uuid)
+      tell('fact', uuid, fact.fact, 'kept', 'may_have_been_ended', signs)
     }
   }
 }

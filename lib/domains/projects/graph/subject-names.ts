@@ -25,6 +25,7 @@ const nothing: GraphChange = {
   link: [],
   names: [],
   redact: false,
+  told: { personal: 0, unreferenced: 0, unproven: [] },
 }
 
 const byThem = '(SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w (kind, id))'
