@@ -123,12 +123,8 @@ export const storeChecks = (
   stateOf: StateOf,
 ): Record<string, StoreCheck> =>
   Object.fromEntries(
-    ['limits', ...sites.filter(isAskedFor).map(({ name }) => name)].map((name) => [
-      name,
-      {
-        isNeeded: name === 'postgresql',
-        region: sites.find((site) => site.name === name)?.region ?? null,
-        ask: () => stateOf(name),
-      },
-    ]),
+    ['limits', ...sites.filter(isAskedFor).map(({ name }) => name)].map((name) => {
+      const { region = null, address = null } = sites.find((site) => site.name === name) ?? {}
+      return [name, { isNeeded: name === 'postgresql', region, address, ask: () => stateOf(name) }]
+    }),
   )

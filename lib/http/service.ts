@@ -26,6 +26,7 @@ const StoreState = z.object({
     .string()
     .nullable()
     .meta({ description: 'As `KP_REGIONS` states it, or its address proves; null: nobody says' }),
+  address: z.string().nullable().optional().meta({ description: 'Without credentials. For admins and auditors' }),
 })
 const checkReadiness = operation({
   id: 'checkReadiness',
@@ -34,7 +35,7 @@ const checkReadiness = operation({
   summary: 'Whether it can serve, with each store’s state',
   description: [
     '503 when a store without which nothing can be served is down. `degraded`, with 200, when another is: what concerns it waits, and the rest is served.',
-    'A degraded store, whose work is done in another way, leaves it ready. No addresses: those are in `GET /api/stores`.',
+    'A degraded store, whose work is done in another way, leaves it ready. Addresses are told to admins and auditors alone.',
   ].join(' '),
   permission: 'public',
   audit: none,
@@ -82,6 +83,8 @@ export interface StoreCheck {
   isNeeded?: boolean
   /** Null: nobody says. */
   region: string | null
+  /** Without credentials; null where there is none. */
+  address: string | null
   /** `latency` in milliseconds. */
   ask(): Promise<{ state: 'ok' | 'degraded' | 'down'; latency: number; detail?: string } | undefined>
 }
@@ -101,7 +104,7 @@ export function serviceUseCases(
   return {
     documented,
     health: read(checkHealth, async () => ({ body: { status: 'ok' as const }, resourceId: 'service' })),
-    ready: read(checkReadiness, async () => {
+    ready: read(checkReadiness, async ({ actor }) => {
       const asked = await Promise.all(
         Object.entries(checks).map(async ([name, check]) => ({ name, check, answer: await check.ask() })),
       )
@@ -123,7 +126,9 @@ export function serviceUseCases(
         asked.flatMap(({ name, check, answer }) => {
           if (!answer) return []
           const { latency, ...rest } = answer
-          return [[name, { ...rest, latency_ms: tenths(latency), region: check.region }]]
+          const { region, address } = check
+          const told = { ...rest, latency_ms: tenths(latency), region }
+          return [[name, actor.can('service:audit') ? { ...told, address } : told]]
         }),
       )
       return {

@@ -88,7 +88,7 @@ describe('GET /api/stores', () => {
     await test.db.prisma.agent.delete({ where: { id } })
   })
 
-  it('readiness names no address, and a connected store that is down leaves it serving', async () => {
+  it('readiness names addresses to who may audit alone, and a connected store that is down leaves it serving', async () => {
     const { status, json, text } = await test.fetch('GET', '/ready')
     expect([status, json.status]).toEqual([200, 'degraded'])
     expect(json.stores.graph).toMatchObject({ state: 'down' })
@@ -96,6 +96,11 @@ describe('GET /api/stores', () => {
     expect(json.stores.objects).toMatchObject({ state: 'down', region: 'eu-west-2' })
     expect(json.stores.checkpoints.region).toBeNull()
     expect(text).not.toMatch(/127\.0\.0\.1|secret|bolt|s3:/)
+    const told = await test.fetch('GET', '/ready', auditor)
+    expect(told.json.stores.graph.address).toMatch(/^bolt:\/\/127\.0\.0\.1/)
+    expect(told.json.stores.limits.address).toBeNull()
+    expect(told.text).not.toContain('secret')
+    expect((await test.fetch('GET', '/ready', await signedIn(test))).text).not.toContain('address')
   })
 })
 
