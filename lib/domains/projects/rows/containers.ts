@@ -10,7 +10,6 @@ const isOfParts = (scope: Scope): boolean => {
   const kind = partOf(scope)?.kind
   return kind === 'project' || kind === 'conversation'
 }
-const identities = async (items: readonly string[]) => items.map((id) => ({ id, wasPublic: false }))
 
 /** Conversations: with their project, by themselves, or with a subject who alone said something in them. */
 export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): DataHolder => ({
@@ -75,7 +74,13 @@ export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): 
         await ask('SELECT count(*)::int AS n FROM conversations WHERE id = ANY($1::text[])', [chunk])
     })
   },
-  identities,
+  identities: (items, tx) =>
+    queryWithin(
+      tx,
+      'conversation-identities',
+      'SELECT id, false AS "wasPublic" FROM conversations WHERE id = ANY($1::text[])',
+      [items],
+    ),
 })
 
 /** What a hold keeps a project's own row for: itself, or anything that somebody held wrote in it. */
@@ -170,5 +175,12 @@ export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataH
       )
     })
   },
-  identities,
+  // The row that stays of a closed one is what was erased.
+  identities: (items, tx) =>
+    queryWithin(
+      tx,
+      'project-identities',
+      `SELECT id, false AS "wasPublic" FROM projects WHERE id = ANY($1::text[]) AND status <> 'closed'`,
+      [items],
+    ),
 })
