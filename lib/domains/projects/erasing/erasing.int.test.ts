@@ -453,6 +453,10 @@ describe('a legal hold on the project', () => {
     expect((await runOf(told)).state).toBe('held')
     expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([true, 3])
     expect((await test.db.prisma.message.findUniqueOrThrow({ where: { id: first(made) } })).erasingSince).toBeNull()
+    // However often it is asked for: what is kept as evidence is read.
+    const again = await erase(made)
+    expect([again.status, again.json.auditId, again.json.held]).toEqual([202, told.json.auditId, told.json.held])
+    expect((await test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })).status).toBe(200)
     await test.fetch('POST', `/v1/holds/${set.json.data.id}/release`, { token: admin.token })
     await drain(test)
     expect((await runOf(told)).state).toBe('done')
