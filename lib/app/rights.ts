@@ -25,6 +25,7 @@ import { requestExporters, requestPersonExporters } from '#lib/domains/privacy-r
 import { requestHolder } from '#lib/domains/privacy-requests/holders.ts'
 import { privacyRequestsJobs } from '#lib/domains/privacy-requests/service.ts'
 import { isProject } from '#lib/domains/projects/erasing/parts.ts'
+import { recordedOf } from '#lib/domains/projects/erasing/recorded.ts'
 import { retentionJobs } from '#lib/domains/retention/jobs.ts'
 import { retentionKept } from '#lib/domains/retention/kept.ts'
 import { letterHolder } from '#lib/stores/mail/letters-held.ts'
@@ -90,7 +91,7 @@ export function rights(parts: Parts) {
       ),
       exporters: exportExporters(db),
       personExporters: exportPersonExporters(db),
-      holders: [exportFilesHolder({ ...prepared, clock }), exportRunsHolder(db)],
+      holders: [exportFilesHolder({ ...prepared, clock, recordedOf }), exportRunsHolder(db)],
     },
     retention: { offers: retention, jobs: retentionJobs(retention), kept: retentionKept(db) },
     holds: {

@@ -232,7 +232,10 @@ export interface DataHolder {
   reused?(items: readonly ItemId[], tx: Transaction, now: Date): Promise<ItemId[]>
   /** The run is over, and nothing of it will be repeated: what the store remembers of its pages may go. Keys begin with the run's id. */
   forget?(runId: string): Promise<void>
-  /** Of items that are about to go: the ids that nobody may use again, and whether others could have copied what they name. */
+  /**
+   * Of items that are about to go, those that are there: the ids that nobody may use again, and whether others could have copied what they
+   * name. Whoever replays an erasure takes what it names for stored, so it never names what is not.
+   */
   identities?(items: readonly ItemId[], tx: Transaction): Promise<{ id: string; wasPublic: boolean }[]>
 }
 

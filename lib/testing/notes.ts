@@ -67,5 +67,6 @@ export const noteHolder =
       )
       return rows.length
     },
-    identities: async (items) => items.map((id) => ({ id, wasPublic: false })),
+    identities: (items, tx) =>
+      tx.$queryRaw`SELECT id, false AS "wasPublic" FROM notes WHERE id = ANY(${[...items]}::text[])`,
   })

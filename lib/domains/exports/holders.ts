@@ -12,31 +12,16 @@ const attemptOf = (item: string): Attempt => {
   return { id, attempt }
 }
 
-/** Whose records of a part of a project are to go. A statement for each kind of part, so that each has its index. */
-async function authorsOf({ kind, id }: Part, tx: Transaction): Promise<{ kind: string; id: string }[]> {
-  const inside = { project: 'project_id = $1', conversation: 'conversation_id = $1' }
-  return queryWithin<{ kind: string; id: string }>(
-    tx,
-    `plan-export-authors-${kind}`,
-    `SELECT DISTINCT author_kind AS kind, author_id AS id FROM project_parts
-     WHERE ${kind === 'project' || kind === 'conversation' ? inside[kind] : `kind = '${kind}' AND id = $1`} AND author_id IS NOT NULL`,
-    [id],
-  )
+/** What exports ask of domains that they do not know, so as to find the files with records of what is to go. */
+export interface RecordedPorts {
+  /** People and agents of whom records go with a part of a project, or with a subject's own. */
+  recordedOf(
+    tx: Transaction,
+    scope: { part: Part } | { subject: Subject },
+  ): Promise<{ accounts: readonly string[]; agents: readonly string[] }>
 }
-
-/** Prepared exports that hold records of what is to go, or are being written with them. */
-async function copiesOfPart(part: Part, tx: Transaction): Promise<string[]> {
-  const authors = await authorsOf(part, tx)
-  const named = (wanted: string) => authors.filter(({ kind }) => kind === wanted).map(({ id }) => id)
-  const rows = await tx.$queryRaw<{ id: string; attempt: string | null }[]>`
-    SELECT id, attempt FROM prepared_exports WHERE state IN ('running', 'ready')
-      AND (account_id = ANY(${named('account')}::text[]) OR agents && ${named('agent')}::text[])`
-  return rows.map(itemOf).sort()
-}
-
-/** Agents whose records are to go; undefined where everything of an account is. */
-async function agentsOf(scope: Exclude<Scope, { part: Part }>, tx: Transaction): Promise<readonly string[]> {
-  if ('subject' in scope) return scope.subject.agents
+/** The agent that contributed a record. */
+async function contributorOf(scope: { unit: string } | { skill: string }, tx: Transaction): Promise<string[]> {
   const record = 'unit' in scope ? scope.unit : scope.skill
   const rows = await tx.$queryRaw<{ agent_id: string }[]>`SELECT agent_id FROM agent_records WHERE id = ${record}`
   return rows.map(({ agent_id }) => agent_id)
@@ -47,7 +32,7 @@ const accountOf = (scope: Scope): string | null => ('subject' in scope ? scope.s
  * Prepared exports: file and row. Those of an account that is erased go; of another's those that hold records of what is erased: a file that
  * is whole is removed, and one that is being written begins again, after the erasure, without them.
  */
-export function exportFilesHolder(ports: PreparedPorts & { clock: { now(): Date } }): DataHolder {
+export function exportFilesHolder(ports: PreparedPorts & RecordedPorts & { clock: { now(): Date } }): DataHolder {
   const { db, files, clock } = ports
 
   async function eraseFor(tx: Transaction, row: PreparedExport, account: string | null): Promise<void> {
@@ -86,17 +71,18 @@ export function exportFilesHolder(ports: PreparedPorts & { clock: { now(): Date 
       return row ?? { count: 0, since: null, until: null }
     },
     async plan(scope, tx) {
-      if ('part' in scope) return { items: await copiesOfPart(scope.part, tx), held: {} }
-      const agents = [...(await agentsOf(scope, tx))]
-      const account = accountOf(scope)
-      if (agents.length === 0 && account === null) return { items: [], held: {} }
+      const isRun = 'part' in scope || 'subject' in scope
+      const { accounts, agents } = isRun
+        ? await ports.recordedOf(tx, scope)
+        : { accounts: [], agents: await contributorOf(scope, tx) }
+      const own = 'subject' in scope ? scope.subject : { account: null, agents: [] }
       // One that is about to begin waits for a unit's erasure, so that it cannot read what goes.
-      if (!('subject' in scope))
+      if (!isRun)
         await tx.$executeRaw`SELECT 1 FROM prepared_exports p JOIN agents a ON a.owner_id = p.account_id
           WHERE a.id = ANY(${agents}) AND p.state IN ('queued', 'running', 'ready') FOR UPDATE OF p`
       const rows = await tx.$queryRaw<{ id: string; attempt: string | null }[]>`
-        SELECT id, attempt FROM prepared_exports
-        WHERE account_id = ${account} OR (state IN ('running', 'ready') AND agents && ${agents}::text[])`
+        SELECT id, attempt FROM prepared_exports WHERE account_id = ${own.account}
+          OR (state IN ('running', 'ready') AND (account_id = ANY(${accounts}::text[]) OR agents && ${[...own.agents, ...agents]}::text[]))`
       return { items: rows.map(itemOf).sort(), held: {} }
     },
     async erase(scope, items, tx) {

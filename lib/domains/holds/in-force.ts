@@ -10,7 +10,7 @@ export interface InForce {
   account: string | null
   /** The holds on agents, by agent; those on their owners count. */
   agents: Map<string, string>
-  /** Of all holds in force, whomever they cover; empty where there is none. */
+  /** Of all holds in force, whomever they cover, and of how many were ever set and released: one that came and went meanwhile shows in it. */
   fingerprint: string
 }
 
@@ -31,9 +31,10 @@ export const holdsInForce = {
         WHERE a.id = ANY(${[...agents]}::text[])) AS h
       WHERE expires_at IS NULL OR expires_at > ${now}
       GROUP BY kind, target`
-    const [all] = await tx.$queryRaw<{ fingerprint: string | null }[]>`
-      SELECT md5(string_agg(id, ',' ORDER BY id)) AS fingerprint FROM legal_holds
-      WHERE released_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})`
+    const [all] = await tx.$queryRaw<{ fingerprint: string }[]>`
+      SELECT md5(concat_ws(' ', count(*), count(released_at),
+        string_agg(id, ',' ORDER BY id) FILTER (WHERE released_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})))) AS fingerprint
+      FROM legal_holds`
     return {
       account: rows.find(({ kind }) => kind === 'account')?.hold ?? null,
       agents: new Map(rows.flatMap(({ kind, target, hold }) => (kind === 'agent' ? [[target, hold]] : []))),

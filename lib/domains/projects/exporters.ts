@@ -2,6 +2,7 @@ import type { Exporter, PersonExporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import type { MemberKind } from './rules.ts'
+import { lastingDocument, standingConversation, standingMessage } from './standing.ts'
 
 interface Given extends Omit<RecordQuery, 'values'> {
   part: string
@@ -10,16 +11,21 @@ interface Given extends Omit<RecordQuery, 'values'> {
   isDerived?: true
 }
 
-/** Of `$1`, as of `$2`: what the subject wrote and brought, and where they take part. Others' words are theirs (GDPR art. 15(4)). */
+/**
+ * Of `$1`, as of `$2`: what the subject wrote and brought, and where they take part, without what is being erased. Others' words are theirs
+ * (GDPR art. 15(4)).
+ */
 const givenOf = (kind: MemberKind): Given[] => {
   const doer = kind === 'account' ? "'user:' || $1" : '$1'
   const wrote = (alias: string) => `${alias}.author_kind = '${kind}' AND ${alias}.author_id = $1`
+  const said = `${wrote('m')} AND ${standingMessage('m')}`
+  const brought = `${wrote('d')} AND ${lastingDocument('d')}`
   return [
     {
       part: 'project_memberships',
       tables: ['project_members', 'projects'],
       from: 'project_members m JOIN projects p ON p.id = m.project_id',
-      where: `m.kind = '${kind}' AND m.member_id = $1 AND m.added_at <= $2`,
+      where: `m.kind = '${kind}' AND m.member_id = $1 AND m.added_at <= $2 AND p.erasing_since IS NULL`,
       at: 'm.added_at',
       id: 'm.project_id',
       columns: 'm.project_id, p.name, p.status, m.role, m.added_at',
@@ -32,7 +38,8 @@ const givenOf = (kind: MemberKind): Given[] => {
       part: 'project_conversations',
       tables: ['conversations'],
       from: 'conversations x',
-      where: `(x.created_by = ${doer} OR x.id IN (SELECT m.conversation_id FROM messages m WHERE ${wrote('m')})) AND x.created_at <= $2`,
+      where: `(x.created_by = ${doer} OR x.id IN (SELECT m.conversation_id FROM messages m WHERE ${said}))
+        AND x.created_at <= $2 AND ${standingConversation('x')}`,
       at: 'x.created_at',
       id: 'x.id',
       columns: `x.id, x.project_id, x.created_at, CASE WHEN x.created_by = ${doer} THEN x.title END AS title`,
@@ -45,7 +52,7 @@ const givenOf = (kind: MemberKind): Given[] => {
       part: 'project_messages',
       tables: ['messages'],
       from: 'messages m',
-      where: `${wrote('m')} AND m.created_at <= $2`,
+      where: `${said} AND m.created_at <= $2`,
       at: 'm.created_at',
       id: 'm.id',
       columns: 'm.*',
@@ -59,7 +66,7 @@ const givenOf = (kind: MemberKind): Given[] => {
       part: 'project_message_edits',
       tables: ['message_edits'],
       from: 'message_edits e JOIN messages m ON m.id = e.message_id',
-      where: `${wrote('m')} AND e.edited_at <= $2`,
+      where: `${said} AND e.edited_at <= $2`,
       at: 'e.edited_at',
       id: 'e.id',
       columns: 'e.*',
@@ -72,7 +79,7 @@ const givenOf = (kind: MemberKind): Given[] => {
       part: 'project_attachments',
       tables: ['attachments'],
       from: 'attachments a JOIN messages m ON m.id = a.message_id',
-      where: `${wrote('m')} AND a.created_at <= $2`,
+      where: `${said} AND a.created_at <= $2`,
       at: 'a.created_at',
       id: 'a.id',
       columns: 'a.*',
@@ -85,7 +92,7 @@ const givenOf = (kind: MemberKind): Given[] => {
       part: 'project_documents',
       tables: ['documents'],
       from: 'documents d',
-      where: `${wrote('d')} AND d.created_at <= $2`,
+      where: `${brought} AND d.created_at <= $2`,
       at: 'd.created_at',
       id: 'd.id',
       columns: 'd.*',
@@ -99,7 +106,7 @@ const givenOf = (kind: MemberKind): Given[] => {
       part: 'project_document_texts',
       tables: ['document_chunks'],
       from: 'document_chunks k JOIN documents d ON d.id = k.document_id',
-      where: `${wrote('d')} AND d.created_at <= $2`,
+      where: `${brought} AND d.created_at <= $2`,
       at: 'd.created_at',
       id: "k.document_id || ':' || lpad(k.position::text, 10, '0')",
       columns: 'k.*',
@@ -111,7 +118,7 @@ const givenOf = (kind: MemberKind): Given[] => {
       tables: ['provenance'],
       isDerived: true,
       from: 'provenance v',
-      where: `v.at <= $2 AND v.source_id IN (SELECT m.id FROM messages m WHERE ${wrote('m')} UNION ALL SELECT d.id FROM documents d WHERE ${wrote('d')})`,
+      where: `v.at <= $2 AND v.source_id IN (SELECT m.id FROM messages m WHERE ${said} UNION ALL SELECT d.id FROM documents d WHERE ${brought})`,
       at: 'v.at',
       id: 'v.id',
       columns: 'v.*',

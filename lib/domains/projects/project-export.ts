@@ -5,6 +5,7 @@ import { asking, readableProject, readerOf, writerSql } from './access.ts'
 import { exportProject } from './closing-contract.ts'
 import type { ProjectPorts } from './ports.ts'
 import { asDownload } from './rules.ts'
+import { standingSource } from './standing.ts'
 
 interface ExportPart {
   name: string
@@ -124,8 +125,7 @@ const shapes: Record<string, Shape> = {
   },
   provenance: {
     from: 'provenance v',
-    where: `v.project_id = $1 AND v.at <= $2 AND NOT EXISTS (SELECT FROM messages m WHERE m.id = v.source_id AND m.erasing_since IS NOT NULL)
-      AND NOT EXISTS (SELECT FROM documents d WHERE d.id = v.source_id AND d.erasing_since IS NOT NULL)`,
+    where: `v.project_id = $1 AND v.at <= $2 AND ${standingSource('v')}`,
     at: 'v.at',
     id: 'v.id',
     columns: 'v.*',

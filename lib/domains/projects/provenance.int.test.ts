@@ -46,6 +46,16 @@ describe('the ledger of what came of what', () => {
     )
   })
 
+  it('says nothing of what is being erased, nor does the export of the project', async () => {
+    const going = await madeConversation(test, project)
+    const message = await madeMessage(test, going, project.owner)
+    const exported = async () => (await test.fetch('GET', `${project.path}/export?format=ndjson`, project.owner)).text
+    expect([(await known(message.id)).total, (await exported()).includes(message.id)]).toEqual([1, true])
+    await test.db.prisma.conversation.update({ where: { id: going.id }, data: { erasingSince: test.clock.now() } })
+    expect(await known(message.id)).toMatchObject({ data: [] })
+    expect(await exported()).not.toContain(message.id)
+  })
+
   it('takes all entries or none, each once, and adds the facts that it is told', async () => {
     const message = await madeMessage(test, conversation, project.owner)
     const entry = { source_id: message.id, store: 'graph', ref: newId('episode') }

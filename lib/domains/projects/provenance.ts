@@ -6,6 +6,7 @@ import { claimPlaces } from './claims.ts'
 import { confine, store, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 import { listProvenance, type PointerView, reportProvenance } from './provenance-contract.ts'
+import { standingSource } from './standing.ts'
 
 interface PointerRow extends Omit<PointerView, 'at' | 'place'> {
   place: string
@@ -77,8 +78,8 @@ export const projectProvenance = ({
     const place = placeOf(cursor)
     const rows = await ask<PointerRow>(
       'provenance-page',
-      `SELECT id, source_kind, source_id, store, ref, place, ended, told_by, at FROM provenance
-       WHERE project_id = $1 AND ($2::text IS NULL OR source_id = $2) AND (at, id) < ($3::timestamptz, $4)
+      `SELECT id, source_kind, source_id, store, ref, place, ended, told_by, at FROM provenance v
+       WHERE project_id = $1 AND ($2::text IS NULL OR source_id = $2) AND (at, id) < ($3::timestamptz, $4) AND ${standingSource('v')}
        ORDER BY at DESC, id DESC LIMIT $5`,
       [projectId, source_id ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
     )

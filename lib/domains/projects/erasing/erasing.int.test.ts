@@ -355,6 +355,21 @@ describe('a store that is slow', () => {
     await drain(test)
     expect([(await runOf(told)).state, await isStored(first(made)), entriesOf(first(made))]).toEqual(['held', true, 3])
   })
+
+  it('is searched again where a hold was set and released meanwhile: it may have left out what the hold kept', async () => {
+    const made = await talk()
+    const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
+    const body = { kind: 'project', target_id: made.project, reason: 'a court asked for it' }
+    let searched = 0
+    side.slow = async (asked) => {
+      if (asked !== 'plan' || ++searched > 1) return
+      const { json } = await test.fetch('POST', '/v1/holds', { token: admin.token, body })
+      await test.fetch('POST', `/v1/holds/${json.data.id}/release`, { token: admin.token })
+    }
+    await erase(made)
+    await until(() => entriesOf(first(made)) === 0)
+    expect(searched).toBe(2)
+  })
 })
 
 describe('what the verification finds', () => {
@@ -488,6 +503,10 @@ describe('a legal hold on the project', () => {
     expect((await runOf(told)).state).toBe('held')
     expect([await isStored(first(made)), entriesOf(first(made))]).toEqual([true, 3])
     expect((await test.db.prisma.message.findUniqueOrThrow({ where: { id: first(made) } })).erasingSince).toBeNull()
+    // However often it is asked for: what is kept as evidence is read.
+    const again = await erase(made)
+    expect([again.status, again.json.auditId, again.json.held]).toEqual([202, told.json.auditId, told.json.held])
+    expect((await test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })).status).toBe(200)
     await test.fetch('POST', `/v1/holds/${set.json.data.id}/release`, { token: admin.token })
     await drain(test)
     expect((await runOf(told)).state).toBe('done')

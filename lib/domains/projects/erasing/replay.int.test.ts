@@ -9,7 +9,14 @@ import { backupOf } from '#lib/testing/backup.ts'
 import { episode } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
-import { madeMember, madeProject } from '#lib/testing/projects.ts'
+import {
+  erasedWhole,
+  madeConversation,
+  madeDocument,
+  madeMember,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
 import { type SideStore, sideHolder, sideStore } from '#lib/testing/side-store.ts'
 import { say, type Talk, talk } from '#lib/testing/talks.ts'
 
@@ -97,6 +104,29 @@ describe('a backup from before the erasure of a part', () => {
     })
     expect(await app.db.prisma.erasedId.count({ where: { id: message } })).toBe(1)
     expect(await operator(app.app).replayErasures()).toMatchObject({ parts: 0, reinstated: 0 })
+  })
+
+  it('and from before it was written: nobody writes under its id again, nor under those of its conversation and its documents', async () => {
+    const project = await madeProject(before)
+    const conversation = await madeConversation(before, project)
+    const fromBackup = await backup()
+    const talked = await madeConversation(before, project, { id: 'conv-that-goes' })
+    const ids = ['msg-that-goes', 'doc-that-goes', talked.id]
+    const [message, document] = await Promise.all([
+      madeMessage(before, conversation, project.owner, { id: ids[0] }),
+      madeDocument(before, project, project.owner, { id: 'doc-that-goes' }),
+    ])
+    for (const path of [message.path, `${project.path}/documents/${document.id}`, talked.path])
+      await erasedWhole(before, path, project.owner)
+    const app = await fromBackup()
+    expect(await operator(app.app).replayErasures()).toMatchObject({ committed: 3, reinstated: 3, unfinished: [] })
+    const found = await app.db.prisma.erasedId.findMany({ where: { id: { in: ids } }, select: { id: true } })
+    expect(found.map(({ id }) => id).sort()).toEqual(ids.sort())
+    const again = await app.fetch('POST', `${conversation.path}/messages`, {
+      ...project.owner,
+      body: { id: message.id, role: 'user', content: 'Something was said.' },
+    })
+    expect([again.status, again.json.code]).toEqual([410, 'erased'])
   })
 
   it('leaves what was said since in a conversation that came back', async () => {

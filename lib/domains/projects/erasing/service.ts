@@ -190,7 +190,6 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   async function erase(ctx: MutationContext, { part, reason, query }: Wanted): Promise<Reply<Answer>> {
     const row = await found(ctx, part, query.redact)
     if (query.dry_run) return explained(ctx, part)
-    if (row.erasingSince === null) await markPart(ctx.tx, part, ctx.now)
     const { runId, receiptId, auditId } = await erasures.begin(ctx.tx, {
       requestId: null,
       subject: { account: null, agents: [] },
@@ -202,6 +201,8 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     })
     const run = await erasures.run(runId, ctx.tx)
     if (!run) throw new Error(`the run ${runId} is gone`)
+    // What a hold keeps is read until it ends; the run marks it then.
+    if (row.erasingSince === null && run.state !== 'held') await markPart(ctx.tx, part, ctx.now)
     return {
       ...answerOf(run, auditId),
       resourceId: part.id,

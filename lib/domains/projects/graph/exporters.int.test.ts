@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
-it('gives a person the episodes that came of their words and their agents’ alone', async () => {
+it('gives a person the episodes that came of their words and their agents’ alone, and of none that is being erased', async () => {
   const project = await madeProject(test)
   const member = await madeMember(test, project)
   const conversation = await madeConversation(test, project)
@@ -41,9 +41,17 @@ it('gives a person the episodes that came of their words and their agents’ alo
     ...{ basis: 'all', id: `user:${project.owner.accountId}`, agents: [project.agent.id] },
     ...{ organisationId: project.owner.organisationId, isAdmin: false, until: test.clock.now() },
   }
-  const given: string[] = []
-  for (const exporter of graphPersonExporters(test.db, postgresGraph(test.db)))
-    for await (const { lines } of exporter.pages(project.owner.accountId, reader))
-      for (const line of lines.split('\n')) given.push(JSON.parse(line).episode_id)
-  expect(given).toEqual([id('own'), id('talk')])
+  const given = async () => {
+    const ids: string[] = []
+    for (const exporter of graphPersonExporters(test.db, postgresGraph(test.db)))
+      for await (const { lines } of exporter.pages(project.owner.accountId, reader))
+        for (const line of lines.split('\n')) ids.push(JSON.parse(line).episode_id)
+    return ids
+  }
+  expect(await given()).toEqual([id('own'), id('talk')])
+  const marked = { data: { erasingSince: test.clock.now() } }
+  await test.db.prisma.message.update({ where: { id: reply.id }, ...marked })
+  expect(await given()).toEqual([id('own')])
+  await test.db.prisma.conversation.update({ where: { id: conversation.id }, ...marked })
+  expect(await given()).toEqual([])
 })

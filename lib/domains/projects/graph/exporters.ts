@@ -2,6 +2,7 @@ import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/ke
 import type { Entity, Episode, Fact, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { MemberKind } from '../rules.ts'
+import { lastingDocument, standingMessage } from '../standing.ts'
 
 /** Pointers of one page: about each of them its neighbourhood is read. */
 const pageSize = 50
@@ -12,14 +13,16 @@ interface Pointed extends Record<string, unknown> {
   project: string
   sources: string[]
 }
-/** $1: an author of that kind; $5: agents whose words are theirs, too. */
-const ownSources = (
-  kind: MemberKind,
-  agents: string,
-) => `(SELECT id FROM messages WHERE author_kind = '${kind}' AND author_id = $1
-    UNION ALL SELECT id FROM documents WHERE author_kind = '${kind}' AND author_id = $1${agents})`
-const theirAgents = ` UNION ALL SELECT id FROM messages WHERE author_kind = 'agent' AND author_id = ANY($5::text[])
-    UNION ALL SELECT id FROM documents WHERE author_kind = 'agent' AND author_id = ANY($5::text[])`
+/** What was said and brought by those whom the condition names, without what is being erased. */
+const sourcesBy = (
+  isTheirs: (alias: string) => string,
+) => `SELECT m.id FROM messages m WHERE ${isTheirs('m')} AND ${standingMessage('m')}
+    UNION ALL SELECT d.id FROM documents d WHERE ${isTheirs('d')} AND ${lastingDocument('d')}`
+/** $1: an author of that kind. */
+const ownSources = (kind: MemberKind) =>
+  sourcesBy((alias) => `${alias}.author_kind = '${kind}' AND ${alias}.author_id = $1`)
+/** $5: agents whose words are theirs, too. */
+const theirAgents = sourcesBy((alias) => `${alias}.author_kind = 'agent' AND ${alias}.author_id = ANY($5::text[])`)
 /**
  * Episodes in the order of their groups and ids, after one, that came of what this author wrote, as far as pointers tell. One that came of
  * somebody else's words, too, is left out, for it may have them (GDPR art. 15(4)).
@@ -29,9 +32,9 @@ const pointed = (
 ) => `SELECT v.ref, p.group_id AS group, min(p.id) AS project, array_agg(DISTINCT v.source_id ORDER BY v.source_id) AS sources
   FROM provenance v JOIN projects p ON p.id = v.project_id
   WHERE v.store = 'graph' AND v.place IN ('', p.group_id) AND v.at <= $2 AND (p.group_id, v.ref) > ($3, $4)
-    AND v.source_id IN ${ownSources(kind, '')}
+    AND v.source_id IN (${ownSources(kind)})
     AND NOT EXISTS (SELECT FROM provenance o WHERE o.store = 'graph' AND o.ref = v.ref AND o.project_id = v.project_id
-      AND o.place IN ('', p.group_id) AND o.source_id NOT IN ${ownSources(kind, theirAgents)})
+      AND o.place IN ('', p.group_id) AND o.source_id NOT IN (${ownSources(kind)} UNION ALL ${theirAgents}))
   GROUP BY p.group_id, v.ref ORDER BY p.group_id, v.ref LIMIT ${pageSize}`
 
 function recordOf(

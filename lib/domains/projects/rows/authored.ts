@@ -112,7 +112,13 @@ const authoredHolder = (
       })
     },
     // Whoever knew them by their ids is told that they are gone, and no writer brings one back under its id.
-    identities: async (items) => items.map((id) => ({ id, wasPublic: false })),
+    identities: (items, tx) =>
+      queryWithin(
+        tx,
+        `${table}-identities`,
+        `SELECT id, false AS "wasPublic" FROM ${table} WHERE id = ANY($1::text[])`,
+        [items],
+      ),
   }
 }
 

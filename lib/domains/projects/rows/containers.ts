@@ -10,7 +10,6 @@ const isOfParts = (scope: Scope): boolean => {
   const kind = partOf(scope)?.kind
   return kind === 'project' || kind === 'conversation'
 }
-const identities = async (items: readonly string[]) => items.map((id) => ({ id, wasPublic: false }))
 
 /** Conversations: with their project, by themselves, or with a subject who alone said something in them. */
 export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): DataHolder => ({
@@ -87,7 +86,13 @@ export const conversationHolder = (db: Database, { withdrawNaming }: RowPorts): 
         await ask('SELECT count(*)::int AS n FROM conversations WHERE id = ANY($1::text[])', [chunk])
     })
   },
-  identities,
+  identities: (items, tx) =>
+    queryWithin(
+      tx,
+      'conversation-identities',
+      'SELECT id, false AS "wasPublic" FROM conversations WHERE id = ANY($1::text[])',
+      [items],
+    ),
 })
 
 const planProject = `WITH ${holdMembers('$2')} SELECT p.id, ${projectHold} AS hold FROM projects p WHERE p.id = $1 AND p.status <> 'closed'`
@@ -178,5 +183,12 @@ export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataH
       )
     })
   },
-  identities,
+  // The row that stays of a closed one is what was erased.
+  identities: (items, tx) =>
+    queryWithin(
+      tx,
+      'project-identities',
+      `SELECT id, false AS "wasPublic" FROM projects WHERE id = ANY($1::text[]) AND status <> 'closed'`,
+      [items],
+    ),
 })
