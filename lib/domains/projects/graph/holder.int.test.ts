@@ -5,6 +5,7 @@ import type { GraphPlanting } from '#lib/stores/graph/graph.ts'
 import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { dealGraph, entity, episode, sentence, sharedGraph } from '#lib/testing/graphs.ts'
+import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import { erasedWhole, manyMessages } from '#lib/testing/projects.ts'
 
@@ -428,6 +429,24 @@ it('the first episode of an empty group, come late, is found a day later', async
   await test.app.subjectErasures.recheck(run.id)
   expect((await standing()).episodes).toEqual([])
   expect((await ask('GET', `/api/erasures/${told.auditId}`)).data.late_found).toBe(1)
+})
+
+it('the first episode of a project that was closed with an empty group is found a day later', async () => {
+  await says('Graphiti is at its very first.')
+  await ask('POST', `/api/projects/${place.project}/close`, {})
+  test.clock.advance(31 * 24 * 3_600_000)
+  await test.app.jobs.find(({ name }) => name === 'projects.close')?.execute(test.app.gate, {})
+  await drain(test)
+  const where = { projectId: place.project, partKind: 'project' }
+  const { id, ...run } = await test.db.prisma.erasureRun.findFirstOrThrow({ where })
+  expect(run).toMatchObject({ state: 'done', lateFound: 0 })
+  const graph = { runId_holder: { runId: id, holder: 'graph.episodes' } }
+  expect(await test.db.prisma.erasureStep.findUniqueOrThrow({ where: graph })).toMatchObject({ planned: 0, erased: 0 })
+  await planting.plant({ group: place.group, ...bare, episodes: [episode(`${place.group}-late`, 2)] })
+  test.clock.advance(25 * 3_600_000)
+  await test.app.subjectErasures.recheck(id)
+  expect((await standing()).episodes).toEqual([])
+  expect(await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { id } })).toMatchObject({ lateFound: 1 })
 })
 
 it('an episode that comes late is found a day later, and erased', async () => {

@@ -82,13 +82,14 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       if (group === null) continue
       const portions = isReachable ? Math.ceil((await graph.countGroup(group, tx)) / portionSize) : 1
       for (let n = 0; n < portions; n++) items.add(portionItem(group, n))
+      // A group that is empty is no sign that nobody writes: Graphiti may be at its first episode.
+      if (portions === 0) watched.add(portionItem(group, 0))
     }
     for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
       const { group, episodes, told, isUnsearched } = found
       for (const uuid of episodes.keys())
         if (!told.has(uuid)) items.add(episodeItem(group, uuid))
         else (isUnsearched ? items : watched).add(toldItem(group, uuid))
-      // A group that is empty is no sign that nobody writes: Graphiti may be at its first episode.
       for (const source of found.sources)
         watched.add(isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
     }
