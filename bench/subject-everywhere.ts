@@ -62,7 +62,7 @@ async function plantRows({ ownerUrl }: Installation, { conversations, episodes, 
     )
     await owner.query(
       `INSERT INTO provenance (id, project_id, source_kind, source_id, store, ref, place, told_by, at)
-       SELECT 'prov_' || id, $1, 'message', id, 'graph', $1 || '-e' || right(id, 7), $1, 'user:' || author_id, created_at FROM messages`,
+       SELECT 'prov_' || id, $1, 'message', id, 'graph', md5(right(id, 7))::uuid::text, $1, 'user:' || author_id, created_at FROM messages`,
       [project],
     )
     const { rows } = await owner.query<{ key: string }>(
@@ -111,6 +111,7 @@ async function measureStore(
     episodes: sizes.episodes * 2,
     entities: sizes.episodes * 2,
     facts: sizes.episodes * 4,
+    hasUuids: true,
   })
   const planted = performance.now()
   await planting.plant(graph)

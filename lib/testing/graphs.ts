@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Entity, Episode, Fact, PlantedGraph } from '#lib/stores/graph/graph.ts'
 
 const start = Date.UTC(2026, 0, 1)
@@ -162,6 +163,13 @@ export function dealGraph(group: string, { isBulk = false } = {}): PlantedGraph 
   }
 }
 
+/** As PostgreSQL's `md5(text)::uuid`. */
+const uuidOf = (text: string): string =>
+  createHash('md5')
+    .update(text)
+    .digest('hex')
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-')
+
 /** A stream of numbers below a bound, the same for the same seed. */
 export function numbers(seed: number): (below: number) => number {
   let state = seed >>> 0
@@ -173,7 +181,8 @@ export function numbers(seed: number): (below: number) => number {
 
 /**
  * A graph of any size whose episodes share entities and facts: one saga with its chain, a community for every ten entities. Every seventh entity
- * is a person. The same for the same seed but for the group.
+ * is a person. The same for the same seed but for the group. `hasUuids`: episodes are called by {@link uuidOf} their place, as Graphiti calls
+ * them by a uuid.
  */
 export function sharedGraph(
   group: string,
@@ -183,10 +192,14 @@ export function sharedGraph(
     facts: relations,
     perEpisode = 4,
     seed = 1,
-  }: { episodes: number; entities: number; facts: number; perEpisode?: number; seed?: number },
+    hasUuids = false,
+  }: { episodes: number; entities: number; facts: number; perEpisode?: number; seed?: number; hasUuids?: boolean },
 ): PlantedGraph {
   const next = numbers(seed)
-  const episodeIds = Array.from({ length: count }, (_, n) => `${group}-e${String(n).padStart(7, '0')}`)
+  const episodeIds = Array.from({ length: count }, (_, n) => {
+    const place = String(n).padStart(7, '0')
+    return hasUuids ? uuidOf(place) : `${group}-e${place}`
+  })
   const entityIds = Array.from({ length: kinds }, (_, n) => `${group}-n${String(n).padStart(7, '0')}`)
   const some = (ids: readonly string[]): string => ids[next(ids.length)] ?? ''
   const mentioned = new Map<string, { episode: string; entity: string }>()

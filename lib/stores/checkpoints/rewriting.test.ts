@@ -2,7 +2,7 @@ import { describe, expect, it, test } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Wanted } from './checkpoints.ts'
 import { formsOf, isNaming, withoutId } from './needles.ts'
-import { type Rewriting, rewriteValue } from './rewriting.ts'
+import { isDerived, type Rewriting, rewriteValue } from './rewriting.ts'
 import { surveyor } from './survey.ts'
 
 const text = 'She said "no", and left\nthe house — für immer.'
@@ -159,6 +159,40 @@ describe('a value', () => {
     expect(rewritten(value, 'state', undefined, { isLater: false }).isChanged).toBe(false)
     expect(rewritten('A person left.', 'summary').value).toBe('')
   })
+})
+
+describe('a name', () => {
+  test.each([
+    ...[
+      'summary',
+      'running_summary',
+      'summarized',
+      'recap',
+      'digest',
+      'synopsis',
+      'abstract',
+      'paperAbstract',
+      'abstracts',
+    ],
+    ...[
+      'gist',
+      'theGist',
+      'outline',
+      'chat-outline',
+      'tldr',
+      'TL;DR',
+      'tl_dr',
+      'tlDr',
+      'Zusammenfassung',
+      'kurzfassung',
+    ],
+    ...['résumé', 'résumé'.normalize('NFD'), 'Resumé', 'resumen', 'resumo', 'riassunto', 'samenvatting'],
+    ...['摘要', '会话摘要', '总结', '總結', '小结', '小結', '概要', '概述', '要約', '요약', '대화요약'],
+  ])('%s tells that what it names was made of messages', (name) => expect(isDerived(name)).toBe(true))
+  test.each([
+    ...['messages', 'content', 'resume', '__resume__', 'resumed_at', 'registry', 'registered', 'logistics'],
+    ...['abstraction', 'outliner', 'recaptcha_token', 'settled_drafts'],
+  ])('%s does not', (name) => expect(isDerived(name)).toBe(false))
 })
 
 describe('an id', () => {

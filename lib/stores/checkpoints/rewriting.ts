@@ -11,10 +11,18 @@ export interface Rewriting {
   isLater: boolean
 }
 const gone = Symbol('gone')
+/** Beginnings of words that say so wherever they stand in a name. */
+const stems =
+  /summar|recap(?!tcha)|digest|synopsis|zusammenfass|kurzfass|samenvatt|riassunt|résum|resumé|摘要|[总總][结結]|小[结結]|概[要述]|要約|요약/i
+/** Those that are parts of other words (`registry`, `resume`), as words of their own. */
+const words = /(?<!\p{L})(abstract|gist|outline|tl[;_-]?dr|res[uú]men|resumo)(e?s)?(?!\p{L})/iu
 /** A name under which applications keep what they made of the messages. */
-export const isDerived = (name: string): boolean => /summar|recap|digest|synopsis/i.test(name)
+export function isDerived(name: string): boolean {
+  const parted = name.normalize('NFC').replace(/(\p{Ll})(\p{Lu})/gu, '$1_$2')
+  return stems.test(parted) || words.test(parted)
+}
 /** Of a derived object: what holds words. */
-const words = new Set(['text', 'content', 'body', 'value'])
+const fields = new Set(['text', 'content', 'body', 'value'])
 
 function cut(text: string, { forms, ids }: Doomed): string {
   let rest = text
@@ -93,7 +101,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): { va
         isChanged = true
         continue
       }
-      const isWords = !facts && (isDerived(key) || (isOfDerived && words.has(key)))
+      const isWords = !facts && (isDerived(key) || (isOfDerived && fields.has(key)))
       const result = walk(item, key, isWords)
       // What was sent to a node and is gone was not sent.
       if (result === gone && key === 'args' && typeof record.node === 'string') return changed(gone)

@@ -195,8 +195,11 @@ export interface GraphStore {
     sought: { ids: readonly string[]; texts: readonly string[] },
     tx: Transaction,
   ): Promise<Episode[]>
-  /** How much in the group still names these episodes, in any node, edge or property, found by other ways than erasing takes: 0 when nothing does. */
-  residue(group: string, episodes: readonly string[]): Promise<number>
+  /**
+   * How much in the group still names these episodes, in any node, edge or property, found by other ways than erasing takes: 0 when nothing
+   * does. `asIds`: those whose ids may be words, or another thing's; they count where an episode's id stands, and in no text.
+   */
+  residue(group: string, episodes: readonly string[], asIds?: readonly string[]): Promise<number>
   /** Everything of a group, in portions; gives how much went this time, 0 when nothing is left. */
   dropGroup(group: string, most: number, tx: Transaction): Promise<number>
   countGroup(group: string, tx: Transaction): Promise<number>

@@ -3,7 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphOutcome, GraphStore } from './graph.ts'
 import { applyChange } from './neo4j-change.ts'
 import { type Ask, connectNeo4j } from './neo4j-connection.ts'
-import { inGroup, neo4jIndexes, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import { inGroup, inProperties, neo4jIndexes, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { nameMentions } from './neo4j-names.ts'
 import { neighbourhood, unlock } from './neo4j-neighbourhood.ts'
 import { search } from './neo4j-search.ts'
@@ -45,6 +45,15 @@ const nodesNaming = `CALL db.index.fulltext.queryNodes($index, $query) YIELD nod
 const relationsNaming = nodesNaming
   .replace('queryNodes', 'queryRelationships')
   .replace('YIELD node AS n', 'YIELD relationship AS n')
+
+/** Properties that hold ids of episodes, and nothing else. */
+const idsOf = { nodes: ['uuid', 'first_episode_uuid', 'last_episode_uuid'], relations: ['episodes'] }
+const nodesOfIds = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS n WHERE n.group_id = $group
+  WITH DISTINCT n WHERE (n:Episodic AND n.uuid IN $ids) OR n.first_episode_uuid IN $ids OR n.last_episode_uuid IN $ids RETURN count(n) AS n`
+const relationsOfIds = `CALL db.index.fulltext.queryRelationships($index, $query) YIELD relationship AS n WHERE n.group_id = $group
+  WITH DISTINCT n WHERE any(one IN n.episodes WHERE one IN $ids) RETURN count(n) AS n`
+/** Each of these properties is a clause, of which Lucene takes 1,024. */
+const idsAtOnce = 300
 
 // In this order, so that a node goes once little hangs on it.
 const drops = [
@@ -166,7 +175,7 @@ export function neo4jGraph(url: string): GraphStore {
       ),
     search: (group, sought) => withWords((words) => reading((ask) => search(ask, group, sought, words))),
     // By the words of every property, ids and lists of ids among them: not the ways that erasing takes.
-    residue: (group, episodes) =>
+    residue: (group, episodes, asIds = []) =>
       withWords((words) =>
         reading(async (ask) => {
           let left = 0
@@ -175,6 +184,16 @@ export function neo4jGraph(url: string): GraphStore {
             left += await countOf(ask, linksOf, { group, ids: texts })
             left += await countOf(ask, nodesNaming, { ...parameters, index: words.nodes })
             left += await countOf(ask, relationsNaming, { ...parameters, index: words.relations })
+          }
+          for (const { texts: ids } of phrases(asIds, idsAtOnce)) {
+            left += await countOf(ask, linksOf, { group, ids })
+            for (const [of, text] of [
+              ['nodes', nodesOfIds],
+              ['relations', relationsOfIds],
+            ] as const) {
+              const query = inGroup(group, inProperties(idsOf[of], ids))
+              left += await countOf(ask, text, { group, ids, index: words[of], query })
+            }
           }
           return left
         }),

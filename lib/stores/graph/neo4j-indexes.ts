@@ -141,5 +141,8 @@ export function* phrases(texts: readonly string[], most = 400): Iterable<{ texts
     yield { texts: some, query: some.map(phraseOf).join(' ') }
   }
 }
-/** The same within a group. */
+/** Texts as phrases in some properties alone. */
+export const inProperties = (properties: readonly string[], texts: readonly string[]): string =>
+  texts.flatMap((text) => properties.map((property) => `${property}:${phraseOf(text)}`)).join(' ')
+/** A query within a group. */
 export const inGroup = (group: string, query: string): string => `+group_id:${quoted(group)} +(${query})`

@@ -1,6 +1,6 @@
 import type { Episode } from './graph.ts'
 import type { Ask } from './neo4j-connection.ts'
-import { hasWord, inGroup, namings, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import { hasWord, inGroup, inProperties, namings, phrases, type WordIndexes } from './neo4j-indexes.ts'
 import { asEpisodes } from './neo4j-values.ts'
 
 /** Ids of one query: each stands for a phrase in each of four properties, and Lucene takes 1,024 clauses. */
@@ -47,8 +47,7 @@ export async function search(
     await look(naming, { ids: some, query: hasLetter.test(group) ? inGroup(group, query) : query })
   if (others.length > 0) await look(numbered, { ids: others })
   for (const { texts: some } of phrases(texts.map(midst), textsAtOnce)) {
-    const query = some.map((text) => `content:${[...phrases([text])].map((one) => one.query).join('')}`).join(' ')
-    await look(saying, { index: words.nodes, query: inGroup(group, query) })
+    await look(saying, { index: words.nodes, query: inGroup(group, inProperties(['content'], some)) })
   }
   return [...found.values()]
 }

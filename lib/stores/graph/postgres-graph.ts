@@ -23,16 +23,22 @@ const [episodePlace] = textPlaces
 const searched = `SELECT DISTINCT ON (uuid) ${episodeColumns} FROM unnest($2::text[]) AS a (sought)
   JOIN graph_episodes ON ${hasWords(episodePlace, '$1', 'a.sought')} ORDER BY uuid`
 
-/** Every column that can hold the id of an episode, and every text, by the index of its words: not the ways that erasing takes. */
-const named = [
+/** Every column that holds ids of episodes: not the ways that erasing takes. */
+const namedAsIds = [
   'SELECT count(*)::int AS n FROM graph_episodes WHERE uuid = ANY($2::text[]) AND group_id = $1',
   'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (episode = ANY($2::text[]))',
-  'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (entity = ANY($2::text[]))',
   `SELECT count(*)::int AS n FROM graph_facts WHERE episodes && $2::text[] AND ${inGroup}`,
   'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND first_episode = ANY($2::text[])',
   'SELECT count(*)::int AS n FROM graph_gatherings WHERE group_id = $1 AND last_episode = ANY($2::text[])',
-  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'episode', 'next', 'edge') AND source = ANY($2::text[])`,
-  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'episode', 'next', 'edge') AND target = ANY($2::text[])`,
+  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('next', 'edge') AND source = ANY($2::text[])`,
+  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('next', 'episode') AND target = ANY($2::text[])`,
+]
+/** Every other column of ids, too, and every text, by the index of its words. */
+const named = [
+  ...namedAsIds,
+  'SELECT count(*)::int AS n FROM graph_mentions WHERE group_id = $1 AND (entity = ANY($2::text[]))',
+  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'episode') AND source = ANY($2::text[])`,
+  `SELECT count(*)::int AS n FROM graph_links WHERE group_id = $1 AND kind IN ('member', 'edge') AND target = ANY($2::text[])`,
   ...textPlaces.map(
     (place) => `SELECT count(*)::int AS n FROM unnest($2::text[]) AS a (id)
       JOIN ${place.table} ON ${hasWords(place, '$1', 'a.id')} WHERE strpos(lower(${textOf(place)}), lower(a.id)) > 0`,
@@ -101,14 +107,18 @@ export const postgresGraph = (db: Database): GraphStore => ({
         found.set(one.uuid, one)
     return [...found.values()]
   },
-  residue: (group, episodes) =>
+  residue: (group, episodes, asIds = []) =>
     snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask) => {
       let left = 0
-      for (let at = 0; at < episodes.length; at += most)
-        for (const text of named) {
-          const [row] = await ask<{ n: number }>(text, [group, episodes.slice(at, at + most)])
-          left += row?.n ?? 0
-        }
+      const count = async (ids: readonly string[], texts: readonly string[]) => {
+        for (let at = 0; at < ids.length; at += most)
+          for (const text of texts) {
+            const [row] = await ask<{ n: number }>(text, [group, ids.slice(at, at + most)])
+            left += row?.n ?? 0
+          }
+      }
+      await count(episodes, named)
+      await count(asIds, namedAsIds)
       return left
     }),
   async dropGroup(group, limit, tx) {

@@ -19,26 +19,24 @@ export async function entityKindsOf(tx: Transaction, group: string): Promise<Ent
   )
 }
 
-/** The words of messages and documents that still have their rows, and no pointer into the graph. */
-const unpointedTexts = `SELECT t.source, t.text FROM (
-    SELECT id AS source, content AS text FROM messages WHERE id = ANY($1::text[])
+/** The words of messages and documents that still have their rows. */
+const textsOf = `SELECT id AS source, content AS text FROM messages WHERE id = ANY($1::text[])
     UNION ALL SELECT message_id, content FROM message_edits WHERE message_id = ANY($1::text[])
-    UNION ALL SELECT document_id, content FROM document_chunks WHERE document_id = ANY($1::text[])) AS t
-  WHERE NOT EXISTS (SELECT FROM provenance v WHERE v.source_id = t.source AND v.store = 'graph')`
+    UNION ALL SELECT document_id, content FROM document_chunks WHERE document_id = ANY($1::text[])`
 
 /** The episodes of a page: those that it names, and those that name what it is about, which may have come since. */
 export async function episodesInGroup(
   { graph }: { graph: GraphStore },
-  { group, episodes, about, unsearched }: GroupItems,
+  { group, episodes, told, about, unsearched }: GroupItems,
   tx: Transaction,
   now: Date,
 ): Promise<string[]> {
   const texts =
     unsearched.length === 0
       ? []
-      : await queryWithin<{ source: string; text: string }>(tx, 'graph-texts', unpointedTexts, [unsearched])
+      : await queryWithin<{ source: string; text: string }>(tx, 'graph-texts', textsOf, [unsearched])
   const found = await searched(graph, tx, { group, ids: [...about, ...unsearched], texts, now })
-  return [...new Set([...episodes, ...found.keys()])].sort()
+  return [...new Set([...episodes, ...told, ...found.keys()])].sort()
 }
 
 /** What messages and documents of the group's own project say that episodes ended; another project has no say in it. */

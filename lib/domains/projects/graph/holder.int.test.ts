@@ -180,6 +180,91 @@ describe('where no pointer exists', () => {
   })
 })
 
+describe('where a pointer tells something else, or not all', () => {
+  const said = 'The vault opens at nine, said somebody to nobody.'
+  const told = (uuid: string, more: Parameters<typeof episode>[2] = {}) =>
+    planting.plant({ group: place.group, ...bare, episodes: [episode(uuid, 1, more)] })
+  const standingIds = async () => (await standing()).episodes.map(({ uuid }) => uuid)
+
+  it.each([
+    ['nothing', {}],
+    ['something in another group', { place: 'a-group-of-nobody' }],
+  ])('a pointer to %s hides no episode that has the words', async (_, more) => {
+    await told(`${place.group}-mine`, { content: `user: ${said}` })
+    const message = await says(said)
+    await points(message, 'x', more)
+    expect(await ask('DELETE', messagePath(message), {})).toMatchObject({
+      ...{ success: true, deletedFrom: { graphiti: { episodesDeleted: 1 } } },
+    })
+    expect(await standingIds()).toEqual([])
+  })
+
+  it('of several episodes of which one is told all go', async () => {
+    const [before, after] = [`${place.group}-before`, `${place.group}-after`]
+    const later = 'The vault opens at ten, said somebody to nobody.'
+    await told(before, { content: said })
+    await told(after, { content: later })
+    const message = await says(said)
+    await ask('PATCH', messagePath(message), { content: later })
+    await points(message, after)
+    await ask('DELETE', messagePath(message), {})
+    expect(await standingIds()).toEqual([])
+  })
+
+  it('an episode with the same words that a pointer gives to what stays is left', async () => {
+    const [mine, theirs] = [`${place.group}-mine`, `${place.group}-theirs`]
+    await told(mine, { content: said })
+    await told(theirs, { content: said })
+    const message = await says(said)
+    await points(message, mine)
+    await points(await says(said), theirs)
+    await ask('DELETE', messagePath(message), {})
+    expect(await standingIds()).toEqual([theirs])
+  })
+
+  it('what is no episode is looked for as an id alone, and keeps no erasure from its end', async () => {
+    const deal = '0b5a3c1e-4d2f-4a6b-8c7d-9e0f1a2b3c4d'
+    const who = '7d1f0c2e-9b3a-4e5d-8f6c-1a2b3c4d5e6f'
+    const kept = `${place.group}-kept`
+    await planting.plant({
+      ...{ group: place.group, ...bare, entities: [entity(who, 'Elsewhere Works', ['Company'])] },
+      ...{
+        episodes: [episode(kept, 1, { content: `All of the deal ${deal}.` })],
+        mentions: [{ episode: kept, entity: who }],
+      },
+    })
+    const message = await says('Something that points at words.')
+    for (const ref of ['the', 'of', deal, who]) await points(message, ref)
+    expect(await ask('DELETE', messagePath(message), {})).toMatchObject({ success: true })
+    const left = await standing()
+    expect([left.episodes, left.entities, left.mentions].map(({ length }) => length)).toEqual([1, 1, 1])
+  })
+
+  it('an episode whose id may be a word is erased and verified by its id alone', async () => {
+    await told('the')
+    await told(`${place.group}-kept`, { content: 'All of the deal.' })
+    const message = await says('Something that points at words.')
+    await points(message, 'the')
+    expect(await ask('DELETE', messagePath(message), {})).toMatchObject({
+      ...{ success: true, deletedFrom: { graphiti: { episodesDeleted: 1 } } },
+    })
+    expect(await standingIds()).toEqual([`${place.group}-kept`])
+  })
+
+  it('an episode that is told before it is there is found a day later by its id', async () => {
+    const late = '3f8e2d1c-6b5a-4f4e-9d3c-2b1a0f9e8d7c'
+    const message = await says('Somebody tells of it before it is there.')
+    await points(message, late)
+    const { auditId } = await ask('DELETE', messagePath(message), {})
+    await told(late)
+    test.clock.advance(25 * 3_600_000)
+    const run = await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { auditId } })
+    await test.app.subjectErasures.recheck(run.id)
+    expect(await standingIds()).toEqual([])
+    expect((await ask('GET', `/api/erasures/${auditId}`)).data.late_found).toBe(1)
+  })
+})
+
 describe('what is of others', () => {
   it('a pointer that names another group touches nothing there, and the plan says why', async () => {
     const others = newId('grp').toLowerCase()
@@ -349,6 +434,24 @@ it('the first episode of an empty group, come late, is found a day later', async
   expect((await ask('GET', `/api/erasures/${told.auditId}`)).data.late_found).toBe(1)
 })
 
+it('the first episode of a project that was closed with an empty group is found a day later', async () => {
+  await says('Graphiti is at its very first.')
+  await ask('POST', `/api/projects/${place.project}/close`, {})
+  test.clock.advance(31 * 24 * 3_600_000)
+  await test.app.jobs.find(({ name }) => name === 'projects.close')?.execute(test.app.gate, {})
+  await drain(test)
+  const where = { projectId: place.project, partKind: 'project' }
+  const { id, ...run } = await test.db.prisma.erasureRun.findFirstOrThrow({ where })
+  expect(run).toMatchObject({ state: 'done', lateFound: 0 })
+  const graph = { runId_holder: { runId: id, holder: 'graph.episodes' } }
+  expect(await test.db.prisma.erasureStep.findUniqueOrThrow({ where: graph })).toMatchObject({ planned: 0, erased: 0 })
+  await planting.plant({ group: place.group, ...bare, episodes: [episode(`${place.group}-late`, 2)] })
+  test.clock.advance(25 * 3_600_000)
+  await test.app.subjectErasures.recheck(id)
+  expect((await standing()).episodes).toEqual([])
+  expect(await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { id } })).toMatchObject({ lateFound: 1 })
+})
+
 it('an episode that comes late is found a day later, and erased', async () => {
   await planting.plant({ group: place.group, ...bare, episodes: [episode(`${place.group}-first`, 1)] })
   const message = await says('Somebody processes this much too late.')
@@ -439,7 +542,7 @@ describe('asked for itself', () => {
     const part = { kind: 'message' as const, id: message, project: place.project, conversation: place.conversation }
     const planned = await within((tx) => holder().plan({ part }, tx, now))
     expect(planned).toMatchObject({
-      ...{ items: [`${place.group}/somewhere-else`], watched: [`${place.group}/text:${message}`] },
+      ...{ items: [`${place.group}/told:somewhere-else`], watched: [`${place.group}/text:${message}`] },
     })
     const items = [...planned.items, ...(planned.watched ?? [])]
     const manner = { key: newId('run'), redacts: false, now }

@@ -25,6 +25,8 @@ import {
   namesItem,
   portionItem,
   portionSize,
+  soughtAs,
+  toldItem,
   unsearchedItem,
 } from './items.ts'
 import { plannedEpisodes, searched } from './planned-episodes.ts'
@@ -59,8 +61,8 @@ const wholeOf = (groups: readonly GroupItems[]): string[] =>
 
 /**
  * Episodes of the knowledge graph that came of messages and documents, with all that follows from them by the hybrid policy. Items:
- * `<group>/<episode>`; `<group>/*…` of a group that goes whole. Watched: `<group>/about:<source>`, by which an episode that comes late is found;
- * `<group>/names:`, that a person's name is looked for in what stays.
+ * `<group>/<episode>`; `<group>/*…` of a group that goes whole. Watched: `<group>/about:<source>` and `<group>/told:<episode>`, by which an
+ * episode that comes late is found; `<group>/names:`, that a person's name is looked for in what stays.
  */
 export function graphHolder(parts: GraphHolderParts): DataHolder {
   const { db, graph, sources, whatIsMissing } = parts
@@ -85,17 +87,20 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     for (const group of wholes) {
       const portions = isReachable ? Math.ceil((await graph.countGroup(group, tx)) / portionSize) : 1
       for (let n = 0; n < portions; n++) items.add(portionItem(group, n))
+      // A group that is empty is no sign that nobody writes: Graphiti may be at its first episode.
+      if (portions === 0) watched.add(portionItem(group, 0))
     }
     // Others may come to take part in it before its turn comes: then what came of these goes, and is looked for.
     if ('subject' in scope && wholes.length > 0)
       for await (const batch of sources.of(scope, tx, now))
         for (const { group, id } of batch) if (wholes.includes(group)) watched.add(aboutItem(group, id))
     for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
-      const { group, episodes } = found
-      for (const uuid of episodes.keys()) items.add(episodeItem(group, uuid))
-      // A group that is empty is no sign that nobody writes: Graphiti may be at its first episode.
+      const { group, episodes, told, isUnsearched } = found
+      for (const uuid of episodes.keys())
+        if (!told.has(uuid)) items.add(episodeItem(group, uuid))
+        else (isUnsearched ? items : watched).add(toldItem(group, uuid))
       for (const source of found.sources)
-        watched.add(found.isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
+        watched.add(isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
     }
     for (const group of await groupsOfPerson(scope, tx, now)) watched.add(namesItem(group))
     return { items: [...items].sort(), watched: [...watched].sort() }
@@ -130,7 +135,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       }
       for (const own of planned) if (own.group === group) of.episodes = [...of.episodes, ...own.episodes.keys()]
       if (of.names) erased.mentions.push(...(await namesLeft(parts, scope, group, tx, manner)))
-      if (of.episodes.length + of.about.length + of.unsearched.length === 0) continue
+      if (of.episodes.length + of.told.length + of.about.length + of.unsearched.length === 0) continue
       const episodes = await episodesInGroup(parts, of, tx, manner.now)
       // Who asks for their own words to go has a say over their own name, and none over those of people that they wrote of.
       const redacts = manner.redacts && 'part' in scope
@@ -199,8 +204,8 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       let left = 0
       const groups = itemsByGroup(items)
       const theirs = await db.transaction((tx) => groupsOfOthers(sources, scope, wholeOf(groups), tx, now))
-      for (const { group, episodes, about, unsearched, portions } of groups) {
-        if (portions + episodes.length + about.length + unsearched.length === 0) continue
+      for (const { group, episodes, told, about, unsearched, portions } of groups) {
+        if (portions + episodes.length + told.length + about.length + unsearched.length === 0) continue
         if (portions > 0 && !theirs.has(group)) {
           left += await db.transaction((tx) => graph.countGroup(group, tx))
           continue
@@ -214,7 +219,8 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
             })
           ).size
         }
-        left += await graph.residue(group, episodes)
+        const { anywhere, asIds } = soughtAs({ episodes, told })
+        left += await graph.residue(group, anywhere, asIds)
       }
       return left
     },
@@ -234,9 +240,9 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     },
     async reused(items, tx, now) {
       const theirs: ItemId[] = []
-      for (const { group, episodes, portions } of itemsByGroup(items)) {
-        const others = await namedByOthers(tx, group, episodes, new Set(), now)
-        theirs.push(...[...others.keys()].map((uuid) => episodeItem(group, uuid)))
+      for (const { group, episodes, told, portions } of itemsByGroup(items)) {
+        const others = await namedByOthers(tx, group, [...episodes, ...told], new Set(), now)
+        theirs.push(...[...others.keys()].flatMap((uuid) => [episodeItem(group, uuid), toldItem(group, uuid)]))
         if (
           portions > 0 &&
           (await tx.project.count({ where: { groupId: group, status: { not: 'closed' }, erasingSince: null } })) > 0

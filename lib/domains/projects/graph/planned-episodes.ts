@@ -12,6 +12,8 @@ export interface GroupPlan {
   group: string
   /** By uuid, how it was found. */
   episodes: Map<string, 'pointer' | 'group' | 'text'>
+  /** Those of them that pointers alone name: there is no such episode now, or the graph did not answer. */
+  told: Set<string>
   /** The sources whose episodes are here. */
   sources: string[]
   /** Named by pointers, and another group's: they are not touched. By uuid, the group. */
@@ -56,30 +58,30 @@ async function addSources(
   sources: readonly Source[],
   canSearch: boolean,
 ): Promise<void> {
-  const unpointed: Source[] = []
   const refs = new Set<string>()
-  for (const source of sources) {
-    const pointers = source.pointers.filter(({ store, ref }) => store === 'graph' && isEpisodeId(ref))
-    for (const { ref, place } of pointers) {
+  for (const { id, pointers } of sources) {
+    for (const { store, ref, place } of pointers) {
+      if (store !== 'graph' || !isEpisodeId(ref)) continue
       if (place === '' || place === plan.group) refs.add(ref)
       else plan.foreign.set(ref, place)
     }
-    if (pointers.length === 0) unpointed.push(source)
-    plan.sources.push(source.id)
+    plan.sources.push(id)
   }
-  for (const ref of refs) plan.episodes.set(ref, 'pointer')
+  for (const ref of refs) {
+    plan.episodes.set(ref, 'pointer')
+    plan.told.add(ref)
+  }
   if (!canSearch || plan.isUnsearched) {
     plan.isUnsearched = true
     return
   }
   try {
-    const elsewhere = new Map<string, string>()
-    if (refs.size > 0)
-      for (const [uuid, group] of await graph.groupsOf([...refs], tx))
-        if (group !== plan.group) elsewhere.set(uuid, group)
+    const there = refs.size > 0 ? await graph.groupsOf([...refs], tx) : new Map<string, string>()
+    const elsewhere = new Map([...there].filter(([, group]) => group !== plan.group))
     // Another group may have one of the same id beside ours.
     if (elsewhere.size > 0)
       for (const { uuid } of (await graph.read(plan.group, [...elsewhere.keys()], tx)).episodes) elsewhere.delete(uuid)
+    for (const uuid of there.keys()) plan.told.delete(uuid)
     for (const [uuid, group] of elsewhere) {
       plan.episodes.delete(uuid)
       plan.foreign.set(uuid, group)
@@ -87,7 +89,7 @@ async function addSources(
     const found = await matching(graph, tx, {
       group: plan.group,
       ids: sources.map(({ id }) => id),
-      texts: unpointed.flatMap(({ id, texts }) => texts.map((text) => ({ source: id, text }))),
+      texts: sources.flatMap(({ id, texts }) => texts.map((text) => ({ source: id, text }))),
     })
     for (const [uuid, how] of found) if (!plan.episodes.has(uuid)) plan.episodes.set(uuid, how)
   } catch (error) {
@@ -97,8 +99,8 @@ async function addSources(
 }
 
 /**
- * What came of a scope in the graph, by group: what pointers name, and where a source has none, what a search finds. Groups that go whole
- * are left out. A graph that does not answer is no reason to plan nothing.
+ * What came of a scope in the graph, by group: what pointers name, and what a search finds by ids and words, whatever pointers say: one may
+ * name nothing, or one episode of several. Groups that go whole are left out. A graph that does not answer is no reason to plan nothing.
  */
 export async function plannedEpisodes(
   { graph, sources, isReachable }: { graph: GraphStore; sources: Sources; isReachable: boolean },
@@ -113,7 +115,8 @@ export async function plannedEpisodes(
     for (const [group, ofGroup] of byGroup) {
       if (whole.has(group)) continue
       const plan = plans.get(group) ?? {
-        ...{ group, episodes: new Map(), sources: [], foreign: new Map(), shared: new Map(), isUnsearched: false },
+        ...{ group, episodes: new Map(), told: new Set(), sources: [], foreign: new Map(), shared: new Map() },
+        isUnsearched: false,
       }
       plans.set(group, plan)
       await addSources(graph, tx, plan, ofGroup, isReachable)

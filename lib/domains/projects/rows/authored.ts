@@ -16,6 +16,8 @@ interface Kind {
   within: readonly string[]
   /** Counts, by `$1`, what a foreign key should have taken. */
   leftById: string
+  /** Counts, by `$1` and the present `$3`, what was made from one and should have gone with it; not what a hold keeps. */
+  leftMade?: string
   /** What people call one, `x`, and what goes with it, as an array of `<what>:<count>`. */
   called: string
   evidence: string
@@ -25,7 +27,7 @@ interface Kind {
 const authoredHolder = (
   db: Database,
   { withdrawNaming }: RowPorts,
-  { table, source, within, leftById, called, evidence }: Kind,
+  { table, source, within, leftById, leftMade, called, evidence }: Kind,
   words: Pick<DataHolder, 'name' | 'what' | 'purpose'>,
 ): DataHolder => {
   const nameOf = (scope: Scope) => partOf(scope)?.kind ?? 'subject'
@@ -108,7 +110,10 @@ const authoredHolder = (
           ...which.values,
           now,
         ])
-        for (const chunk of chunked(items)) await ask(leftById, [chunk])
+        for (const chunk of chunked(items)) {
+          await ask(leftById, [chunk])
+          if (leftMade !== undefined) await ask(leftMade, [chunk, table, now])
+        }
       })
     },
     // Whoever knew them by their ids is told that they are gone, and no writer brings one back under its id.
@@ -122,6 +127,8 @@ const authoredHolder = (
   }
 }
 
+const madeFrom = plannedSql('documents', `x.made_from = ANY($1::text[]) AND $2::text IS NOT NULL`)
+
 /** Messages with what they said before, the rows of their files, and what is written down of where they went. */
 export const messageHolder = (db: Database, ports: RowPorts): DataHolder =>
   authoredHolder(
@@ -133,6 +140,7 @@ export const messageHolder = (db: Database, ports: RowPorts): DataHolder =>
       within: ['message_edits', 'attachments', 'provenance'],
       leftById: `SELECT ((SELECT count(*) FROM messages WHERE id = ANY($1::text[])) + (SELECT count(*) FROM message_edits WHERE message_id = ANY($1::text[]))
         + (SELECT count(*) FROM attachments WHERE message_id = ANY($1::text[])) + (SELECT count(*) FROM provenance WHERE source_id = ANY($1::text[])))::int AS n`,
+      leftMade: `SELECT count(*)::int AS n FROM (${madeFrom}) AS f WHERE hold IS NULL`,
       called: 'NULL::text',
       evidence: `ARRAY['edits:' || (SELECT count(*) FROM message_edits e WHERE e.message_id = x.id),
         'attachments:' || (SELECT count(*) FROM attachments a WHERE a.message_id = x.id),

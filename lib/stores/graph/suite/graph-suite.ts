@@ -3,7 +3,7 @@ import { judge, type Policy } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { at, dealGraph, entity, episode, sentence, sharedGraph } from '#lib/testing/graphs.ts'
+import { at, dealGraph, entity, episode, fact, sentence, sharedGraph } from '#lib/testing/graphs.ts'
 import type { GraphOutcome, GraphPlanting, GraphStore, PlantedGraph } from '../graph.ts'
 
 /** One implementation, opened for tests. */
@@ -298,6 +298,33 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
           episodes: [{ ...shape, ...late, content: 'late' }],
         })
       expect(await graph.store.residue(group, [id('e1')])).toBe(1)
+    })
+
+    it('ids that may be words are looked for where an episode’s id stands, and nowhere else', async () => {
+      const { id } = await planted()
+      const [word, dangling] = ['the', '0b5a3c1e-4d2f-4a6b-8c7d-9e0f1a2b3c4d']
+      await graph.planting.plant({
+        ...{
+          group,
+          entities: [],
+          communities: [],
+          sagas: [],
+          next: [],
+          mentions: [{ episode: word, entity: id('theirs') }],
+        },
+        episodes: [
+          episode(word, 60),
+          episode(id('said'), 61, { content: `All the deals of ${dangling}, and the rest.` }),
+        ],
+        facts: [fact(id('f-word'), id('theirs'), id('company'), [word])],
+      })
+      const left = (...ids: string[]) => graph.store.residue(group, [], ids)
+      expect(await left('wording', 'vault', id('person'), id('f-alone'), id('c-around'), group, dangling)).toBe(0)
+      expect(await graph.store.residue(group, [dangling])).toBe(1)
+      expect(await left(word)).toBeGreaterThan(2)
+      expect(await left(id('e1'))).toBeGreaterThan(5)
+      await change([word, id('e1')])
+      expect(await left(word, id('e1'))).toBe(0)
     })
 
     it('what may have come of a message is found by its id or its words, in whatever they stand, and in this group alone', async () => {
