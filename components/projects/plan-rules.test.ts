@@ -1,11 +1,16 @@
+import { NextIntlClientProvider } from 'next-intl'
+import { createElement } from 'react'
+import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it } from 'vitest'
 import { totalsOf } from '#lib/domains/projects/erasing/plan-totals.ts'
 import { judge } from '#lib/domains/projects/graph/rules.ts'
 import { episode, entity as graphEntity } from '#lib/testing/graphs.ts'
 import { neighbourhoodIn } from '#lib/testing/model-graph.ts'
 import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
 import type { Verdict } from './places.ts'
-import { filtered, foundKey, goingIn, isEmpty, kindKey, plansByStore, reasonKey } from './plan-rules.ts'
+import { filtered, foundKey, goingIn, isEmpty, kindKey, plansByStore, reasonKey, type StorePlan } from './plan-rules.ts'
+import { usePlanWords } from './plan-words.ts'
 
 const verdict = (kind: string, outcome: Verdict['verdict'], reason: string, more: Partial<Verdict> = {}): Verdict => ({
   store: 'graph',
@@ -34,6 +39,11 @@ const companies = (count: number): Verdict[] => {
   return verdicts
     .filter(({ kind }) => kind === 'entity')
     .map((judged) => ({ ...judged, store: 'graph', found: 'group' }))
+}
+
+function Entities({ plans }: { plans: readonly StorePlan[] }) {
+  const words = usePlanWords()
+  return plans.map(words.entities).join('')
 }
 
 describe('a plan in words', () => {
@@ -70,6 +80,17 @@ describe('a plan in words', () => {
         { kind: 'summary', verdict: 'changed', count: 2 },
       ],
     })
+  })
+  it.each([
+    [
+      'en',
+      en,
+      '31 graph entities: 4 people go, 12 have no other source and go, 15 company records stay because others mention them.',
+    ],
+    ['zh', zh, '31 个图谱实体：删除 4 名个人、12 个因没有其他来源而删除、15 条公司记录因其他内容提及而保留。'],
+  ] as const)('says in %s in one sentence how many go, and how many stay and why', (locale, messages, sentence) => {
+    const page = { locale, timeZone: 'UTC', messages, children: createElement(Entities, { plans }) }
+    expect(renderToStaticMarkup(createElement(NextIntlClientProvider, page))).toBe(sentence)
   })
   it('has the stores in their order, the empty ones last, and one kind for what is alike', () => {
     expect(plans.map(({ store }) => store)).toEqual(['graph', 'postgresql', 'checkpoints', 'cache'])

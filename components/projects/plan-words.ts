@@ -31,7 +31,9 @@ export function usePlanWords() {
     /** "31 graph entities: 4 people go, 12 have no other source and go, …"; undefined where there are none. */
     entities: (plan: StorePlan): string | undefined => {
       const count = plan.entities.reduce((sum, one) => sum + one.count, 0)
-      return count === 0 ? undefined : t('entities', { count, parts: format.list(entityParts(plan)) })
+      return count === 0
+        ? undefined
+        : t('entities', { count, parts: format.list(entityParts(plan), { style: 'narrow' }) })
     },
     /** What becomes of the rest of it: kinds by verdict, or holders where nothing was judged one by one. */
     rest: ({ parts, holders }: StorePlan): string | undefined => {

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Storage } from '@google-cloud/storage'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
 import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Verdict } from '#lib/kernel/holder.ts'
@@ -32,6 +33,8 @@ interface Place {
   planting: GraphPlanting
   /** Whose tables hold the checkpoints. */
   saver: PostgresSaver
+  /** Puts an item into the long-term store beside them. */
+  remember(namespace: string[], key: string, value: Record<string, unknown>): Promise<void>
   /** Another version of an object. */
   overwrite(key: string, text: string): Promise<void>
   everything(): Promise<Contents>
@@ -83,11 +86,13 @@ async function inTables(
 ): Promise<Place> {
   const app = opened(await testApp(settings), (one) => one.close())
   const saver = opened(PostgresSaver.fromConnString(app.ownerUrl, { schema: 'langgraph' }), (one) => one.end())
+  const memory = opened(PostgresStore.fromConnString(app.ownerUrl, { schema: 'langgraph' }), (one) => one.stop())
   const { objects } = app.app.stored
   return {
     app,
     planting: postgresPlanting(app.db),
     saver,
+    remember: (...item) => memory.put(...item),
     overwrite:
       bucket?.put ?? ((key, text) => objects.put(key, Readable.from([Buffer.from(text)]), { mediaType: 'text/plain' })),
     everything: async () =>
@@ -139,6 +144,7 @@ async function withServers(): Promise<Place> {
     app,
     planting: stores.planting,
     saver: stores.saver,
+    remember: stores.remember,
     overwrite: stores.putObject,
     everything: async () => together(await rowsOf(app.ownerUrl), await filesOf(app.dataDir), await inStores()),
     graphRows: stores.graphRows,
@@ -206,6 +212,10 @@ describe.each([
       await approve(talk, conversation.id)
       await say(talk, conversation.id, 'another-message-of-this-thread', 'And now to something else entirely.')
       await say(talk, elsewhere.id, kept.id, 'The weather in the vault is fine.')
+      await place.remember(['memories'], conversation.id, { text: `Corrected: ${sentence}!` })
+      await place.remember(['answers'], `${message.id}: ${sentence}`, { answer: 'So they say.' })
+      await place.remember(['topics', sentence], 'mentioned', { in: message.id })
+      await place.remember(['memories'], elsewhere.id, { text: 'The weather in the vault is fine.' })
 
       const graph = dealGraph(project.groupId)
       await place.planting.plant(graph)
@@ -229,9 +239,14 @@ describe.each([
         about: [message.id],
       })
       await cache.set(`about-${message.id}`, `cached: ${sentence}`, { ttl: 600, about: [] })
+      // What was asked is in the key, and in nothing else of the entry: found by pointer, by index, and by the conversation's id.
+      const asked = [`asked:${project.id}:${sentence}`, `asked:${sentence}`, `asked:${conversation.id}:${sentence}`]
+      for (const [n, question] of asked.entries())
+        await cache.set(question, 'So they say.', { ttl: 600, about: n === 1 ? [message.id] : [] })
       await cache.set('answers:others', 'Something else.', { ttl: 600, about: [kept.id] })
       await reported(app, project, project.owner, [
         { source_id: message.id, store: 'graph', ref: graph.id('e1'), ended: [graph.id('f-ended')] },
+        { source_id: message.id, store: 'cache', ref: `kp:cache:${asked[0]}` },
       ])
 
       const before = await place.everything()
@@ -239,6 +254,12 @@ describe.each([
       const planted = placesOf(before, sentence)
       for (const table of ['messages', 'message_edits', 'document_chunks'])
         expect(planted.filter((at) => at.startsWith(`${table} `)).length, table).toBeGreaterThan(0)
+      for (const column of ['namespace_path', 'key', 'value'])
+        expect(
+          planted.some((at) => new RegExp(`\\.store \\d+ ${column} `).test(at)),
+          column,
+        ).toBe(true)
+      for (const question of asked) expect(planted).toContain(`kp:cache:${question}`)
       expect(planted.length).toBeGreaterThan(30)
 
       // The dry run names every store, and changes nothing.

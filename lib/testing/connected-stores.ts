@@ -54,8 +54,7 @@ export async function storeServers(): Promise<StoreServers & { close(): Promise<
 }
 
 /** A bucket that keeps versions, and what tests do to it past our code. */
-async function versionedBucket(endpoint: string) {
-  const bucket = `kp-${randomBytes(6).toString('hex')}`
+export async function versionedBucket(endpoint: string, bucket = `kp-${randomBytes(6).toString('hex')}`) {
   const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
   const client = new S3Client({
     ...{ endpoint, region: 'us-east-1', forcePathStyle: true },
@@ -139,9 +138,12 @@ export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpoi
   pool.on('connect', (client) => client.on('error', () => {}))
   const saver = new PostgresSaver(pool, undefined, { schema })
   await saver.setup()
-  const memory = PostgresStore.fromConnString(checkpointsUrl, { schema })
-  await memory.setup()
-  await memory.stop()
+  /** Open no longer than for one question, for a server that stops ends its connections. */
+  async function inMemory(ask: (memory: PostgresStore) => Promise<void>): Promise<void> {
+    const memory = PostgresStore.fromConnString(checkpointsUrl, { schema })
+    await ask(memory).finally(() => memory.stop())
+  }
+  await inMemory((memory) => memory.setup())
   const planting = neo4jPlanting(graphUrl)
   const { username, password, host } = new URL(graphUrl)
   const driver = neo4j.driver(`bolt://${host}`, neo4j.auth.basic(username, decodeURIComponent(password)))
@@ -158,6 +160,9 @@ export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpoi
     planting,
     /** Whose tables hold the checkpoints. */
     saver,
+    /** Puts an item into the long-term store beside the checkpoints. */
+    remember: (namespace: string[], key: string, value: Record<string, unknown>) =>
+      inMemory((memory) => memory.put(namespace, key, value)),
     /** One more version of an object. */
     putObject: bucket.put,
     /** All that the stores hold; of the graph's server, every group and all that it remembers. */

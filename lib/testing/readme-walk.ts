@@ -10,16 +10,24 @@ import { authPages } from './next-auth.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** The commands of a section of the README, in its order: what stands in a block by itself and is no answer. */
-export function commandsOf(heading: string): string[] {
+/** A section of the README. */
+export function sectionOf(heading: string): string {
   const readme = readFileSync(join(root, 'README.md'), 'utf8')
   const from = readme.indexOf(`\n## ${heading}\n`)
   if (from < 0) throw new Error(`the README has no section "${heading}"`)
-  const section = readme.slice(from, readme.indexOf('\n## ', from + 4))
-  return [...section.matchAll(/^```\n([\s\S]*?)^```$/gm)]
-    .map(([, text = '']) => text)
-    .filter((text) => !text.startsWith('✓'))
+  return readme.slice(from, readme.indexOf('\n## ', from + 4))
 }
+/** What stands in blocks by itself, in its order. */
+const blocksOf = (heading: string): string[] =>
+  [...sectionOf(heading).matchAll(/^```\n([\s\S]*?)^```$/gm)].map(([, text = '']) => text)
+const isAnswer = (text: string): boolean => text.startsWith('✓')
+/** The commands of a section of the README: blocks that are no answers. */
+export const commandsOf = (heading: string): string[] => blocksOf(heading).filter((text) => !isAnswer(text))
+/** The lines that it shows as answers. */
+export const answersOf = (heading: string): string[] =>
+  blocksOf(heading)
+    .filter(isAnswer)
+    .flatMap((text) => text.trimEnd().split('\n'))
 
 /** As the first start of an installation leaves it: with an admin, at the address that people sign in under. */
 export async function freshInstallation(): Promise<TestApp> {

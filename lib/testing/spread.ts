@@ -21,8 +21,8 @@ export interface SpreadMessage {
 
 /**
  * A message that says {@link sentence}, in a project of its own, and what came of it in every connected store: a thread with tools and a
- * subgraph, an object with a newer version, two cache entries, a deal in the graph; beside another of the same conversation. `isPointed`:
- * whether somebody told which episode came of it; else it is found by its words.
+ * subgraph, an item of the long-term store, an object with a newer version, three cache entries, a deal in the graph; beside another of the
+ * same conversation. `isPointed`: whether somebody told which episode came of it; else it is found by its words.
  */
 export async function spreadMessage(
   app: TestApp,
@@ -44,6 +44,7 @@ export async function spreadMessage(
   const talk = assistant(stores.saver)
   await say(talk, conversation.id, message.id, `${sentence}.`)
   await say(talk, conversation.id, other.id, 'The weather in the vault is fine.')
+  await stores.remember(['memories'], message.id, { text: sentence })
   const graph = dealGraph(project.groupId)
   await stores.planting.plant(graph)
   if (isPointed)
@@ -51,6 +52,7 @@ export async function spreadMessage(
   const { cache } = app.app.stored
   await cache.set(`about-${message.id}`, sentence, { ttl: 3_600, about: [] })
   await cache.set(`answers:${conversation.id}`, sentence, { ttl: 3_600, about: [message.id] })
+  await cache.set(`asked:${conversation.id}:${sentence}`, 'So they say.', { ttl: 3_600, about: [] })
   await cache.set(`of-others:${project.id}`, 'Something else.', { ttl: 3_600, about: [other.id] })
   return { project, message, other }
 }

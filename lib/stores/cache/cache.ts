@@ -22,6 +22,8 @@ export interface CacheStore {
   set(key: string, value: string, how: { ttl: number; about: readonly string[] }): Promise<void>
   /** Names that match one of the patterns (`*`, `?`, and `\` before what is meant literally), or were set about one of the ids. */
   find(what: { patterns: readonly string[]; about: readonly string[] }): Promise<string[]>
+  /** Names, among all that it can see, that are wanted; found by a scan of all names. */
+  names(isWanted: (name: string) => boolean): Promise<string[]>
   /** Gives how many of the names were there; the index forgets them too. */
   drop(names: readonly string[]): Promise<number>
   /** The index entries of these ids. */

@@ -84,6 +84,10 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
       for (const name of entries.keys()) if (matches(name)) found.add(name)
       return [...found].sort()
     },
+    async names(isWanted) {
+      expire()
+      return [...entries.keys()].filter(isWanted).sort()
+    },
     async drop(names) {
       expire()
       return new Set(names.filter(remove)).size

@@ -65,15 +65,20 @@ export function redisCache(url: string): CacheStore {
   async function standing(index: string): Promise<string[]> {
     return scan.send('EVAL', STANDING, '1', index)
   }
+  /** `match`: as the server compares, before we do. */
+  async function entries(isWanted: (name: string) => boolean, match?: string): Promise<string[]> {
+    const found = new Set<string>()
+    for await (const page of scan.names(match))
+      for (const name of page.map(nameFrom)) if (isEntry(name) && isWanted(name)) found.add(name)
+    return [...found].sort()
+  }
   async function matching(patterns: readonly string[]): Promise<string[]> {
     const matches = matcherOf(patterns)
     const found: string[] = []
     // The server compares bytes, so that `?` and what is not ASCII are compared here alone.
     const areAsked = patterns.length <= fewPatterns && patterns.every((one) => /^[ -~]*$/.test(one))
     const isSafe = areAsked && patterns.every((one) => !one.includes('?') && !/(^|[^\\])[[\]]/.test(one))
-    for (const match of isSafe ? patterns : [undefined])
-      for await (const page of scan.names(match))
-        found.push(...page.map(nameFrom).filter((name) => isEntry(name) && matches(name)))
+    for (const match of isSafe ? patterns : [undefined]) found.push(...(await entries(matches, match)))
     return found
   }
 
@@ -109,6 +114,7 @@ export function redisCache(url: string): CacheStore {
       for (const id of new Set(about)) for (const name of await standing(indexPrefix + id)) found.add(nameFrom(name))
       return [...found].sort()
     },
+    names: (isWanted) => entries(isWanted),
     async drop(names) {
       let gone = 0
       for (let at = 0; at < names.length; at += atOnce) {

@@ -6,7 +6,7 @@ import { type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import { literally } from '#lib/stores/cache/patterns.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { partOf, subjectOf, writersOf } from '../held.ts'
 import { othersOf } from '../shared-pointers.ts'
 import type { Sources } from '../sources.ts'
@@ -26,7 +26,7 @@ import {
 
 export interface CacheHolderPorts {
   db: Database
-  cache: Pick<CacheStore, 'find' | 'drop' | 'forget' | 'search'>
+  cache: Pick<CacheStore, 'find' | 'names' | 'drop' | 'forget' | 'search'>
   sources: Sources
   whatIsMissing: WhatIsMissing
 }
@@ -52,6 +52,9 @@ interface Gathered {
 const idsOf = ({ account, agents }: Subject): string[] => [...(account === null ? [] : [account]), ...agents]
 /** Of a name, for the plan: the name may be content. */
 const labelOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 22)
+/** Names that pointers tell, by their labels. */
+const refsOf = `SELECT DISTINCT v.ref FROM provenance v WHERE v.store = 'cache' AND (v.ref = ANY($1::text[])
+  OR left(translate(encode(sha256(convert_to(v.ref, 'UTF8')), 'base64'), '+/', '-_'), 22) = ANY($1::text[]))`
 
 /** Answers that were kept for a while: ours, and those that applications keep in the same Redis. Items: see `itemKinds`. */
 export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPorts): DataHolder {
@@ -96,6 +99,11 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
     return found
   }
 
+  /** Names by their labels. */
+  async function called(labels: readonly string[]): Promise<string[]> {
+    const wanted = new Set(labels)
+    return wanted.size === 0 ? [] : cache.names((name) => wanted.has(labelOf(name)) || wanted.has(name))
+  }
   /** By the index, and by names that contain an id of ours; projects by the index alone: too much stands under them that is of others. */
   async function around(near: readonly string[]): Promise<string[]> {
     const telling = near.filter((id) => isOurs('conversation', id))
@@ -199,13 +207,13 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
       const names = [...gathered.names]
       try {
         const there = new Set(names.length === 0 ? [] : await cache.find({ patterns: names.map(literally), about: [] }))
-        for (const name of names) (there.has(name) ? items : watched).push(itemOf('key', name))
+        for (const name of names) (there.has(name) ? items : watched).push(itemOf('key', labelOf(name)))
         for (const name of (await search(gathered, who)).keys())
           if (!there.has(name)) items.push(itemOf('found', labelOf(name)))
       } catch (error) {
         // A plan is made while the store is down, too: its step waits, and searches when it is back.
         if (!Problem.is(error, 'unavailable')) throw error
-        items.splice(0, items.length, ...names.map((name) => itemOf('key', name)))
+        items.splice(0, items.length, ...names.map((name) => itemOf('key', labelOf(name))))
         if (watched.length > 0) items.push(itemOf('search'))
       }
       const planned = new Set(items)
@@ -240,7 +248,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
       await checkMissing(tx)
       const kinds = itemsByKind(items)
       const chosen = kinds.chosen.map(chosenOf)
-      const names = new Set(kinds.key)
+      const names = new Set(await called(kinds.key))
       const take = (found: Iterable<string>) => {
         for (const name of found) names.add(name)
       }
@@ -267,8 +275,17 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
       return names.map((name) => itemOf('found', labelOf(name))).sort()
     },
     async reused(items, tx, now) {
-      const others = await othersOf(tx, 'cache', itemsByKind(items).key, new Set(), now)
-      const theirs = new Set([...others].map((name) => itemOf('key', name)))
+      const { key } = itemsByKind(items)
+      if (key.length === 0) return []
+      const told = await queryWithin<{ ref: string }>(tx, 'cache-refs', refsOf, [key])
+      const others = await othersOf(
+        tx,
+        'cache',
+        told.map(({ ref }) => ref),
+        new Set(),
+        now,
+      )
+      const theirs = new Set([...others].flatMap((name) => [itemOf('key', labelOf(name)), itemOf('key', name)]))
       return items.filter((item) => theirs.has(item))
     },
     /** By a scan of all names and values; what has an id too short for that, by its index. What is not tied to the project is not ours to judge. */
@@ -279,7 +296,8 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
       await checkMissing()
       const left = new Set(await containing(about, chosen))
       const indexed = [...indexedOf(about, chosen), ...who]
-      for (const name of await cache.find({ patterns: key.map(literally), about: indexed })) left.add(name)
+      for (const name of await cache.find({ patterns: [], about: indexed })) left.add(name)
+      for (const name of await called(key)) left.add(name)
       return left.size
     },
   }

@@ -1,8 +1,8 @@
 /**
- * What an erasure notes of the cache. `key:<name>`: an entry that a pointer names. `found:<hash>`: one that the search found when it was
- * planned; the name itself may say what people asked, and stays where it is. `search:`: nobody could search then, so that it is done when it
- * is erased. To be looked for later, too: `about:<id>` of a message, document or conversation that goes; `chosen:<anchors>:<id>` where a
- * client gave it its id (see {@link isOurs}); `who:<id>` of whom.
+ * What an erasure notes of the cache; of names their hashes, for a name may say what people asked. `key:<hash>`: an entry that a pointer names
+ * (items of former days have the name itself). `found:<hash>`: one that the search found when it was planned. `search:`: nobody could search
+ * then, so that it is done when it is erased. To be looked for later, too: `about:<id>` of a message, document or conversation that goes;
+ * `chosen:<anchors>:<id>` where a client gave it its id (see {@link isOurs}); `who:<id>` of whom.
  */
 export const itemKinds = ['about', 'chosen', 'who', 'key', 'found', 'search'] as const
 export type ItemKind = (typeof itemKinds)[number]

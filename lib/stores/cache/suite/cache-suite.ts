@@ -111,6 +111,18 @@ export function cacheSuite(name: string, open: () => Promise<CacheBed>): void {
       expect(await store.drop(keys.map(own))).toBe(keys.length)
     })
 
+    it('gives the names that are wanted, each once, and asks of none but entries', async () => {
+      const id = newId('msg')
+      const keys = [`n:${id}`, `n:${id}:ü *`]
+      for (const key of keys) await store.set(key, 'x', { ttl: hour, about: [id] })
+      const asked: string[] = []
+      const isWanted = (name: string) => asked.push(name) > 0 && name.includes(id)
+      expect(await store.names(isWanted)).toEqual(keys.map(own))
+      expect(asked.filter((name) => !name.startsWith(ownPrefix))).toEqual([])
+      expect(await store.drop(keys.map(own))).toBe(2)
+      expect(await store.names(isWanted)).toEqual([])
+    })
+
     it('finds by many patterns and ids at once', async () => {
       const ids = Array.from({ length: 500 }, () => newId('msg'))
       for (const [n, id] of ids.entries())
