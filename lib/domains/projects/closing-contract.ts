@@ -11,7 +11,7 @@ export const closeProject = operation({
   path: '/api/projects/{projectId}/close',
   summary: 'Close a project: its data goes in 30 days',
   description:
-    'For its owners, managers of its organisation, and admins. Members are told at once, 7 days and 1 day before; until then everything can be read, exported and written as before, and reopening calls it off. Then all of its data is erased in every store, with a certificate. A legal hold stops that as long as it lasts.',
+    'For its owners, managers of its organisation, and admins. Members, and the owners of agents that are members, are told at once, 7 days and 1 day before; until then everything can be read, exported and written as before, and reopening calls it off. Then all of its data is erased in every store, with a certificate. A legal hold stops that as long as it lasts.',
   permission: 'projects:write',
   audit: { action: 'update', ...project },
   limit: 'write',

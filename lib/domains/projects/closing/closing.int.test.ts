@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import {
   dataOf,
   type MadeProject,
@@ -117,6 +117,49 @@ describe('closing a project', () => {
     const again = { id: message.id, role: 'user', content: 'Back.' }
     const elsewhere = await madeConversation(test, await madeProject(test, { owner: project.owner }))
     expect((await test.fetch('POST', `${elsewhere.path}/messages`, { ...project.owner, body: again })).status).toBe(410)
+  }, 120_000)
+
+  it('tells the owners of agents by which they take part, each once', async () => {
+    const owner = await signedIn(test)
+    const agent = await issuedAgent(test, ['read', 'write'], { owner })
+    const other = await issuedAgent(test, ['read', 'write'], { owner })
+    const { id } = await dataOf(test, 'POST', '/api/projects', agent, { body: { name: 'Made by a program' } })
+    const project = { id, groupId: id, path: `/api/projects/${id}`, owner, agent }
+    await dataOf(test, 'POST', `${project.path}/members`, agent, { body: { kind: 'agent', member_id: other.id } })
+    // One whose owner's organisation is another takes part no more, as after a claim.
+    const gone = await signedIn(test)
+    const elsewhere = await issuedAgent(test, ['read', 'write'], { owner: gone })
+    await test.app.db.prisma.projectMember.create({
+      data: {
+        ...{ projectId: id, kind: 'agent', memberId: elsewhere.id, role: 'member' },
+        ...{ addedBy: agent.id, addedAt: test.clock.now() },
+      },
+    })
+    expect(await test.app.db.prisma.projectMember.count({ where: { projectId: id, kind: 'account' } })).toBe(0)
+    const told: string[] = []
+    const isTold = async (subject: string) => {
+      told.push(subject)
+      const mails = await letters(owner.accountId)
+      expect(mails).toEqual(told.map((one) => expect.stringContaining(one)))
+    }
+    await act(project, 'close', agent)
+    await hourly()
+    await isTold('is being closed')
+    await act(project, 'reopen', agent)
+    await hourly()
+    await isTold('was reopened')
+    await act(project, 'close', agent)
+    for (const [days, subject] of [
+      [0, 'is being closed'],
+      [23, 'In 7 days'],
+      [6, 'Tomorrow'],
+      [1, 'is being erased'],
+    ] as const) {
+      test.clock.advance(days * day)
+      await hourly()
+      await isTold(subject)
+    }
+    expect(await letters(gone.accountId)).toEqual([])
   }, 120_000)
 
   it('is taken back by reopening, and begins anew', async () => {

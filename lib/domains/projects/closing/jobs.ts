@@ -3,6 +3,7 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { sweepUploads } from '../uploads.ts'
 import { closingLetter, type ToldClosing } from './letters.ts'
@@ -11,15 +12,17 @@ import { closingLetters, isOver, letterDue } from './rules.ts'
 export const letterJob = 'projects.letter'
 const toldOf = z.enum([...closingLetters, 'reopened'])
 
-/** To every member who is a person, once the transaction commits; ids alone. */
+/** Who takes part, themself or by agents that they own: {@link roleOf} from the side of the project, each person once. */
+const peopleOf = `SELECT id FROM account_names WHERE organisation_id = (SELECT organisation_id FROM projects WHERE id = $1) AND id IN (
+    SELECT member_id FROM project_members WHERE project_id = $1 AND kind = 'account'
+    UNION SELECT n.owner_id FROM project_members m JOIN agent_names n ON n.id = m.member_id WHERE m.project_id = $1 AND m.kind = 'agent')
+  ORDER BY id`
+
+/** To every person who takes part, once the transaction commits; ids alone. */
 export async function enqueueLetters(tx: Transaction, projectId: string, told: ToldClosing): Promise<void> {
-  const people = await tx.projectMember.findMany({
-    where: { projectId, kind: 'account' },
-    select: { memberId: true },
-    orderBy: { memberId: 'asc' },
-  })
-  for (const { memberId } of people)
-    await enqueue(tx, letterJob, { projectId, accountId: memberId, letter: told }, { maxAttempts: 12 })
+  const people = await queryWithin<{ id: string }>(tx, 'people-of-project', peopleOf, [projectId])
+  for (const { id } of people)
+    await enqueue(tx, letterJob, { projectId, accountId: id, letter: told }, { maxAttempts: 12 })
 }
 
 interface ClosingRow {
