@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { usualReason } from './closing/rules.ts'
 import { Id, ProjectView, project } from './contract.ts'
 import { erasureReasons } from './rules.ts'
 
@@ -17,7 +18,14 @@ export const closeProject = operation({
   limit: 'write',
   status: 200,
   params,
-  body: z.strictObject({ reason: z.enum(erasureReasons).default('deal_closure') }).optional(),
+  body: z
+    .strictObject({
+      reason: z
+        .enum(erasureReasons)
+        .default(usualReason)
+        .meta({ description: 'The audit log, the deletion log and the certificate say it' }),
+    })
+    .optional(),
   output: z.strictObject({ data: ProjectView }),
   secrets: ['name'],
   refusals: ['not_found', 'forbidden', 'wrong_state', 'fenced'],

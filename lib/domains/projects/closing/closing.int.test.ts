@@ -182,6 +182,31 @@ describe('closing a project', () => {
     expect(await letters(project.owner.accountId)).toHaveLength(mails.length + 1)
   })
 
+  it.each([
+    ['the deal’s, unless told', undefined, 'deal_closure'],
+    ['the one that was given', 'gdpr_erasure', 'gdpr_erasure'],
+    ['the one given last, after it was reopened', 'user_request', 'user_request'],
+  ])('has a reason that the audit log, the deletion log and the certificate say: %s', async (_, given, said) => {
+    const { project } = await filled()
+    const close = (body: object | undefined) => test.fetch('DELETE', project.path, { ...project.owner, body })
+    if (given === 'user_request') {
+      await close({ reason: 'gdpr_erasure' })
+      await act(project, 'reopen')
+    }
+    expect((await close(given === undefined ? undefined : { reason: given })).status).toBe(200)
+    test.clock.advance(30 * day)
+    await hourly()
+    const { prisma } = test.app.db
+    const run = await prisma.erasureRun.findFirstOrThrow({ where: { partId: project.id } })
+    expect(run.state).toBe('done')
+    const logged = await prisma.deletionAuditEntry.findUniqueOrThrow({ where: { auditId: run.auditId ?? '' } })
+    const receipt = await test.fetch('GET', `/v1/receipts/${run.receiptId}`)
+    const audited = await prisma.auditEntry.findFirstOrThrow({
+      where: { resourceId: project.id, action: 'delete', agentId: 'system:projects.close' },
+    })
+    expect([logged.reason, receipt.json.reason, audited.details]).toMatchObject([said, said, { reason: said }])
+  })
+
   it('is for owners, managers of the organisation, and admins', async () => {
     const { project } = await filled()
     const member = await madeMember(test, project)

@@ -7,7 +7,7 @@ import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { sweepUploads } from '../uploads.ts'
 import { closingLetter, type ToldClosing } from './letters.ts'
-import { closingLetters, isOver, letterDue } from './rules.ts'
+import { closingLetters, isOver, letterDue, usualReason } from './rules.ts'
 
 export const letterJob = 'projects.letter'
 const toldOf = z.enum([...closingLetters, 'reopened'])
@@ -29,11 +29,13 @@ interface ClosingRow {
   id: string
   closesAt: Date
   lettersSent: number
+  reason: string
   isHeld: boolean
 }
 /** Those that close, some at once, each locked against who reopens it; one that is being changed is passed over until the next hour. */
 const lockNext = (tx: Transaction, after: string, now: Date) => tx.$queryRaw<ClosingRow[]>`
-  SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", EXISTS (SELECT FROM holds_in_force h
+  SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", coalesce(closing_reason, ${usualReason}) AS reason,
+    EXISTS (SELECT FROM holds_in_force h
       WHERE h.kind = 'project' AND h.target_id = p.id AND (h.expires_at IS NULL OR h.expires_at > ${now})) AS "isHeld"
   FROM projects p WHERE status = 'closing' AND erasing_since IS NULL AND closes_at IS NOT NULL AND id > ${after}
   ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
@@ -43,7 +45,7 @@ async function step(
   ctx: Context,
   tx: Transaction,
   { erasures }: Pick<ProjectPorts, 'erasures'>,
-  { id, closesAt, lettersSent, isHeld }: ClosingRow,
+  { id, closesAt, lettersSent, reason, isHeld }: ClosingRow,
 ): Promise<void> {
   const { now, actor } = ctx
   if (!isOver(closesAt, now)) {
@@ -61,7 +63,7 @@ async function step(
     subject: { account: null, agents: [] },
     part: { kind: 'project', id, project: id, conversation: null },
     requestedBy: actor.id,
-    reason: 'deal_closure',
+    reason,
     now,
   })
   await tx.project.update({
@@ -75,7 +77,7 @@ async function step(
     resourceId: id,
     at: now,
     ip: '',
-    details: { reason: 'deal_closure', auditId },
+    details: { reason, auditId },
   })
 }
 
