@@ -6,7 +6,7 @@ import type { Part } from '#lib/kernel/holder.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
-import { askingWithin, mayErase, readerOf, writableProject } from '../access.ts'
+import { askingWithin, isMine, mayErase, projectOfAuthor, readerOf, writableProject } from '../access.ts'
 import {
   eraseConversation,
   eraseDocument,
@@ -134,17 +134,22 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   /** Throws `not_found`, `erased`, `forbidden`. */
-  async function found(ctx: MutationContext, part: Part, redacts: boolean): Promise<PartRow> {
+  async function found(ctx: MutationContext, part: Part, { dry_run, redact }: Wanted['query']): Promise<PartRow> {
     const ask = askingWithin(ctx.tx)
-    await writableProject(ask, readerOf(ctx), part.project)
+    const written = part.kind === 'conversation' ? null : await rowOf(ctx, part)
+    // What somebody wrote stays theirs when they take part no more; a conversation has others' words in it.
+    const enter = written && isMine(ctx.actor, written) ? projectOfAuthor : writableProject
+    await enter(ask, readerOf(ctx), part.project)
     await lockPart(ctx.tx, part)
     // Once more, for whoever marks the project may have been waited for.
-    const project = await writableProject(ask, readerOf(ctx), part.project)
+    const project = await enter(ask, readerOf(ctx), part.project)
     const row = await rowOf(ctx, part)
     if (!row) throw await gone(ctx, part)
     if (!mayErase(project, ctx.actor, row))
       throw new Problem('forbidden', `Who wrote the ${part.kind}, and the project's owners, erase it.`)
-    if (redacts && project.role !== 'owner')
+    if (dry_run && project.role === null)
+      throw new Problem('forbidden', 'The plan names what others wrote: it is for members. Yours is erased without it.')
+    if (redact && project.role !== 'owner')
       throw new Problem('forbidden', 'Names in what others wrote: the owners of the project have them taken out.')
     return row
   }
@@ -182,7 +187,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   async function erase(ctx: MutationContext, { part, reason, query }: Wanted): Promise<Reply<Answer>> {
-    const row = await found(ctx, part, query.redact)
+    const row = await found(ctx, part, query)
     if (query.dry_run) return explained(ctx, part)
     if (row.erasingSince === null) await markPart(ctx.tx, part, ctx.now)
     const { runId, receiptId, auditId } = await erasures.begin(ctx.tx, {
