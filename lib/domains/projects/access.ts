@@ -65,6 +65,14 @@ const selectSeen = `SELECT ${seenColumns}, ${roleOf} AS role, ${officeOf} AS off
 const locks = { none: '', change: ' FOR NO KEY UPDATE OF p', erase: ' FOR UPDATE OF p' } as const
 
 export const noProject = (): Problem => new Problem('not_found', 'There is no such project, or you take no part in it.')
+/** What members are told of something that was erased. */
+export const wasErased = (receiptId: string): Problem =>
+  new Problem('erased', {
+    detail: 'It was erased; the receipt says how.',
+    extensions: { receipt_id: receiptId },
+    headers: { Link: `</v1/receipts/${receiptId}>; rel="related"` },
+  })
+
 function stillOpen(found: SeenProject): SeenProject {
   if (found.status === 'closed') throw noProject()
   if (found.erasingSince !== null)

@@ -247,6 +247,9 @@ describe('a store that does not answer', () => {
       expect.objectContaining({ holder: 'side.entries', state: 'stuck', fault: 'unavailable' }),
     )
     expect(await isStored(first(made))).toBe(true)
+    const read = () => test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })
+    expect((await read()).json).toMatchObject({ status: 404, audit_id: told.json.auditId })
+    expect((await read()).json.receipt_id).toBeUndefined()
     expect([(await erase(made)).json.auditId, (await erase(made)).status]).toEqual([told.json.auditId, 202])
     side.before = undefined
     const run = await runOf(told)
@@ -254,6 +257,10 @@ describe('a store that does not answer', () => {
     await drain(test)
     const done = await looked(told.json.auditId, made.owner)
     expect([done.json.data.success, await isStored(first(made)), entriesOf(first(made))]).toEqual([true, false, 0])
+    expect((await read()).json).toMatchObject({ status: 410, code: 'erased', receipt_id: run.receiptId })
+    const elsewhere = await talk({ owner: made.owner })
+    const { json } = await test.fetch('GET', at(elsewhere, first(made)), { cookie: made.owner.cookie })
+    expect([json.code, json.audit_id, json.receipt_id]).toEqual(['not_found', undefined, undefined])
   })
 
   it('while it is searched: nothing is signed before it answers', async () => {
@@ -263,6 +270,9 @@ describe('a store that does not answer', () => {
     expect([told.status, told.json.success]).toEqual([202, false])
     const { receiptId } = await runOf(told)
     expect(await test.db.prisma.erasure.count({ where: { receiptId } })).toBe(0)
+    expect(await isStored(first(made))).toBe(false)
+    const read = await test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })
+    expect([read.status, read.json.audit_id]).toEqual([404, told.json.auditId])
     side.before = undefined
     await drain(test)
     expect((await looked(told.json.auditId, made.owner)).json.data.success).toBe(true)

@@ -6,7 +6,7 @@ import type { Part } from '#lib/kernel/holder.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
-import { askingWithin, isMine, mayErase, projectOfAuthor, readerOf, writableProject } from '../access.ts'
+import { askingWithin, isMine, mayErase, projectOfAuthor, readerOf, wasErased, writableProject } from '../access.ts'
 import {
   eraseConversation,
   eraseDocument,
@@ -105,12 +105,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     const [erased] = await tx.$queryRaw<{ receiptId: string }[]>`
       SELECT r.receipt_id AS "receiptId" FROM erased_ids e JOIN erasure_runs r ON r.receipt_id = e.receipt_id
       WHERE e.id = ${id} AND r.project_id = ${project}`
-    if (!erased) return nothing(kind)
-    return new Problem('erased', {
-      detail: 'It was erased; the receipt says how.',
-      extensions: { receipt_id: erased.receiptId },
-      headers: { Link: `</v1/receipts/${erased.receiptId}>; rel="related"` },
-    })
+    return erased ? wasErased(erased.receiptId) : nothing(kind)
   }
 
   /** The row, locked against whoever writes into it, if it lies where it is said to lie and nothing above it is being erased. */
