@@ -63,6 +63,10 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await row.getByRole('link', { name: 'Download vault.md' }).click()
     expect(readFileSync(await (await download).path(), 'utf8')).toBe(text)
     await looksRight(page)
+    await row.getByRole('link', { name: 'Delete the document vault.md …' }).click()
+    const before = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download the document' }).click()
+    expect(readFileSync(await (await before).path(), 'utf8')).toBe(text)
   })
 
   const { conversation, message } = await test.step('an application writes a conversation', async () => {
@@ -103,6 +107,9 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await expect(page.getByRole('heading', { name: 'Store by store' })).toBeVisible()
     await expect(page.getByText(/will be erased, in \d+ stores?\./)).toBeVisible()
     await looksRight(page)
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download everything in the project' }).click()
+    expect((await download).suggestedFilename()).toMatch(/\.zip$/)
     const still = await api.get(`/api/projects/${project}/conversations/${conversation}/messages/${message}`)
     expect(still.status()).toBe(200)
   })
