@@ -145,9 +145,15 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await expect(page.getByText('it was erased, or it never was here.')).toBeVisible()
   })
 
-  await test.step('it is closed with its window, and opened again', async () => {
+  await test.step('it is kept out of the EEA by its stores, closed with its window, and opened again', async () => {
     await page.goto(`/projects/${project}?tab=settings`)
     await alive(page)
+    await page.getByLabel('Its data lies').selectOption({ label: 'in the EEA, and nowhere else' })
+    await page.getByRole('button', { name: 'Save the region' }).click()
+    await expect(page.getByText(/^Nothing was changed: not everything here is known to be in the EEA\./)).toBeVisible()
+    await page.getByLabel('Its data lies').selectOption({ label: 'wherever this installation keeps it' })
+    await page.getByRole('button', { name: 'Save the region' }).click()
+    await expect(page.getByText('The region is saved.')).toBeVisible()
     await page.getByRole('button', { name: 'Close it …' }).click()
     const dialog = page.getByRole('dialog')
     await expect(dialog).toContainText('30 days')
