@@ -151,6 +151,7 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await page.getByLabel('Its data lies').selectOption({ label: 'in the EEA, and nowhere else' })
     await page.getByRole('button', { name: 'Save the region' }).click()
     await expect(page.getByText(/^Nothing was changed: not everything here is known to be in the EEA\./)).toBeVisible()
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('409')]) // the browser notes the refusal
     await page.getByLabel('Its data lies').selectOption({ label: 'wherever this installation keeps it' })
     await page.getByRole('button', { name: 'Save the region' }).click()
     await expect(page.getByText('The region is saved.')).toBeVisible()
