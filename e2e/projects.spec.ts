@@ -121,7 +121,9 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await dialog.getByRole('button', { name: 'Erase the message' }).click()
     await expect(page).toHaveURL(/\/erasures\//, { timeout: 30_000 })
     await control.work()
-    const done = page.getByText('It is erased in every store, and nothing was left when it was searched again.')
+    const done = page
+      .getByRole('main')
+      .getByText('It is erased in every store, and nothing was left when it was searched again.')
     await expect(done).toBeVisible({ timeout: 30_000 })
     await page.reload()
     await expect(done).toBeVisible()

@@ -28,24 +28,17 @@ export function RegionForm({ project: { id, region } }: { project: Project }) {
         problem && <ProblemAlert problem={problem} />
       )}
       {edit.isSuccess && <Alert tone="done" title={t('saved')} isLive />}
-      <div className="flex flex-wrap items-end gap-3">
-        <div className="min-w-0 grow basis-64">
-          <Select
-            label={create('region')}
-            hint={t('hint')}
-            name="region"
-            value={chosen}
-            options={regions.map((value) => ({
-              value,
-              title: create(value === 'eu' ? 'regions.eu' : 'regions.anywhere'),
-            }))}
-            onChange={({ target }) => setChosen(target.value)}
-          />
-        </div>
-        <Button type="submit" tone="plain" aria-disabled={edit.isPending}>
-          {t('submit')}
-        </Button>
-      </div>
+      <Select
+        label={create('region')}
+        hint={t('hint')}
+        name="region"
+        value={chosen}
+        options={regions.map((value) => ({ value, title: create(value === 'eu' ? 'regions.eu' : 'regions.anywhere') }))}
+        onChange={({ target }) => setChosen(target.value)}
+      />
+      <Button type="submit" tone="plain" aria-disabled={edit.isPending} className="justify-self-start">
+        {t('submit')}
+      </Button>
     </form>
   )
 }
