@@ -63,6 +63,10 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await row.getByRole('link', { name: 'Download vault.md' }).click()
     expect(readFileSync(await (await download).path(), 'utf8')).toBe(text)
     await looksRight(page)
+    await row.getByRole('link', { name: 'Delete the document vault.md …' }).click()
+    const before = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download the document' }).click()
+    expect(readFileSync(await (await before).path(), 'utf8')).toBe(text)
   })
 
   const { conversation, message } = await test.step('an application writes a conversation', async () => {
@@ -103,6 +107,9 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await expect(page.getByRole('heading', { name: 'Store by store' })).toBeVisible()
     await expect(page.getByText(/will be erased, in \d+ stores?\./)).toBeVisible()
     await looksRight(page)
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Download everything in the project' }).click()
+    expect((await download).suggestedFilename()).toMatch(/\.zip$/)
     const still = await api.get(`/api/projects/${project}/conversations/${conversation}/messages/${message}`)
     expect(still.status()).toBe(200)
   })
@@ -114,13 +121,15 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await dialog.getByRole('button', { name: 'Erase the message' }).click()
     await expect(page).toHaveURL(/\/erasures\//, { timeout: 30_000 })
     await control.work()
-    const done = page.getByText('It is erased in every store, and nothing was left when it was searched again.')
+    const done = page
+      .getByRole('main')
+      .getByText('It is erased in every store, and nothing was left when it was searched again.')
     await expect(done).toBeVisible({ timeout: 30_000 })
     await page.reload()
     await expect(done).toBeVisible()
     await looksRight(page)
     const gone = await api.get(`/api/projects/${project}/conversations/${conversation}/messages/${message}`)
-    expect([404, 410]).toContain(gone.status())
+    expect(gone.status()).toBe(410)
   })
 
   await test.step('the receipt proves it, and the conversation is without it', async () => {
@@ -132,11 +141,22 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await expect(page.getByText(sentence)).toHaveCount(0)
     await page.goto(`/projects/${project}/conversations/${conversation}?message=${message}`)
     await expect(page.getByText('This message was erased')).toBeVisible()
+    await page.getByRole('link', { name: 'Read and verify the receipt' }).click()
+    await expect(page).toHaveURL(/\/receipts\/rcpt_/)
+    await page.goto(`/projects/${project}/conversations/${conversation}?message=msg_never`)
+    await expect(page.getByText('it was erased, or it never was here.')).toBeVisible()
   })
 
-  await test.step('it is closed with its window, and opened again', async () => {
+  await test.step('it is kept out of the EEA by its stores, closed with its window, and opened again', async () => {
     await page.goto(`/projects/${project}?tab=settings`)
     await alive(page)
+    await page.getByLabel('Its data lies').selectOption({ label: 'in the EEA, and nowhere else' })
+    await page.getByRole('button', { name: 'Save the region' }).click()
+    await expect(page.getByText(/^Nothing was changed: not everything here is known to be in the EEA\./)).toBeVisible()
+    expect(complaints.splice(0)).toEqual([expect.stringContaining('409')]) // the browser notes the refusal
+    await page.getByLabel('Its data lies').selectOption({ label: 'wherever this installation keeps it' })
+    await page.getByRole('button', { name: 'Save the region' }).click()
+    await expect(page.getByText('The region is saved.')).toBeVisible()
     await page.getByRole('button', { name: 'Close it …' }).click()
     const dialog = page.getByRole('dialog')
     await expect(dialog).toContainText('30 days')

@@ -19,6 +19,12 @@ describe('one thing has one name in Chinese', () => {
     ['等待期', '宽限期', 'the grace'],
   ])('never %s, but %s (%s)', (other) => expect(flat(zh).filter(([, text]) => text.includes(other))).toEqual([]))
 
+  test('an agent is 智能体; 代理 is who acts for somebody, or a proxy', () =>
+    expect(flat(zh).flatMap(([key, text]) => (text.includes('代理') ? [key] : []))).toEqual([
+      'privacy.ccpa.rights',
+      'problems.unknown.do',
+    ]))
+
   test('a kind of request', () => {
     const pages = [zh.myPrivacy, zh.queue, zh.timeline].map(({ kinds: named }) => named)
     expect(pages).toEqual(pages.map(() => zh.requests.kinds))

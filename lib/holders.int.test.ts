@@ -79,6 +79,11 @@ it('the rows that find the rest go last, and the account is the last of all', ()
   expect(order.indexOf('agents')).toBeGreaterThan(order.indexOf('tokens'))
 })
 
+it('those whose stores others write to, which are searched once more a day later, are the four that the page of an erasure names', () => {
+  const shared = test.app.holders.filter(({ isShared }) => isShared).map(({ store }) => store)
+  expect([...new Set(shared)].sort()).toEqual(['cache', 'checkpoints', 'graph', 'objects'])
+})
+
 describe('of somebody whom nobody knows', () => {
   const subject = { account: 'usr_0123456789abcdefghijkl', agents: ['nobody-here', "o'brien%_"] }
   each('no holder has anything, plans anything, or finds anything left', async () => {

@@ -8,10 +8,9 @@ import { Field, Select } from '#components/ui/field.tsx'
 import { FormBox } from '#components/ui/form-box.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { createAt, projectPage, touched } from './places.ts'
+import { createAt, projectPage, regions, touched } from './places.ts'
 
 const empty = { name: '', region: '', group: '' }
-const regions = ['', 'eu'] as const
 
 /** A new project, whose owner the reader becomes. */
 export function CreateForm() {

@@ -12,8 +12,9 @@ import { Checkbox, Select } from '#components/ui/field.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Skeleton } from '#components/ui/skeleton.tsx'
+import { PlainLink } from '#components/ui/text-link.tsx'
 import { erasureReasons, type Reason, useErasing } from './erasing.ts'
-import { erasurePage, type Plan, type Target, touched } from './places.ts'
+import { documentFile, erasurePage, exportFile, type Plan, type Target, touched } from './places.ts'
 import { goingIn, plansByStore } from './plan-rules.ts'
 import { usePlanWords } from './plan-words.ts'
 import { StorePlans } from './store-plans.tsx'
@@ -158,6 +159,12 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
               hint={t('confirm.redactHint')}
             />
           )}
+          <p>
+            {t('confirm.copy')}{' '}
+            <PlainLink href={kind === 'document' ? documentFile(projectId, target.id) : exportFile(projectId)} download>
+              {t(kind === 'document' ? 'confirm.copyDocument' : 'confirm.copyProject')}
+            </PlainLink>
+          </p>
           <Button tone="danger" onClick={() => setOpen(true)}>
             {t(`confirm.do.${kind}`)}
           </Button>

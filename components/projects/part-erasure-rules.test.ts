@@ -32,6 +32,11 @@ it.each([
   expect(en.projects.erasure.title).toHaveProperty(said)
 })
 
+it('every store that is searched once more is named', () => {
+  for (const store of ['graph', 'threads', 'cache', 'files'])
+    expect(en.projects.erasure.recheck.ahead.toLowerCase()).toContain(store)
+})
+
 it.each([
   ['erasing', 'running', null, 2_000],
   ['erasing', 'stuck', null, 20_000],

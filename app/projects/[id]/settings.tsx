@@ -2,6 +2,7 @@ import { getTranslations } from 'next-intl/server'
 import { CloseButton, ReopenButton } from '#components/projects/closing-panel.tsx'
 import { KindsForm } from '#components/projects/kinds-form.tsx'
 import { exportFile, isMember, mayClose, type Project } from '#components/projects/places.ts'
+import { RegionForm } from '#components/projects/region-form.tsx'
 import { RenameForm } from '#components/projects/rename-form.tsx'
 import { PlainButtonLink } from '#components/ui/button.tsx'
 import { Facts } from '#components/ui/facts.tsx'
@@ -24,12 +25,21 @@ export async function Settings({ project }: { project: Project }) {
   return (
     <>
       <Section id="about" title={t('about')}>
-        {isOwner && <RenameForm key={project.name} project={project} />}
+        {isOwner && (
+          <>
+            <RenameForm key={project.name} project={project} />
+            <RegionForm project={project} />
+          </>
+        )}
         <Facts
           facts={[
             [one('facts.id'), <ShortId key="id" id={project.id} what={one('facts.id')} />],
             [one('facts.group'), <ShortId key="group" id={project.group_id} what={one('facts.group')} />],
-            [one('facts.region'), create(project.region === 'eu' ? 'regions.eu' : 'regions.anywhere')],
+            ...(isOwner
+              ? []
+              : ([
+                  [one('facts.region'), create(project.region === 'eu' ? 'regions.eu' : 'regions.anywhere')],
+                ] as const)),
             [one('facts.role'), reads ? roles(project.role) : one('facts.visitor')],
             [one('facts.created'), <Time key="created" at={project.created_at} />],
             [one('facts.updated'), <Time key="updated" at={project.updated_at} />],

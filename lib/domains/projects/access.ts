@@ -65,20 +65,40 @@ const selectSeen = `SELECT ${seenColumns}, ${roleOf} AS role, ${officeOf} AS off
 const locks = { none: '', change: ' FOR NO KEY UPDATE OF p', erase: ' FOR UPDATE OF p' } as const
 
 export const noProject = (): Problem => new Problem('not_found', 'There is no such project, or you take no part in it.')
-const isErasing = (): Problem =>
-  new Problem('fenced', 'The project is being erased: nothing more is written into it. Nothing of this was kept.')
+/** What members are told of something that was erased. */
+export const wasErased = (receiptId: string): Problem =>
+  new Problem('erased', {
+    detail: 'It was erased; the receipt says how.',
+    extensions: { receipt_id: receiptId },
+    headers: { Link: `</v1/receipts/${receiptId}>; rel="related"` },
+  })
 
-/** The project as the reader sees it, by membership or by office. Throws `not_found`. */
-export async function seenProject(
+function stillOpen(found: SeenProject): SeenProject {
+  if (found.status === 'closed') throw noProject()
+  if (found.erasingSince !== null)
+    throw new Problem(
+      'fenced',
+      'The project is being erased: nothing more is written into it. Nothing of this was kept.',
+    )
+  return found
+}
+
+async function projectFor(
   ask: Ask,
   reader: Reader,
   projectId: string,
   lock: keyof typeof locks = 'none',
-): Promise<SeenProject> {
+): Promise<SeenProject | undefined> {
   const [found] = await ask<SeenProject>(`project-seen-${lock}`, `${selectSeen}${locks[lock]}`, [
     ...readerValues(reader),
     projectId,
   ])
+  return found
+}
+
+/** The project as the reader sees it, by membership or by office. Throws `not_found`. */
+export async function seenProject(...which: Parameters<typeof projectFor>): Promise<SeenProject> {
+  const found = await projectFor(...which)
   if (!found || (found.role === null && found.office === null)) throw noProject()
   return found
 }
@@ -101,9 +121,15 @@ export async function writableProject(
   lock: keyof typeof locks = 'none',
 ): Promise<SeenProject> {
   const found = await seenProject(ask, reader, projectId, lock)
-  if (found.role === null || found.status === 'closed') throw noProject()
-  if (found.erasingSince !== null) throw isErasing()
-  return found
+  if (found.role === null) throw noProject()
+  return stillOpen(found)
+}
+
+/** A project in which something that the reader wrote is erased: also when they take part in it no more. Throws as {@link writableProject}. */
+export async function projectOfAuthor(ask: Ask, reader: Reader, projectId: string): Promise<SeenProject> {
+  const found = await projectFor(ask, reader, projectId)
+  if (!found) throw noProject()
+  return stillOpen(found)
 }
 
 /** Throws `forbidden` for who is no owner of it. */

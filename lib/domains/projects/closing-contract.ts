@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
+import { usualReason } from './closing/rules.ts'
 import { Id, ProjectView, project } from './contract.ts'
 import { erasureReasons } from './rules.ts'
 
@@ -11,13 +12,20 @@ export const closeProject = operation({
   path: '/api/projects/{projectId}/close',
   summary: 'Close a project: its data goes in 30 days',
   description:
-    'For its owners, managers of its organisation, and admins. Members are told at once, 7 days and 1 day before; until then everything can be read, exported and written as before, and reopening calls it off. Then all of its data is erased in every store, with a certificate. A legal hold stops that as long as it lasts.',
+    'For its owners, managers of its organisation, and admins. Members, and the owners of agents that are members, are told at once, 7 days and 1 day before; until then everything can be read, exported and written as before, and reopening calls it off. Then all of its data is erased in every store, with a certificate. A legal hold stops that as long as it lasts.',
   permission: 'projects:write',
   audit: { action: 'update', ...project },
   limit: 'write',
   status: 200,
   params,
-  body: z.strictObject({ reason: z.enum(erasureReasons).default('deal_closure') }).optional(),
+  body: z
+    .strictObject({
+      reason: z
+        .enum(erasureReasons)
+        .default(usualReason)
+        .meta({ description: 'The audit log, the deletion log and the certificate say it' }),
+    })
+    .optional(),
   output: z.strictObject({ data: ProjectView }),
   secrets: ['name'],
   refusals: ['not_found', 'forbidden', 'wrong_state', 'fenced'],

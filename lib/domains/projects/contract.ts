@@ -196,7 +196,8 @@ export const removeProjectMember = operation({
   method: 'delete',
   path: '/api/projects/{projectId}/members/{kind}/{memberId}',
   summary: 'Let somebody take part no more',
-  description: 'For owners, and for oneself. What they wrote stays; the last owner stays, too.',
+  description:
+    'For owners, and for oneself. What they wrote stays, and stays theirs to erase; the last owner stays, too.',
   audit: { action: 'delete', ...member },
   status: 204,
   params: z.strictObject({ projectId: Id, kind: z.enum(memberKinds), memberId: Id }),

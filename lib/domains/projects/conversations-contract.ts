@@ -162,10 +162,12 @@ export const readMessage = operation({
   id: 'readMessage',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
   summary: 'A message, with what it said before',
+  description:
+    'One that was erased answers 410 with the receipt’s id; while it is being erased it is a 404 with `audit_id`, under which `GET /api/erasures/{id}` says how far that is.',
   audit: { action: 'read', ...message },
   params: ofMessage,
   output: z.strictObject({ data: MessageDetail }),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'erased'],
 })
 export const editMessage = operation({
   ...writing,

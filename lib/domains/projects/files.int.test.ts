@@ -6,6 +6,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
   dataOf,
+  erasedWhole,
   type MadeConversation,
   type MadeMessage,
   type MadeProject,
@@ -214,6 +215,19 @@ describe('a document', () => {
       data: [{ id: artifact.id, author: { kind: 'agent' } }],
     })
     expect((await list('?limit=1')).next_cursor).not.toBeNull()
+  })
+
+  it('is erased by who brought it, also when they were removed from the project; nobody else’s is', async () => {
+    const member = await madeMember(test, project)
+    const [own, other] = [await madeDocument(test, project, member), await madeDocument(test, project, project.owner)]
+    const path = (id: string) => `${project.path}/documents/${id}`
+    await dataOf(test, 'DELETE', `${project.path}/members/account/${member.accountId}`, project.owner)
+    expect((await test.fetch('GET', path(own.id), member)).status).toBe(404)
+    expect((await test.fetch('DELETE', path(other.id), member)).status).toBe(404)
+    await erasedWhole(test, path(own.id), member)
+    const kept = await test.app.db.prisma.document.findMany({ where: { id: { in: [own.id, other.id] } } })
+    expect(kept.map(({ id }) => id)).toEqual([other.id])
+    expect(await keys(`projects/${project.id}/documents/${own.id}/`)).toEqual([])
   })
 
   it('of two under one id at once is one, with its own bytes', async () => {

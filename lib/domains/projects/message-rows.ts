@@ -1,6 +1,6 @@
 import type { Actor } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type Ask, doerSql, isMine, writerSql } from './access.ts'
+import { type Ask, doerSql, isMine, wasErased, writerSql } from './access.ts'
 import type { Writer } from './contract.ts'
 import type { AttachmentView, MessageDetail, MessageView } from './conversations-contract.ts'
 import type { messageRoles } from './rules.ts'
@@ -50,10 +50,28 @@ export interface MessagePlace {
 }
 const one = `SELECT ${messageColumns} FROM messages m JOIN conversations c ON c.id = m.conversation_id
   WHERE m.id = $1 AND m.conversation_id = $2 AND m.project_id = $3 AND m.erasing_since IS NULL AND c.erasing_since IS NULL`
-/** A message that may be read. Throws `not_found`, also while it is being erased. */
-export async function messageAt(ask: Ask, { messageId, conversationId, projectId }: MessagePlace): Promise<MessageRow> {
-  const [row] = await ask<MessageRow>('message', one, [messageId, conversationId, projectId])
-  if (!row) throw noMessage()
+const lastErasure = `SELECT state = 'done' AS "isDone", receipt_id AS receipt, audit_id AS audit FROM erasure_runs
+  WHERE part_kind = 'message' AND part_id = $1 AND conversation_id = $2 AND project_id = $3 ORDER BY created_at DESC, id DESC LIMIT 1`
+
+/** Of a message that is not there: `erased` once every store was searched again, until then `not_found` with what erases it. */
+async function whyMissing(ask: Ask, { messageId, conversationId, projectId }: MessagePlace): Promise<Problem> {
+  const [run] = await ask<{ isDone: boolean; receipt: string; audit: string }>('message-erasure', lastErasure, [
+    messageId,
+    conversationId,
+    projectId,
+  ])
+  if (!run) return noMessage()
+  if (run.isDone) return wasErased(run.receipt)
+  return new Problem('not_found', {
+    detail: 'The message is being erased: nobody reads it any more.',
+    extensions: { audit_id: run.audit },
+  })
+}
+
+/** A message that may be read. Throws `not_found`, also while it is being erased, and `erased`. */
+export async function messageAt(ask: Ask, place: MessagePlace): Promise<MessageRow> {
+  const [row] = await ask<MessageRow>('message', one, [place.messageId, place.conversationId, place.projectId])
+  if (!row) throw await whyMissing(ask, place)
   return row
 }
 

@@ -126,6 +126,33 @@ describe('who may see a project', () => {
   })
 })
 
+describe('where its data may lie', () => {
+  const placed = (in_: TestApp, { path }: MadeProject, by: Person, region: 'eu' | null) =>
+    in_.fetch('PATCH', path, { cookie: by.cookie, body: { region } })
+
+  it('is for its owners to change, and not the EU while something is not known to be there', async () => {
+    const own = await madeProject(test)
+    const refused = await placed(test, own, own.owner, 'eu')
+    expect([refused.status, refused.json.code]).toEqual([409, 'conflict'])
+    expect(refused.json.detail).toContain('postgresql')
+    expect((await placed(test, own, own.owner, null)).json.data.region).toBeNull()
+    expect((await placed(test, own, await madeMember(test, own), null)).status).toBe(403)
+  })
+
+  it('is the EU where everything is known to be there, until an owner changes that', async () => {
+    const european = await testApp({ KP_REGIONS: 'postgresql=de@own,files=de@own,mail=de@own' })
+    try {
+      const own = await madeProject(european)
+      for (const region of ['eu', null] as const) {
+        expect((await placed(european, own, own.owner, region)).json.data.region).toBe(region)
+        expect(await dataOf(european, 'GET', own.path, own.owner)).toMatchObject({ region })
+      }
+    } finally {
+      await european.close()
+    }
+  })
+})
+
 describe('members', () => {
   it('come from the organisation alone, and one owner stays', async () => {
     const { path, owner } = await madeProject(test)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import {
   dataOf,
   type MadeProject,
@@ -119,6 +119,49 @@ describe('closing a project', () => {
     expect((await test.fetch('POST', `${elsewhere.path}/messages`, { ...project.owner, body: again })).status).toBe(410)
   }, 120_000)
 
+  it('tells the owners of agents by which they take part, each once', async () => {
+    const owner = await signedIn(test)
+    const agent = await issuedAgent(test, ['read', 'write'], { owner })
+    const other = await issuedAgent(test, ['read', 'write'], { owner })
+    const { id } = await dataOf(test, 'POST', '/api/projects', agent, { body: { name: 'Made by a program' } })
+    const project = { id, groupId: id, path: `/api/projects/${id}`, owner, agent }
+    await dataOf(test, 'POST', `${project.path}/members`, agent, { body: { kind: 'agent', member_id: other.id } })
+    // One whose owner's organisation is another takes part no more, as after a claim.
+    const gone = await signedIn(test)
+    const elsewhere = await issuedAgent(test, ['read', 'write'], { owner: gone })
+    await test.app.db.prisma.projectMember.create({
+      data: {
+        ...{ projectId: id, kind: 'agent', memberId: elsewhere.id, role: 'member' },
+        ...{ addedBy: agent.id, addedAt: test.clock.now() },
+      },
+    })
+    expect(await test.app.db.prisma.projectMember.count({ where: { projectId: id, kind: 'account' } })).toBe(0)
+    const told: string[] = []
+    const isTold = async (subject: string) => {
+      told.push(subject)
+      const mails = await letters(owner.accountId)
+      expect(mails).toEqual(told.map((one) => expect.stringContaining(one)))
+    }
+    await act(project, 'close', agent)
+    await hourly()
+    await isTold('is being closed')
+    await act(project, 'reopen', agent)
+    await hourly()
+    await isTold('was reopened')
+    await act(project, 'close', agent)
+    for (const [days, subject] of [
+      [0, 'is being closed'],
+      [23, 'In 7 days'],
+      [6, 'Tomorrow'],
+      [1, 'is being erased'],
+    ] as const) {
+      test.clock.advance(days * day)
+      await hourly()
+      await isTold(subject)
+    }
+    expect(await letters(gone.accountId)).toEqual([])
+  }, 120_000)
+
   it('is taken back by reopening, and begins anew', async () => {
     const { project } = await filled()
     expect((await act(project, 'reopen')).status).toBe(409)
@@ -137,6 +180,31 @@ describe('closing a project', () => {
     test.clock.advance(8 * day)
     await hourly()
     expect(await letters(project.owner.accountId)).toHaveLength(mails.length + 1)
+  })
+
+  it.each([
+    ['the deal’s, unless told', undefined, 'deal_closure'],
+    ['the one that was given', 'gdpr_erasure', 'gdpr_erasure'],
+    ['the one given last, after it was reopened', 'user_request', 'user_request'],
+  ])('has a reason that the audit log, the deletion log and the certificate say: %s', async (_, given, said) => {
+    const { project } = await filled()
+    const close = (body: object | undefined) => test.fetch('DELETE', project.path, { ...project.owner, body })
+    if (given === 'user_request') {
+      await close({ reason: 'gdpr_erasure' })
+      await act(project, 'reopen')
+    }
+    expect((await close(given === undefined ? undefined : { reason: given })).status).toBe(200)
+    test.clock.advance(30 * day)
+    await hourly()
+    const { prisma } = test.app.db
+    const run = await prisma.erasureRun.findFirstOrThrow({ where: { partId: project.id } })
+    expect(run.state).toBe('done')
+    const logged = await prisma.deletionAuditEntry.findUniqueOrThrow({ where: { auditId: run.auditId ?? '' } })
+    const receipt = await test.fetch('GET', `/v1/receipts/${run.receiptId}`)
+    const audited = await prisma.auditEntry.findFirstOrThrow({
+      where: { resourceId: project.id, action: 'delete', agentId: 'system:projects.close' },
+    })
+    expect([logged.reason, receipt.json.reason, audited.details]).toMatchObject([said, said, { reason: said }])
   })
 
   it('is for owners, managers of the organisation, and admins', async () => {

@@ -3,34 +3,39 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { job } from '#lib/kernel/job.ts'
 import type { MailPort } from '#lib/stores/mail/mail.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { ProjectPorts } from '../ports.ts'
 import { sweepUploads } from '../uploads.ts'
 import { closingLetter, type ToldClosing } from './letters.ts'
-import { closingLetters, isOver, letterDue } from './rules.ts'
+import { closingLetters, isOver, letterDue, usualReason } from './rules.ts'
 
 export const letterJob = 'projects.letter'
 const toldOf = z.enum([...closingLetters, 'reopened'])
 
-/** To every member who is a person, once the transaction commits; ids alone. */
+/** Who takes part, themself or by agents that they own: {@link roleOf} from the side of the project, each person once. */
+const peopleOf = `SELECT id FROM account_names WHERE organisation_id = (SELECT organisation_id FROM projects WHERE id = $1) AND id IN (
+    SELECT member_id FROM project_members WHERE project_id = $1 AND kind = 'account'
+    UNION SELECT n.owner_id FROM project_members m JOIN agent_names n ON n.id = m.member_id WHERE m.project_id = $1 AND m.kind = 'agent')
+  ORDER BY id`
+
+/** To every person who takes part, once the transaction commits; ids alone. */
 export async function enqueueLetters(tx: Transaction, projectId: string, told: ToldClosing): Promise<void> {
-  const people = await tx.projectMember.findMany({
-    where: { projectId, kind: 'account' },
-    select: { memberId: true },
-    orderBy: { memberId: 'asc' },
-  })
-  for (const { memberId } of people)
-    await enqueue(tx, letterJob, { projectId, accountId: memberId, letter: told }, { maxAttempts: 12 })
+  const people = await queryWithin<{ id: string }>(tx, 'people-of-project', peopleOf, [projectId])
+  for (const { id } of people)
+    await enqueue(tx, letterJob, { projectId, accountId: id, letter: told }, { maxAttempts: 12 })
 }
 
 interface ClosingRow {
   id: string
   closesAt: Date
   lettersSent: number
+  reason: string
   isHeld: boolean
 }
 /** Those that close, some at once, each locked against who reopens it; one that is being changed is passed over until the next hour. */
 const lockNext = (tx: Transaction, after: string, now: Date) => tx.$queryRaw<ClosingRow[]>`
-  SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", EXISTS (SELECT FROM holds_in_force h
+  SELECT id, closes_at AS "closesAt", letters_sent AS "lettersSent", coalesce(closing_reason, ${usualReason}) AS reason,
+    EXISTS (SELECT FROM holds_in_force h
       WHERE h.kind = 'project' AND h.target_id = p.id AND (h.expires_at IS NULL OR h.expires_at > ${now})) AS "isHeld"
   FROM projects p WHERE status = 'closing' AND erasing_since IS NULL AND closes_at IS NOT NULL AND id > ${after}
   ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED`
@@ -40,7 +45,7 @@ async function step(
   ctx: Context,
   tx: Transaction,
   { erasures }: Pick<ProjectPorts, 'erasures'>,
-  { id, closesAt, lettersSent, isHeld }: ClosingRow,
+  { id, closesAt, lettersSent, reason, isHeld }: ClosingRow,
 ): Promise<void> {
   const { now, actor } = ctx
   if (!isOver(closesAt, now)) {
@@ -58,7 +63,7 @@ async function step(
     subject: { account: null, agents: [] },
     part: { kind: 'project', id, project: id, conversation: null },
     requestedBy: actor.id,
-    reason: 'deal_closure',
+    reason,
     now,
   })
   await tx.project.update({
@@ -72,7 +77,7 @@ async function step(
     resourceId: id,
     at: now,
     ip: '',
-    details: { reason: 'deal_closure', auditId },
+    details: { reason, auditId },
   })
 }
 

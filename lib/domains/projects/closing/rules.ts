@@ -4,6 +4,9 @@ const day = 24 * 3_600_000
 export const closingWindow = 30 * day
 export const closesAtOf = (closingAt: Date): Date => new Date(closingAt.getTime() + closingWindow)
 
+/** Why a project is closed, unless told. */
+export const usualReason = 'deal_closure'
+
 /** Letters of a closing to the members, in their order: at once, 7 days and 1 day before the end, and at the end. */
 export const closingLetters = ['begun', 'week', 'day', 'gone'] as const
 export type ClosingLetter = (typeof closingLetters)[number]

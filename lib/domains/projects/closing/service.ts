@@ -6,7 +6,7 @@ import { askingWithin, mayClose, readerOf, type SeenProject, seenProject } from 
 import { closeProject, deleteProject, reopenProject } from '../closing-contract.ts'
 import { projectAsSeen } from '../project-rows.ts'
 import { enqueueLetters } from './jobs.ts'
-import { closesAtOf } from './rules.ts'
+import { closesAtOf, usualReason } from './rules.ts'
 
 const change = async (
   tx: Transaction,
@@ -32,6 +32,7 @@ async function closing(
 ): Promise<Reply<Output<typeof closeProject>>> {
   const { tx, actor, now } = ctx
   const reader = readerOf(ctx)
+  const reason = body?.reason ?? usualReason
   const project = await change(tx, reader, projectId)
   if (project.status === 'closing')
     throw new Problem('wrong_state', 'The project is being closed already. Nothing was changed.')
@@ -42,6 +43,7 @@ async function closing(
       closingAt: now,
       closesAt: closesAtOf(now),
       closingBy: actor.id,
+      closingReason: reason,
       lettersSent: 1,
       updatedAt: now,
     },
@@ -50,7 +52,7 @@ async function closing(
   return {
     body: { data: await projectAsSeen(askingWithin(tx), reader, projectId, now) },
     resourceId: projectId,
-    details: { from: 'active', to: 'closing', reason: body?.reason ?? 'deal_closure' },
+    details: { from: 'active', to: 'closing', reason },
   }
 }
 
@@ -67,7 +69,10 @@ export const projectClosing = () => ({
     if (project.status === 'active') throw new Problem('wrong_state', 'The project is open. Nothing was changed.')
     await tx.project.update({
       where: { id: projectId },
-      data: { status: 'active', closingAt: null, closesAt: null, closingBy: null, lettersSent: 0, updatedAt: now },
+      data: {
+        ...{ status: 'active', closingAt: null, closesAt: null, closingBy: null, closingReason: null },
+        ...{ lettersSent: 0, updatedAt: now },
+      },
     })
     await enqueueLetters(tx, projectId, 'reopened')
     return {

@@ -91,13 +91,15 @@ const erasing = {
 } as const
 const description =
   'From every store: rows, checkpoints, graph, cache, objects. Nobody reads it from the first moment. 200 when everything is done and verified; what is not within 10 s goes on and answers 202 with `success: false`.'
+const forAuthors =
+  'For who wrote or brought it, also when they take part no more (then without a dry run), and the project’s owners.'
 
 export const eraseMessage = operation({
   ...erasing,
   id: 'eraseMessage',
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
   summary: 'Erase a message, and all that came of it',
-  description: `For who wrote it, and the project’s owners. ${description}`,
+  description: `${forAuthors} ${description}`,
   audit: { action: 'delete', resourceType: 'message' },
   params: z.strictObject({ projectId: Id, conversationId: Id, messageId: Id }),
   body: z
@@ -123,7 +125,7 @@ export const eraseDocument = operation({
   id: 'eraseDocument',
   path: '/api/projects/{projectId}/documents/{documentId}',
   summary: 'Erase a document, and all that came of it',
-  description: `For who brought it, and the project’s owners. ${description}`,
+  description: `${forAuthors} ${description}`,
   audit: { action: 'delete', resourceType: 'document' },
   params: z.strictObject({ projectId: Id, documentId: Id }),
   body,

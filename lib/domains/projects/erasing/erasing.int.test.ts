@@ -146,6 +146,40 @@ describe('a message', () => {
     expect((await looked(byOwner.json.auditId, await signedIn(test))).status).toBe(404)
   })
 
+  it('is erased by who wrote it, themself or by an agent, also when they take part no more; of the project they learn nothing', async () => {
+    const made = await talk()
+    const former = await signedIn(test, 'person', made.owner.organisationId)
+    const agent = await issuedAgent(test, ['read', 'write'], { owner: former })
+    const [message, byAgent] = [await say(made, 3, former), await say(made, 1)]
+    await test.db.prisma.message.update({
+      where: { id: byAgent },
+      data: { authorKind: 'agent', authorId: agent.id },
+    })
+    const stranger = await signedIn(test, 'person', made.owner.organisationId)
+    const tries = async (by: Person, more: Partial<Parameters<typeof erase>[2]> = {}) =>
+      (await erase(made, message, { by, ...more })).status
+    expect([await tries(stranger), await tries(stranger, { query: '?dry_run=true' })]).toEqual([404, 404])
+    // What the plan names, and what names stand in, others wrote.
+    for (const query of ['?dry_run=true', '?redact=true']) expect(await tries(former, { query })).toBe(403)
+    expect((await erase(made, first(made), { by: former })).status).toBe(404)
+    expect((await erase({ ...made, conversation: 'conv_other' }, message, { by: former })).status).toBe(404)
+    await test.db.prisma.conversation.update({
+      where: { id: made.conversation },
+      data: { createdBy: `user:${former.accountId}` },
+    })
+    const conversation = `/api/projects/${made.project}/conversations/${made.conversation}`
+    expect((await test.fetch('DELETE', conversation, { cookie: former.cookie })).status).toBe(404)
+    expect([await isStored(message), await isStored(byAgent), await isStored(first(made))]).toEqual([true, true, true])
+
+    const told = await erase(made, message, { by: former })
+    expect([told.status, told.json.success, await isStored(message), entriesOf(message)]).toEqual([200, true, false, 0])
+    expect((await looked(told.json.auditId, former)).json.data.success).toBe(true)
+    expect((await test.fetch('DELETE', at(made, byAgent), { token: agent.token })).status).toBe(200)
+    for (const path of [`/api/projects/${made.project}`, conversation, at(made, first(made))])
+      expect((await test.fetch('GET', path, { cookie: former.cookie })).status).toBe(404)
+    expect([await isStored(first(made)), await tries(former)]).toEqual([true, 404])
+  })
+
   it('named otherwise in the body, or for a reason outside the list, is refused with 422', async () => {
     const made = await talk()
     const bodies = [{ messageId: 'msg_other' }, { reason: 'because' }, { reason: 'admin_request' }, { more: 1 }]
@@ -263,6 +297,9 @@ describe('a store that does not answer', () => {
       expect.objectContaining({ holder: 'side.entries', state: 'stuck', fault: 'unavailable' }),
     )
     expect(await isStored(first(made))).toBe(true)
+    const read = () => test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })
+    expect((await read()).json).toMatchObject({ status: 404, audit_id: told.json.auditId })
+    expect((await read()).json.receipt_id).toBeUndefined()
     expect([(await erase(made)).json.auditId, (await erase(made)).status]).toEqual([told.json.auditId, 202])
     side.before = undefined
     const run = await runOf(told)
@@ -270,6 +307,10 @@ describe('a store that does not answer', () => {
     await drain(test)
     const done = await looked(told.json.auditId, made.owner)
     expect([done.json.data.success, await isStored(first(made)), entriesOf(first(made))]).toEqual([true, false, 0])
+    expect((await read()).json).toMatchObject({ status: 410, code: 'erased', receipt_id: run.receiptId })
+    const elsewhere = await talk({ owner: made.owner })
+    const { json } = await test.fetch('GET', at(elsewhere, first(made)), { cookie: made.owner.cookie })
+    expect([json.code, json.audit_id, json.receipt_id]).toEqual(['not_found', undefined, undefined])
   })
 
   it('while it is searched: nothing is signed before it answers', async () => {
@@ -279,6 +320,9 @@ describe('a store that does not answer', () => {
     expect([told.status, told.json.success]).toEqual([202, false])
     const { receiptId } = await runOf(told)
     expect(await test.db.prisma.erasure.count({ where: { receiptId } })).toBe(0)
+    expect(await isStored(first(made))).toBe(false)
+    const read = await test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })
+    expect([read.status, read.json.audit_id]).toEqual([404, told.json.auditId])
     side.before = undefined
     await drain(test)
     expect((await looked(told.json.auditId, made.owner)).json.data.success).toBe(true)

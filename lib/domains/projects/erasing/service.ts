@@ -6,7 +6,7 @@ import type { Part, Verdict } from '#lib/kernel/holder.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
-import { askingWithin, mayErase, readerOf, writableProject } from '../access.ts'
+import { askingWithin, isMine, mayErase, projectOfAuthor, readerOf, wasErased, writableProject } from '../access.ts'
 import {
   eraseConversation,
   eraseDocument,
@@ -106,12 +106,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     const [erased] = await tx.$queryRaw<{ receiptId: string }[]>`
       SELECT r.receipt_id AS "receiptId" FROM erased_ids e JOIN erasure_runs r ON r.receipt_id = e.receipt_id
       WHERE e.id = ${id} AND r.project_id = ${project}`
-    if (!erased) return nothing(kind)
-    return new Problem('erased', {
-      detail: 'It was erased; the receipt says how.',
-      extensions: { receipt_id: erased.receiptId },
-      headers: { Link: `</v1/receipts/${erased.receiptId}>; rel="related"` },
-    })
+    return erased ? wasErased(erased.receiptId) : nothing(kind)
   }
 
   /** The row, locked against whoever writes into it, if it lies where it is said to lie and nothing above it is being erased. */
@@ -135,17 +130,22 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   /** Throws `not_found`, `erased`, `forbidden`. */
-  async function found(ctx: MutationContext, part: Part, redacts: boolean): Promise<PartRow> {
+  async function found(ctx: MutationContext, part: Part, { dry_run, redact }: Wanted['query']): Promise<PartRow> {
     const ask = askingWithin(ctx.tx)
-    await writableProject(ask, readerOf(ctx), part.project)
+    const written = part.kind === 'conversation' ? null : await rowOf(ctx, part)
+    // What somebody wrote stays theirs when they take part no more; a conversation has others' words in it.
+    const enter = written && isMine(ctx.actor, written) ? projectOfAuthor : writableProject
+    await enter(ask, readerOf(ctx), part.project)
     await lockPart(ctx.tx, part)
     // Once more, for whoever marks the project may have been waited for.
-    const project = await writableProject(ask, readerOf(ctx), part.project)
+    const project = await enter(ask, readerOf(ctx), part.project)
     const row = await rowOf(ctx, part)
     if (!row) throw await gone(ctx, part)
     if (!mayErase(project, ctx.actor, row))
       throw new Problem('forbidden', `Who wrote the ${part.kind}, and the project's owners, erase it.`)
-    if (redacts && project.role !== 'owner')
+    if (dry_run && project.role === null)
+      throw new Problem('forbidden', 'The plan names what others wrote: it is for members. Yours is erased without it.')
+    if (redact && project.role !== 'owner')
       throw new Problem('forbidden', 'Names in what others wrote: the owners of the project have them taken out.')
     return row
   }
@@ -188,7 +188,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   }
 
   async function erase(ctx: MutationContext, { part, reason, query }: Wanted): Promise<Reply<Answer>> {
-    const row = await found(ctx, part, query.redact)
+    const row = await found(ctx, part, query)
     if (query.dry_run) return explained(ctx, part)
     const { runId, receiptId, auditId } = await erasures.begin(ctx.tx, {
       requestId: null,

@@ -5,10 +5,10 @@ import { counted } from '#components/frame/counted.ts'
 import { Words } from '#components/frame/words.tsx'
 import { ClosingAlert } from '#components/projects/closing-panel.tsx'
 import { MessageList, type Standing } from '#components/projects/message-list.tsx'
+import { type Missing, missingFor } from '#components/projects/missing-rules.ts'
 import { conversationPage, erasePage, exportFile, type Message, projectPage } from '#components/projects/places.ts'
 import { SayForm } from '#components/projects/say-form.tsx'
 import { WriterName } from '#components/projects/writer-name.tsx'
-import { Alert } from '#components/ui/alert.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
@@ -20,6 +20,7 @@ import { encodeCursor } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask, opened } from '../../../../reader.ts'
 import { orNotFound, projectNamed } from '../../named.ts'
+import { MissingMessage } from './missing-message.tsx'
 
 export const generateMetadata = async (): Promise<Metadata> => ({
   title: (await getTranslations('projects.conversation'))('name'),
@@ -36,14 +37,15 @@ const listed = (params: Place, order: 'oldest' | 'newest', cursor?: string) =>
     query: { order, limit, ...(cursor !== undefined && { cursor }) },
   })
 
-/** Around the message that the address names; `gone`: there was one, and it is there no more. */
-async function around(params: Place, messageId: string): Promise<Standing | 'gone'> {
+/** Around the message that the address names, or why it is not there. */
+async function around(params: Place, messageId: string): Promise<Standing | Missing> {
   let message: Message
   try {
     const { former: _, ...own } = (await ask(app.projects.readMessage, { params: { ...params, messageId } })).data
     message = own
   } catch (error) {
-    if (Problem.is(error) && ['not_found', 'invalid', 'erased'].includes(error.code)) return 'gone'
+    const missing = Problem.is(error) ? missingFor(error) : undefined
+    if (missing) return missing
     throw error
   }
   const cursor = encodeCursor(new Date(message.created_at), message.id)
@@ -66,7 +68,7 @@ export default async function ConversationPage({ params, searchParams }: Props) 
   const query = await searchParams
   const found = typeof query.message === 'string' ? await around(place, query.message) : undefined
   const standing: Standing =
-    found !== undefined && found !== 'gone'
+    found !== undefined && 'at' in found
       ? found
       : query.from === 'first'
         ? { at: 'first', oldest: await listed(place, 'oldest') }
@@ -96,11 +98,7 @@ export default async function ConversationPage({ params, searchParams }: Props) 
         }
       >
         <ClosingAlert project={project} exportHref={exportFile(projectId)} />
-        {found === 'gone' && (
-          <Alert tone="info" title={t('gone.title')}>
-            <p>{t('gone.text')}</p>
-          </Alert>
-        )}
+        {found !== undefined && 'is' in found && <MissingMessage projectId={projectId} missing={found} />}
         <MessageList
           key={standing.at === 'message' ? standing.message.id : standing.at}
           projectId={projectId}

@@ -1,0 +1,29 @@
+import { expect, it } from 'vitest'
+import en from '#messages/en.ts'
+import zh from '#messages/zh.ts'
+import { missingFor } from './missing-rules.ts'
+
+it.each([
+  ['erased', { receipt_id: 'rcpt_1' }, { is: 'erased', receiptId: 'rcpt_1' }, /was erased/],
+  ['not_found', { audit_id: 'a' }, { is: 'erasing', auditId: 'a' }, /is being erased/],
+  ['not_found', {}, { is: 'absent' }, /is not here/],
+  ['invalid', {}, { is: 'absent' }, /is not here/],
+] as const)('a message that is refused with %s and %j is told as it is', (code, extensions, missing, title) => {
+  const said = missingFor({ code, extensions })
+  expect(said).toEqual(missing)
+  if (!said) throw new Error('nothing is said')
+  expect(en.projects.conversation.missing[said.is].title).toMatch(title)
+})
+
+it('what is no answer about the message is not told as one', () => {
+  for (const code of ['unavailable', 'forbidden', 'rate_limited', 'erased'])
+    expect(missingFor({ code, extensions: {} })).toBeUndefined()
+})
+
+it('the words claim no more than is known', () => {
+  const { erasing, absent } = en.projects.conversation.missing
+  expect(Object.values(erasing).join(' ')).not.toMatch(/was erased|is erased|is gone/)
+  expect(absent.text).toContain('or it never was here')
+  expect(zh.projects.conversation.missing.erasing.title).not.toContain('已')
+  expect(zh.projects.conversation.missing.absent.text).toContain('或从未')
+})

@@ -1,0 +1,44 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { type FormEvent, useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
+import { Button } from '#components/ui/button.tsx'
+import { Select } from '#components/ui/field.tsx'
+import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { editAt, type Project, regions, touched } from './places.ts'
+
+/** Where the project's data may lie: the EEA alone, or wherever this installation keeps it. */
+export function RegionForm({ project: { id, region } }: { project: Project }) {
+  const t = useTranslations('projects.settings.region')
+  const create = useTranslations('projects.create')
+  const [chosen, setChosen] = useState<string>(region ?? '')
+  const edit = useChange(editAt, { touches: touched })
+  const { problem } = edit
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    edit.begin({ params: { projectId: id }, body: { region: chosen === 'eu' ? 'eu' : null } })
+  }
+  return (
+    <form method="post" onSubmit={submit} className="grid gap-3">
+      {problem?.code === 'conflict' ? (
+        <Alert tone="danger" title={t('refused', { message: problem.detail ?? problem.title })} isLive />
+      ) : (
+        problem && <ProblemAlert problem={problem} />
+      )}
+      {edit.isSuccess && <Alert tone="done" title={t('saved')} isLive />}
+      <Select
+        label={create('region')}
+        hint={t('hint')}
+        name="region"
+        value={chosen}
+        options={regions.map((value) => ({ value, title: create(value === 'eu' ? 'regions.eu' : 'regions.anywhere') }))}
+        onChange={({ target }) => setChosen(target.value)}
+      />
+      <Button type="submit" tone="plain" aria-disabled={edit.isPending} className="justify-self-start">
+        {t('submit')}
+      </Button>
+    </form>
+  )
+}
