@@ -1,6 +1,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
+import type { Span } from '#components/requests/time-left-rules.ts'
 import { Tag } from '#components/ui/tag.tsx'
-import { dueOf, type Span } from './due.ts'
+import { dueOf } from './due.ts'
 import type { AdminRequest } from './places.ts'
 
 const shape = {
