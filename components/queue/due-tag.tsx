@@ -14,7 +14,7 @@ const shape = {
 } as const
 
 /** A length of time in words: "3 days". */
-export function useSpanWords() {
+function useSpanWords() {
   const t = useTranslations('queue.duration')
   return ({ unit, n }: Span): string => t(unit, { n })
 }
