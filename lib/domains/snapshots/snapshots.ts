@@ -1,5 +1,6 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -36,7 +37,6 @@ const viewOf = (row: Snapshot): SnapshotView => ({
   ready_at: row.readyAt?.toISOString() ?? null,
   expires_at: row.expiresAt?.toISOString() ?? null,
 })
-const hashOf = (token: string): Uint8Array<ArrayBuffer> => new Uint8Array(createHash('sha256').update(token).digest())
 
 function refuseUnready({ state }: Pick<Snapshot, 'state'>): void {
   if (state === 'preparing')
