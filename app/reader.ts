@@ -50,7 +50,7 @@ export async function erasuresForFrame(accountId: string): Promise<ErasuresAhead
 }
 
 /** Who is signed in; others are sent to sign in, and come back to `path`. */
-export async function signedIn(path: string): Promise<AccountView> {
+async function signedIn(path: string): Promise<AccountView> {
   return (await currentPerson()) ?? redirect(`/sign-in?callbackUrl=${encodeURIComponent(path)}`)
 }
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { GraphPlanting } from '#lib/stores/graph/graph.ts'
 import { neo4jGraph } from '#lib/stores/graph/neo4j-graph.ts'
-import { neo4jPlanting } from '#lib/stores/graph/neo4j-planting.ts'
-import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { openDatabase } from '#lib/stores/postgres/database.ts'
+import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
+import type { GraphPlanting } from '#lib/testing/planted-graph.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { startNeo4j } from '#lib/testing/services/neo4j.ts'
 

@@ -1,23 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { sampleFolder } from '#bin/demo/sample-folder.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { trace } from './trace.ts'
-
-/** Where samples of real units may lie beside the checkout. */
-const usual = join(import.meta.dirname, '../../shared/data')
 
 /** Units to measure with, without ids: a real agent's traces where there are some, else the one of ours. */
 export function sampleUnits(): { units: Record<string, unknown>[]; what: string } {
   try {
-    const lines = readFileSync(join(process.env.KP_SAMPLE_DATA ?? usual, 'traces.jsonl'), 'utf8')
-      .trim()
-      .split('\n')
+    const lines = readFileSync(join(sampleFolder, 'traces.jsonl'), 'utf8').trim().split('\n')
     const units = lines.map((line) => {
       const { id: _, ...unit } = JSON.parse(line)
       return unit
     })
     return { units, what: `${units.length} real traces` }
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
+    if (errorCode(error) !== 'ENOENT') throw error
     return { units: [trace], what: 'one made-up trace, for want of real ones (KP_SAMPLE_DATA)' }
   }
 }

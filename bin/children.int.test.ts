@@ -3,8 +3,7 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { type Child, restartAllowance, startChild } from './children.ts'
 
 let folder: string
@@ -27,11 +26,6 @@ const noted = () => {
     return readFileSync(note(), 'utf8').trim().split('\n')
   } catch {
     return [] // nothing yet
-  }
-}
-const poll = async (isSo: () => boolean) => {
-  for (const deadline = performance.now() + 10_000; !isSo(); await delay(5)) {
-    if (performance.now() > deadline) throw new Error('did not happen within 10 s')
   }
 }
 const isAlive = (pid: number) => {
@@ -63,7 +57,7 @@ const start = (program: string) => {
 test('a child that was killed is started again', async () => {
   await start(PROGRAM).ready
   process.kill(Number(noted()[0]), 'SIGKILL')
-  await poll(() => noted().length === 2)
+  await vi.waitUntil(() => noted().length === 2, 10_000)
   expect(noted()[1]).not.toBe(noted()[0])
   expect(givenUp).toEqual([])
 })
@@ -105,7 +99,7 @@ test('a supervisor that is killed takes its children with it, in order', async (
   await once(supervisor.stdout, 'data')
   const pid = Number(noted()[0])
   supervisor.kill('SIGKILL')
-  await poll(() => !isAlive(pid))
+  await vi.waitUntil(() => !isAlive(pid), 10_000)
   expect(noted().at(-1)).toBe('finished')
 })
 

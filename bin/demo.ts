@@ -5,6 +5,7 @@ import { BadVariable, publicUrl, readEnv } from '#lib/env.ts'
 import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { BuildFailure, generateChanged } from './build.ts'
 import { materialIn } from './demo/material.ts'
+import { sampleFolder } from './demo/sample-folder.ts'
 
 /** Something the operator can put right, in one line. */
 class Refusal extends Error {}
@@ -36,7 +37,7 @@ async function demo(): Promise<void> {
   if (password !== undefined && password.length < 12) throw new Refusal('--password takes 12 characters at least.')
   const env = readEnv()
   const until = new Date()
-  const material = materialIn(resolve(values.data ?? resolve(import.meta.dirname, '../../shared/data')))
+  const material = materialIn(values.data === undefined ? sampleFolder : resolve(values.data))
   await generateChanged(process.env, AbortSignal.timeout(120_000))
   // What knows the database client can be loaded from here on.
   const { openInstallation } = await import('#lib/stores/postgres/installation.ts')

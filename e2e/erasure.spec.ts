@@ -132,7 +132,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
     for (const spent of [cancelLink, link]) {
       await page.goto(spent)
       await page.getByRole('main').getByRole('button', { name: 'Keep my data' }).click()
-      await expect(page.getByText('This link works no more')).toBeVisible()
+      await expect(page.getByText('This link no longer works')).toBeVisible()
       await expect(page.getByRole('main').getByRole('button')).toHaveCount(0)
       complaints.length = 0 // the browser notes the 410
     }

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { type Browser, type BrowserContext, chromium } from '@playwright/test'
+import { sampleFolder } from '../bin/demo/sample-folder.ts'
 import { type PageEntry, type PageName, pages } from '../components/frame/pages.ts'
 import { findBrowser } from './browser.ts'
 import { makeDemoInstallation } from './demo-installation.ts'
@@ -26,7 +27,7 @@ const { values } = parseArgs({
   options: {
     only: { type: 'string', multiple: true },
     readme: { type: 'boolean', default: false },
-    data: { type: 'string', default: resolve(root, '../shared/data') },
+    data: { type: 'string', default: sampleFolder },
   },
 })
 const port = 3315

@@ -2,11 +2,10 @@ import { createHash, randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-
-const codeOf = (error: unknown): unknown => (error instanceof Error && 'code' in error ? error.code : undefined)
+import { errorCode } from './kernel/error-code.ts'
 
 /** What file systems without hard links answer. */
-const unlinked = new Set<unknown>(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
+const unlinked = new Set<string | undefined>(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'])
 const whole = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Writes a random id into the file, unless it has one: of many at once, one writes, and nobody reads half of it. */
@@ -16,11 +15,11 @@ export async function markFile(path: string): Promise<void> {
   await writeFile(unfinished, randomUUID(), { mode: 0o600, flag: 'wx', flush: true })
   try {
     await link(unfinished, path).catch(async (error: unknown) => {
-      if (codeOf(error) === 'EEXIST') return
-      if (!unlinked.has(codeOf(error))) throw error
+      if (errorCode(error) === 'EEXIST') return
+      if (!unlinked.has(errorCode(error))) throw error
       // No second name for a file there: then at once, and who reads half of it takes it for none.
       await writeFile(path, randomUUID(), { mode: 0o600, flag: 'wx', flush: true }).catch((second: unknown) => {
-        if (codeOf(second) !== 'EEXIST') throw second
+        if (errorCode(second) !== 'EEXIST') throw second
       })
     })
   } finally {
@@ -31,7 +30,7 @@ export async function markFile(path: string): Promise<void> {
 /** What {@link markFile} wrote; undefined where there is no such file, or no folder on the way to it. */
 export async function markIn(path: string): Promise<string | undefined> {
   const text = await readFile(path, 'utf8').catch((error: unknown) => {
-    if (codeOf(error) === 'ENOENT' || codeOf(error) === 'ENOTDIR') return ''
+    if (errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR') return ''
     throw error
   })
   return whole.test(text) ? text : undefined

@@ -252,8 +252,8 @@ const clientVariables = z.object({
     .optional()
     .transform((folder) => (folder?.startsWith('/') ? folder : undefined)),
   NO_COLOR: z.string().optional(),
-  /** Set by npm: where the person stood when they typed `npm run`. */
   KP_PASSPHRASE_FILE: z.string().optional(),
+  /** Set by npm: where the person stood when they typed `npm run`. */
   INIT_CWD: z.string().optional(),
   npm_lifecycle_event: z.string().optional(),
 })

@@ -1,12 +1,11 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto'
 import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { errorCode } from './kernel/error-code.ts'
 
 const madeSecret = /^[\w-]{43}$/
 /** A secret as this installation makes them: 32 random bytes, base64url. */
 export const newSecret = (): string => randomBytes(32).toString('base64url')
-
-const isThere = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EEXIST'
 
 function sync(path: string): void {
   const handle = openSync(path, 'r')
@@ -19,7 +18,7 @@ function make(file: string): void {
   try {
     writeFileSync(file, newSecret(), { mode: 0o600, flag: 'wx', flush: true })
   } catch (error) {
-    if (!isThere(error)) throw error
+    if (errorCode(error) !== 'EEXIST') throw error
   }
 }
 

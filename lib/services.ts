@@ -2,15 +2,14 @@ import { limitKeyOf } from './access/client-address.ts'
 import { limiterMeasures } from './access/limiter-measures.ts'
 import { openLimiter } from './access/limits.ts'
 import { tokenLookup } from './access/token-lookup.ts'
+import { erasureSubjects } from './app/erasure-subjects.ts'
 import { dataFolderMark } from './data-folder.ts'
 import { enqueueNotice } from './domains/accounts/notices.ts'
-import { seizeAccount } from './domains/accounts/seizing.ts'
 import { accountsService, createOrganisation, dropOrganisationIfEmpty } from './domains/accounts/service.ts'
 import { countTry } from './domains/accounts/tries.ts'
 import { lawfulBases, ownedAgents, selfHostedAmong } from './domains/agents/owned.ts'
 import { agentOf, profileOf } from './domains/agents/rows.ts'
 import { noticeVersion } from './domains/agents/rules.ts'
-import { agentsSince, newestAgent, seizeAgents } from './domains/agents/seizing.ts'
 import { agentsService } from './domains/agents/service.ts'
 import { auditLog } from './domains/audit/log.ts'
 import { joinClade, leaveClade, recallOfRestricted } from './domains/clades/joining.ts'
@@ -23,7 +22,6 @@ import { retainedOfSubject } from './domains/erasure/rules.ts'
 import { erasureService } from './domains/erasure/service.ts'
 import { createSigner } from './domains/erasure/signing.ts'
 import { subjectEngine } from './domains/erasure/subject-engine.ts'
-import type { SubjectErasurePorts } from './domains/erasure/subject-erasures.ts'
 import { createSuppressionKeys } from './domains/erasure/suppression-keys.ts'
 import { suppressions } from './domains/erasure/suppressions.ts'
 import { zipArchive } from './domains/exports/archive.ts'
@@ -72,7 +70,7 @@ import type { Clock } from './kernel/clock.ts'
 import type { GatePorts } from './kernel/context.ts'
 import { logFault, logNotice } from './kernel/fault-log.ts'
 import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from './kernel/holder.ts'
-import { lazily } from './lazily.ts'
+import { lazily } from './kernel/lazily.ts'
 import { judgedPlaces, placeNamed, placesOf, refuseOutside, sitesOf } from './places.ts'
 import { deriveKey, installationSecret, sealedPurposes, subjectPurpose } from './secret.ts'
 import { storeStates } from './store-states.ts'
@@ -153,59 +151,6 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     lettersInFolder: env.KP_SMTP_URL === undefined,
   }
   const erasures = erasureService({ db, ledger, signer, holders, clock, issuer: origin, facts })
-  const subjects: SubjectErasurePorts['subjects'] = {
-    // The account first, as whoever claims an agent does.
-    async seize(tx, subject, how) {
-      const email = subject.account === null ? null : await seizeAccount(tx, subject.account, how.now)
-      return { email, agents: await seizeAgents(tx, subject, how) }
-    },
-    release: (tx, subject, now) => agents.unsuspend(tx, subject, now),
-    async newest(tx, { account, agents: named }) {
-      const found = account === null ? undefined : await accounts.byId(tx, account)
-      const agent = await newestAgent(tx, named)
-      return found && (!agent || found.createdAt > agent) ? found.createdAt : agent
-    },
-    async agentsOf(tx, { account, agents: named }) {
-      const owned = account === null ? [] : await agents.agentsOfAccount(tx, account)
-      return [...new Set([...named, ...owned])].sort()
-    },
-    async stored(tx, { account, agents: named }, at) {
-      const { before, since } = await agentsSince(tx, named, at)
-      const found = account === null ? undefined : await accounts.byId(tx, account)
-      const accountAt = (isSince: boolean) => (found && found.createdAt > at === isSince ? account : null)
-      return {
-        before: { account: accountAt(false), agents: before },
-        since: { account: accountAt(true), agents: since },
-      }
-    },
-  }
-  const lingering = lingeringIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined })
-  const engine = subjectEngine({
-    db,
-    ledger,
-    signer,
-    holders,
-    issuer: origin,
-    facts,
-    suppressions: suppressed,
-    holds: holdsInForce,
-    subjects,
-    parts: projectParts,
-    lingering,
-    async onChange(tx, change) {
-      await requests.erasureChanged(tx, change)
-      if (!telemetry.isOn || change.state !== 'done') return
-      const run = await tx.erasureRun.findUnique({ where: { id: change.runId }, select: { createdAt: true } })
-      await tellCompleted(tx, {
-        of: change.part?.kind ?? 'subject',
-        steps: Object.keys(change.erased).length,
-        duration: durationOf(change.now.getTime() - (run?.createdAt ?? change.now).getTime()),
-      })
-    },
-    audit: log.auditWithin,
-    interrupt,
-    now: clock.now,
-  })
   const lookup = tokenLookup(db, clock)
 
   const settings = settingsService(db)
@@ -250,6 +195,31 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
     joinClade,
     createOrganisation,
     dropOrganisationIfEmpty,
+  })
+
+  /** What the engine of erasures and their replay both stand on. */
+  const erasing = {
+    ...{ db, ledger, signer, holders, facts, issuer: origin, now: clock.now },
+    audit: log.auditWithin,
+    suppressions: suppressed,
+    holds: holdsInForce,
+    subjects: erasureSubjects({ accounts, agents }),
+    parts: projectParts,
+    lingering: lingeringIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
+  }
+  const engine = subjectEngine({
+    ...erasing,
+    interrupt,
+    async onChange(tx, change) {
+      await requests.erasureChanged(tx, change)
+      if (!telemetry.isOn || change.state !== 'done') return
+      const run = await tx.erasureRun.findUnique({ where: { id: change.runId }, select: { createdAt: true } })
+      await tellCompleted(tx, {
+        of: change.part?.kind ?? 'subject',
+        steps: Object.keys(change.erased).length,
+        duration: durationOf(change.now.getTime() - (run?.createdAt ?? change.now).getTime()),
+      })
+    },
   })
 
   const projectPorts: ProjectPorts = {
@@ -350,23 +320,11 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
   const receipts = ownReceipts({ db, runsAskedBy: requests.runsAskedBy })
 
   const replay = replayErasures({
-    db,
-    ledger,
-    signer,
-    holders,
-    holds: holdsInForce,
-    subjects,
-    parts: projectParts,
-    lingering,
+    ...erasing,
     restored: restoredRecord,
     records: erasures,
     complete: engine.complete,
-    suppressions: suppressed,
     keys: suppressionKeys,
-    audit: log.auditWithin,
-    issuer: origin,
-    facts,
-    now: clock.now,
   })
 
   return {

@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Limiter } from './access/limiter.ts'
 import { anotherFolder } from './domains/stores/rules.ts'
 import type { StoreCheck } from './http/service.ts'
+import { errorCode } from './kernel/error-code.ts'
 import type { Site } from './places.ts'
 import { type RememberedPort, rememberedPorts, type StorePort, storePorts } from './stores/known-store.ts'
 import type { Database } from './stores/postgres/database.ts'
@@ -31,8 +32,6 @@ async function timed(ask: () => Promise<Pick<PlaceState, 'state' | 'detail'>>): 
   const answer = await ask()
   return { ...answer, latency: performance.now() - began }
 }
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : 'no answer'
 
 /** Whether a folder can be written, or the nearest one above it in which it would be made. */
 async function folderState(folder: string): Promise<Pick<PlaceState, 'state' | 'detail'>> {
@@ -41,8 +40,8 @@ async function folderState(folder: string): Promise<Pick<PlaceState, 'state' | '
       await access(path, constants.W_OK | constants.X_OK)
       return { state: 'ok' }
     } catch (error) {
-      if (codeOf(error) === 'ENOENT' && path !== dirname(path)) continue
-      return { state: 'down', detail: `cannot be written (${codeOf(error)})` }
+      if (errorCode(error) === 'ENOENT' && path !== dirname(path)) continue
+      return { state: 'down', detail: `cannot be written (${errorCode(error) ?? 'no answer'})` }
     }
   }
 }
@@ -94,7 +93,7 @@ export function storeStates({ db, limiter, stores, presidio, sites, isAnother }:
         }),
       ])
     } catch (error) {
-      return { state: 'down', latency: 0, detail: codeOf(error) }
+      return { state: 'down', latency: 0, detail: errorCode(error) ?? 'no answer' }
     } finally {
       gaveUp.abort()
     }

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { ClientEnv } from '#lib/env.ts'
-import { errorCode } from '#lib/stores/postgres/fault.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Failure } from './failure.ts'
 
 const Config = z.object({

@@ -1,10 +1,11 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 import { skillMd } from '#lib/testing/skills.ts'
 import { trace } from '#lib/testing/units.ts'
+import { sampleFolder } from '../demo/sample-folder.ts'
 
 // Each call of kp is a process; on a busy machine one takes seconds.
 vi.setConfig({ testTimeout: 120_000 })
@@ -38,13 +39,14 @@ const lines = (count: number, prefix: string): string =>
   Array.from({ length: count }, (_, n) => JSON.stringify(trace({ task: { objective: `${prefix} ${n}` } }))).join('\n')
 const refusals = (agentId: string) => app.db.prisma.rateLimitRefusal.count({ where: { token: { agentId } } })
 
-const given = resolve(process.env.KP_SAMPLE_DATA ?? '../shared/data')
-const isThere = existsSync(join(given, 'traces.jsonl')) && existsSync(join(given, 'skills'))
-const origin = isThere ? `samples in ${given}` : 'a small set of its own (KP_SAMPLE_DATA names no folder with samples)'
+const isThere = existsSync(join(sampleFolder, 'traces.jsonl')) && existsSync(join(sampleFolder, 'skills'))
+const origin = isThere
+  ? `samples in ${sampleFolder}`
+  : 'a small set of its own (KP_SAMPLE_DATA names no folder with samples)'
 
 describe(`a folder of traces and skills: ${origin}`, () => {
   const samples = () => {
-    if (isThere) return given
+    if (isThere) return sampleFolder
     return folder('samples', {
       'README.md': 'what is in here',
       'traces.jsonl': lines(22, 'sample'),
@@ -76,9 +78,9 @@ describe('a run that is killed', () => {
     const child = kp.start(['contribute', file])
     const ended = new Promise((done) => child.once('exit', done))
     const count = () => app.db.prisma.unit.count({ where: { agentId } })
-    const deadline = Date.now() + 20_000
-    while (Date.now() < deadline && child.exitCode === null && (await count()) < least);
-    child.kill('SIGKILL')
+    await vi
+      .waitUntil(async () => child.exitCode !== null || (await count()) >= least, { timeout: 20_000, interval: 2 })
+      .finally(() => child.kill('SIGKILL'))
     await ended
     return count()
   }

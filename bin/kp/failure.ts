@@ -1,8 +1,9 @@
 import { type ProblemDocument, RequestRefused } from '#lib/client/request.ts'
 import { BadVariable } from '#lib/env.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import type { Issue } from '#lib/kernel/problem.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { DatabaseFault, errorCode } from '#lib/stores/postgres/fault.ts'
+import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 
 /** 0 done, 1 refused or failed, 2 wrong usage, 3 no answer, 4 not signed in or not allowed. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, unreachable: 3, unauthorised: 4 } as const

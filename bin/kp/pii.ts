@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs'
 import type { Command } from 'commander'
 import type { Finding } from '#lib/domains/pii/findings.ts'
 import { TextScanner } from '#lib/domains/pii/streaming.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { exitCodes, Failure } from './failure.ts'
 import type { Session } from './session.ts'
 
@@ -48,10 +49,13 @@ async function* textOf(path: string): AsyncGenerator<string> {
   try {
     for await (const chunk of stream) yield String(chunk)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    throw new Failure('not_readable', `${path} cannot be read (${code}). Nothing was changed.`, {
-      advice: 'Name a file of text, or - for standard input.',
-    })
+    throw new Failure(
+      'not_readable',
+      `${path} cannot be read (${errorCode(error) ?? 'unknown fault'}). Nothing was changed.`,
+      {
+        advice: 'Name a file of text, or - for standard input.',
+      },
+    )
   }
 }
 

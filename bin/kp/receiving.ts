@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, linkSync, renameSync, rmSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { formats } from '#lib/domains/exports/contract.ts'
-import { errorCode } from '#lib/stores/postgres/fault.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Failure, usageFailure } from './failure.ts'
 import type { Session } from './session.ts'
 

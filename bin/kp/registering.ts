@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { registerAgent } from '#lib/domains/agents/contract.ts'
-import { errorCode } from '#lib/stores/postgres/fault.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import type { Config } from './config.ts'
 import { consentTo, explainNotice } from './consent.ts'
 import { Failure } from './failure.ts'

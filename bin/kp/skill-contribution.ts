@@ -16,7 +16,7 @@ import type { SkillSource } from './skill-source.ts'
 import { patiently } from './unit-batches.ts'
 
 /** Whether the registry's skill is the one at hand, but for what the sanitizer takes away. */
-export function isSame(
+function isSame(
   stored: Pick<Skill, 'skill_md' | 'files'>,
   { document, files }: Pick<PreparedSkill, 'document' | 'files'>,
 ): boolean {

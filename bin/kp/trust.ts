@@ -14,7 +14,7 @@ export interface Trust {
 }
 
 /** Pins what is offered as it is, in place of whatever was pinned. */
-export function pin(session: Session, keys: PublicKey[]): void {
+function pin(session: Session, keys: PublicKey[]): void {
   if (keys.length === 0) throw new Failure('no_keys', `${session.url} offers no signing keys; nothing was pinned.`)
   writePin(session.folder, { url: session.url, pinned_at: new Date().toISOString(), keys })
 }

@@ -20,7 +20,6 @@ export function IdentityList({ identities, hasPassword }: { identities: Identiti
   const close = () => {
     setChosen(undefined)
     setPassword('')
-    unlinking.reset()
   }
   const isWrong = unlinking.problem?.issues?.some(({ path }) => path[0] === 'password') ?? false
   const issuer = hostOf(chosen?.issuer ?? '')
@@ -49,13 +48,11 @@ export function IdentityList({ identities, hasPassword }: { identities: Identiti
       {!hasPassword && <p className="text-sm text-quiet">{t('unlinkNeedsPassword')}</p>}
       <Confirm
         open={chosen !== undefined}
-        onOpenChange={(open) => {
-          if (!open) close()
-        }}
+        onOpenChange={(open) => !open && close()}
         title={t('unlinkTitle', { issuer })}
         consequences={<p>{t('unlinkText', { issuer })}</p>}
         action={t('unlink')}
-        change={{ isPending: unlinking.isPending, problem: isWrong ? undefined : unlinking.problem }}
+        change={{ ...unlinking, problem: isWrong ? undefined : unlinking.problem }}
         isIncomplete={password === ''}
         onConfirm={() => chosen && unlinking.begin({ params: { id: chosen.identity_id }, body: { password } }, close)}
       >

@@ -75,10 +75,7 @@ export function SessionList({ initial }: { initial: SessionPage }) {
       )}
       <Confirm
         open={isConfirming}
-        onOpenChange={(open) => {
-          setConfirming(open)
-          if (!open) endingOthers.reset()
-        }}
+        onOpenChange={setConfirming}
         title={t('endOthersTitle')}
         consequences={<p>{t('endOthersText', { count: Math.max(0, total - 1) })}</p>}
         action={t('endOthers')}

@@ -39,10 +39,7 @@ export function CardPanel({ card, mayWithdraw }: { card: PerformanceCard; mayWit
       )}
       <Confirm
         open={isOpen}
-        onOpenChange={(open) => {
-          setOpen(open)
-          if (!open) change.reset()
-        }}
+        onOpenChange={setOpen}
         title={t('ask')}
         consequences={<p>{t('consequences')}</p>}
         action={t('do')}

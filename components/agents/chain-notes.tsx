@@ -78,11 +78,7 @@ export function ChainNotes({ agentId, initial, mayDelete }: ChainNotesProps) {
       <MoreButton pages={list} />
       <Confirm
         open={asked !== undefined}
-        onOpenChange={(open) => {
-          if (open) return
-          setAsked(undefined)
-          remove.reset()
-        }}
+        onOpenChange={(open) => !open && setAsked(undefined)}
         title={t('ask')}
         consequences={
           <>

@@ -47,10 +47,7 @@ export function ConsentPanel({ agent }: { agent: OwnAgentWhole }) {
       </Button>
       <Confirm
         open={isOpen}
-        onOpenChange={(open) => {
-          setOpen(open)
-          if (!open) change.reset()
-        }}
+        onOpenChange={setOpen}
         tone="main"
         title={t(isWithdrawn ? 'giveAsk' : 'withdrawAsk', { name })}
         consequences={

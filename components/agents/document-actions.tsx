@@ -51,10 +51,7 @@ export function DocumentActions({ agentId, id, title, mayEdit, mayDelete }: Docu
           </Button>
           <Confirm
             open={isOpen}
-            onOpenChange={(open) => {
-              setOpen(open)
-              if (!open) remove.reset()
-            }}
+            onOpenChange={setOpen}
             title={t('ask', { title: isolated(title) })}
             consequences={
               <>

@@ -58,10 +58,7 @@ export function ModelLog({ agentId, initial, mayDelete }: ModelLogProps) {
     onOpen: (index) => show(list.rows[index]?.id ?? null),
   })
   const remove = useChange(deleteExchangeAt, { touches: logTouched })
-  const closeAsked = () => {
-    setAsked(undefined)
-    remove.reset()
-  }
+  const closeAsked = () => setAsked(undefined)
   const columns: Column<Exchange>[] = [
     {
       key: 'written',

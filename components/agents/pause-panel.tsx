@@ -37,10 +37,7 @@ export function PausePanel({ agent }: { agent: OwnAgentWhole }) {
       </Button>
       <Confirm
         open={isOpen}
-        onOpenChange={(open) => {
-          setOpen(open)
-          if (!open) change.reset()
-        }}
+        onOpenChange={setOpen}
         tone="main"
         title={t(isOwnPause ? 'resumeAsk' : 'pauseAsk', { name })}
         consequences={

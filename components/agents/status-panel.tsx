@@ -4,7 +4,7 @@ import { useFormatter, useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useChange } from '#components/frame/asking.ts'
 import { Button, PlainButtonLink } from '#components/ui/button.tsx'
-import { Confirm } from '#components/ui/confirm.tsx'
+import { Confirm, type Confirmed } from '#components/ui/confirm.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -23,10 +23,7 @@ export function StatusPanel({ agent }: { agent: OwnAgentWhole }) {
   const change = useChange(statusAt, { touches })
   const name = agentTitle(agent)
   const isPaused = agent.status === 'paused'
-  const close = () => {
-    setOpen(undefined)
-    change.reset()
-  }
+  const close = () => setOpen(undefined)
   const act = isPaused ? 'resume' : 'pause'
   return (
     <div className="flex flex-wrap gap-2">
@@ -69,7 +66,7 @@ export function StatusPanel({ agent }: { agent: OwnAgentWhole }) {
 interface DeathProps {
   agent: OwnAgentWhole
   isOpen: boolean
-  change: Parameters<typeof Confirm>[0]['change']
+  change: Confirmed
   onClose: () => void
   onConfirm: () => void
 }

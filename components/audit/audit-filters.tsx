@@ -2,9 +2,10 @@
 
 import { useTimeZone, useTranslations } from 'next-intl'
 import type { FormEvent, KeyboardEvent } from 'react'
+import { fieldTime, momentOf } from '#components/frame/local-time.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
-import { actions, type Filters, fieldTime, isFiltered, momentOf } from './filters.ts'
+import { actions, type Filters, isFiltered } from './filters.ts'
 
 interface AuditFiltersProps {
   filters: Filters

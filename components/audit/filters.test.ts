@@ -1,17 +1,5 @@
-import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import {
-  entryKey,
-  entryOf,
-  type Filters,
-  fieldTime,
-  isFiltered,
-  momentOf,
-  none,
-  queryOf,
-  rounded,
-  searchOf,
-} from './filters.ts'
+import { entryKey, entryOf, type Filters, isFiltered, none, queryOf, rounded, searchOf } from './filters.ts'
 
 const empty: Filters = none
 
@@ -46,21 +34,3 @@ it.each([
   [1_204_331, 1_200_000],
   [999_999, 1_000_000],
 ])('%i is about %i', (count, about) => expect(rounded(count)).toBe(about))
-
-it('a moment goes through a field of any zone and back, to the second', () => {
-  fc.assert(
-    fc.property(
-      fc.date({ min: new Date('2020-01-01'), max: new Date('2035-01-01'), noInvalidDate: true }),
-      fc.constantFrom('UTC', 'Europe/Berlin', 'Asia/Shanghai', 'America/New_York', 'Asia/Kathmandu'),
-      (date, zone) => {
-        date.setUTCMilliseconds(0)
-        const there = momentOf(fieldTime(date.toISOString(), zone), zone)
-        const off = Math.abs(new Date(there ?? 0).getTime() - date.getTime())
-        // The hour that comes twice in autumn means one of the two.
-        return off === 0 || off === 3_600_000
-      },
-    ),
-  )
-  expect(momentOf('2026-07-01T12:00', 'Europe/Berlin')).toBe('2026-07-01T10:00:00.000Z')
-  expect([momentOf('', 'UTC'), fieldTime(null, 'UTC'), fieldTime('x', 'UTC')]).toEqual([null, '', ''])
-})

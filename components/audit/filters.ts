@@ -64,31 +64,3 @@ export const rounded = (count: number): number => {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(Math.max(count, 1))) - 1)
   return Math.round(count / unit) * unit
 }
-
-const parts = {
-  year: 'numeric',
-  month: '2-digit',
-  day: '2-digit',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  hourCycle: 'h23',
-} as const
-/** A moment as a field for local time has it, in that zone; empty for what is none. */
-export function fieldTime(iso: string | null, timeZone: string): string {
-  const at = new Date(iso ?? Number.NaN)
-  if (Number.isNaN(at.getTime())) return ''
-  const of = Object.fromEntries(
-    new Intl.DateTimeFormat('en-GB', { ...parts, timeZone }).formatToParts(at).map(({ type, value }) => [type, value]),
-  )
-  return `${of.year}-${of.month}-${of.day}T${of.hour}:${of.minute}:${of.second}`
-}
-/** The moment that a field for local time means in that zone; null for an empty one. An hour that a clock skips counts as the one after. */
-export function momentOf(field: string, timeZone: string): string | null {
-  const asUtc = new Date(`${field.length === 16 ? `${field}:00` : field}Z`).getTime()
-  if (Number.isNaN(asUtc)) return null
-  let at = asUtc
-  // Twice: the first guess may lie on the other side of a change of the clock.
-  for (let n = 0; n < 2; n++) at += asUtc - new Date(`${fieldTime(new Date(at).toISOString(), timeZone)}Z`).getTime()
-  return new Date(at).toISOString()
-}

@@ -33,7 +33,6 @@ export function ShareList({ agentId, initial, names, mayRecall }: ShareListProps
       </Empty>
     )
   const ask = (share: Share) => {
-    recall.reset()
     setDone(undefined)
     setChosen(share)
     setOpen(true)

@@ -38,10 +38,7 @@ export function SharingSwitch({ agentId, since, siblings, waiting }: SharingSwit
       </Button>
       <Confirm
         open={isOpen}
-        onOpenChange={(open) => {
-          setOpen(open)
-          if (!open) change.reset()
-        }}
+        onOpenChange={setOpen}
         tone="main"
         title={t(isOn ? 'offAsk' : 'onAsk')}
         consequences={

@@ -26,10 +26,7 @@ function DropThread({ auditId, thread }: { auditId: string; thread: string }) {
       </Button>
       <Confirm
         open={isOpen}
-        onOpenChange={(open) => {
-          setOpen(open)
-          if (!open) drop.reset()
-        }}
+        onOpenChange={setOpen}
         title={<span className="[overflow-wrap:anywhere]">{t('dropAsk', { thread })}</span>}
         consequences={<p>{t('dropText')}</p>}
         action={t('dropDo')}

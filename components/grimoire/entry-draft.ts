@@ -1,4 +1,4 @@
-import { beginningOf, dayOf, endOf } from '#components/knowledge/days.ts'
+import { beginningOf, dayOf, endOf } from '#components/frame/local-time.ts'
 import type { Json } from '#lib/client/sealing/encoding.ts'
 import type { EntryContent } from '#lib/client/sealing/entry.ts'
 import type { Entry, Kind, Said, Scope } from './places.ts'

@@ -47,7 +47,7 @@ export function HoldForm({ close, done }: { close: () => void; done: () => void 
       }
       action={t('action')}
       tone="main"
-      change={{ isPending: change.isPending, problem: isUnknown ? undefined : change.problem }}
+      change={{ ...change, problem: isUnknown ? undefined : change.problem }}
       isIncomplete={isIncomplete}
       onConfirm={send}
     >

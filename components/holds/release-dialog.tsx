@@ -50,7 +50,7 @@ export function ReleaseDialog({ hold, close, done }: ReleaseDialogProps) {
         </>
       }
       action={t('action')}
-      change={{ isPending: change.isPending, problem: change.problem ?? waiting.problem }}
+      change={{ ...change, problem: change.problem ?? waiting.problem }}
       isIncomplete={waiting.data === undefined}
       onConfirm={() => change.begin({ params: { id: hold.id } }, done)}
     />

@@ -80,7 +80,7 @@ export function BulkErasure({
           </>
         }
         action={t('bulk.action', { count: records.length })}
-        change={{ isPending: false, problem: undefined }}
+        change={{ isPending: false, problem: undefined, reset() {} }}
         isIncomplete={typed.trim() !== t('bulk.word')}
         onConfirm={() => void begin()}
       >

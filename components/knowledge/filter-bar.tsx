@@ -1,10 +1,10 @@
 'use client'
 
 import { useTimeZone, useTranslations } from 'next-intl'
+import { beginningOf } from '#components/frame/local-time.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Field, Select } from '#components/ui/field.tsx'
-import { beginningOf } from './days.ts'
 import { type Filters, isNarrowed, kinds, none, qualities } from './filters.ts'
 import { visibilities } from './knowledge.ts'
 

@@ -1,5 +1,5 @@
 import { createLoader, type inferParserType, parseAsString, parseAsStringLiteral } from 'nuqs/server'
-import { beginningOf, endOf } from './days.ts'
+import { beginningOf, endOf } from '#components/frame/local-time.ts'
 import { visibilities } from './knowledge.ts'
 
 export const kinds = ['trace', 'pattern', 'sop', 'skill'] as const

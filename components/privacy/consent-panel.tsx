@@ -66,14 +66,7 @@ export function ConsentPanel({ agent, agents, withdrawn, noticeVersion, otherBas
         {withdrawn > 0 && !agent && <p className="text-sm text-quiet">{t('perAgent')}</p>}
       </div>
       {standing > 0 && (
-        <Button
-          tone="plain"
-          className="justify-self-start"
-          onClick={() => {
-            withdrawal.reset()
-            setAsked(true)
-          }}
-        >
+        <Button tone="plain" className="justify-self-start" onClick={() => setAsked(true)}>
           {t('button')}
         </Button>
       )}
@@ -103,7 +96,7 @@ export function ConsentPanel({ agent, agents, withdrawn, noticeVersion, otherBas
         title={t('confirmTitle')}
         consequences={<p>{t('confirmText', { count: standing })}</p>}
         action={t('button')}
-        change={{ isPending: withdrawal.isPending, problem: undefined }}
+        change={{ ...withdrawal, problem: undefined }}
         onConfirm={withdraw}
       >
         <Refusal error={withdrawal.error} words="myPrivacy" />

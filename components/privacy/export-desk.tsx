@@ -80,14 +80,7 @@ export function ExportDesk({ initial, isBrief = false }: ExportDeskProps) {
       ) : (
         <ul aria-label={t('list')} className="divide-y divide-line rounded-box border border-line bg-raised">
           {data.map((entry) => (
-            <ExportEntry
-              key={entry.id}
-              entry={entry}
-              onRemove={() => {
-                removal.reset()
-                setRemoving(entry.id)
-              }}
-            />
+            <ExportEntry key={entry.id} entry={entry} onRemove={() => setRemoving(entry.id)} />
           ))}
         </ul>
       )}

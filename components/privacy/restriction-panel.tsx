@@ -65,14 +65,7 @@ export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelPr
       {isOwn && isOfAll ? (
         <p className="text-quiet">{t('ofAll')}</p>
       ) : (
-        <Button
-          tone="plain"
-          className="justify-self-start"
-          onClick={() => {
-            change.reset()
-            setAsked(isOwn ? 'lift' : 'begin')
-          }}
-        >
+        <Button tone="plain" className="justify-self-start" onClick={() => setAsked(isOwn ? 'lift' : 'begin')}>
           {t(`${isOwn ? 'lift' : 'begin'}${whose}`)}
         </Button>
       )}
@@ -83,7 +76,7 @@ export function RestrictionPanel({ initial, agent, isOfAll }: RestrictionPanelPr
         consequences={<p>{t(asked === 'lift' ? 'liftText' : 'beginText')}</p>}
         action={t(`${asked === 'lift' ? 'lift' : 'begin'}${whose}`)}
         tone="main"
-        change={{ isPending: change.isPending, problem: undefined }}
+        change={{ ...change, problem: undefined }}
         onConfirm={() => set(asked !== 'lift')}
       >
         <Refusal error={change.error} words="myPrivacy" {...(asked === 'lift' && agent && { conflict: 'ofAll' })} />

@@ -29,10 +29,7 @@ export function CloseButton({ project, days }: { project: Project; days: number 
       </Button>
       <Confirm
         open={isOpen}
-        onOpenChange={(open) => {
-          setOpen(open)
-          if (!open) change.reset()
-        }}
+        onOpenChange={setOpen}
         title={t('ask', { name: isolated(project.name) })}
         consequences={
           <>
@@ -71,10 +68,7 @@ export function ReopenButton({ project, tone = 'plain' }: { project: Project; to
       </Button>
       <Confirm
         open={isOpen}
-        onOpenChange={(open) => {
-          setOpen(open)
-          if (!open) change.reset()
-        }}
+        onOpenChange={setOpen}
         tone="main"
         title={t('ask', { name: isolated(project.name) })}
         consequences={<p>{t('text')}</p>}

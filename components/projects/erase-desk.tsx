@@ -172,10 +172,7 @@ export function EraseDesk({ projectId, target, mayRedact }: EraseDeskProps) {
       </Section>
       <Confirm
         open={isOpen}
-        onOpenChange={(open) => {
-          setOpen(open)
-          if (!open) erasing.reset()
-        }}
+        onOpenChange={setOpen}
         title={t(`confirm.ask.${kind}`)}
         consequences={
           <>

@@ -83,10 +83,7 @@ export function MemberList({ projectId, initial, isOwner, me }: MemberListProps)
               tone="plain"
               size="small"
               aria-label={isMe(member) ? t('leave') : t('removeNamed', { name: nameOf(member) })}
-              onClick={() => {
-                removal.reset()
-                setRemoving(member)
-              }}
+              onClick={() => setRemoving(member)}
             >
               {t(isMe(member) ? 'leave' : 'remove')}
             </Button>
@@ -119,10 +116,7 @@ export function MemberList({ projectId, initial, isOwner, me }: MemberListProps)
         title={leaves ? t('leaveAsk') : t('removeAsk', { name: removing ? isolated(nameOf(removing)) : '' })}
         consequences={<p>{t(leaves ? 'leaveText' : 'removeText')}</p>}
         action={t(leaves ? 'leaveDo' : 'removeDo')}
-        change={{
-          isPending: removal.isPending,
-          problem: isLastOwner(removal.problem) ? undefined : removal.problem,
-        }}
+        change={isLastOwner(removal.problem) ? { ...removal, problem: undefined } : removal}
         onConfirm={() => {
           if (!removing) return
           const { kind, member_id: memberId } = removing

@@ -3,8 +3,7 @@
 import { useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { useDraft } from '#components/frame/draft.ts'
-import { Confirm } from '#components/ui/confirm.tsx'
-import type { ProblemDocument } from '#lib/client/request.ts'
+import { Confirm, type Confirmed } from '#components/ui/confirm.tsx'
 import type { Act } from './acts.ts'
 import { type AdminRequestDetail, touched } from './places.ts'
 import { StateProblem } from './state-problem.tsx'
@@ -22,7 +21,7 @@ interface ShellProps extends Pick<ActProps, 'request' | 'close'> {
   act: DialogAct
   text: ReactNode
   tone?: 'danger' | 'main'
-  change: { isPending: boolean; problem: ProblemDocument | undefined }
+  change: Confirmed
   onConfirm: () => void
   isIncomplete?: boolean
   children?: ReactNode
@@ -38,7 +37,7 @@ export function Shell({ act, request, close, text, tone = 'main', change, childr
       consequences={text}
       action={t(`${act}.action`)}
       tone={tone}
-      change={{ isPending: change.isPending, problem: undefined }}
+      change={{ ...change, problem: undefined }}
       {...rest}
     >
       <StateProblem problem={change.problem} act={act} request={request} />

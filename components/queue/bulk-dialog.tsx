@@ -3,9 +3,8 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useDraft } from '#components/frame/draft.ts'
-import { Confirm } from '#components/ui/confirm.tsx'
+import { Confirm, type Confirmed } from '#components/ui/confirm.tsx'
 import { Checkbox } from '#components/ui/field.tsx'
-import type { ProblemDocument } from '#lib/client/request.ts'
 import type { WordedAct } from './acts.ts'
 import type { BulkWords } from './bulk.ts'
 import { WordsField } from './words-field.tsx'
@@ -13,7 +12,7 @@ import { WordsField } from './words-field.tsx'
 interface BulkDialogProps {
   act: WordedAct
   count: number
-  change: { isPending: boolean; problem: ProblemDocument | undefined }
+  change: Confirmed
   begin: (words: BulkWords, done: () => void) => void
   close: () => void
 }

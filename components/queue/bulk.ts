@@ -43,7 +43,7 @@ export function useBulk(me: string) {
     /** What is being done. */
     current: change.isPending ? current : undefined,
     problem: change.problem,
-    forget: change.reset,
+    reset: change.reset,
     result,
     close: () => setResult(undefined),
     begin(act: BulkAct, requests: readonly AdminRequest[], words: BulkWords, done: (result: BulkResult) => void) {

@@ -1,6 +1,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
+import type { Span } from '#components/requests/time-left-rules.ts'
 import { Tag } from '#components/ui/tag.tsx'
-import { dueOf, type Span } from './due.ts'
+import { dueOf } from './due.ts'
 import type { AdminRequest } from './places.ts'
 
 const shape = {
@@ -13,7 +14,7 @@ const shape = {
 } as const
 
 /** A length of time in words: "3 days". */
-export function useSpanWords() {
+function useSpanWords() {
   const t = useTranslations('queue.duration')
   return ({ unit, n }: Span): string => t(unit, { n })
 }

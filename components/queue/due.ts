@@ -1,21 +1,8 @@
+import { leftOf, type Span, spanOf } from '#components/requests/time-left-rules.ts'
 import type { AdminRequest } from './places.ts'
 
-export interface Span {
-  unit: 'days' | 'hours' | 'minutes'
-  n: number
-}
-/** A length of time in one number: days from two on, hours from two on, else minutes. Never more than it is. */
-export function spanOf(seconds: number): Span {
-  const whole = Math.abs(seconds)
-  if (whole >= 2 * 86_400) return { unit: 'days', n: Math.floor(whole / 86_400) }
-  if (whole >= 2 * 3_600) return { unit: 'hours', n: Math.floor(whole / 3_600) }
-  return { unit: 'minutes', n: Math.floor(whole / 60) }
-}
-
 type Clocks = Pick<AdminRequest, 'due' | 'seconds_left' | 'due_at' | 'legal_due_at'>
-export interface Due {
-  says: 'left' | 'over' | 'paused' | 'pausedOver' | 'stopped'
-  tone: 'plain' | 'amber' | 'red'
+export type Due = ReturnType<typeof leftOf> & {
   span: Span
   /** The limit that comes first, and whose it is; null where nothing is owed. */
   at: string | null
@@ -26,12 +13,7 @@ export interface Due {
 export function dueOf({ due, seconds_left, due_at, legal_due_at }: Clocks): Due {
   const isOurs = due_at !== null && due_at < legal_due_at
   const [clock, at] = isOurs ? (['ours', due_at] as const) : (['legal', legal_due_at] as const)
-  const seconds = seconds_left ?? 0
-  const span = spanOf(seconds)
-  if (due === 'stopped') return { says: 'stopped', tone: 'plain', span, at: null, clock }
-  if (due === 'paused') return { says: seconds < 0 ? 'pausedOver' : 'paused', tone: 'plain', span, at, clock }
-  if (due === 'overdue') return { says: 'over', tone: 'red', span, at, clock }
-  return { says: 'left', tone: due === 'near' ? 'amber' : 'plain', span, at, clock }
+  return { ...leftOf(due, seconds_left), span: spanOf(seconds_left ?? 0), at: due === 'stopped' ? null : at, clock }
 }
 
 /** The end of the first, the second … stretch that the picture tells apart; days. */

@@ -22,7 +22,7 @@ export const loadFilters = createLoader(filterParsers)
 export const addressOf = createSerializer(filterParsers)
 
 /** Rows that come at once. */
-export const pageSize = 50
+const pageSize = 50
 const isId = (text: string, kind: 'usr' | 'hold') => new RegExp(`^${kind}_[0-9A-Za-z]{22}$`).test(text)
 
 export type RequestQuery = {

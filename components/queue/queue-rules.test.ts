@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { kinds, states } from '#lib/domains/privacy-requests/rules.ts'
 import { actsOf, extendedBy, longestExtension } from './acts.ts'
-import { countByStretch, dueOf, spanOf } from './due.ts'
+import { countByStretch, dueOf } from './due.ts'
 import { type Filters, isFiltered, loadFilters, queryOf } from './filters.ts'
 import type { AdminRequest } from './places.ts'
 
@@ -40,17 +40,6 @@ const request = (more: Partial<AdminRequest> = {}): AdminRequest => ({
 })
 
 describe('the tag of a due request', () => {
-  it.each([
-    [90 * 60, 'minutes', 90],
-    [2 * 3_600, 'hours', 2],
-    [2 * day - 1, 'hours', 47],
-    [2 * day, 'days', 2],
-    [-3 * day, 'days', 3],
-    [59, 'minutes', 0],
-  ])('%i seconds are put into one number', (seconds, unit, n) => {
-    expect(spanOf(seconds)).toEqual({ unit, n })
-  })
-
   it.each([
     ['ok', 4 * day, 'left', 'plain'],
     ['near', 3_600, 'left', 'amber'],

@@ -76,7 +76,7 @@ export function RequestQueue({ initial, asked, me, minders }: RequestQueueProps)
   const begin = (act: BulkAct) => {
     setLacksChoice(meant.length === 0)
     if (meant.length === 0 || meant.length > mostAtOnce) return
-    bulk.forget()
+    bulk.reset()
     if (isWorded(act)) setAsking(act)
     else carryOut(act, noWords)
   }

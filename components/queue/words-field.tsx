@@ -4,7 +4,7 @@ import type { ComponentProps, KeyboardEvent, ReactNode } from 'react'
 import { TextArea } from '#components/ui/field.tsx'
 
 /** The API takes so many characters of words. */
-export const longestWords = 4_000
+const longestWords = 4_000
 
 function sendByKeys(event: KeyboardEvent<HTMLTextAreaElement>): void {
   if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return

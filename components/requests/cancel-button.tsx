@@ -8,7 +8,7 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import type { useCancelling } from './requests.ts'
 
 /** What was gone by then, as the refusal counts it: by store. */
-export function erasedIn(problem: object | undefined): [store: string, count: number][] {
+function erasedIn(problem: object | undefined): [store: string, count: number][] {
   if (!problem || !('erased' in problem)) return []
   const { erased } = problem
   if (typeof erased !== 'object' || erased === null) return []

@@ -20,7 +20,6 @@ export function PasswordAct({ id, act, change }: PasswordActProps) {
   const toggle = (open: boolean) => {
     setOpen(open)
     setPassword('')
-    change.reset()
   }
   const wrong = change.problem?.issues?.find(({ path }) => path.includes('password'))
   return (
@@ -35,7 +34,7 @@ export function PasswordAct({ id, act, change }: PasswordActProps) {
         consequences={<p>{t(`${act}Text`)}</p>}
         action={t(`${act}Action`)}
         tone={act === 'expedite' ? 'danger' : 'main'}
-        change={wrong ? { isPending: change.isPending, problem: undefined } : change}
+        change={wrong ? { ...change, problem: undefined } : change}
         isIncomplete={password === ''}
         onConfirm={() => change.begin({ params: { id }, body: { password } }, () => toggle(false))}
       >

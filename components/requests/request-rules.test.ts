@@ -132,10 +132,15 @@ describe('the timeline', () => {
 })
 
 describe('time left', () => {
-  it('is one number with a unit, and never more than it is', () => {
-    expect(spanOf(3 * 86_400 + 5)).toEqual({ unit: 'days', n: 3 })
-    expect(spanOf(2 * 86_400 - 1)).toEqual({ unit: 'hours', n: 47 })
-    expect(spanOf(-90 * 60)).toEqual({ unit: 'minutes', n: 90 })
+  it.each([
+    [90 * 60, 'minutes', 90],
+    [2 * 3_600, 'hours', 2],
+    [2 * 86_400 - 1, 'hours', 47],
+    [2 * 86_400, 'days', 2],
+    [-3 * 86_400, 'days', 3],
+    [59, 'minutes', 0],
+  ])('%i seconds are put into one number, never more than it is', (seconds, unit, n) => {
+    expect(spanOf(seconds)).toEqual({ unit, n })
   })
   it('is amber when it is near and red when it is over', () => {
     expect(leftOf('near', 60).tone).toBe('amber')

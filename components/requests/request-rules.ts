@@ -12,12 +12,12 @@ export interface TimelineEvent {
 export type Part = RequestView['parts'][number]
 type Standing = Pick<RequestView, 'state' | 'kinds' | 'subject' | 'parts' | 'paused' | 'waiting_until'>
 
-export const partOf = ({ parts }: Pick<RequestView, 'parts'>, kind: Part['kind']): Part | undefined =>
+const partOf = ({ parts }: Pick<RequestView, 'parts'>, kind: Part['kind']): Part | undefined =>
   parts.find((part) => part.kind === kind)
 const hasErasure = ({ kinds }: Pick<RequestView, 'kinds'>): boolean => kinds.includes('erasure')
 
 /** A legal hold keeps everything: nothing was erased, and there is no receipt. */
-export const isKeptWhole = (request: Pick<RequestView, 'state' | 'parts'>): boolean =>
+const isKeptWhole = (request: Pick<RequestView, 'state' | 'parts'>): boolean =>
   request.state === 'partly_completed' && partOf(request, 'erasure')?.outcome.nothing_erased === true
 
 /** It waits for the new address of a correction to be confirmed. */

@@ -108,16 +108,7 @@ export function PeriodForm({ inForce }: { inForce: Periods }) {
         >
           {dryRun.isPending ? t('edit.trying') : t('edit.try')}
         </Button>
-        {counted && !isAsBefore && (
-          <Button
-            onClick={() => {
-              edit.reset()
-              setIsOpen(true)
-            }}
-          >
-            {t('edit.save')}
-          </Button>
-        )}
+        {counted && !isAsBefore && <Button onClick={() => setIsOpen(true)}>{t('edit.save')}</Button>}
         {isAsBefore && !isSaved && <p className="text-sm text-quiet">{t('edit.unchanged')}</p>}
       </div>
       {isSaved && <Alert tone="done" title={t('edit.saved')} isLive />}

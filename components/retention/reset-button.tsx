@@ -20,7 +20,6 @@ export function ResetButton({ environment }: { environment: Periods }) {
   const reset = useChange(resetAt, { touches: ['/v1/retention'] })
   const { network, org, private: own } = environment
   const open = () => {
-    reset.reset()
     dryRun.begin({ body: { network_days: network, org_days: org, private_days: own } }, ({ data }) => setRun(data))
   }
   return (

@@ -55,10 +55,7 @@ export function SweepNow({ running }: { running: Sweep | undefined }) {
           tone="plain"
           size="small"
           aria-disabled={dryRun.isPending}
-          onClick={() => {
-            start.reset()
-            dryRun.begin({ body: {} }, ({ data }) => setRun(data))
-          }}
+          onClick={() => dryRun.begin({ body: {} }, ({ data }) => setRun(data))}
         >
           {dryRun.isPending ? t('counting') : t('open')}
         </Button>

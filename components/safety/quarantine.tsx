@@ -49,7 +49,6 @@ export function Quarantine({ initial }: { initial: QuarantinePage }) {
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: unfold })
   const decide = (item: HeldItem | undefined, decision: Decision) => {
     if (!item || review.isPending) return
-    review.reset()
     setDone(undefined)
     setChoice({ item, decision })
     setIsOpen(true)

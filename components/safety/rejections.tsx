@@ -2,6 +2,7 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { Bars } from '#components/ui/chart.tsx'
+import { useChartLabel } from '#components/ui/chart-label.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { type Column, DataTable } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
@@ -29,6 +30,7 @@ export function Rejections({ seen }: { seen: Seen }) {
   const t = useTranslations('safety.rejections')
   const format = useFormatter()
   const { step, points, by_stage, agents, agents_total, threshold } = seen
+  const labelOf = useChartLabel(step)
   const inWords = (counts: Agent['by_stage']) =>
     Object.entries(counts)
       .sort(([, one], [, other]) => other - one)
@@ -40,10 +42,6 @@ export function Rejections({ seen }: { seen: Seen }) {
         <p>{t('none')}</p>
       </Empty>
     )
-  const labelOf = (at: string): string =>
-    step === 'day'
-      ? format.dateTime(new Date(at), { day: 'numeric', month: 'short', timeZone: 'UTC' })
-      : format.dateTime(new Date(at), { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
   const ofAgents: Column<Agent>[] = [
     {
       key: 'agent',

@@ -2,6 +2,7 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { Bars } from '#components/ui/chart.tsx'
+import { useChartLabel } from '#components/ui/chart-label.ts'
 import { Empty } from '#components/ui/empty.tsx'
 import { type Column, DataTable } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
@@ -12,6 +13,7 @@ export function SecretsOverTime({ seen: { step, points } }: { seen: Pick<Rejecti
   const t = useTranslations('safety.scanner.over')
   const kinds = useTranslations('safety.rejections.stages')
   const format = useFormatter()
+  const labelOf = useChartLabel(step)
   const counts = points.map(({ at, by_stage }) => ({ at, secret: by_stage.secret ?? 0 }))
   const some = counts.filter(({ secret }) => secret > 0)
   if (some.length === 0)
@@ -20,10 +22,6 @@ export function SecretsOverTime({ seen: { step, points } }: { seen: Pick<Rejecti
         <p>{t('none')}</p>
       </Empty>
     )
-  const labelOf = (at: string): string =>
-    step === 'day'
-      ? format.dateTime(new Date(at), { day: 'numeric', month: 'short', timeZone: 'UTC' })
-      : format.dateTime(new Date(at), { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
   const columns: Column<(typeof counts)[number]>[] = [
     {
       key: 'at',

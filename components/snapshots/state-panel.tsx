@@ -34,10 +34,7 @@ export function StatePanel({ state, mayWrite }: { state: State; mayWrite: boolea
       )}
       <Confirm
         open={isOpen}
-        onOpenChange={(open) => {
-          setOpen(open)
-          if (!open) removal.reset()
-        }}
+        onOpenChange={setOpen}
         title={t('ask')}
         consequences={<p>{t('text')}</p>}
         action={t('do')}

@@ -8,12 +8,12 @@ export type Filters = inferParserType<typeof filterParsers>
 export const loadFilters = createLoader(filterParsers)
 
 /** And in that of one agent. */
-export const periodParsers = { period: parseAsStringLiteral(usePeriodNames).withDefault('24h') }
+const periodParsers = { period: parseAsStringLiteral(usePeriodNames).withDefault('24h') }
 export const loadPeriod = createLoader(periodParsers)
 export const periodAddress = createSerializer(periodParsers)
 
 /** Rows that come at once. */
-export const pageSize = 25
+const pageSize = 25
 
 export type AgentQuery = { limit: string; q?: string; tier?: TierName }
 

@@ -25,7 +25,6 @@ export function PrefixDialog() {
         tone="plain"
         onClick={() => {
           setDone(undefined)
-          revoke.reset()
           setIsOpen(true)
         }}
       >

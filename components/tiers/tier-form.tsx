@@ -66,7 +66,6 @@ export function TierForm({ agent }: { agent: Agent }) {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (!wanted || isSame) return
-    edit.reset()
     setIsOpen(true)
   }
   return (

@@ -99,7 +99,6 @@ export function TokenTable({ tokens }: { tokens: readonly Token[] }) {
             size="small"
             aria-label={t('revokeNamed', { token: token.key_prefix })}
             onClick={() => {
-              revoke.reset()
               setChosen(token)
               setIsOpen(true)
             }}

@@ -2,6 +2,7 @@
 
 import { useFormatter, useTranslations } from 'next-intl'
 import { Bars } from '#components/ui/chart.tsx'
+import { useChartLabel } from '#components/ui/chart-label.ts'
 import { type Column, DataTable } from '#components/ui/table.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { AgentUse } from './endpoints.ts'
@@ -13,11 +14,7 @@ export function Usage({ use, limit }: { use: AgentUse['use']; limit: number }) {
   const t = useTranslations('tiers.agent')
   const format = useFormatter()
   const { step, points } = use
-  // A day is UTC's, wherever it is looked at from; an hour is the reader's.
-  const labelOf = (at: string): string =>
-    step === 'day'
-      ? format.dateTime(new Date(at), { day: 'numeric', month: 'short', timeZone: 'UTC' })
-      : format.dateTime(new Date(at), { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+  const labelOf = useChartLabel(step)
   const used = points.filter(({ reads, writes, refused }) => reads + writes + refused > 0).toReversed()
   const columns: Column<Point>[] = [
     {

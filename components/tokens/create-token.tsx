@@ -53,7 +53,7 @@ export function CreateToken({ agents, chosen }: { agents: readonly TokenAgent[];
       )}
       <Confirm
         open={isOpen && !made}
-        onOpenChange={(open) => (open ? setOpen(true) : leave())}
+        onOpenChange={setOpen}
         tone="main"
         title={t('form.title')}
         consequences={<p>{t('form.lead')}</p>}

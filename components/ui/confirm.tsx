@@ -7,6 +7,12 @@ import { Button } from './button.tsx'
 import { Dialog } from './dialog.tsx'
 import { ProblemAlert } from './problem-alert.tsx'
 
+/** What does something, as `useChange` gives it. */
+export interface Confirmed {
+  isPending: boolean
+  problem: ProblemDocument | undefined
+  reset: () => void
+}
 interface ConfirmProps {
   open: boolean
   onOpenChange: (open: boolean) => void
@@ -16,8 +22,7 @@ interface ConfirmProps {
   /** On the button that does it: a verb and what it is done to. */
   action: string
   tone?: 'danger' | 'main'
-  /** What does it, as `useChange` gives it. */
-  change: { isPending: boolean; problem: ProblemDocument | undefined }
+  change: Confirmed
   onConfirm: () => void
   /** Not yet: something that has to be filled in is missing. */
   isIncomplete?: boolean
@@ -25,7 +30,10 @@ interface ConfirmProps {
   children?: ReactNode
 }
 
-/** Consequences before the button; one effect however often it is pressed. Whoever opens it closes it on success. */
+/**
+ * Consequences before the button; one effect however often it is pressed. Whoever opens it closes it on success; dismissed, it forgets
+ * what was refused.
+ */
 export function Confirm({
   open,
   onOpenChange,
@@ -40,6 +48,11 @@ export function Confirm({
 }: ConfirmProps) {
   const t = useTranslations('common')
   const id = useId()
+  const toggle = (next: boolean) => {
+    if (change.isPending) return
+    onOpenChange(next)
+    if (!next) change.reset()
+  }
   const submit = (event: FormEvent) => {
     event.preventDefault()
     // A dialog inside a form of the page: its own alone is meant.
@@ -47,17 +60,12 @@ export function Confirm({
     if (!change.isPending && !isIncomplete) onConfirm()
   }
   return (
-    <Dialog
-      open={open}
-      onOpenChange={(next) => !change.isPending && onOpenChange(next)}
-      title={title}
-      lead={consequences}
-    >
+    <Dialog open={open} onOpenChange={toggle} title={title} lead={consequences}>
       <form id={id} onSubmit={submit} className="grid gap-5">
         {change.problem && <ProblemAlert problem={change.problem} />}
         {children}
         <div className="flex flex-wrap justify-end gap-2">
-          <Button tone="plain" onClick={() => onOpenChange(false)} aria-disabled={change.isPending}>
+          <Button tone="plain" onClick={() => toggle(false)} aria-disabled={change.isPending}>
             {t('cancel')}
           </Button>
           <Button type="submit" tone={tone} aria-disabled={change.isPending || isIncomplete}>

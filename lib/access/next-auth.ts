@@ -32,7 +32,7 @@ const localeOfRequest = (header: NextAuthParts['header']): Locale => {
 }
 
 /** What the sign-in page reads of a refusal: the problem's code, and after how many seconds to try again. */
-export const refusalText = ({ code, headers }: Problem): string => `${code}:${headers['Retry-After'] ?? ''}`
+const refusalText = ({ code, headers }: Problem): string => `${code}:${headers['Retry-After'] ?? ''}`
 
 /** What an identity provider, or the check of its answer, calls the fault (RFC 6749 §5.2); its own words may hold anything. */
 function protocolCode(cause: unknown): string {

@@ -11,7 +11,7 @@ export const sessionSecret = (secret: string): string => deriveKey(secret, 'next
 const cookieNames = ['__Secure-next-auth.session-token', 'next-auth.session-token']
 
 /** The session cookie's value out of a Cookie header (RFC 6265 §4.2); next-auth cuts a long one into `name.0`, `name.1` … */
-export function sessionCookie(header: string): string | undefined {
+function sessionCookie(header: string): string | undefined {
   const cookies = header.split(';').map((pair) => {
     const at = pair.indexOf('=')
     return { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() }

@@ -1,5 +1,6 @@
-import { hashKey, isKey } from '#lib/domains/tokens/rules.ts'
+import { isKey } from '#lib/domains/tokens/rules.ts'
 import type { Clock } from '#lib/kernel/clock.ts'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { sharedQuestion } from '#lib/kernel/shared-question.ts'
@@ -71,7 +72,7 @@ export function tokenLookup(db: Database, clock: Clock): TokenLookup {
           detail: 'This is not a KnowledgePulse token (a character is missing or wrong).',
           headers: challenge('invalid_token'),
         })
-      const row = await lookUp(hashKey(key))
+      const row = await lookUp(hashOf(key))
       const now = clock.now()
       if (!row) throw unknown()
       if (row.revoked_at)

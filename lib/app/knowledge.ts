@@ -20,7 +20,7 @@ import { skillsService } from '#lib/domains/knowledge/skills/service.ts'
 import { sopsService } from '#lib/domains/knowledge/sops/service.ts'
 import { saidHolders } from '#lib/domains/knowledge/votes-held.ts'
 import { periodsOf } from '#lib/domains/retention/rules.ts'
-import { lazily } from '#lib/lazily.ts'
+import { lazily } from '#lib/kernel/lazily.ts'
 import { deriveKey } from '#lib/secret.ts'
 import type { Domain, Parts } from './domain.ts'
 

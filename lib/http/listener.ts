@@ -6,7 +6,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { plainHeaders, refusal } from './handle.ts'
 
 /** Bytes of address and headers: a search of ten thousand words still reaches the operation, which says what is wrong with it. */
-export const maxHeaderSize = 128 * 1024
+const maxHeaderSize = 128 * 1024
 
 /** Milliseconds that a refused client has to read why. */
 const lingering = 1_000

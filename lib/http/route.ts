@@ -26,7 +26,7 @@ function encoded(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uin
   })
 }
 
-export function toResponse({ status, headers, body }: DoorAnswer): Response {
+function toResponse({ status, headers, body }: DoorAnswer): Response {
   const content = body === null || typeof body === 'string' ? body : encoded(body)
   return new Response(content, { status, headers })
 }

@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { job } from '#lib/kernel/job.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
@@ -20,13 +19,6 @@ const held = async (): Promise<(string | null)[]> =>
       "SELECT locked_by FROM graphile_worker.jobs WHERE task_identifier = 'test.wait' ORDER BY id",
     )
   ).map(({ locked_by }) => locked_by)
-const until = async (isSo: () => Promise<boolean>): Promise<void> => {
-  const deadline = performance.now() + 15_000
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error('it did not come to that')
-    await delay(10)
-  }
-}
 
 it('jobs of a worker that lives stay with it; those of one that is gone are done by another', async () => {
   const finishing: (() => void)[] = []
@@ -43,10 +35,10 @@ it('jobs of a worker that lives stay with it; those of one that is gone are done
   })
   await test.db.transaction((tx) => enqueue(tx, 'test.wait', {}))
   const runner = await runJobs(test.db, test.app.gate, [waiting])
-  await until(async () => runs === 1)
+  await vi.waitUntil(() => runs === 1, 15_000)
   const isLocked =
     "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = (hashtext('graphile_worker')::bigint & 4294967295)::oid"
-  await until(async () => (await test.db.pool.query(isLocked)).rowCount === 1)
+  await vi.waitUntil(async () => (await test.db.pool.query(isLocked)).rowCount === 1, 15_000)
   expect(await freeAbandoned(test.db, 0)).toBe(0)
   expect(await held()).not.toContain(null)
 
@@ -56,7 +48,7 @@ it('jobs of a worker that lives stay with it; those of one that is gone are done
   )
   expect(await freeAbandoned(test.db, 60_000), 'not before its time').toBe(0)
   expect(await freeAbandoned(test.db, 0)).toBe(1)
-  await until(async () => runs === 2)
+  await vi.waitUntil(() => runs === 2, 15_000)
   for (const finish of finishing) finish()
   await runner.stop()
 }, 30_000)

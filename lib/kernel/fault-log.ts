@@ -1,10 +1,12 @@
+import { errorCode } from './error-code.ts'
+
 /** Errors whose text is about code alone; others (the database's, a parser's) quote what people sent. */
 const speaking = new Set(['TypeError', 'ReferenceError', 'RangeError', 'AssertionError', 'Error'])
 
 /** Writes a bug to the log, once, as one JSON line: where it happened and under which request, and no content. */
 export function logFault(error: unknown, where: Record<string, string>): void {
   const isError = error instanceof Error
-  const code = isError && 'code' in error ? String(error.code) : undefined
+  const code = errorCode(error)
   const fromDatabase = isError && ('severity' in error || error.name.startsWith('Prisma'))
   const line = {
     level: 'error',

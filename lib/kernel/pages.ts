@@ -52,3 +52,14 @@ export function placeOf(cursor: string | undefined): Place | undefined {
   return place
 }
 export const notOurCursor = (): Problem => invalid(['query', 'cursor'], 'is not a cursor of this list')
+
+/**
+ * The end of a list: what is shown of `found`, and what its envelope says beside it. One more row than `limit` says that there is
+ * another page.
+ */
+export function pageOf<T>(found: readonly T[], limit: number, total: number, place: (row: T) => Place, offset = 0) {
+  const shown = found.slice(0, limit)
+  const last = found.length > limit ? shown.at(-1) : undefined
+  const at = last && place(last)
+  return { shown, page: { total, offset, limit, next_cursor: at ? encodeCursor(at.at, at.id) : null } }
+}

@@ -7,13 +7,13 @@ import { afterAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Verdict } from '#lib/kernel/holder.ts'
 import { approve, assistant, historyOf, messagesOf, say } from '#lib/stores/checkpoints/suite/written-thread.ts'
-import type { GraphPlanting } from '#lib/stores/graph/graph.ts'
-import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { areStoresInstalled, connectedStores, storeServers } from '#lib/testing/connected-stores.ts'
 import { type Contents, filesOf, placesOf, rowsOf } from '#lib/testing/everything.ts'
 import { dealGraph, sentence } from '#lib/testing/graphs.ts'
+import type { GraphPlanting } from '#lib/testing/planted-graph.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import {
   dataOf,
   madeAttachment,

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { markFile, markIn } from '#lib/data-folder.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 /** What tells a folder from every other: not its path, where another disk may be mounted tomorrow, or none, but a mark that lies in it. */
@@ -16,9 +17,8 @@ export const markOf = (folder: string): string => join(folder, 'folder.mark')
 /** What the file system says against it, without the path. */
 const refused = (error: unknown): never => {
   if (Problem.is(error)) throw error
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
   throw new Problem('unavailable', {
-    detail: `The folder cannot be used (${code}). Nothing was lost; it is tried again.`,
+    detail: `The folder cannot be used (${errorCode(error) ?? 'unknown fault'}). Nothing was lost; it is tried again.`,
     headers: { 'Retry-After': '60' },
     cause: error,
   })

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
-import { errorCode } from '#lib/stores/postgres/fault.ts'
 import type { TestApp } from './app.ts'
 import type { TestDatabase } from './database.ts'
 

@@ -1,9 +1,9 @@
 import { newId } from '#lib/kernel/ids.ts'
-import type { PlantedGraph } from '#lib/stores/graph/graph.ts'
-import { neo4jPlanting } from '#lib/stores/graph/neo4j-planting.ts'
-import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import type { TestApp } from './app.ts'
 import { entity, episode, fact } from './graphs.ts'
+import { neo4jPlanting } from './neo4j-planting.ts'
+import type { PlantedGraph } from './planted-graph.ts'
+import { postgresPlanting } from './postgres-planting.ts'
 import { type Asker, type MadeProject, reported } from './projects.ts'
 
 /** In our own tables, or the Neo4j that is connected. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import type { Entity, Episode, Fact, PlantedGraph } from '#lib/stores/graph/graph.ts'
+import type { Entity, Episode, Fact } from '#lib/stores/graph/graph.ts'
+import type { PlantedGraph } from './planted-graph.ts'
 
 const start = Date.UTC(2026, 0, 1)
 const hour = 3_600_000

@@ -1,4 +1,5 @@
-import { endedWithin, type GraphChange, type Neighbourhood, type PlantedGraph } from '#lib/stores/graph/graph.ts'
+import { endedWithin, type GraphChange, type Neighbourhood } from '#lib/stores/graph/graph.ts'
+import type { PlantedGraph } from './planted-graph.ts'
 
 const without = (ids: readonly string[], gone: ReadonlySet<string>) => ids.filter((id) => !gone.has(id))
 

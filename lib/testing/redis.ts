@@ -4,6 +4,7 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readEnv } from '#lib/env.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 
 const DEADLINE = 10_000
 
@@ -44,7 +45,7 @@ async function launch(args: string[]): Promise<ChildProcess | undefined> {
     child.once('spawn', () => done(undefined)).once('error', done),
   )
   if (failure === undefined) return child
-  if (!('code' in failure) || failure.code !== 'ENOENT') throw failure
+  if (errorCode(failure) !== 'ENOENT') throw failure
   if (readEnv().KP_REQUIRE_SERVICES) {
     throw new Error('redis-server is not installed, and KP_REQUIRE_SERVICES asks for it')
   }

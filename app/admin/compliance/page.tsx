@@ -1,8 +1,8 @@
 import type { Metadata } from 'next'
 import { getTranslations } from 'next-intl/server'
-import { AskAgain } from '#components/compliance/ask-again.tsx'
 import { ComplianceLines } from '#components/compliance/compliance-lines.tsx'
 import { Words } from '#components/frame/words.tsx'
+import { AskAgain } from '#components/ui/ask-again.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { app } from '#lib/app.ts'
@@ -30,7 +30,7 @@ export default async function CompliancePage() {
             </p>
             <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
               <p>{t.rich('asked', { time: () => <Time at={data.asked_at} />, milliseconds: data.took_ms })}</p>
-              <AskAgain />
+              <AskAgain label={t('again')} asking={t('asking')} />
             </div>
           </>
         }

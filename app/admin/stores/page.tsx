@@ -1,12 +1,12 @@
 import type { Metadata } from 'next'
 import { getFormatter, getTranslations } from 'next-intl/server'
 import { Words } from '#components/frame/words.tsx'
-import { AskAgain } from '#components/stores/ask-again.tsx'
 import { countsOf, placeKey } from '#components/stores/places.ts'
 import { ProcessorTable, StoreTable } from '#components/stores/store-tables.tsx'
 import { SwitchedOff } from '#components/stores/switched-off.tsx'
 import { TerritoryMap } from '#components/stores/territory-map.tsx'
 import { Alert } from '#components/ui/alert.tsx'
+import { AskAgain } from '#components/ui/ask-again.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { app } from '#lib/app.ts'
@@ -38,7 +38,7 @@ export default async function StoresPage() {
         lead={
           <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
             <p>{t('lead')}</p>
-            <AskAgain />
+            <AskAgain label={t('again')} asking={t('asking')} />
           </div>
         }
       >

@@ -34,7 +34,7 @@ export default async function ReferencePage({ searchParams }: ReferencePageProps
       }
     >
       <Words of={['reference']}>
-        <FilterField query={query} />
+        <FilterField />
       </Words>
       <p role="status" className="text-quiet">
         {query ? t('found', { found, count: operations.length }) : ''}

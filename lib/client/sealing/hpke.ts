@@ -3,7 +3,7 @@ import { type Bytes, canonical, decoded, encoded, membersOf, utf8 } from './enco
 import { SealingRefusal } from './sealing-refusal.ts'
 
 /** RFC 9180, base mode; both the sender and the receiver need it to be this one. */
-export const suite = new CipherSuite(KEM_DHKEM_X25519_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_256_GCM)
+const suite = new CipherSuite(KEM_DHKEM_X25519_HKDF_SHA256, KDF_HKDF_SHA256, AEAD_AES_256_GCM)
 export const suiteName = 'DHKEM(X25519,HKDF-SHA256),HKDF-SHA256,AES-256-GCM'
 
 /** Sealed to a public key; base64url. */

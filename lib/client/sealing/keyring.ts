@@ -54,7 +54,7 @@ export function newSealingId(prefix: 'key' | 'ent'): string {
 }
 
 /** The keyring, member for member; throws `damaged` and `refused_parameters`. */
-export function checkedKeyring(value: unknown): Keyring {
+function checkedKeyring(value: unknown): Keyring {
   const ring = membersOf(value, ['v', 'key_id', 'kdf', 'passphrase', 'recovery', 'public_key', 'private_key'])
   const kdf = membersOf(ring.kdf, ['name', 'm', 't', 'p', 'salt'])
   const passphrase = membersOf(ring.passphrase, ['nonce', 'wrapped'])

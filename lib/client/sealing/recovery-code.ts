@@ -28,13 +28,3 @@ export function secretOf(code: string): string {
   if (!isWhole || checkOf(secret) !== signs.slice(secretSigns)) throw new SealingRefusal('mistyped_recovery_code')
   return secret
 }
-
-/** Does what was typed look like a code and not like a passphrase? */
-export function isRecoveryCode(text: string): boolean {
-  try {
-    secretOf(text)
-    return true
-  } catch {
-    return false
-  }
-}

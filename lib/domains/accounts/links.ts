@@ -1,11 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type LinkPurpose, linkLettersPerHour, linkLives } from './rules.ts'
-
-const hashOf = (code: string): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(createHash('sha256').update(code, 'utf8').digest())
 
 /** Whether the erasure of the account is under way. */
 export async function isFenced(tx: Transaction, accountId: string): Promise<boolean> {

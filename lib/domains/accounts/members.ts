@@ -45,11 +45,11 @@ async function boundInvitations({ tx, now }: MutationContext, organisationId: st
 export const organisationMembers = (db: Database, making: AccountMaking) => ({
   members: read(listMembers, async (ctx, { query }) => {
     const organisation = await managedBy(db.prisma, ctx)
-    const { rows, total, next } = await userPage(db, { ...query, organisation })
+    const { shown, page } = await userPage(db, { ...query, organisation })
     return {
       resourceId: 'query',
-      details: { count: rows.length, organisation },
-      body: { data: rows.map(memberView), total, offset: 0, limit: query.limit, next_cursor: next },
+      details: { count: shown.length, organisation },
+      body: { data: shown.map(memberView), ...page },
     }
   }),
 

@@ -1,6 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -224,17 +224,13 @@ export function accountsService(db: Database, parts: AccountsParts) {
          ORDER BY created_at DESC, id DESC LIMIT $5`,
         [accountOf(ctx), ctx.now, after?.at ?? null, after?.id ?? null, limit + 1],
       )
-      const shown = rows.slice(0, limit)
-      const last = rows.length > limit ? shown.at(-1) : undefined
+      const { shown, page } = pageOf(rows, limit, rows[0]?.total ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
       return {
         resourceId: 'query',
         details: { count: shown.length },
         body: {
           data: shown.map((row) => viewOf(row, ctx.actor.sessionId)),
-          total: rows[0]?.total ?? 0,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+          ...page,
         },
       }
     }),

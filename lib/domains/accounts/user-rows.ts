@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AccountState, accountStates, localeNamed, type Role } from './rules.ts'
 import type { MemberView, UserView } from './users-contract.ts'
@@ -70,10 +70,7 @@ export interface UserFilters {
   limit: number
 }
 /** Newest first; the total is of all that match. */
-export async function userPage(
-  db: Database,
-  { q, role, state, organisation, cursor, limit }: UserFilters,
-): Promise<{ rows: UserRow[]; total: number; next: string | null }> {
+export async function userPage(db: Database, { q, role, state, organisation, cursor, limit }: UserFilters) {
   const after = placeOf(cursor)
   const values: unknown[] = []
   const param = (value: unknown): string => `$${values.push(value)}`
@@ -97,7 +94,5 @@ export async function userPage(
     `SELECT ${columns} FROM ${source} WHERE ${where} AND ${place} ORDER BY a.created_at DESC, a.id DESC LIMIT ${limit + 1}`,
     values,
   )
-  const rows = found.slice(0, limit)
-  const last = found.length > limit ? rows.at(-1) : undefined
-  return { rows, total: counted?.n ?? 0, next: last ? encodeCursor(last.created_at, last.id) : null }
+  return pageOf(found, limit, counted?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
 }

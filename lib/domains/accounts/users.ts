@@ -103,16 +103,16 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
 
   return {
     users: read(listUsers, async (_ctx, { query }) => {
-      const { rows, total, next } = await userPage(db, query)
+      const { shown, page } = await userPage(db, query)
       return {
         resourceId: 'query',
         details: {
-          count: rows.length,
+          count: shown.length,
           filters: Object.keys(query)
             .filter((name) => name !== 'limit')
             .sort(),
         },
-        body: { data: rows.map(userView), total, offset: 0, limit: query.limit, next_cursor: next },
+        body: { data: shown.map(userView), ...page },
       }
     }),
 

@@ -135,7 +135,7 @@ export const giveConsent = operation({
 })
 
 const perMinute = z.int().min(1, 'takes 1 at least').max(1_000_000, 'takes 1,000,000 at most')
-export const AgentView = z
+const AgentView = z
   .strictObject({
     agent_id: z.string(),
     name: z.string().nullable(),

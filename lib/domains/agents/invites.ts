@@ -1,9 +1,10 @@
 import { inOrder } from '#lib/domains/tokens/rules.ts'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { createInvite } from './contract.ts'
-import { hashInvite, inviteId } from './invite-hash.ts'
+import { inviteId } from './invite-id.ts'
 import type { Grant } from './rules.ts'
 
 /** Uses up an invitation, with the transaction: of two at once one gets it. Undefined when it does not work. */
@@ -11,7 +12,7 @@ export async function spendInvite(
   { tx, now }: MutationContext,
   code: string,
 ): Promise<(Grant & { id: string }) | undefined> {
-  const codeHash = hashInvite(code)
+  const codeHash = hashOf(code)
   const [spent] = await tx.invite.updateManyAndReturn({
     where: { codeHash, usedAt: null, expiresAt: { gt: now } },
     data: { usedAt: now },
@@ -22,7 +23,7 @@ export async function spendInvite(
 export const agentInvites = () => ({
   invite: mutation(createInvite, async ({ tx, now, actor }, { body }) => {
     const code = newId('kpi')
-    const codeHash = hashInvite(code)
+    const codeHash = hashOf(code)
     const scopes = inOrder(body.scopes)
     const expiresAt = new Date(now.getTime() + body.expires_in_days * 86_400_000)
     const { tier } = body

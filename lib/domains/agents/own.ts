@@ -1,5 +1,5 @@
 import { type TierName, tierLimits } from '#lib/domains/tokens/rules.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { read } from '#lib/kernel/use-case.ts'
@@ -94,18 +94,14 @@ export function ownAgents(
           actor.accountId,
         ]),
       ])
-      const page = found.slice(0, limit)
-      const last = found.length > limit ? page.at(-1) : undefined
+      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
       return {
         body: {
-          data: await presented(page, now),
-          total: count?.n ?? 0,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+          data: await presented(shown, now),
+          ...page,
         },
         resourceId: actor.id,
-        details: { count: page.length },
+        details: { count: shown.length },
       }
     }),
 

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import { freedOf, type Restriction, restrictedBy, restrictionReasons } from '#lib/kernel/restriction.ts'
 import { AgentId } from './contract.ts'
-import { hashInvite, inviteId } from './invite-hash.ts'
+import { inviteId } from './invite-id.ts'
 import { consentRecord, edited, givenAgain, isReserved, judgeRegistration, withdrawn } from './rules.ts'
 
 const now = new Date('2026-03-01T12:00:00.000Z')
@@ -180,7 +181,7 @@ describe('limits of its own', () => {
 })
 
 test('an invitation’s name in the audit log does not lead to its code', () => {
-  const hash = hashInvite('kpi_0123456789abcdefghijkl')
+  const hash = hashOf('kpi_0123456789abcdefghijkl')
   expect(inviteId(hash)).toMatch(/^invite_[0-9a-f]{16}$/)
   expect(inviteId(hash)).not.toContain('0123456789abcdefghijkl')
 })

@@ -5,7 +5,7 @@ import { deltaStates, entryIdForm, mostOrigins, sharedKinds, shareIdForm } from 
 import { strippedKinds } from './strip-kinds.ts'
 
 const when = z.iso.datetime()
-export const AgentParam = z
+const AgentParam = z
   .string()
   .min(1)
   .max(64)

@@ -1,61 +1,28 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
+import { byIndex, countLeft, holding, rowsOfAgents } from '#lib/stores/postgres/held-rows.ts'
 import { callBack, recallShares } from './recalling.ts'
 
 /** Siblings are told to remove what goes here: these calls are the siblings' own, and outlive the share. */
-const shareHolder = (db: Database): DataHolder => ({
-  name: 'clades.shares',
-  store: 'postgresql',
-  stage: 'content',
-  tables: ['clade_shares'],
-  what: 'entries as agents sent them to siblings, stripped, sealed with the installation’s key; recalled as they go',
-  purpose: 'so that siblings of one owner learn from each other',
-  kept: 'until they are recalled; what is said of a recall for 30 days more',
-  inventory: ({ agents }) =>
-    holding(
-      db,
-      'clade-shares-held',
-      'SELECT count(*)::int AS n, min(shared_at) AS since FROM clade_shares WHERE agent_id = ANY($1::text[])',
-      [agents],
-    ),
-  async plan(scope, tx) {
-    if (!('subject' in scope)) return { items: [], held: {} }
-    await byIndex(tx)
-    const rows = await queryWithin<{ id: string }>(
-      tx,
-      'plan-clade-shares',
-      'SELECT id FROM clade_shares WHERE agent_id = ANY($1::text[])',
-      [scope.subject.agents],
-    )
-    return { items: rows.map(({ id }) => id).sort(), held: {} }
-  },
-  async erase(scope, items, tx, manner) {
-    if (!('subject' in scope)) return 0
-    if (items.length === 0) return 0
-    if (!manner) throw new TypeError('an erasure says when it is')
-    await byIndex(tx)
-    await recallShares(tx, { ids: items, now: manner.now })
-    await callBack(tx, items)
-    return (
-      await queryWithin(tx, 'erase-clade-shares', 'DELETE FROM clade_shares WHERE id = ANY($1::text[]) RETURNING 1', [
-        items,
-      ])
-    ).length
-  },
-  residue: (scope, items) =>
-    'subject' in scope
-      ? countLeft(db, async (ask) => {
-          const { agents } = scope.subject
-          await ask('SELECT count(*)::int AS n FROM clade_shares WHERE agent_id = ANY($1::text[])', [agents])
-          for (const chunk of chunked(items))
-            await ask(
-              'SELECT count(*)::int AS n FROM clade_shares WHERE id = ANY($1::text[]) AND NOT agent_id = ANY($2::text[])',
-              [chunk, agents],
-            )
-        })
-      : Promise.resolve(0),
-})
+function shareHolder(db: Database): DataHolder {
+  const rows = rowsOfAgents(db, {
+    ...{ name: 'clades.shares', stage: 'content', table: 'clade_shares', id: 'id', at: 'shared_at' },
+    what: 'entries as agents sent them to siblings, stripped, sealed with the installation’s key; recalled as they go',
+    purpose: 'so that siblings of one owner learn from each other',
+    kept: 'until they are recalled; what is said of a recall for 30 days more',
+  })
+  return {
+    ...rows,
+    async erase(scope, items, tx, manner) {
+      if (!('subject' in scope) || items.length === 0) return 0
+      if (!manner) throw new TypeError('an erasure says when it is')
+      await byIndex(tx)
+      await recallShares(tx, { ids: items, now: manner.now })
+      await callBack(tx, items)
+      return rows.erase(scope, items, tx, manner)
+    },
+  }
+}
 
 /** `<agent>/<share>`: numbers change when something is recalled; an agent's id has no slash. */
 const deltaHolder = (db: Database): DataHolder => ({
@@ -105,53 +72,13 @@ const deltaHolder = (db: Database): DataHolder => ({
       : Promise.resolve(0),
 })
 
-const cardHolder = (db: Database): DataHolder => ({
-  name: 'clades.cards',
-  store: 'postgresql',
-  stage: 'content',
-  tables: ['performance_cards'],
-  what: 'performance cards: how agents performed, which their owners made public',
-  purpose: 'to show others how an agent performed, where its owner wants that',
-  kept: 'until the agent or its owner takes them back',
-  inventory: ({ agents }) =>
-    holding(
-      db,
-      'cards-held',
-      'SELECT count(*)::int AS n, min(published_at) AS since FROM performance_cards WHERE agent_id = ANY($1::text[])',
-      [agents],
-    ),
-  async plan(scope, tx) {
-    if (!('subject' in scope)) return { items: [], held: {} }
-    await byIndex(tx)
-    const rows = await queryWithin<{ id: string }>(
-      tx,
-      'plan-cards',
-      'SELECT agent_id AS id FROM performance_cards WHERE agent_id = ANY($1::text[])',
-      [scope.subject.agents],
-    )
-    return { items: rows.map(({ id }) => id).sort(), held: {} }
-  },
-  async erase(scope, items, tx) {
-    if (!('subject' in scope)) return 0
-    await byIndex(tx)
-    return (
-      await queryWithin(
-        tx,
-        'erase-cards',
-        'DELETE FROM performance_cards WHERE agent_id = ANY($1::text[]) RETURNING 1',
-        [items],
-      )
-    ).length
-  },
-  residue: (scope) =>
-    'subject' in scope
-      ? countLeft(db, (ask) =>
-          ask('SELECT count(*)::int AS n FROM performance_cards WHERE agent_id = ANY($1::text[])', [
-            scope.subject.agents,
-          ]),
-        )
-      : Promise.resolve(0),
-})
+const cardHolder = (db: Database): DataHolder =>
+  rowsOfAgents(db, {
+    ...{ name: 'clades.cards', stage: 'content', table: 'performance_cards', id: 'agent_id', at: 'published_at' },
+    what: 'performance cards: how agents performed, which their owners made public',
+    purpose: 'to show others how an agent performed, where its owner wants that',
+    kept: 'until the agent or its owner takes them back',
+  })
 
 /** What agents have of their siblings, what they sent them, and what is public of them. */
 export const cladeHolders = (db: Database): DataHolder[] => [deltaHolder(db), shareHolder(db), cardHolder(db)]

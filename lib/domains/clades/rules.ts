@@ -1,5 +1,5 @@
 /** What may be shared, and how sure it must be at least; an episode is nobody's but its agent's. */
-export const gates = { insight: 0.6, heuristic: 0.7, warning: 0.4, causal_link: 0.5 } as const
+const gates = { insight: 0.6, heuristic: 0.7, warning: 0.4, causal_link: 0.5 } as const
 export const sharedKinds = ['insight', 'heuristic', 'warning', 'causal_link'] as const
 export type SharedKind = (typeof sharedKinds)[number]
 

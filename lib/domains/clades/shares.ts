@@ -1,4 +1,4 @@
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -24,7 +24,7 @@ interface StateRow {
   delivered_at: Date | null
   acknowledged_at: Date | null
 }
-export const shareColumns = 's.id, s.agent_id, s.entry_id, s.kind, s.digest, s.manifest, s.shared_at, s.recalled_at'
+const shareColumns = 's.id, s.agent_id, s.entry_id, s.kind, s.digest, s.manifest, s.shared_at, s.recalled_at'
 const noShare = () => new Problem('not_found', 'There is no such share of this agent.')
 
 async function viewsOf(db: Database, rows: readonly ShareRow[]): Promise<ShareView[]> {
@@ -68,18 +68,14 @@ export const cladeShares = ({ db, agents }: CladePorts) => ({
       ),
       db.prisma.cladeShare.count({ where: { agentId: id } }),
     ])
-    const data = rows.slice(0, limit)
-    const last = rows.length > limit ? data.at(-1) : undefined
+    const { shown, page } = pageOf(rows, limit, total, ({ shared_at, id }) => ({ at: shared_at, id }))
     return {
       resourceId: id,
       resourceType: 'agent',
-      details: { count: data.length },
+      details: { count: shown.length },
       body: {
-        data: await viewsOf(db, data),
-        total,
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.shared_at, last.id) : null,
+        data: await viewsOf(db, shown),
+        ...page,
       },
     }
   }),

@@ -1,4 +1,5 @@
 import { stat } from 'node:fs/promises'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { type Check, failsIf } from '#lib/kernel/evidence.ts'
 
 export interface InstallationParts {
@@ -21,7 +22,7 @@ async function known<T>(path: string, ask: (path: string) => Promise<T>): Promis
   try {
     return await ask(path)
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (errorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }

@@ -4,7 +4,7 @@ import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { erasedKinds, Receipt } from '#lib/kernel/receipt.ts'
 import { PublicKey } from './signing.ts'
 
-export const ReceiptId = z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt')
+const ReceiptId = z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a receipt')
 
 export const readReceipt = operation({
   id: 'readReceipt',

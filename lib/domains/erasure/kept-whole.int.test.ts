@@ -117,7 +117,7 @@ it.each(['start.fenced', 'start.planned', 'start.intent', 'start.after'])(
     const known = await somebody()
     const { runId, receiptId } = await begin({ account: known.person.accountId, agents: [] })
     crashAt = point
-    await test.app.subjectErasures.start(runId).catch(() => {})
+    await expect(test.app.subjectErasures.start(runId)).rejects.toThrow(point)
     expect(await test.db.prisma.writeFence.count({ where: { runId } })).toBeGreaterThan(0)
     const { release } = await hold('account', known.person.accountId)
     await drain(test)

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Actor } from '#lib/kernel/context.ts'
 import { partKinds } from '#lib/kernel/holder.ts'
-import { encodeCursor, type Place, placeOf } from '#lib/kernel/pages.ts'
+import { type Place, pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { type ErasedKind, subjectKinds } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -34,7 +34,7 @@ const kindOf = ({ part_kind, subject_kind, deleted_id: id }: ReceiptRow): Erased
   if (id.startsWith('kp:skill:')) return 'skill'
   return id.startsWith('kp:') ? 'unit' : 'agent'
 }
-const shown = (row: ReceiptRow) => ({
+const viewOf = (row: ReceiptRow) => ({
   receipt_id: row.receipt_id,
   deleted_id: row.deleted_id,
   kind: kindOf(row),
@@ -50,11 +50,12 @@ export function ownReceipts({ db, runsAskedBy }: OwnReceiptPorts) {
       accountId === undefined ? [] : await runsAskedBy(accountId),
       [...agents, ...(accountId === undefined ? [] : [`user:${accountId}`])],
     ] as const
-  const page = (values: readonly unknown[], after: Place | undefined, limit: number) =>
+  const rowsAfter = (values: readonly unknown[], after: Place | undefined, limit: number) =>
     db.query<ReceiptRow>('own-receipts', selectPage, [...values, after?.at ?? null, after?.id ?? null, limit])
 
   return {
-    newest: async (actor: Actor, most: number) => (await page(await ownerValues(actor), undefined, most)).map(shown),
+    newest: async (actor: Actor, most: number) =>
+      (await rowsAfter(await ownerValues(actor), undefined, most)).map(viewOf),
 
     /**
      * Why there is no receipt with this id yet, for who knows it: its erasure is under way, or a legal hold keeps everything. Undefined
@@ -74,25 +75,24 @@ export function ownReceipts({ db, runsAskedBy }: OwnReceiptPorts) {
       const after = placeOf(cursor)
       const values = await ownerValues(actor)
       const [found, [count]] = await Promise.all([
-        page(values, after, limit + 1),
+        rowsAfter(values, after, limit + 1),
         db.query<{ n: number }>(
           'own-receipts-count',
           `SELECT count(*)::int AS n FROM (SELECT FROM erasures WHERE ${own} LIMIT ${countedTo}) AS counted`,
           values,
         ),
       ])
-      const rows = found.slice(0, limit)
-      const last = found.length > limit ? rows.at(-1) : undefined
+      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ deleted_at, receipt_id }) => ({
+        at: deleted_at,
+        id: receipt_id,
+      }))
       return {
         body: {
-          data: rows.map(shown),
-          total: count?.n ?? 0,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.deleted_at, last.receipt_id) : null,
+          data: shown.map(viewOf),
+          ...page,
         },
         resourceId: 'list',
-        details: { count: rows.length },
+        details: { count: shown.length },
       }
     }),
   }

@@ -178,7 +178,7 @@ export const enqueueStart = (tx: Transaction, runId: string, wait = 0): Promise<
   )
 export const enqueueStep = (tx: Transaction, runId: string, holder: string): Promise<void> =>
   enqueue(tx, stepJob, { runId, holder }, { key: `${stepJob}:${runId}:${holder}` })
-export const enqueueVerify = (tx: Transaction, runId: string): Promise<void> =>
+const enqueueVerify = (tx: Transaction, runId: string): Promise<void> =>
   enqueue(tx, verifyJob, { runId }, { key: `${verifyJob}:${runId}` })
 
 /** Enqueues what comes next for a run that is not finished; a job that waits already is not doubled. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { access, chmod, type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { errorCode } from '#lib/stores/postgres/fault.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 
 /** One attempt at preparing an export: its files are named by both, so that two attempts never write into one. */
 export interface Attempt {

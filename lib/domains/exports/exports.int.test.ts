@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:http'
-import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { TextWriter, Uint8ArrayReader, Uint8ArrayWriter, ZipReader } from '@zip.js/zip.js'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
@@ -30,11 +29,6 @@ const linesOf = (text: string) =>
     .trimEnd()
     .split('\n')
     .map((line) => JSON.parse(line))
-/** Until it holds; fails after ten seconds. */
-async function eventually(holds: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 10_000; !(await holds()); await delay(20))
-    if (Date.now() > deadline) throw new Error('it never came to hold')
-}
 
 /** Many units of some kilobytes each, as if they had been contributed. */
 const fill = (agentId: string, count: number, words = 60) =>
@@ -450,9 +444,9 @@ describe('a large export', () => {
       const { id, token } = large
       const before = await test.connections()
       const { request } = await begun(`${id}?format=${format}`, token)
-      await eventually(isIdle)
+      await vi.waitUntil(isIdle, 10_000)
       expect(await test.connections()).toBe(before + 1)
-      await eventually(async () => (await test.connections()) <= before)
+      await vi.waitUntil(async () => (await test.connections()) <= before, 10_000)
       request.destroy()
       expect(await isIdle()).toBe(true)
     },
@@ -463,7 +457,7 @@ describe('a large export', () => {
     const before = await test.connections()
     const { request } = await begun(`${id}?format=${format}`, token)
     request.destroy()
-    await eventually(async () => (await test.connections()) <= before && (await isIdle()))
+    await vi.waitUntil(async () => (await test.connections()) <= before && (await isIdle()), 10_000)
   })
 
   it('goes on while units are erased: it holds what was there when it came to it, and says how many', async () => {

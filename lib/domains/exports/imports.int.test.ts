@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
@@ -455,16 +455,12 @@ describe('a client that leaves or stands still', () => {
     await new Promise((written) => sent.write(text.slice(0, text.length / 2), written))
     return sent
   }
-  const eventually = async (holds: () => Promise<boolean>) => {
-    for (const deadline = Date.now() + 10_000; !(await holds()); await delay(20))
-      if (Date.now() > deadline) throw new Error('it never came to hold')
-  }
   it('leaves: what came whole is stored, and nothing waits', async () => {
     const { id, token } = await to.agent()
     const sent = await half(token, documentOf(400))
     await delay(0)
     sent.destroy()
-    await eventually(async () => (await unitsOf(id)) > 100 && to.db.pool.idleCount === to.db.pool.totalCount)
+    await vi.waitUntil(async () => (await unitsOf(id)) > 100 && to.db.pool.idleCount === to.db.pool.totalCount, 10_000)
   })
 
   it('stands still: it is told what was stored, and its connection ends', async () => {
@@ -476,7 +472,7 @@ describe('a client that leaves or stands still', () => {
     for await (const piece of response) text += piece
     expect(response.statusCode).toBe(400)
     expect(JSON.parse(text)).toMatchObject({ code: 'bad_request', import: { stored: await unitsOf(id) } })
-    await eventually(async () => (await to.connections()) <= before)
+    await vi.waitUntil(async () => (await to.connections()) <= before, 10_000)
   })
 
   it('is slow and moves: it may take longer than anybody who stands still', async () => {

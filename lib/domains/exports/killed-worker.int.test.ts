@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { openArchive } from '#lib/testing/archives.ts'
@@ -46,10 +46,6 @@ const waiting = async (id: string): Promise<number> =>
       [`exports.prepare:${id}`],
     )
   ).rows[0]?.n ?? 0
-async function eventually(holds: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 60_000; !holds(); await delay(5))
-    if (Date.now() > deadline) throw new Error('it never came to hold')
-}
 
 it('a worker that is killed in the middle leaves a half file and no lie; the upkeep begins it again, and it is whole', async () => {
   const id = await begin()
@@ -60,10 +56,13 @@ it('a worker that is killed in the middle leaves a half file and no lie; the upk
     },
     stdio: ['ignore', 'ignore', 'inherit'],
   })
-  await eventually(() => filesOf(id).some((name) => statSync(join(folder(), name)).size > 2 ** 20)).finally(() =>
-    worker.kill('SIGKILL'),
-  )
-  await eventually(() => worker.exitCode !== null || worker.signalCode !== null)
+  await vi
+    .waitUntil(() => filesOf(id).some((name) => statSync(join(folder(), name)).size > 2 ** 20), {
+      timeout: 60_000,
+      interval: 5,
+    })
+    .finally(() => worker.kill('SIGKILL'))
+  await vi.waitUntil(() => worker.exitCode !== null || worker.signalCode !== null, 60_000)
   const [half = ''] = filesOf(id)
   expect(half).toMatch(/\.part$/)
   expect(await look(id)).toMatchObject({ state: 'running', bytes: null })

@@ -7,7 +7,7 @@ const when = z.iso.datetime()
 const ExportId = z.string().regex(/^exp_[0-9A-Za-z]{22}$/, 'is not the id of an export')
 const params = z.strictObject({ id: ExportId })
 
-export const preparedStates = ['queued', 'running', 'ready', 'expired', 'failed'] as const
+const preparedStates = ['queued', 'running', 'ready', 'expired', 'failed'] as const
 
 export const ExportView = z
   .strictObject({

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { Subject } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
@@ -63,11 +63,6 @@ const fill = (agentId: string, count: number, words = 60) =>
        'code', 0.5, $4, $4 FROM agents a, generate_series(1, $2::int) g WHERE a.id = $1`,
     [agentId, count, words, test.clock.now()],
   )
-/** Until it holds; fails after a minute. */
-async function eventually(holds: () => boolean | Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + 60_000; !(await holds()); await delay(20))
-    if (Date.now() > deadline) throw new Error('it never came to hold')
-}
 /** A file that is ready, of so many bytes, without the work of making it. */
 async function pretended(bytes: number): Promise<string> {
   const id = newId('exp')
@@ -136,7 +131,7 @@ describe('the life of an export', () => {
     const everything = Object.values(files).join('\n')
     expect(everything).not.toContain(theirs)
     expect(everything).not.toMatch(/\$argon2|"hash"|kp_[0-9A-Za-z]{49}/)
-    await eventually(async () => (await look(id)).json.data.downloaded_at !== null)
+    await vi.waitUntil(async () => (await look(id)).json.data.downloaded_at !== null, 60_000)
     const entries = await test.db.prisma.auditEntry.findMany({
       where: { resourceId: id, action: 'export' },
       orderBy: { at: 'asc' },
@@ -321,7 +316,7 @@ describe('what goes wrong', () => {
     await fill(agent.id, 6_000)
     const id = await begun(person)
     const preparing = prepare(id)
-    await eventually(() => filesOf(id).length > 0)
+    await vi.waitUntil(() => filesOf(id).length > 0, { timeout: 60_000, interval: 5 })
     expect((await test.fetch('DELETE', `/api/privacy/exports/${id}`, person)).status).toBe(204)
     await preparing
     expect(filesOf(id)).toEqual([])

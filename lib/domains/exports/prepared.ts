@@ -2,7 +2,7 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import type { Basis } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -21,7 +21,7 @@ import { dayOf } from './rules.ts'
 
 export const prepareJob = 'exports.prepare'
 /** The key under which the job of an export waits: asking again for one that waits changes nothing. */
-export const prepareKey = (id: string): string => `${prepareJob}:${id}`
+const prepareKey = (id: string): string => `${prepareJob}:${id}`
 /** A job that failed so often is given up, and the export with it. */
 const mostAttempts = 8
 
@@ -211,17 +211,14 @@ export function preparedExports(ports: PreparedPorts) {
         orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
         take: limit + 1,
       })
-      const shown = rows.slice(0, limit)
-      const last = rows.length > limit ? shown.at(-1) : undefined
+      const total = await db.prisma.preparedExport.count({ where: { accountId } })
+      const { shown, page } = pageOf(rows, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
       return {
         resourceId: 'query',
         details: { count: shown.length },
         body: {
           data: shown.map(viewOf),
-          total: await db.prisma.preparedExport.count({ where: { accountId } }),
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.createdAt, last.id) : null,
+          ...page,
           quota: {
             limit: ctx.actor.quota.exportsPerDay,
             used: await exportsOfDay(db.prisma, { accountId }, ctx.now),

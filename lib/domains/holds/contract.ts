@@ -4,7 +4,7 @@ import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { holdKinds } from './rules.ts'
 
 const when = z.iso.datetime()
-export const HoldId = z.string().regex(/^hold_[0-9A-Za-z]{22}$/, 'is not the id of a hold')
+const HoldId = z.string().regex(/^hold_[0-9A-Za-z]{22}$/, 'is not the id of a hold')
 const TargetId = z
   .string()
   .regex(/^[\w.:-]{1,200}$/, 'takes the id of a unit, a skill, an agent, an account or a project')
@@ -13,7 +13,7 @@ const TargetId = z
       'The id of what is held; everything of an agent where the kind is `agent`, of a person and every agent of theirs where it is `account`, of a project with all that came of it in every store where it is `project`',
   })
 
-export const Hold = z
+const Hold = z
   .strictObject({
     id: HoldId,
     kind: z.enum(holdKinds),

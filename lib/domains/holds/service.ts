@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -91,15 +91,11 @@ export function holdsService({ db, exists, onReleased, strict }: HoldsParts) {
         }),
         db.prisma.legalHold.count({ where: which, take: countedTo }),
       ])
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
+      const { shown, page } = pageOf(found, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
       return {
         body: {
           data: shown.map((row) => presented(row, now)),
-          total,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.createdAt, last.id) : null,
+          ...page,
         },
         resourceId: 'list',
         details: { count: shown.length },

@@ -17,7 +17,7 @@ export const withdrawnStatus = 409
 const mostIds = 2_000
 const idForm = /(?=(kp:(?:trace|pattern|sop|skill):[A-Za-z0-9_-]{1,64}))/g
 /** The ids of units and skills that stand anywhere in a text; one may lie within another. */
-export function idsIn(text: string): string[] {
+function idsIn(text: string): string[] {
   const ids = new Set<string>()
   for (const [, id] of text.matchAll(idForm)) if (id !== undefined && ids.add(id).size > mostIds) break
   return [...ids]

@@ -1,5 +1,4 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Planned } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { heldAgents } from '#lib/stores/postgres/held-agents.ts'
 
@@ -30,21 +29,6 @@ const fromHeld = `
 export const holdOf = 'coalesce(r.hold, h.hold)'
 export const joinHolds = (alias: string): string =>
   `LEFT JOIN held_records r ON r.id = ${alias}.id LEFT JOIN held_agents h ON h.agent = ${alias}.agent_id`
-
-export interface PlannedRow {
-  id: string
-  /** The hold that covers it. */
-  hold: string | null
-}
-/** A plan from its rows: what a hold covers is counted and stays. */
-export function plannedOf(rows: readonly PlannedRow[]): Planned {
-  const planned: Planned = { items: [], held: {} }
-  for (const { id, hold } of rows)
-    if (hold === null) planned.items.push(id)
-    else planned.held[hold] = (planned.held[hold] ?? 0) + 1
-  planned.items.sort()
-  return planned
-}
 
 export interface Holdable {
   kind: 'unit' | 'skill'

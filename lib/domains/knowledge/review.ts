@@ -1,4 +1,4 @@
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { listQuarantine, reviewQuarantined } from './judgement-contract.ts'
@@ -55,11 +55,13 @@ export const review = ({ db }: Pick<KnowledgeParts, 'db'>) => ({
       db.query<HeldRow>('quarantine-page', selectHeld, [after?.at ?? null, after?.id ?? null, limit + 1]),
       db.query<{ n: number }>('quarantine-count', countHeld),
     ])
-    const page = found.slice(0, limit)
-    const last = found.length > limit ? page.at(-1) : undefined
+    const { shown, page } = pageOf(found, limit, Math.min(count?.n ?? 0, mostCounted), ({ quarantined_at, id }) => ({
+      at: quarantined_at,
+      id,
+    }))
     return {
       body: {
-        data: page.map(({ quarantined_at, reports, ...row }) => ({
+        data: shown.map(({ quarantined_at, reports, ...row }) => ({
           ...row,
           quarantined_at: quarantined_at.toISOString(),
           reports: reports.map(({ reason, reported_at }) => ({
@@ -67,13 +69,10 @@ export const review = ({ db }: Pick<KnowledgeParts, 'db'>) => ({
             reported_at: new Date(reported_at).toISOString(),
           })),
         })),
-        total: Math.min(count?.n ?? 0, mostCounted),
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.quarantined_at, last.id) : null,
+        ...page,
       },
       resourceId: 'list',
-      details: { count: page.length },
+      details: { count: shown.length },
     }
   }),
 

@@ -1,15 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sampleFolder } from '#bin/demo/sample-folder.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
 import { Unit } from './unit.ts'
 
-const folder = process.env.KP_SAMPLE_DATA ?? '../shared/data'
-const isThere = existsSync(join(folder, 'traces.jsonl'))
-const origin = isThere ? `traces in ${folder}` : 'a small set of its own (KP_SAMPLE_DATA names no folder with traces)'
+const isThere = existsSync(join(sampleFolder, 'traces.jsonl'))
+const origin = isThere
+  ? `traces in ${sampleFolder}`
+  : 'a small set of its own (KP_SAMPLE_DATA names no folder with traces)'
 
 const ownUnits = (): Unit[] =>
   (['network', 'org', 'private'] as const).map((visibility, n) =>
@@ -42,7 +44,7 @@ const ownUnits = (): Unit[] =>
     ),
   )
 const units: Unit[] = isThere
-  ? readFileSync(join(folder, 'traces.jsonl'), 'utf8')
+  ? readFileSync(join(sampleFolder, 'traces.jsonl'), 'utf8')
       .split('\n')
       .flatMap((line) => (line === '' ? [] : [Unit.parse(JSON.parse(line))]))
   : ownUnits()

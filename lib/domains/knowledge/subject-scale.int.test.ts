@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { stages } from '#lib/kernel/holder.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { testApp } from '#lib/testing/app.ts'
@@ -40,13 +40,13 @@ const watched = [
 /** How often each table was read from end to end, as the server counts it once the connections that read are closed. */
 const scans = async (): Promise<Record<string, number>> =>
   withConnection(database.ownerUrl, async (client) => {
-    const deadline = Date.now() + 10_000
-    for (;;) {
-      const { rows } = await client.query<{ n: number }>(
-        `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
-      )
-      if (rows[0]?.n === 0 || Date.now() > deadline) break
-    }
+    const others = async () =>
+      (
+        await client.query(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`,
+        )
+      ).rowCount
+    await vi.waitUntil(async () => (await others()) === 0, 10_000)
     const { rows } = await client.query<{ name: string; n: number }>(
       'SELECT relname AS name, seq_scan::int AS n FROM pg_stat_user_tables WHERE relname = ANY($1)',
       [watched],

@@ -31,7 +31,7 @@ const Metadata = z.strictObject({
 
 const base = { '@context': z.literal(schemaContext), metadata: Metadata }
 
-export const ReasoningTrace = z
+const ReasoningTrace = z
   .strictObject({
     ...base,
     '@type': z.literal('ReasoningTrace'),
@@ -57,7 +57,7 @@ export const ReasoningTrace = z
   })
   .meta({ id: 'ReasoningTrace' })
 
-export const ToolCallPattern = z
+const ToolCallPattern = z
   .strictObject({
     ...base,
     '@type': z.literal('ToolCallPattern'),

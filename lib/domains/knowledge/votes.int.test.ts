@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
@@ -219,21 +218,17 @@ describe('agents that one person claims after they voted', () => {
           "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
         )
       ).rows.length
-    const until = async (holds: () => Promise<boolean>) => {
-      for (const deadline = Date.now() + 10_000; !(await holds()); await delay(5))
-        if (Date.now() > deadline) throw new Error('it never came to hold')
-    }
     const other = await test.db.pool.connect()
     try {
       await other.query('BEGIN')
       await other.query('SELECT 1 FROM units WHERE id = $1 FOR UPDATE', [id])
       const voted = vote(id, voter.token)
-      await until(async () => (await waiting()) === 1)
+      await vi.waitUntil(async () => (await waiting()) === 1, 10_000)
       let isClaimed = false
       const claimed = claim(person.cookie, voter.token).then(() => {
         isClaimed = true
       })
-      await until(async () => isClaimed || (await waiting()) === 2)
+      await vi.waitUntil(async () => isClaimed || (await waiting()) === 2, 10_000)
       await other.query('COMMIT')
       expect((await voted).status).toBe(201)
       await claimed

@@ -3,7 +3,7 @@ import { type Recognise, withNames } from '#lib/domains/pii/analyzer.ts'
 import type { Actor, Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import type { Input } from '#lib/kernel/operation.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, preparedMutation, read } from '#lib/kernel/use-case.ts'
 import { seal, unseal } from '#lib/secret.ts'
@@ -133,18 +133,14 @@ export function llmLogService({ db, key, agents, recognise }: LlmLogPorts) {
           now,
         ]),
       ])
-      const shown = rows.slice(0, limit)
-      const last = rows.length > limit ? shown.at(-1) : undefined
+      const { shown, page } = pageOf(rows, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
       return {
         resourceId: agent_id ?? actor.id,
         resourceType: agent_id !== undefined || actor.kind === 'agent' ? 'agent' : 'account',
         details: { count: shown.length },
         body: {
           data: shown.map((row) => ({ ...described(row), bytes: row.bytes })),
-          total: count?.n ?? 0,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+          ...page,
         },
       }
     }),

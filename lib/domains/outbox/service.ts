@@ -1,5 +1,5 @@
 import { type StandingJob, standingJobs } from '#lib/jobs/standing.ts'
-import { encodeCursor, notOurCursor, placeOf } from '#lib/kernel/pages.ts'
+import { notOurCursor, pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { LetterFolder, ListedLetter } from '#lib/stores/mail/letter-folder.ts'
@@ -43,15 +43,11 @@ export const outboxService = ({ db, folder, delivery, letterJobs, accountMarked 
       folder.list({ after: after?.id, limit: limit + 1 }),
       standingJobs(db, letterJobs, shownJobs),
     ])
-    const shown = letters.slice(0, limit)
-    const last = letters.length > limit ? shown.at(-1) : undefined
+    const { shown, page } = pageOf(letters, limit, total, ({ writtenAt, name }) => ({ at: writtenAt, id: name }))
     return {
       body: {
         data: shown.map(listed),
-        total,
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.writtenAt, last.name) : null,
+        ...page,
         delivery,
         queue: { ...counts, jobs: jobs.map(queued) },
       },

@@ -1,13 +1,13 @@
 /** What a sign is to the scanner. Words are runs of `digit`, `letter` and `latin`; runs of `wide` are words of their own. */
-export const other = 0
+const other = 0
 export const digit = 1
 export const letter = 2
 /** A letter of a Latin script beyond ASCII, or an accent that is set over one. */
-export const latin = 3
+const latin = 3
 /** Han, kana, hangul: scripts whose words are not told apart by their neighbours. */
 export const wide = 4
 /** A letter of any further script. */
-export const foreign = 5
+const foreign = 5
 /** A sign at which some recogniser looks closer. */
 export const anchor = 6
 

@@ -22,8 +22,8 @@ const adminFields = {
   }),
   assigned_name: z.string().nullable(),
 }
-export const AdminRequestView = RequestView.extend(adminFields).meta({ id: 'AdminPrivacyRequest' })
-export const AdminRequestDetail = RequestDetail.extend({
+const AdminRequestView = RequestView.extend(adminFields).meta({ id: 'AdminPrivacyRequest' })
+const AdminRequestDetail = RequestDetail.extend({
   ...adminFields,
   subject_email: z
     .string()

@@ -7,7 +7,7 @@ import { isCancellable, isClosed } from './rules.ts'
 import { change, type Work } from './timeline.ts'
 
 /** What an erasure took so far, by store; counts from its plan. */
-export async function erasedSoFar({ erasures }: PrivacyParts, runId: string | null): Promise<Record<string, number>> {
+async function erasedSoFar({ erasures }: PrivacyParts, runId: string | null): Promise<Record<string, number>> {
   const run = runId === null ? undefined : await erasures.run(runId)
   const erased: Record<string, number> = {}
   for (const step of run?.steps ?? []) erased[step.store] = (erased[step.store] ?? 0) + step.erased

@@ -14,7 +14,7 @@ export const Words = z.string().trim().min(1, 'has one character at least').max(
 /** Ids, codes, counts and times, by name. */
 export const Facts = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))
 
-export const PartView = z
+const PartView = z
   .strictObject({
     kind: z.enum(kinds),
     state: z.enum(partStates),
@@ -90,7 +90,7 @@ export const RequestDetail = z
 const permission = 'privacy:self'
 const request = { resourceType: 'request' }
 const params = z.strictObject({ id: RequestId })
-export const answered = z.strictObject({ data: RequestView, message: z.string() })
+const answered = z.strictObject({ data: RequestView, message: z.string() })
 const asked = z
   .array(z.enum(kinds))
   .min(1, 'names one kind at least')

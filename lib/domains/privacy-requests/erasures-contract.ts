@@ -8,7 +8,7 @@ const when = z.iso.datetime()
 const whenever = when.nullable()
 const runStates = ['planning', 'erasing', 'verifying', 'held', 'done', 'failed'] as const
 
-export const StepView = z
+const StepView = z
   .strictObject({
     holder: z.string(),
     store: z.string(),
@@ -80,7 +80,7 @@ export const ErasureDetail = z
   .meta({ id: 'ErasureDetail' })
 export type ErasureDetail = z.output<typeof ErasureDetail>
 
-export const ErasureView = z
+const ErasureView = z
   .strictObject({
     run_id: z.string(),
     request_id: z.string().nullable(),

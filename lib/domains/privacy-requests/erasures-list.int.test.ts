@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 
@@ -23,9 +23,7 @@ it('what an erasure would delete is searched once for all who ask at once, each 
   try {
     const asked = Array.from({ length: 10 }, () => agents.map(({ token }) => ask(token))).flat()
     // Whoever is not there yet asks for a search of their own, later.
-    const deadline = Date.now() + 10_000
-    while (new Set(searched.flat()).size < agents.length && Date.now() < deadline)
-      await new Promise((resolve) => setImmediate(resolve))
+    await vi.waitUntil(() => new Set(searched.flat()).size === agents.length, 10_000)
     for (let n = 0; n < 20; n++) await test.fetch('GET', '/v1/knowledge', { token: agents[0]?.token })
     answers.resolve()
     const told = await Promise.all(asked)

@@ -47,7 +47,7 @@ async function contactFor(
 }
 
 /** Erasing the last admin would lock everybody out. */
-export async function refuseLastAdmin({ people }: PrivacyParts, tx: Transaction, about: About): Promise<void> {
+async function refuseLastAdmin({ people }: PrivacyParts, tx: Transaction, about: About): Promise<void> {
   if (!('account' in about) || (await people.byId(tx, about.account))?.role !== 'admin') return
   if (await people.isLastAdmin(tx, about.account))
     throw new Problem(

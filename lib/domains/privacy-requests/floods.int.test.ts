@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
+import { blockedBy } from '#lib/testing/blocked.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
@@ -170,14 +171,8 @@ describe('what admins do', () => {
     try {
       await engine.query('BEGIN')
       await engine.query('SELECT 1 FROM erasure_runs WHERE id = $1 FOR UPDATE', [runId])
-      const { rows } = await engine.query('SELECT pg_backend_pid() AS pid')
       const retried = kit.asAdmin(id, 'retry', {})
-      const waits = 'SELECT count(*)::int AS n FROM pg_stat_activity WHERE $1 = ANY(pg_blocking_pids(pid))'
-      for (const deadline = Date.now() + 10_000; ; ) {
-        const { rows: found } = await test.db.pool.query(waits, [rows[0].pid])
-        if (found[0].n > 0) break
-        if (Date.now() > deadline) throw new Error('nobody waits for the run')
-      }
+      await blockedBy(engine)
       // The engine goes on to the request, which nobody may have who waits for the run.
       await engine.query('SELECT 1 FROM privacy_requests WHERE id = $1 FOR NO KEY UPDATE NOWAIT', [id])
       await engine.query('COMMIT')

@@ -46,7 +46,7 @@ export async function addWords(work: Work, row: RequestRow, filing: Filing): Pro
 }
 
 /** A token acts for its agent, and never for the agent's owner: it joins what its agent asked for, and nobody else does. */
-export const isOnSide = (row: RequestRow, { channel, filedBy }: Filing): boolean =>
+const isOnSide = (row: RequestRow, { channel, filedBy }: Filing): boolean =>
   channel === 'api' ? row.channel === 'api' && row.filedBy === filedBy : row.channel !== 'api'
 
 /**

@@ -99,16 +99,16 @@ export const english: Record<string, Words> = {
     subject: ({ isAgent }) =>
       isAgent ? 'Tomorrow the data of one of your agents will be erased' : 'Tomorrow your data will be erased',
     text: (_, facts) => [
-      `The grace ${facts.isAgent ? `of the erasure of ${agentOf(facts)} ` : ''}ends at ${facts.waitingUntil ? time(facts.waitingUntil) : ''}. After that nothing can be brought back.`,
+      `The grace period ${facts.isAgent ? `of the erasure of ${agentOf(facts)} ` : ''}ends at ${facts.waitingUntil ? time(facts.waitingUntil) : ''}. After that nothing can be brought back.`,
       ...cancelling(facts),
     ],
   },
   expedited: {
-    subject: 'The grace was ended',
+    subject: 'The grace period was ended',
     text: ({ details, note }) => [
       details.copies === 'wait'
-        ? 'The grace of your request was ended. The erasure begins once the copy that you asked for is fetched or gone.'
-        : 'The grace of your request was ended: the work begins now.',
+        ? 'The grace period of your request was ended. The erasure begins once the copy that you asked for is fetched or gone.'
+        : 'The grace period of your request was ended: the work begins now.',
       ...(details.copies === 'dropped'
         ? ['The copy that you asked for was not fetched: it is not kept back, and goes with the rest.']
         : []),

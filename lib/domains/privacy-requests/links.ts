@@ -1,4 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -6,9 +7,6 @@ import { lockedRequest, type RequestRow } from './requests.ts'
 import { linkLettersPerHour, linkLives } from './rules.ts'
 
 export type LinkPurpose = 'verify' | 'cancel' | 'address'
-
-const hashOf = (token: string): Uint8Array<ArrayBuffer> =>
-  new Uint8Array(createHash('sha256').update(token, 'utf8').digest())
 
 /**
  * A new link of a request: 32 random bytes, of which the database has the hash. One that verifies or confirms takes the place of the

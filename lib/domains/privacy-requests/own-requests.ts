@@ -1,6 +1,6 @@
 import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import type { Actor, Context, MutationContext } from '#lib/kernel/context.ts'
-import { placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
@@ -20,7 +20,7 @@ import { askForLink, checkFiling, file, lockSubject } from './filing.ts'
 import type { About } from './joining.ts'
 import { makeLink } from './links.ts'
 import type { PrivacyParts } from './ports.ts'
-import { countedTo, pageOf, pauseReasons, storyOf } from './reading.ts'
+import { countedTo, pauseReasons, storyOf } from './reading.ts'
 import {
   filedFor,
   isOwnOf,

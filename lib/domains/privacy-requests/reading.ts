@@ -1,6 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunView } from '#lib/kernel/erasure-run.ts'
-import { encodeCursor, type Place } from '#lib/kernel/pages.ts'
 import type { PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
 import type { PrivacyParts } from './ports.ts'
 import type { RequestRow } from './requests.ts'
@@ -45,12 +44,4 @@ export async function storyOf({ db, erasures }: PrivacyParts, row: RequestRow): 
     row.runId === null ? undefined : erasures.run(row.runId),
   ])
   return { events, run }
-}
-
-/** One more row than is shown says whether there is a next page. */
-export function pageOf<T>(found: readonly T[], limit: number, total: number, place: (row: T) => Place) {
-  const shown = found.slice(0, limit)
-  const last = found.length > limit ? shown.at(-1) : undefined
-  const at = last && place(last)
-  return { shown, page: { total, offset: 0, limit, next_cursor: at ? encodeCursor(at.at, at.id) : null } }
 }

@@ -65,6 +65,8 @@ const selectSeen = `SELECT ${seenColumns}, ${roleOf} AS role, ${officeOf} AS off
 const locks = { none: '', change: ' FOR NO KEY UPDATE OF p', erase: ' FOR UPDATE OF p' } as const
 
 export const noProject = (): Problem => new Problem('not_found', 'There is no such project, or you take no part in it.')
+const isErasing = (): Problem =>
+  new Problem('fenced', 'The project is being erased: nothing more is written into it. Nothing of this was kept.')
 /** What members are told of something that was erased. */
 export const wasErased = (receiptId: string): Problem =>
   new Problem('erased', {
@@ -75,11 +77,7 @@ export const wasErased = (receiptId: string): Problem =>
 
 function stillOpen(found: SeenProject): SeenProject {
   if (found.status === 'closed') throw noProject()
-  if (found.erasingSince !== null)
-    throw new Problem(
-      'fenced',
-      'The project is being erased: nothing more is written into it. Nothing of this was kept.',
-    )
+  if (found.erasingSince !== null) throw isErasing()
   return found
 }
 

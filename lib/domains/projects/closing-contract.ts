@@ -53,7 +53,7 @@ export const reopenProject = operation({
   secrets: ['name'],
   refusals: ['not_found', 'forbidden', 'wrong_state', 'fenced'],
 })
-export const projectExportFormats = ['ndjson', 'zip'] as const
+const projectExportFormats = ['ndjson', 'zip'] as const
 export const exportProject = operation({
   id: 'exportProject',
   method: 'get',

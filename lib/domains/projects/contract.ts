@@ -4,7 +4,7 @@ import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { idForm, Line, memberKinds, memberRoles, most, projectStatuses, seenRoles } from './rules.ts'
 
 export const when = z.iso.datetime()
-export const whenever = when.nullable()
+const whenever = when.nullable()
 export const count = z.number().int()
 /** Where an id is asked for that cannot be one, there is nothing: the same 404 as for one that is another's. */
 export const Id = z
@@ -19,7 +19,7 @@ export const OwnId = z.string().regex(idForm, 'takes letters, digits, _ . : and 
 export const Writer = z.strictObject({ kind: z.enum(memberKinds), id: z.string(), name: z.string().nullable() })
 export type Writer = z.output<typeof Writer>
 
-export const EntityKinds = z
+const EntityKinds = z
   .record(z.string().min(1).max(100), z.enum(['person', 'business']))
   .refine((kinds) => Object.keys(kinds).length <= most.entityKinds, `has ${most.entityKinds} labels at most`)
 

@@ -47,7 +47,7 @@ const messageFields = {
 }
 export const MessageView = z.strictObject(messageFields).meta({ id: 'Message' })
 export type MessageView = z.output<typeof MessageView>
-export const EditView = z
+const EditView = z
   .strictObject({ id: z.string(), content: z.string(), edited_by: Writer, edited_at: when })
   .meta({ id: 'MessageEdit', description: 'What it said until then' })
 export const MessageDetail = z

@@ -1,6 +1,6 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { type Ask, asking, askingWithin, doerSql, readableProject, readerOf, writableProject } from './access.ts'
@@ -112,17 +112,13 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
         [projectId, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
       )
       const total = await db.prisma.conversation.count({ where: { projectId, erasingSince: null } })
-      const data = rows.slice(0, limit)
-      const last = rows.length > limit ? data.at(-1) : undefined
+      const { shown, page } = pageOf(rows, limit, total, ({ created_at, id }) => ({ at: created_at, id }))
       return {
         resourceId: projectId,
-        details: { count: data.length },
+        details: { count: shown.length },
         body: {
-          data: data.map(viewOf),
-          total,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+          data: shown.map(viewOf),
+          ...page,
         },
       }
     }),

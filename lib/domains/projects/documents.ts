@@ -1,6 +1,6 @@
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { batched, read, stream } from '#lib/kernel/use-case.ts'
@@ -111,17 +111,13 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
       const total = await db.prisma.document.count({
         where: { projectId, erasingSince: null, ...(kind !== undefined && { kind }) },
       })
-      const data = rows.slice(0, limit)
-      const last = rows.length > limit ? data.at(-1) : undefined
+      const { shown, page } = pageOf(rows, limit, total, ({ created_at, id }) => ({ at: created_at, id }))
       return {
         resourceId: projectId,
-        details: { count: data.length },
+        details: { count: shown.length },
         body: {
-          data: data.map((row) => viewOf(ctx, row)),
-          total,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+          data: shown.map((row) => viewOf(ctx, row)),
+          ...page,
         },
       }
     }),

@@ -14,7 +14,7 @@ export const conversationHold = `coalesce((SELECT h.hold FROM held_projects h WH
  * SQL: of the names `$3` and the writers `$1`, `$2`: a conversation `c` that they began or wrote in, and nobody else said anything in. With
  * it goes all that it was.
  */
-export const emptiedConversation = `NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = c.id AND NOT ${isTheirs('m')})`
+const emptiedConversation = `NOT EXISTS (SELECT FROM messages m WHERE m.conversation_id = c.id AND NOT ${isTheirs('m')})`
 const begunOrWritten = `SELECT id FROM conversations WHERE created_by = ANY($3::text[])
   UNION SELECT m.conversation_id FROM unnest($1::text[], $2::text[]) AS w(kind, id) JOIN messages m ON m.author_kind = w.kind AND m.author_id = w.id`
 export const emptiedConversations = `SELECT c.id, c.project_id AS project, c.threads FROM (${begunOrWritten}) AS f JOIN conversations c ON c.id = f.id
@@ -24,7 +24,7 @@ export const emptiedConversations = `SELECT c.id, c.project_id AS project, c.thr
  * SQL: a project `p` in which nobody takes part but the subject, and in which nobody else said, brought or began anything. With whoever
  * wrote in it goes all that it was.
  */
-export const emptiedProject = `NOT EXISTS (SELECT FROM project_members m WHERE m.project_id = p.id AND NOT EXISTS (
+const emptiedProject = `NOT EXISTS (SELECT FROM project_members m WHERE m.project_id = p.id AND NOT EXISTS (
       SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = m.kind AND w.id = m.member_id))
   AND NOT EXISTS (SELECT FROM messages m WHERE m.project_id = p.id AND NOT ${isTheirs('m')})
   AND NOT EXISTS (SELECT FROM documents d WHERE d.project_id = p.id AND NOT ${isTheirs('d')})

@@ -1,4 +1,4 @@
-import type { Part, Planned, Scope, Subject } from '#lib/kernel/holder.ts'
+import type { Part, Scope, Subject } from '#lib/kernel/holder.ts'
 
 export const subjectOf = (scope: Scope): Subject | undefined => ('subject' in scope ? scope.subject : undefined)
 export const partOf = (scope: Scope): Part | undefined => ('part' in scope ? scope.part : undefined)
@@ -75,21 +75,6 @@ export function covered(scope: Scope, kind: Authored): { where: string; values: 
   if (part.kind === 'message')
     return { where: 'x.made_from = $1 AND x.project_id = $2', values: [part.id, part.project] }
   return undefined
-}
-
-export interface PlannedRow {
-  id: string
-  /** The hold that covers it. */
-  hold: string | null
-}
-/** A plan from its rows: what a hold covers is counted and stays. */
-export function plannedOf(rows: readonly PlannedRow[]): Planned {
-  const planned: Planned = { items: [], held: {} }
-  for (const { id, hold } of rows)
-    if (hold === null) planned.items.push(id)
-    else planned.held[hold] = (planned.held[hold] ?? 0) + 1
-  planned.items.sort()
-  return planned
 }
 /** What a scope covers, each with the hold on it; the present is `$3`. */
 export const plannedSql = (kind: Authored, where: string): string => `WITH ${holdMembers('$3')}

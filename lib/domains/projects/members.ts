@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { asking, askingWithin, isMine, readableProject, readerOf, requireOwner, writableProject } from './access.ts'
@@ -44,17 +44,13 @@ export const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'd
       [projectId, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
     )
     const total = await db.prisma.projectMember.count({ where: { projectId } })
-    const data = rows.slice(0, limit)
-    const last = rows.length > limit ? data.at(-1) : undefined
+    const { shown, page } = pageOf(rows, limit, total, ({ added_at, member_id }) => ({ at: added_at, id: member_id }))
     return {
       resourceId: projectId,
-      details: { count: data.length },
+      details: { count: shown.length },
       body: {
-        data: data.map(viewOf),
-        total,
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.added_at, last.member_id) : null,
+        data: shown.map(viewOf),
+        ...page,
       },
     }
   }),

@@ -1,5 +1,5 @@
 import { newId } from '#lib/kernel/ids.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
@@ -52,17 +52,13 @@ export const ownedProjects = ({ db, hindering, ...ports }: Pick<ProjectPorts, 'd
       ]),
       db.query<{ n: number }>('projects-count', countAll, [...reader, ...which]),
     ])
-    const data = rows.slice(0, limit)
-    const last = rows.length > limit ? data.at(-1) : undefined
+    const { shown, page } = pageOf(rows, limit, counted?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
     return {
       resourceId: 'list',
-      details: { count: data.length },
+      details: { count: shown.length },
       body: {
-        data: data.map(projectView),
-        total: counted?.n ?? 0,
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+        data: shown.map(projectView),
+        ...page,
       },
     }
   }),

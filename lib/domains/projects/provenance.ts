@@ -1,4 +1,4 @@
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { asking, askingWithin, readableProject, readerOf, writableProject } from './access.ts'
@@ -86,17 +86,13 @@ export const projectProvenance = ({
     const total = await db.prisma.provenance.count({
       where: { projectId, ...(source_id !== undefined && { sourceId: source_id }) },
     })
-    const data = rows.slice(0, limit)
-    const last = rows.length > limit ? data.at(-1) : undefined
+    const { shown, page } = pageOf(rows, limit, total, ({ at, id }) => ({ at, id }))
     return {
       resourceId: projectId,
-      details: { count: data.length },
+      details: { count: shown.length },
       body: {
-        data: data.map((row) => ({ ...row, place: row.place === '' ? null : row.place, at: row.at.toISOString() })),
-        total,
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.at, last.id) : null,
+        data: shown.map((row) => ({ ...row, place: row.place === '' ? null : row.place, at: row.at.toISOString() })),
+        ...page,
       },
     }
   }),

@@ -71,7 +71,7 @@ export async function keptWithRow<T>(
 }
 
 /** Whether a row has the object, of each of the keys. */
-export async function keysKept({ db }: Pick<ProjectPorts, 'db'>, keys: readonly string[]): Promise<Set<string>> {
+async function keysKept({ db }: Pick<ProjectPorts, 'db'>, keys: readonly string[]): Promise<Set<string>> {
   const rows = await db.query<{ key: string }>(
     'object-keys-kept',
     `SELECT object_key AS key FROM attachments WHERE object_key = ANY($1::text[])

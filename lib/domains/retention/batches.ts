@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type pg from 'pg'
 import { auditRows } from '#lib/domains/audit/log.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import type { Expiring } from '#lib/kernel/holder.ts'
 import { uuidsInSql } from '#lib/kernel/ids.ts'
 import { batchBounds, nextPace } from './pace.ts'
@@ -36,7 +37,6 @@ export interface Sweeping {
 /** deadlock_detected, serialization_failure, lock_not_available, query_canceled: the batch is whole or was never there. */
 const worthRepeating = new Set(['40P01', '40001', '55P03', '57014'])
 const mostRepeats = 5
-const codeOf = (error: unknown): string => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
 const statementOf = (expiring: Expiring, deletionRows: DeletionRows): string => `WITH ${expiring.removal},
   ${auditRows('gone', { uuids: '$6', at: '$4', action: "'delete'", actorId: '$7', resourceType: '$8', ip: '$9', details: '$10' })},
@@ -125,7 +125,7 @@ export async function removeAll(
       if (done.seen < rows || done.upto === null) return true
       from = done.upto
     } catch (error) {
-      if (!worthRepeating.has(codeOf(error)) || ++repeats > mostRepeats) throw error
+      if (!worthRepeating.has(errorCode(error) ?? '') || ++repeats > mostRepeats) throw error
       rows = Math.max(1, rows >> 1)
       continue
     }

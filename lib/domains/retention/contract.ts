@@ -9,7 +9,7 @@ const Days = z.number().int().min(1).max(longestPeriod).nullable()
 const GivenDays = z.number(takes).int(takes).min(1, takes).max(longestPeriod, takes).nullable()
 
 /** Periods as they are asked for. Those that are not named stay as they are. */
-export const PeriodChange = z
+const PeriodChange = z
   .strictObject({
     preset: z
       .enum(presetNames)
@@ -39,14 +39,14 @@ const Due = z.strictObject({
   held: count.meta({ description: 'Expired too, and left because a legal hold covers them' }),
 })
 
-export const RetentionPolicy = z
+const RetentionPolicy = z
   .strictObject({
     policy: z.strictObject({ network: Period, org: Period, private: Period }),
     presets: z.strictObject({ default: Periods, strict: Periods }),
   })
   .meta({ id: 'RetentionPolicy' })
 
-export const SweepId = z.string().regex(/^swp_[0-9A-Za-z]{22}$/, 'is not the id of a sweep')
+const SweepId = z.string().regex(/^swp_[0-9A-Za-z]{22}$/, 'is not the id of a sweep')
 export const Sweep = z
   .strictObject({
     id: SweepId,

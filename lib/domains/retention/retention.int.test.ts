@@ -1,8 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { blockedBy } from '#lib/testing/blocked.ts'
 import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 import { RetentionManager, type RetentionPeriods } from './retention-manager.ts'
@@ -107,19 +107,10 @@ async function standBefore(unitId: string) {
   onTestFinished(letGo)
   await owner.query('BEGIN')
   await owner.query('SELECT 1 FROM units WHERE id = $1 FOR UPDATE', [unitId])
-  const backend = async (): Promise<number> => {
-    for (const deadline = performance.now() + 10_000; performance.now() < deadline; await delay(20)) {
-      const { rows } = await owner.query<{ pid: number }>(
-        'SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
-      )
-      if (rows[0]) return rows[0].pid
-    }
-    throw new Error('no sweep came')
-  }
   return {
-    arrived: backend,
+    arrived: () => blockedBy(owner),
     kill: async () => {
-      await owner.query('SELECT pg_terminate_backend($1)', [await backend()])
+      await owner.query('SELECT pg_terminate_backend($1)', [await blockedBy(owner)])
     },
     letGo,
   }
@@ -154,13 +145,7 @@ describe('a sweep', () => {
     await client.query('UPDATE units SET votes_for = votes_for + 1 WHERE id = $1', [`${name}00000010`])
     await client.query('UPDATE units SET attributed_to = $2 WHERE id = $1', [`${name}00000011`, heldAgent])
     const swept = sweepNow()
-    for (const deadline = performance.now() + 10_000; ; await delay(20)) {
-      const { rows } = await client.query(
-        'SELECT 1 FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
-      )
-      if (rows.length > 0) break
-      expect(performance.now()).toBeLessThan(deadline)
-    }
+    await blockedBy(client)
     await client.query('COMMIT')
     expect(await swept).toBe(19)
     expect(await left()).toEqual([`${name}00000011`])

@@ -2,7 +2,7 @@ import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Counts, Periods } from '#lib/kernel/holder.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
@@ -151,15 +151,11 @@ export function retentionService({ stores, environment }: RetentionParts) {
           [countedTo],
         ),
       ])
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
+      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ started_at, id }) => ({ at: started_at, id }))
       return {
         body: {
           data: shown.map(presented),
-          total: count?.n ?? 0,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.started_at, last.id) : null,
+          ...page,
         },
         resourceId: 'list',
         details: { count: shown.length },

@@ -1,12 +1,14 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { sampleFolder } from '#bin/demo/sample-folder.ts'
 import { sanitizeFields } from './fields.ts'
 import { sanitizeSkillMd } from './sanitizer.ts'
 
-const folder = process.env.KP_SAMPLE_DATA ?? '../shared/data'
-const isThere = existsSync(join(folder, 'traces.jsonl')) && existsSync(join(folder, 'skills'))
-const origin = isThere ? `samples in ${folder}` : 'a small set of its own (KP_SAMPLE_DATA names no folder with samples)'
+const isThere = existsSync(join(sampleFolder, 'traces.jsonl')) && existsSync(join(sampleFolder, 'skills'))
+const origin = isThere
+  ? `samples in ${sampleFolder}`
+  : 'a small set of its own (KP_SAMPLE_DATA names no folder with samples)'
 
 const OWN_UNITS: unknown[] = [
   {
@@ -27,14 +29,16 @@ const OWN_SKILLS = [
 
 function readUnits(): unknown[] {
   if (!isThere) return OWN_UNITS
-  const lines = readFileSync(join(folder, 'traces.jsonl'), 'utf8').split('\n')
+  const lines = readFileSync(join(sampleFolder, 'traces.jsonl'), 'utf8').split('\n')
   return lines.filter((line) => line !== '').map((line): unknown => JSON.parse(line))
 }
 
 function readSkills(): string[] {
   if (!isThere) return OWN_SKILLS
-  const files = readdirSync(join(folder, 'skills'), { recursive: true, encoding: 'utf8' })
-  return files.filter((file) => file.endsWith('.md')).map((file) => readFileSync(join(folder, 'skills', file), 'utf8'))
+  const files = readdirSync(join(sampleFolder, 'skills'), { recursive: true, encoding: 'utf8' })
+  return files
+    .filter((file) => file.endsWith('.md'))
+    .map((file) => readFileSync(join(sampleFolder, 'skills', file), 'utf8'))
 }
 
 /** A text without the tags that occur in the samples, by a list of their names. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 
-export const Settings = z
+const Settings = z
   .strictObject({
     anonymous_reading: z
       .boolean()

@@ -2,8 +2,8 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { byIndex, holding, rowsOfAgents } from '#lib/stores/postgres/held-rows.ts'
 import { objectsOfAgent } from './making.ts'
 import type { SnapshotPorts } from './ports.ts'
 
@@ -139,71 +139,26 @@ function objectHolder({ db, objects, whatIsMissing }: SnapshotHolderPorts): Data
   }
 }
 
-interface Kind extends Pick<DataHolder, 'name' | 'what' | 'purpose' | 'kept'> {
-  table: 'snapshots' | 'snapshot_links' | 'state_bundles'
-  /** What one of them is called by; nobody's link is told by its token. */
-  id: string
-  at: 'created_at' | 'uploaded_at'
-}
-/** Rows of agents, each by its id. */
-const rowsHolder = (db: Database, { table, id, at, ...words }: Kind): DataHolder => ({
-  ...words,
-  store: 'postgresql',
-  stage: 'agent',
-  tables: [table],
-  inventory: ({ agents }) =>
-    holding(
-      db,
-      `${table}-held`,
-      `SELECT count(*)::int AS n, min(${at}) AS since FROM ${table} WHERE agent_id = ANY($1::text[])`,
-      [agents],
-    ),
-  async plan(scope, tx) {
-    await byIndex(tx)
-    const rows = await queryWithin<{ id: string }>(
-      tx,
-      `plan-${table}`,
-      `SELECT ${id} AS id FROM ${table} WHERE agent_id = ANY($1::text[])`,
-      [agentsOf(scope)],
-    )
-    return { items: rows.map((row) => row.id).sort(), held: {} }
-  },
-  async erase(_scope, items, tx) {
-    await byIndex(tx)
-    const text = `DELETE FROM ${table} WHERE ${id} = ANY($1::text[]) RETURNING 1`
-    return (await queryWithin(tx, `erase-${table}`, text, [items])).length
-  },
-  /** By whose they are as well as by their ids. */
-  residue: (scope, items) =>
-    countLeft(db, async (ask) => {
-      const agents = agentsOf(scope)
-      await ask(`SELECT count(*)::int AS n FROM ${table} WHERE agent_id = ANY($1::text[])`, [agents])
-      await ask(
-        `SELECT count(*)::int AS n FROM ${table} WHERE ${id} = ANY($1::text[]) AND NOT agent_id = ANY($2::text[])`,
-        [items, agents],
-      )
-    }),
-})
-
 /** Keys, then what they open, then the rows by which both are known. */
 export const snapshotHolders = (ports: SnapshotHolderPorts): DataHolder[] => [
   keyHolder(ports),
   objectHolder(ports),
-  rowsHolder(ports.db, {
-    ...{ name: 'snapshots.links', table: 'snapshot_links', at: 'created_at' },
+  rowsOfAgents(ports.db, {
+    ...{ name: 'snapshots.links', stage: 'agent', table: 'snapshot_links', at: 'created_at' },
+    // Nobody's link is told by its token.
     id: "encode(token_hash, 'hex')",
     what: 'links to snapshots, by the hashes of their tokens',
     purpose: 'so that a snapshot can be fetched',
     kept: 'four hours',
   }),
-  rowsHolder(ports.db, {
-    ...{ name: 'snapshots.rows', table: 'snapshots', at: 'created_at', id: 'id' },
+  rowsOfAgents(ports.db, {
+    ...{ name: 'snapshots.rows', stage: 'agent', table: 'snapshots', at: 'created_at', id: 'id' },
     what: 'notes of snapshots: when each was made, of which kind, and until when it is there',
     purpose: 'to show which snapshots of an agent there are',
     kept: 'as long as the snapshot',
   }),
-  rowsHolder(ports.db, {
-    ...{ name: 'snapshots.state', table: 'state_bundles', at: 'uploaded_at', id: 'agent_id' },
+  rowsOfAgents(ports.db, {
+    ...{ name: 'snapshots.state', stage: 'agent', table: 'state_bundles', at: 'uploaded_at', id: 'agent_id' },
     what: 'notes of the state that agents uploaded',
     purpose: 'so that it goes into the agent’s snapshots',
     kept: 'until it is replaced or deleted',

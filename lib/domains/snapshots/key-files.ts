@@ -2,9 +2,9 @@ import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 
 import { join } from 'node:path'
 import { markFile, markIn } from '#lib/data-folder.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
-import { errorCode } from '#lib/stores/postgres/fault.ts'
 import { snapshotIdForm } from './rules.ts'
 
 const isNoFile = (error: unknown): boolean => errorCode(error) === 'ENOENT' || errorCode(error) === 'ENOTDIR'

@@ -26,7 +26,7 @@ const hour = 3_600_000
 export const countedFor = hour
 /** From when it was asked for. */
 export const onDemandFor = 4 * hour
-export const linkFor = 4 * hour
+const linkFor = 4 * hour
 export const insuredEvery = 6 * hour
 /** From the agent's death. */
 export const insuredFor = 30 * 24 * hour

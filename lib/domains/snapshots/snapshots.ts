@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Snapshot } from '../../../generated/prisma/client.ts'
@@ -36,7 +37,6 @@ const viewOf = (row: Snapshot): SnapshotView => ({
   ready_at: row.readyAt?.toISOString() ?? null,
   expires_at: row.expiresAt?.toISOString() ?? null,
 })
-const hashOf = (token: string): Uint8Array<ArrayBuffer> => new Uint8Array(createHash('sha256').update(token).digest())
 
 function refuseUnready({ state }: Pick<Snapshot, 'state'>): void {
   if (state === 'preparing')
@@ -122,18 +122,14 @@ export function agentSnapshots(ports: SnapshotPorts, { discard, forget }: Pick<M
         }),
         db.prisma.snapshot.count({ where: all }),
       ])
-      const shown = rows.slice(0, limit)
-      const last = rows.length > limit ? shown.at(-1) : undefined
+      const { shown, page } = pageOf(rows, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
       return {
         resourceId: id,
         resourceType: 'agent',
         details: { count: shown.length },
         body: {
           data: shown.map(viewOf),
-          total,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.createdAt, last.id) : null,
+          ...page,
         },
       }
     }),

@@ -3,7 +3,7 @@ import { operation } from '#lib/kernel/operation.ts'
 import { rememberedPorts } from '#lib/stores/known-store.ts'
 
 const when = z.iso.datetime()
-export const KnownStoreId = z.string().regex(/^store_[0-9A-Za-z]{22}$/, 'is not the id of a store')
+const KnownStoreId = z.string().regex(/^store_[0-9A-Za-z]{22}$/, 'is not the id of a store')
 
 /** What lies there, and what travels there; the console has words for each. */
 export const heldThings = [
@@ -107,7 +107,7 @@ export const listStores = operation({
   }),
 })
 
-export const RetiredStore = z.strictObject({
+const RetiredStore = z.strictObject({
   id: KnownStoreId,
   port: z.string(),
   provider: z.string(),

@@ -7,7 +7,7 @@ const Property = z.strictObject({
   values: z.array(z.string()).nullable(),
   most: z.int().nullable().meta({ description: 'The largest number that it can say' }),
 })
-export const TelemetryView = z
+const TelemetryView = z
   .strictObject({
     on: z.boolean(),
     to: z

@@ -38,7 +38,7 @@ const agent = {
   created_at: when,
   active_tokens: count,
 }
-export const TieredAgent = z
+const TieredAgent = z
   .strictObject({
     ...agent,
     use: z.strictObject({

@@ -1,13 +1,13 @@
-import { encodeCursor, type Place, placeOf } from '#lib/kernel/pages.ts'
+import { type Place, pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { listAgents, listRevocations, readAgentUse, summariseTokens } from './admin-contract.ts'
-import { columns, shown, type TokenRow } from './overview.ts'
+import { columns, type TokenRow, tokenView } from './overview.ts'
 import { refusalsKept, refusalWindow, type TierName, tierLimits } from './rules.ts'
 import { pointsOf, startOf, sumOf, type Use, type UsePoint, usePeriods } from './usage-rules.ts'
 
-/** What the list asks of agents; lib/services.ts connects it. */
+/** What the list asks of agents; lib/app/accounts-and-agents.ts connects it. */
 interface ListedAgent {
   id: string
   name: string | null
@@ -101,13 +101,12 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
         agents.page(filter, placeOf(cursor), limit + 1),
         agents.count(filter, mostCounted),
       ])
-      const page = found.slice(0, limit)
-      const last = found.length > limit ? page.at(-1) : undefined
-      const ids = page.map(({ id }) => id)
+      const { shown, page } = pageOf(found, limit, total, ({ createdAt, id }) => ({ at: createdAt, id }))
+      const ids = shown.map(({ id }) => id)
       const [active, use] = await Promise.all([inUse(ids, now), requestsOf(ids, startOf('7d', now))])
       return {
         body: {
-          data: page.map((agent) => {
+          data: shown.map((agent) => {
             const rows = use.get(agent.id) ?? []
             const hours = pointsOf('24h', rows, now)
             return {
@@ -119,13 +118,10 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
               },
             }
           }),
-          total,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.createdAt, last.id) : null,
+          ...page,
         },
         resourceId: 'list',
-        details: { count: page.length },
+        details: { count: shown.length },
       }
     }),
 
@@ -157,7 +153,7 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
         body: {
           data: {
             ...about(agent, active.get(id) ?? 0),
-            tokens: tokens.map((token) => ({ ...shown(token, now), use: byToken.get(token.id) ?? none })),
+            tokens: tokens.map((token) => ({ ...tokenView(token, now), use: byToken.get(token.id) ?? none })),
             tokens_total: counted?.n ?? 0,
             tokens_allowed: tierLimits[agent.tier].tokens,
             use: {
@@ -220,11 +216,10 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
           [agent_id ?? null],
         ),
       ])
-      const page = found.slice(0, limit)
-      const last = found.length > limit ? page.at(-1) : undefined
+      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ revoked_at, id }) => ({ at: revoked_at, id }))
       return {
         body: {
-          data: page.map(({ id, prefix, agent_id: agentId, revoked_at, evidence }) => ({
+          data: shown.map(({ id, prefix, agent_id: agentId, revoked_at, evidence }) => ({
             token_id: id,
             key_prefix: prefix,
             agent_id: agentId,
@@ -232,13 +227,10 @@ export function tokenAdmin(db: Database, { agents, inUse }: TokenAdminPorts) {
             evidence: evidence.map(({ at, ...refusal }) => ({ at: new Date(at).toISOString(), ...refusal })),
             evidence_until: new Date(revoked_at.getTime() + refusalsKept).toISOString(),
           })),
-          total: count?.n ?? 0,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.revoked_at, last.id) : null,
+          ...page,
         },
         resourceId: agent_id ?? 'list',
-        details: { count: page.length },
+        details: { count: shown.length },
       }
     }),
   }

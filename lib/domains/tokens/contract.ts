@@ -3,14 +3,14 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { inOrder, overlaps, scopes, tiers, tokenStates } from './rules.ts'
 
-export const Scopes = z
+const Scopes = z
   .array(z.enum(scopes))
   .min(1, 'names one scope at least')
   .max(scopes.length, 'names each scope once')
   .transform(inOrder)
   .meta({ description: '`read` retrieves and searches; `write` changes its own; `admin` is for admins to give' })
 /** A name that people read: one line, no control characters. */
-export const TokenName = z
+const TokenName = z
   .string()
   .trim()
   .min(1, 'has one character at least')
@@ -59,7 +59,7 @@ export const ListedToken = Token.extend({
 }).meta({ id: 'ListedToken' })
 export type ListedToken = z.output<typeof ListedToken>
 
-export const NewToken = z
+const NewToken = z
   .strictObject({ ...token, api_key: z.string().meta({ description: 'Shown this once; it cannot be read again' }) })
   .meta({ id: 'NewToken' })
 const issued = z.strictObject({ data: NewToken, message: z.string() })

@@ -1,8 +1,9 @@
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { IssuedToken, IssueToken, TokenPorts } from './ports.ts'
-import { counted, hashKey, inOrder, makeKey, prefixOf, tierLimits } from './rules.ts'
+import { counted, inOrder, makeKey, prefixOf, tierLimits } from './rules.ts'
 
 /** How many of an agent's tokens work now. Exact only while the agent's row is locked. */
 export const countInUse = (tx: Transaction, agentId: string, now: Date): Promise<number> =>
@@ -35,7 +36,7 @@ export async function storeToken(
     const key = makeKey()
     const made = { id: newId('tok'), prefix: prefixOf(key), createdAt: now, expiresAt, scopes }
     const { count } = await tx.token.createMany({
-      data: [{ ...made, agentId, limitKey: limitKey ?? made.id, name, hash: hashKey(key) }],
+      data: [{ ...made, agentId, limitKey: limitKey ?? made.id, name, hash: hashOf(key) }],
       skipDuplicates: true,
     })
     if (count === 1) return { ...made, key }

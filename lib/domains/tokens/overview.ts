@@ -1,4 +1,4 @@
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -52,7 +52,7 @@ interface RefusalRow {
 }
 
 const iso = (at: Date | null): string | null => at?.toISOString() ?? null
-export const shown = (row: TokenRow, now: Date) => ({
+export const tokenView = (row: TokenRow, now: Date) => ({
   id: row.id,
   agent_id: row.agent_id,
   key_prefix: row.prefix,
@@ -125,7 +125,7 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
       ])
       // It was purged or erased while it asked.
       if (!profile || !row) throw new Problem('token_invalid', 'No such token.')
-      const { agent_id, scopes, revoked_at: _, revoked_reason: __, state: ___, ...token } = shown(row, now)
+      const { agent_id, scopes, revoked_at: _, revoked_reason: __, state: ___, ...token } = tokenView(row, now)
       return {
         body: {
           data: {
@@ -176,19 +176,15 @@ export function tokenOverview(db: Database, { profileOf }: Pick<TokenPorts, 'pro
           [agents, now],
         ),
       ])
-      const page = found.slice(0, limit)
-      const last = found.length > limit ? page.at(-1) : undefined
-      const refusals = await refusalsOf(page)
+      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ created_at, id }) => ({ at: created_at, id }))
+      const refusals = await refusalsOf(shown)
       return {
         body: {
-          data: page.map((row) => ({ ...shown(row, now), refusals: refusals.get(row.id) ?? [] })),
-          total: count?.n ?? 0,
-          offset: 0,
-          limit,
-          next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+          data: shown.map((row) => ({ ...tokenView(row, now), refusals: refusals.get(row.id) ?? [] })),
+          ...page,
         },
         resourceId: agent_id ?? actor.id,
-        details: { count: page.length },
+        details: { count: shown.length },
       }
     }),
   }

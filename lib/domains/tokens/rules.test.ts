@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import {
   countsSince,
   grantable,
-  hashKey,
   inOrder,
   isKey,
   makeKey,
@@ -66,8 +66,8 @@ describe('keys', () => {
 
   test('the hash tells keys apart, and the prefix is all that stays readable', () => {
     const key = makeKey()
-    expect(hashKey(key)).toHaveLength(32)
-    expect(hashKey(key).equals(hashKey(makeKey()))).toBe(false)
+    expect(hashOf(key)).toHaveLength(32)
+    expect(hashOf(key).equals(hashOf(makeKey()))).toBe(false)
     expect(prefixOf(key)).toHaveLength(11)
   })
 })

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import type { Actor } from '#lib/kernel/context.ts'
 import { base62 } from '#lib/kernel/ids.ts'
@@ -28,8 +28,6 @@ export function makeKey(): string {
 export const isKey = (text: string): boolean =>
   form.test(text) && checksum(text.slice(0, -checkLength)) === text.slice(-checkLength)
 
-/** SHA-256; a key has 256 random bits, so no salt or stretching is needed. */
-export const hashKey = (key: string): Buffer<ArrayBuffer> => createHash('sha256').update(key).digest()
 export const prefixOf = (key: string): string => key.slice(0, prefixLength)
 
 /** Overlaps that a rotation offers, in milliseconds: how long the old key still works. */

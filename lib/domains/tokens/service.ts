@@ -1,3 +1,4 @@
+import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { tokenGrant } from './grant.ts'
@@ -6,7 +7,7 @@ import { tokenManagement } from './management.ts'
 import { tokenOverview } from './overview.ts'
 import type { TokenPorts } from './ports.ts'
 import { refusalKeeper } from './refusals.ts'
-import { hashKey, inOrder, isKey, type Scope } from './rules.ts'
+import { inOrder, isKey, type Scope } from './rules.ts'
 import { tokenUse } from './usage.ts'
 
 const countWorking = `SELECT agent_id, count(*)::int AS n FROM tokens
@@ -28,7 +29,7 @@ export function tokensService(db: Database, ports: TokenPorts) {
     async bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null> {
       if (!isKey(key)) return null
       const token = await tx.token.findFirst({
-        where: { hash: hashKey(key), revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
+        where: { hash: hashOf(key), revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] },
         select: { agentId: true, scopes: true },
       })
       return token && { agentId: token.agentId, scopes: inOrder(token.scopes) }

@@ -1,7 +1,7 @@
 import type { StoreState } from '../store-state.ts'
 
 /** The longest that anything may stay, in seconds (product: 24 hours). */
-export const longestTtl = 86_400
+const longestTtl = 86_400
 
 /** Before our own keys in a database that others may use too. */
 export const ownPrefix = 'kp:cache:'

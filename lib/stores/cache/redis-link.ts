@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from '@redis/client'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 
 type Client = ReturnType<typeof connect>['client']
@@ -12,8 +13,7 @@ const answering = 15_000
 /** What failed, as Redis or the system calls it; nothing of the command, which names keys, and nothing of the address. */
 export function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown fault'
-  if ('code' in error && typeof error.code === 'string') return error.code
-  return /^[A-Z]{3,20}(?= )/.exec(error.message)?.[0] ?? error.name
+  return errorCode(error) ?? /^[A-Z]{3,20}(?= )/.exec(error.message)?.[0] ?? error.name
 }
 const unavailable = (reason: string): Problem =>
   new Problem('unavailable', `The cache (Redis) does not answer (${reason}). Nothing was lost; it is tried again.`)

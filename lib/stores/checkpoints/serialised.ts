@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { lazily } from '#lib/lazily.ts'
+import { lazily } from '#lib/kernel/lazily.ts'
 import { isConstructed, isObject } from './messages.ts'
 import { holdsAny } from './needles.ts'
 import { type Doomed, isHolding } from './survey.ts'

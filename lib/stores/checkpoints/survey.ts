@@ -27,7 +27,7 @@ export const isHolding = (text: string, { ids, forms }: Pick<Doomed, 'ids' | 'fo
   forms.some((form) => text.includes(form)) || ids.values().some((id) => isTelling(id) && isNaming(text, id))
 
 /** Every message that a decoded value holds, and every string, keys among them. */
-export function visit(value: unknown, see: { message(facts: MessageFacts): void; string(text: string): void }): void {
+function visit(value: unknown, see: { message(facts: MessageFacts): void; string(text: string): void }): void {
   if (typeof value === 'string') see.string(value)
   else if (Array.isArray(value)) {
     const words = wordsOfPair(value)

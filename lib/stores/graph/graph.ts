@@ -206,25 +206,6 @@ export interface GraphStore {
   close(): Promise<void>
 }
 
-/** A graph as Graphiti would have written it: what tests, the demo and measurements plant. */
-export interface PlantedGraph {
-  group: string
-  episodes: Episode[]
-  entities: Entity[]
-  facts: Fact[]
-  mentions: Mentioning[]
-  communities: Community[]
-  sagas: Saga[]
-  next: { from: string; to: string }[]
-}
-/** A second face of a graph, beside what erases from it. */
-export interface GraphPlanting {
-  /** Adds it; every entity, fact and community gets an embedding. */
-  plant(graph: PlantedGraph): Promise<void>
-  /** All of a group, everything in the order of its uuid (mentions and links in the order of both ends), with the uuids of what has an embedding. */
-  standing(group: string): Promise<PlantedGraph & { embedded: string[] }>
-}
-
 /** How long after an episode's `createdAt` its processing may have ended facts, in milliseconds. */
 export const endedWithin = 3_600_000
 export const mostEnded = 1_000

@@ -3,7 +3,6 @@ import { redacted } from './graph.ts'
 /** Han, Kana, Hangul; Thai, Lao, Burmese, Khmer: a name may stand in the midst of a word. */
 const isWordless =
   /[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\u{20000}-\u{3ffff}]/u
-const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, '\\$&')
 
 /** A name as it is looked for in texts: whole words, whatever their case and the space between them; in scripts without spaces, anywhere. */
 export interface SoughtName {
@@ -11,7 +10,7 @@ export interface SoughtName {
   redact(text: string): string
 }
 export function nameIn(name: string): SoughtName {
-  const words = name.trim().split(/\s+/).map(escaped).join('\\s+')
+  const words = name.trim().split(/\s+/).map(RegExp.escape).join('\\s+')
   const letters = [...name.trim()]
   const [first, last] = [letters[0] ?? '', letters.at(-1) ?? '']
   const before = isWordless.test(first) ? '' : '(?<![\\p{L}\\p{N}])'

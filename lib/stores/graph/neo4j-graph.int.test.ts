@@ -1,11 +1,11 @@
 import neo4j from 'neo4j-driver'
 import { beforeAll, describe } from 'vitest'
 import { testDatabase } from '#lib/testing/database.ts'
+import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { neo4jServer } from '#lib/testing/services/shared.ts'
 import { openDatabase } from '../postgres/database.ts'
 import { neo4jGraph } from './neo4j-graph.ts'
-import { neo4jPlanting } from './neo4j-planting.ts'
 import { graphSuite } from './suite/graph-suite.ts'
 
 describe.skipIf(!isInstalled('neo4j'))('Neo4j', () => {

@@ -6,13 +6,13 @@ import { judge } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { dealGraph } from '#lib/testing/graphs.ts'
+import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { startNeo4j, type TestNeo4j } from '#lib/testing/services/neo4j.ts'
 import { newFolder } from '#lib/testing/services/process.ts'
 import { openDatabase } from '../postgres/database.ts'
 import type { GraphStore, Neighbourhood } from './graph.ts'
 import { neo4jGraph } from './neo4j-graph.ts'
-import { neo4jPlanting } from './neo4j-planting.ts'
 
 const decide = (found: Neighbourhood) =>
   judge(found, { entityKinds: {}, redacts: false, provenance: { endedBy: new Map(), goes: new Set() } }).change

@@ -24,7 +24,7 @@ const hasLetter = /\p{L}/u
  * Words in the midst of a text, as they stand in an episode whatever was put around it: the first and the last may have grown together
  * with what stands beside them.
  */
-export function midst(text: string): string {
+function midst(text: string): string {
   const words = text.trim().slice(0, longest).split(/\s+/)
   const inner = words.length > 2 ? words.slice(1, -1).join(' ') : text.trim().slice(0, longest)
   return hasWord.test(inner) ? inner : text.trim().slice(0, longest)

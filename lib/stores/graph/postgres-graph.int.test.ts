@@ -1,7 +1,7 @@
 import { testDatabase } from '#lib/testing/database.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { openDatabase } from '../postgres/database.ts'
 import { postgresGraph } from './postgres-graph.ts'
-import { postgresPlanting } from './postgres-planting.ts'
 import { graphSuite } from './suite/graph-suite.ts'
 
 const tables = ['episodes', 'entities', 'facts', 'mentions', 'gatherings', 'links']

@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { z } from 'zod'
 import type { Env } from '#lib/env.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import type { Part } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { isKeyFile, monthKeys } from './month-keys.ts'
@@ -138,8 +139,8 @@ export const ledgerFolder = ({
 const isMonth = (name: string): boolean => name.endsWith('.ledger')
 /** The names in a folder. One that is not there has none; one that cannot be read throws. */
 const namesIn = (folder: string): Promise<string[]> =>
-  readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return []
+  readdir(folder).catch((error: unknown) => {
+    if (errorCode(error) === 'ENOENT') return []
     throw error
   })
 /** Whether no ledger was begun in a folder. */

@@ -1,14 +1,13 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import { link, mkdir, open, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { errorCode } from '#lib/kernel/error-code.ts'
 
 const keyBytes = 32
 const nonceBytes = 12
 const tagBytes = 16
 const fileOf = (month: string): string => `${month}.key`
 export const isKeyFile = (name: string): boolean => /^\d{4}-\d{2}\.key$/.test(name)
-const isAbsent = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'ENOENT'
-const isThere = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === 'EEXIST'
 
 /**
  * One key for each month's file, beside it (`2026-11.key`, mode 0600): what it sealed cannot be read any more once the key is gone, and the
@@ -19,7 +18,7 @@ export function monthKeys(folder: string) {
 
   async function read(month: string): Promise<Buffer | undefined> {
     const key = await readFile(join(folder, fileOf(month))).catch((error: unknown) => {
-      if (isAbsent(error)) return undefined
+      if (errorCode(error) === 'ENOENT') return undefined
       throw error
     })
     if (key && key.length !== keyBytes) throw new Error(`the key of ${month} in the ledger's folder is not whole`)
@@ -34,7 +33,7 @@ export function monthKeys(folder: string) {
     await file.datasync()
     await file.close()
     await link(draft, join(folder, fileOf(month))).catch((error: unknown) => {
-      if (!isThere(error)) throw error
+      if (errorCode(error) !== 'EEXIST') throw error
     })
     await rm(draft)
     const parent = await open(folder, 'r')

@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { chmod, mkdir, open, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { domainToASCII } from 'node:url'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { headersOf, type LetterParts, letterParts } from './letter-parts.ts'
 
 export interface StoredLetter {
@@ -34,9 +35,9 @@ const mostBytes = 256 * 1024
 /** Neither a link to somewhere else nor a pipe is followed: what is read lies here, and nobody waits for it. */
 const asItLies = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
-const hasCode = (error: unknown, ...codes: readonly string[]): boolean =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' && codes.includes(error.code)
-const isMissing = (error: unknown): boolean => hasCode(error, 'ENOENT')
+const isMissing = (error: unknown): boolean => errorCode(error) === 'ENOENT'
+/** Of a letter that is gone, or is none: a link, a socket. */
+const noLetter = ['ENOENT', 'ELOOP', 'EMLINK', 'ENXIO']
 const unlessMissing =
   <T>(otherwise: T) =>
   (error: unknown): T => {
@@ -99,7 +100,7 @@ export function letterFolder(folder: string) {
   /** The beginning of a letter; undefined where it went meanwhile, or is none: a link, a folder, a pipe. */
   async function begun(name: string, most: number) {
     const file = await open(join(folder, name), asItLies).catch((error: unknown) => {
-      if (isMissing(error) || hasCode(error, 'ELOOP', 'EMLINK', 'ENXIO')) return undefined
+      if (noLetter.includes(errorCode(error) ?? '')) return undefined
       throw error
     })
     if (!file) return undefined

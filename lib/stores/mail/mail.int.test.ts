@@ -68,17 +68,15 @@ describe('through a server', () => {
     expectLetter(received[0]?.message ?? '')
   })
 
-  test('a comma or a line break in an address adds no recipient and no header', async () => {
+  test.each([
+    ['a comma', 'ada@example.org, eve@example.net'],
+    ['a line break', 'ada@example.org\r\nBcc: eve@example.net'],
+  ])('an address with %s is refused: it adds no recipient and no header', async (_, to) => {
     received.length = 0
     const mail = openMail({ smtpUrl: url, from, dataDir: '/nowhere' })
-    for (const to of ['ada@example.org, eve@example.net', 'ada@example.org\r\nBcc: eve@example.net'])
-      await mail.send({ ...letter, to }).catch(() => {})
+    await expect(mail.send({ ...letter, to })).rejects.toThrow('EENVELOPE')
     mail.close()
-    for (const { to, message } of received) {
-      expect(to).toHaveLength(1)
-      expect(message).not.toMatch(/^Bcc:/m)
-    }
-    expect(received.flatMap(({ to }) => to)).not.toContain('eve@example.net')
+    expect(received).toEqual([])
   })
 
   test('a refusal is told by its code, without the address', async () => {

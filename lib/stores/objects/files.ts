@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto'
 import { constants } from 'node:fs'
 import { access, type FileHandle, mkdir, open, readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { named, placeOfKey } from './file-names.ts'
 import { checkKey, inKeyOrder, isKey } from './keys.ts'
 import type { ObjectStore, ObjectVersion } from './objects.ts'
 
-const codeOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : 'unknown fault'
-const isMissing = (error: unknown): boolean => codeOf(error) === 'ENOENT'
+const nameOf = (error: unknown): string => errorCode(error) ?? 'unknown fault'
+const isMissing = (error: unknown): boolean => errorCode(error) === 'ENOENT'
 /** What the file system says against it, without the path: that names keys. */
 const refused = (error: unknown): Problem =>
   Problem.is(error)
     ? error
     : new Problem(
         'unavailable',
-        `The folder of objects cannot be used (${codeOf(error)}). Nothing was lost; it is tried again.`,
+        `The folder of objects cannot be used (${nameOf(error)}). Nothing was lost; it is tried again.`,
       )
 const told = async <T>(work: Promise<T>): Promise<T> => {
   try {
@@ -143,7 +143,7 @@ export function fileObjects(root: string): ObjectStore {
         await access(root, constants.R_OK | constants.W_OK | constants.X_OK)
         return { state: 'ok', latency: performance.now() - began }
       } catch (error) {
-        return { state: 'down', latency: performance.now() - began, detail: codeOf(error) }
+        return { state: 'down', latency: performance.now() - began, detail: nameOf(error) }
       }
     },
     async put(key, bytes) {

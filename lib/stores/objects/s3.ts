@@ -10,6 +10,7 @@ import {
   S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
 import type { ObjectStore } from './objects.ts'
@@ -34,7 +35,7 @@ const atOnce = 8
 /** What failed, as S3 calls it; nothing of the request, which carries a signature and names the key. */
 function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown fault'
-  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name
+  const code = errorCode(error) ?? error.name
   return /^[A-Za-z0-9_.]{1,64}$/.test(code) ? code : 'unknown fault'
 }
 const refused = (error: unknown): Problem =>

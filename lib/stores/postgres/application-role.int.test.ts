@@ -1,8 +1,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { withConnection } from './connection.ts'
-import { errorCode } from './fault.ts'
 import { prepareDatabase } from './preparation.ts'
 
 const DENIED = '42501'

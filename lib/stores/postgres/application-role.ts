@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { type ClientBase, escapeIdentifier, escapeLiteral } from 'pg'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { deriveKey } from '#lib/secret.ts'
-import { DatabaseFault, errorCode } from './fault.ts'
+import { DatabaseFault } from './fault.ts'
 import { grantsFile } from './migration-history.ts'
 
 export type ApplicationAccess = { appUrl: string; warning?: string }

@@ -1,6 +1,6 @@
 import type pg from 'pg'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { asProblem, type Database } from './database.ts'
-import { errorCode } from './fault.ts'
 
 /** One statement that only reads. `undefined`: the database gave it up because the time was over; nothing is left behind. */
 type BoundedQuery = <R extends pg.QueryResultRow>(text: string, values?: readonly unknown[]) => Promise<R[] | undefined>

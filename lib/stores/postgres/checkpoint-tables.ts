@@ -1,7 +1,7 @@
 import { type ClientBase, escapeIdentifier } from 'pg'
 
 /** The schema of our own database in which LangGraph keeps its checkpoints where no other database is connected. */
-export const checkpointSchema = 'langgraph'
+const checkpointSchema = 'langgraph'
 /** The last migrations of `@langchain/langgraph-checkpoint-postgres`; a test compares them with what it makes. */
 export const checkpointVersions = { checkpoint_migrations: 4, store_migrations: 3 }
 

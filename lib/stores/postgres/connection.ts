@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
-import { DatabaseFault, errorCode } from './fault.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
+import { DatabaseFault } from './fault.ts'
 
 const STARTING_UP = '57P03'
 const PATIENCE = 30_000

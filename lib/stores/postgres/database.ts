@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
 import { hasSqlState } from './fault.ts'
@@ -19,7 +20,7 @@ const prismaDown = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028'
 /** Whether the error says that the database went away, rather than that we asked it something wrong. */
 export function isDatabaseDown(error: unknown): boolean {
   for (let cause: unknown = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    const code = 'code' in cause ? String(cause.code) : ''
+    const code = errorCode(cause) ?? ''
     if (unavailable.test(code) || network.has(code) || prismaDown.has(code)) return true
     if (
       /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|server closed the connection|Can't reach database server|not queryable/i.test(

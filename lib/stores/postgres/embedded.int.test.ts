@@ -4,8 +4,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { withConnection } from './connection.ts'
 import { type EmbeddedDatabase, startEmbedded } from './embedded.ts'
 
@@ -51,12 +50,6 @@ const store = `await withConnection(database.ownerUrl('postgres'), (client) =>
 const stored = (database: EmbeddedDatabase) =>
   withConnection(database.ownerUrl('postgres'), async (client) => (await client.query('SELECT what FROM kept')).rows)
 
-const poll = async (isSo: () => boolean) => {
-  for (const deadline = performance.now() + 10_000; !isSo(); await delay(2)) {
-    if (performance.now() > deadline) throw new Error('did not happen within 10 s')
-  }
-}
-
 test('after kill -9 of its supervisor the next start stops the orphan and finds every row', async () => {
   const pid = Number(await supervise(`${store}\nconsole.log(database.pid)`))
   supervisors[0]?.kill('SIGKILL')
@@ -83,7 +76,10 @@ test('after kill -9 of the server itself the next start recovers', async () => {
 test('a kill in the middle of making the cluster leaves nothing in the way', async () => {
   const line = supervise(`console.log('made')`)
   line.catch(() => {}) // killed before it could say so
-  await poll(() => readdirSync(folder).some((name) => name.startsWith('pgdata.unfinished')))
+  await vi.waitUntil(() => readdirSync(folder).some((name) => name.startsWith('pgdata.unfinished')), {
+    timeout: 10_000,
+    interval: 2,
+  })
   supervisors[0]?.kill('SIGKILL')
   if (supervisors[0]) await once(supervisors[0], 'exit')
   expect(readdirSync(folder)).not.toContain('pgdata')

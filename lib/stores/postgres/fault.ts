@@ -30,10 +30,6 @@ export class DatabaseFault extends Error {
   }
 }
 
-/** The code of a system error (`ENOENT`) or of PostgreSQL (`28P01`); undefined for anything else. */
-export const errorCode = (error: unknown): string | undefined =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
-
 /** Whether the database refused with this SQLSTATE, however deep Prisma wrapped it. */
 export const hasSqlState = (error: unknown, state: string): boolean =>
   error instanceof Error &&

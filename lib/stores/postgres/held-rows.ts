@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Holding } from '#lib/kernel/holder.ts'
+import type { DataHolder, Holding, Planned } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from './database.ts'
 import { type Ask, snapshot } from './snapshot.ts'
 
@@ -34,3 +34,71 @@ export async function holding(db: Database, name: string, text: string, values: 
   const [row] = await db.query<{ n: number; since: Date | null; until?: Date | null }>(name, text, values)
   return { count: row?.n ?? 0, since: row?.since ?? null, until: row?.until ?? null }
 }
+
+export interface PlannedRow {
+  id: string
+  /** The hold that covers it. */
+  hold: string | null
+}
+/** A plan from its rows: what a hold covers is counted and stays. */
+export function plannedOf(rows: readonly PlannedRow[]): Planned {
+  const planned: Planned = { items: [], held: {} }
+  for (const { id, hold } of rows)
+    if (hold === null) planned.items.push(id)
+    else planned.held[hold] = (planned.held[hold] ?? 0) + 1
+  planned.items.sort()
+  return planned
+}
+
+interface Rows extends Pick<DataHolder, 'name' | 'stage' | 'what' | 'purpose' | 'kept' | 'leftBehind'> {
+  table: string
+  /** What one of them is called by, as SQL. */
+  id: string
+  /** The column that says since when it is held. */
+  at: string
+  /** The column that says when its term ends. */
+  until?: string
+}
+/** Rows of agents, each by its id: a table with `agent_id` that no hold covers. */
+export const rowsOfAgents = (db: Database, { table, id, at, until, ...words }: Rows): DataHolder => ({
+  ...words,
+  store: 'postgresql',
+  tables: [table],
+  inventory: ({ agents }) =>
+    holding(
+      db,
+      `${table}-held`,
+      `SELECT count(*)::int AS n, min(${at}) AS since${until === undefined ? '' : `, max(${until}) AS until`} FROM ${table} WHERE agent_id = ANY($1::text[])`,
+      [agents],
+    ),
+  async plan(scope, tx) {
+    if (!('subject' in scope)) return { items: [], held: {} }
+    await byIndex(tx)
+    const rows = await queryWithin<{ id: string }>(
+      tx,
+      `plan-${table}`,
+      `SELECT ${id} AS id FROM ${table} WHERE agent_id = ANY($1::text[])`,
+      [scope.subject.agents],
+    )
+    return { items: rows.map((row) => row.id).sort(), held: {} }
+  },
+  async erase(scope, items, tx) {
+    if (!('subject' in scope)) return 0
+    await byIndex(tx)
+    const text = `DELETE FROM ${table} WHERE ${id} = ANY($1::text[]) RETURNING 1`
+    return (await queryWithin(tx, `erase-${table}`, text, [items])).length
+  },
+  /** By whose they are as well as by their ids. */
+  residue: (scope, items) =>
+    'subject' in scope
+      ? countLeft(db, async (ask) => {
+          const { agents } = scope.subject
+          await ask(`SELECT count(*)::int AS n FROM ${table} WHERE agent_id = ANY($1::text[])`, [agents])
+          for (const chunk of chunked(items))
+            await ask(
+              `SELECT count(*)::int AS n FROM ${table} WHERE ${id} = ANY($1::text[]) AND NOT agent_id = ANY($2::text[])`,
+              [chunk, agents],
+            )
+        })
+      : Promise.resolve(0),
+})

@@ -1,9 +1,10 @@
 import { Logger, runMigrations } from 'graphile-worker'
 import { type ClientBase, escapeIdentifier } from 'pg'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { applicationAccess } from './application-role.ts'
 import { prepareCheckpointTables } from './checkpoint-tables.ts'
 import { withConnection } from './connection.ts'
-import { DatabaseFault, errorCode } from './fault.ts'
+import { DatabaseFault } from './fault.ts'
 import { deploy } from './migration-history.ts'
 import type { SettledSecret } from './secret-settling.ts'
 

@@ -1,8 +1,9 @@
 import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { errorCode } from '#lib/kernel/error-code.ts'
 import { type EmbeddedDatabase, startEmbedded } from './embedded.ts'
-import { DatabaseFault, errorCode } from './fault.ts'
+import { DatabaseFault } from './fault.ts'
 import { stopOrphan } from './orphan.ts'
 import { takeOwnerLock } from './owner-lock.ts'
 

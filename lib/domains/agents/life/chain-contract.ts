@@ -11,7 +11,7 @@ const reference = { resourceType: 'chain_reference' } as const
 export const chainPermanence =
   'What stands on a public blockchain is public and permanent: nobody can change or erase it there, we neither. What we hold, and erase, is the note of it.'
 
-export const ChainReference = z
+const ChainReference = z
   .strictObject({
     id: z.string(),
     chain: z.string().meta({ description: 'CAIP-2: eip155:1, bip122:…' }),

@@ -1,5 +1,5 @@
 import { newId } from '#lib/kernel/ids.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { addChainReference, chainPermanence, deleteChainReference, listChainReferences } from './chain-contract.ts'
@@ -40,18 +40,14 @@ export const agentChainReferences = ({ db }: LifePorts) => ({
       ),
       db.prisma.chainReference.count({ where: { agentId: id } }),
     ])
-    const data = rows.slice(0, limit)
-    const last = rows.length > limit ? data.at(-1) : undefined
+    const { shown, page } = pageOf(rows, limit, total, ({ reportedAt, id }) => ({ at: reportedAt, id }))
     return {
       resourceId: id,
       resourceType: 'agent',
-      details: { count: data.length },
+      details: { count: shown.length },
       body: {
-        data: data.map(viewOf),
-        total,
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.reportedAt, last.id) : null,
+        data: shown.map(viewOf),
+        ...page,
         why: chainPermanence,
       },
     }

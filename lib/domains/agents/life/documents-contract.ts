@@ -35,7 +35,7 @@ const listed = {
   created_at: when,
   updated_at: when,
 }
-export const ListedAgentDocument = z.strictObject(listed).meta({ id: 'ListedAgentDocument' })
+const ListedAgentDocument = z.strictObject(listed).meta({ id: 'ListedAgentDocument' })
 export const AgentDocument = z.strictObject({ ...listed, body: z.string() }).meta({ id: 'AgentDocument' })
 /** What a change comes to, without the words: an answer that is kept for a repetition has no content. */
 const Changed = z.strictObject({

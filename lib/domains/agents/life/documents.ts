@@ -3,7 +3,7 @@ import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { sanitize } from '#lib/domains/sanitizer/sanitizer.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import {
@@ -71,18 +71,14 @@ export const agentDocuments = ({ db, strict }: LifePorts) => ({
       ),
       db.prisma.agentDocument.count({ where: { agentId: id, ...(kind !== undefined && { kind }) } }),
     ])
-    const data = rows.slice(0, limit)
-    const last = rows.length > limit ? data.at(-1) : undefined
+    const { shown, page } = pageOf(rows, limit, total, ({ created_at, id }) => ({ at: created_at, id }))
     return {
       resourceId: id,
       resourceType: 'agent',
-      details: { count: data.length },
+      details: { count: shown.length },
       body: {
-        data: data.map(viewOf),
-        total,
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.created_at, last.id) : null,
+        data: shown.map(viewOf),
+        ...page,
       },
     }
   }),

@@ -16,7 +16,7 @@ const Counts = z
   )
   .meta({ description: 'Numbers by these words; a heartbeat takes no free text' })
 
-export const Heartbeat = z
+const Heartbeat = z
   .strictObject({ at: when, state: z.enum(heartbeatStates), counts: z.record(z.string(), z.number()) })
   .meta({ id: 'Heartbeat' })
 

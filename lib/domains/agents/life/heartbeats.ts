@@ -1,4 +1,4 @@
-import { encodeCursor, notOurCursor, placeOf } from '#lib/kernel/pages.ts'
+import { notOurCursor, pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -71,18 +71,14 @@ export const agentHeartbeats = ({ db }: LifePorts) => ({
         range,
       ),
     ])
-    const data = rows.slice(0, limit)
-    const last = rows.length > limit ? data.at(-1) : undefined
+    const { shown, page } = pageOf(rows, limit, counted?.n ?? 0, ({ at, seq }) => ({ at, id: seq }))
     return {
       resourceId: id,
       resourceType: 'agent',
-      details: { count: data.length },
+      details: { count: shown.length },
       body: {
-        data: data.map(({ at, state, counts }) => ({ at: at.toISOString(), state, counts })),
-        total: counted?.n ?? 0,
-        offset: 0,
-        limit,
-        next_cursor: last ? encodeCursor(last.at, last.seq) : null,
+        data: shown.map(({ at, state, counts }) => ({ at: at.toISOString(), state, counts })),
+        ...page,
       },
     }
   }),

@@ -1,64 +1,6 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
-
-interface Kind {
-  name: string
-  table: 'agent_documents' | 'chain_references'
-  at: 'created_at' | 'reported_at'
-  what: string
-  purpose: string
-  kept: string
-  leftBehind?: NonNullable<DataHolder['leftBehind']>
-}
-
-/** Rows of agents, each by its id. */
-const rowsHolder = (db: Database, { table, at, ...words }: Kind): DataHolder => ({
-  ...words,
-  store: 'postgresql',
-  stage: 'content',
-  tables: [table],
-  inventory: ({ agents }) =>
-    holding(
-      db,
-      `${table}-held`,
-      `SELECT count(*)::int AS n, min(${at}) AS since FROM ${table} WHERE agent_id = ANY($1::text[])`,
-      [agents],
-    ),
-  async plan(scope, tx) {
-    if (!('subject' in scope)) return { items: [], held: {} }
-    await byIndex(tx)
-    const rows = await queryWithin<{ id: string }>(
-      tx,
-      `plan-${table}`,
-      `SELECT id FROM ${table} WHERE agent_id = ANY($1::text[])`,
-      [scope.subject.agents],
-    )
-    return { items: rows.map(({ id }) => id).sort(), held: {} }
-  },
-  async erase(scope, items, tx) {
-    if (!('subject' in scope)) return 0
-    await byIndex(tx)
-    const gone = await queryWithin(
-      tx,
-      `erase-${table}`,
-      `DELETE FROM ${table} WHERE id = ANY($1::text[]) RETURNING id`,
-      [items],
-    )
-    return gone.length
-  },
-  /** By whose they are as well as by their ids. */
-  residue: (scope, items) =>
-    'subject' in scope
-      ? countLeft(db, async (ask) => {
-          await ask(`SELECT count(*)::int AS n FROM ${table} WHERE agent_id = ANY($1::text[])`, [scope.subject.agents])
-          await ask(
-            `SELECT count(*)::int AS n FROM ${table} WHERE id = ANY($1::text[]) AND NOT agent_id = ANY($2::text[])`,
-            [items, scope.subject.agents],
-          )
-        })
-      : Promise.resolve(0),
-})
+import { byIndex, countLeft, holding, rowsOfAgents } from '#lib/stores/postgres/held-rows.ts'
 
 const day = "to_char(h.at AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
 /** `<agent>/<day>` apart; an agent's id has no slash. */
@@ -116,19 +58,15 @@ const heartbeatHolder = (db: Database): DataHolder => ({
 
 /** What agents wrote for themselves, that they lived, and our notes of what stands on chains about them. */
 export const lifeHolders = (db: Database): DataHolder[] => [
-  rowsHolder(db, {
-    name: 'agents.documents',
-    table: 'agent_documents',
-    at: 'created_at',
+  rowsOfAgents(db, {
+    ...{ name: 'agents.documents', stage: 'content', table: 'agent_documents', id: 'id', at: 'created_at' },
     what: 'strategy theses and playbooks of agents',
     purpose: 'to keep what an agent works by, for itself and its owner',
     kept: 'until the agent or its owner deletes them',
   }),
   heartbeatHolder(db),
-  rowsHolder(db, {
-    name: 'agents.chain-references',
-    table: 'chain_references',
-    at: 'reported_at',
+  rowsOfAgents(db, {
+    ...{ name: 'agents.chain-references', stage: 'content', table: 'chain_references', id: 'id', at: 'reported_at' },
     what: 'our notes of what stands on public blockchains about agents',
     purpose: 'to show an agent’s owner which public facts about it nobody can erase',
     kept: 'until the agent or its owner deletes them',

@@ -24,7 +24,7 @@ export const lifeOf = (agent: Pick<OwnedAgent, 'status' | 'statusAt' | 'diedAt' 
   self_hosted: agent.selfHosted,
 })
 
-export const livingView = (agent: OwnedAgent): LivingAgent => ({
+const livingView = (agent: OwnedAgent): LivingAgent => ({
   agent_id: agent.id,
   name: agent.name,
   tier: agent.tier,

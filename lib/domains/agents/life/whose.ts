@@ -4,7 +4,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { refuseHeldAgent } from '#lib/stores/postgres/held-agents.ts'
 
 /** Another's looks like none. */
-export const noSuchAgent = (): Problem => new Problem('not_found', 'There is no such agent, or it is not yours.')
+const noSuchAgent = (): Problem => new Problem('not_found', 'There is no such agent, or it is not yours.')
 
 const isOwn = (actor: Actor, agent: { id: string; ownerId: string | null }): boolean =>
   actor.kind === 'agent' ? actor.id === agent.id : actor.accountId !== undefined && actor.accountId === agent.ownerId
@@ -32,7 +32,7 @@ export async function ownAgentLocked(tx: Transaction, actor: Actor, id: string):
  * Throws where nothing may be written for the agent, whoever asks: `paused`, `dead`, `restricted`, and `wrong_state` while its erasure
  * waits. What takes away (deleting, recalling, switching off) does not ask this.
  */
-export function refuseUnlessWritable(agent: Pick<OwnedAgent, 'status' | 'restrictedAt' | 'suspendedAt'>): void {
+function refuseUnlessWritable(agent: Pick<OwnedAgent, 'status' | 'restrictedAt' | 'suspendedAt'>): void {
   if (agent.status === 'dead')
     throw new Problem(
       'dead',

@@ -12,7 +12,7 @@ export const gains: Readonly<Record<Reason, number>> = { unit: 0.2, sop: 0.15, s
 export const dailyCaps = { all: 4, votes: 1 } as const
 
 /** Scores are sums of hundredths; less than this is the dust of binary fractions. */
-export const dust = 1e-6
+const dust = 1e-6
 
 /** How much more of a day may hold and still take one gain for this reason: beyond it, nothing is touched. */
 export const fullFrom = (reason: Reason): { all: number; votes: number } => ({

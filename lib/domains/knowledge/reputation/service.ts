@@ -1,5 +1,5 @@
 import type { Context } from '#lib/kernel/context.ts'
-import { decodeCursor, encodeCursor } from '#lib/kernel/pages.ts'
+import { decodeCursor, pageOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -94,8 +94,7 @@ export function reputationService(db: Database) {
       ])
       const close = isClose(ctx, agentId)
       if (!agent || (agent.is_restricted && !close)) throw new Problem('not_found', 'There is no such agent.')
-      const shown = found.slice(0, limit)
-      const last = found.length > limit ? shown.at(-1) : undefined
+      const { shown, page } = pageOf(found, limit, count?.n ?? 0, ({ at, id }) => ({ at, id }), offset)
       return {
         body: {
           data: {
@@ -108,10 +107,7 @@ export function reputationService(db: Database) {
               subject_id: close && subject_id !== erasedSubject ? subject_id : null,
             })),
           },
-          total: count?.n ?? 0,
-          offset,
-          limit,
-          next_cursor: last ? encodeCursor(last.at, last.id) : null,
+          ...page,
         },
         resourceId: agentId,
         details: { count: shown.length },

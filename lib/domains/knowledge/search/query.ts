@@ -1,7 +1,7 @@
 import { eachWord } from './words.ts'
 
 /** Words of a query that count; what follows is left out, so that no query is slow. */
-export const mostQueryWords = 24
+const mostQueryWords = 24
 
 /** One thing that is asked for. */
 export interface Term {

@@ -1,22 +1,12 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { blockedBy } from '#lib/testing/blocked.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { pattern, sop, trace } from '#lib/testing/units.ts'
 import { countScopes, gatherWords, wordsAgain } from './gathering.ts'
 import { wordsHolder } from './words-held.ts'
 
 let test: TestApp
-/** Waits until somebody waits for this connection. */
-async function waited(client: { query(text: string): Promise<{ rows: unknown[] }> }): Promise<void> {
-  for (const deadline = performance.now() + 10_000; performance.now() < deadline; await delay(20)) {
-    const { rows } = await client.query(
-      'SELECT pid FROM pg_stat_activity WHERE pg_backend_pid() = ANY(pg_blocking_pids(pid))',
-    )
-    if (rows.length > 0) return
-  }
-  throw new Error('nobody waits')
-}
 /** Of one organisation. */
 let owner: Person
 let author: Issued
@@ -338,9 +328,8 @@ describe('who sees what', () => {
     const anonymous = (asked: string) => test.fetch('GET', `/v1/knowledge?${asked}`)
     expect((await anonymous(`q=${word}`)).status).toBe(401)
     await test.fetch('PATCH', '/v1/settings', { token: admin.token, body: { anonymous_reading: true } })
-    const deadline = performance.now() + 5_000
-    let answer = await anonymous(`q=${word}`)
-    while (answer.status === 401 && performance.now() < deadline) answer = await anonymous(`q=${word}`)
+    await vi.waitUntil(async () => (await anonymous(`q=${word}`)).status === 200, 5_000)
+    const answer = await anonymous(`q=${word}`)
     expect(answer.json.data.map(({ id }: { id: string }) => id)).toEqual([network])
     await test.fetch('PATCH', '/v1/settings', { token: admin.token, body: { anonymous_reading: false } })
   })
@@ -603,7 +592,7 @@ describe('the table of words', () => {
       await client.query('BEGIN')
       await client.query('SELECT gather_words(1000)')
       const erased = test.fetch('DELETE', `/v1/knowledge/${first}`, { token: author.token })
-      await waited(client)
+      await blockedBy(client)
       await client.query('COMMIT')
       expect((await erased).status).toBe(204)
       expect(await wordsOf('xenolith')).toEqual([])

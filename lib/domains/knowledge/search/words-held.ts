@@ -1,8 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder, Planned, Scope } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
-import { holdMembers, holdOf, joinHolds, type PlannedRow, plannedOf } from '../held.ts'
+import { byIndex, chunked, countLeft, holding, type PlannedRow, plannedOf } from '#lib/stores/postgres/held-rows.ts'
+import { holdMembers, holdOf, joinHolds } from '../held.ts'
 
 const planOf = (kind: 'unit' | 'skill'): string => `WITH ${holdMembers(kind, '$2')}
   SELECT t.id, ${holdOf} AS hold FROM ${kind}s t ${joinHolds('t')} WHERE t.agent_id = ANY($1::text[])`

@@ -1,11 +1,12 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { sampleFolder } from '#bin/demo/sample-folder.ts'
 import { sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 
-const folder = join(process.env.KP_SAMPLE_DATA ?? '../shared/data', 'skills')
+const folder = join(sampleFolder, 'skills')
 const isThere = existsSync(folder)
 const origin = isThere ? `skills in ${folder}` : 'a small set of its own (KP_SAMPLE_DATA names no folder with skills)'
 

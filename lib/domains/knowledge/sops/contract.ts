@@ -5,7 +5,7 @@ import { StoredUnit } from '../contract.ts'
 import { Corrected, found, searching } from '../search/contract.ts'
 import { ExpertSOP } from '../unit.ts'
 
-export const SopId = z
+const SopId = z
   .string()
   .regex(/^kp:sop:[A-Za-z0-9_-]{1,64}$/, 'is not the id of an SOP')
   .meta({ description: 'Such as kp:sop:restore-a-backup' })
@@ -39,11 +39,9 @@ const facts = {
   approved_by: z.string().nullable().meta({ description: 'Likewise' }),
   approved_at: z.iso.datetime().nullable(),
 }
-export const SopVersionFacts = z.strictObject(facts).meta({ id: 'SopVersionFacts' })
+const SopVersionFacts = z.strictObject(facts).meta({ id: 'SopVersionFacts' })
 /** One wording of an SOP. */
-export const SopVersion = z
-  .strictObject({ id: SopId, ...facts, unit: StoredUnit.shape.unit })
-  .meta({ id: 'SopVersion' })
+const SopVersion = z.strictObject({ id: SopId, ...facts, unit: StoredUnit.shape.unit }).meta({ id: 'SopVersion' })
 
 const params = z.strictObject({ id: SopId })
 const resource = { resourceType: 'sop' }

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { operator } from '#lib/operator.ts'
-import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { backupOf } from '#lib/testing/backup.ts'
 import { episode } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import {
   erasedWhole,
   madeConversation,

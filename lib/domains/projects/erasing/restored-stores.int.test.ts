@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Problem } from '#lib/kernel/problem.ts'
 import { operator } from '#lib/operator.ts'
-import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { backupOf } from '#lib/testing/backup.ts'
 import { keptInThread } from '#lib/testing/checkpoints.ts'
 import { episode } from '#lib/testing/graphs.ts'
 import { issuedAgent, type Person } from '#lib/testing/people.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import {
   erasedWhole,
   type MadeConversation,

@@ -2,12 +2,12 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
 
 /** Shorter texts are said too often to tell one message by. */
-export const shortestText = 20
+const shortestText = 20
 
 const normal = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** Ids that stand in a text as words of their own or as parts of one: `message:msg_1`, `msg_1.md`. */
-export function idsIn(text: string, ids: ReadonlySet<string>): string[] {
+function idsIn(text: string, ids: ReadonlySet<string>): string[] {
   const found = new Set<string>()
   for (const [token] of text.matchAll(/[\w.:-]{1,400}/g)) {
     const starts = [0]
@@ -32,7 +32,7 @@ export interface Sought {
   texts: readonly { source: string; text: string }[]
 }
 /** By source, whether an episode names it or has its text. */
-export function matcher({ ids, texts }: Sought): (episode: Episode) => Map<string, 'group' | 'text'> {
+function matcher({ ids, texts }: Sought): (episode: Episode) => Map<string, 'group' | 'text'> {
   const byBeginning = new Map<string, { source: string; text: string }[]>()
   for (const { source, text } of texts) {
     const whole = normal(text)

@@ -10,7 +10,7 @@ import type { Policy } from './rules.ts'
 import { namedByOthers } from './shared-episodes.ts'
 
 /** What the project of a group says of its labels; a group that is no project's says nothing. */
-export async function entityKindsOf(tx: Transaction, group: string): Promise<EntityKinds> {
+async function entityKindsOf(tx: Transaction, group: string): Promise<EntityKinds> {
   const project = await tx.project.findUnique({ where: { groupId: group }, select: { entityKinds: true } })
   const told = project?.entityKinds
   if (typeof told !== 'object' || told === null || Array.isArray(told)) return {}

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { ExportReader } from '#lib/kernel/holder.ts'
 import { postgresGraph } from '#lib/stores/graph/postgres-graph.ts'
-import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { episode } from '#lib/testing/graphs.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { dataOf, madeConversation, madeMember, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { graphPersonExporters } from './exporters.ts'
 

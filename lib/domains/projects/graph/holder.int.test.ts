@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { erasedOf, type Verdict } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
-import type { GraphPlanting } from '#lib/stores/graph/graph.ts'
-import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { dealGraph, entity, episode, sentence, sharedGraph } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
+import type { GraphPlanting } from '#lib/testing/planted-graph.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { erasedWhole, manyMessages } from '#lib/testing/projects.ts'
 
 let test: TestApp

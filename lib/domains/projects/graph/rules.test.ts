@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
-import type { Entity, PlantedGraph } from '#lib/stores/graph/graph.ts'
+import type { Entity } from '#lib/stores/graph/graph.ts'
 import { at, dealGraph, entity, episode, fact } from '#lib/testing/graphs.ts'
 import { changed, neighbourhoodIn } from '#lib/testing/model-graph.ts'
+import type { PlantedGraph } from '#lib/testing/planted-graph.ts'
 import { kindOf } from './entity-kinds.ts'
 import { judge, type Policy } from './rules.ts'
 

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { redacted } from '#lib/stores/graph/graph.ts'
-import { postgresPlanting } from '#lib/stores/graph/postgres-planting.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { entity, episode, fact } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { signedIn } from '#lib/testing/people.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { dataOf, madeConversation, madeMember, madeMessage, madeProject } from '#lib/testing/projects.ts'
 
 let test: TestApp

@@ -1,8 +1,8 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder, Scope, Verdict } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
-import { type Authored, covered, type PlannedRow, partOf, plannedOf, plannedSql, writersOf } from '../held.ts'
+import { byIndex, chunked, countLeft, holding, type PlannedRow, plannedOf } from '#lib/stores/postgres/held-rows.ts'
+import { type Authored, covered, partOf, plannedSql, writersOf } from '../held.ts'
 import { untilErased } from './kept-until.ts'
 
 export interface RowPorts {

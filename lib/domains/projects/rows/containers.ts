@@ -1,8 +1,8 @@
 import type { DataHolder, Scope, Verdict } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, chunked, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
+import { byIndex, chunked, countLeft, holding, type PlannedRow, plannedOf } from '#lib/stores/postgres/held-rows.ts'
 import { emptiedConversations, emptiedProjects, projectHold, wholeConversations } from '../emptied.ts'
-import { doersOf, holdMembers, type PlannedRow, partOf, plannedOf, subjectOf, writersOf } from '../held.ts'
+import { doersOf, holdMembers, partOf, subjectOf, writersOf } from '../held.ts'
 import type { RowPorts } from './authored.ts'
 import { untilErased } from './kept-until.ts'
 

@@ -1,8 +1,8 @@
 import type { DataHolder, Subject } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
+import { byIndex, countLeft, holding, type PlannedRow, plannedOf } from '#lib/stores/postgres/held-rows.ts'
 import { emptiedConversations, emptiedProjects } from '../emptied.ts'
-import { doersOf, holdMembers, type PlannedRow, plannedOf, subjectOf, writersOf } from '../held.ts'
+import { doersOf, holdMembers, subjectOf, writersOf } from '../held.ts'
 
 /** A one-way pseudonym for a name of the erased in others' records. */
 export type PseudonymOf = (value: string) => string

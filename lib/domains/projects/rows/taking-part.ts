@@ -1,7 +1,7 @@
 import type { DataHolder } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { byIndex, countLeft, holding } from '#lib/stores/postgres/held-rows.ts'
-import { holdMembers, type PlannedRow, partOf, plannedOf, subjectOf, writersOf } from '../held.ts'
+import { byIndex, countLeft, holding, type PlannedRow, plannedOf } from '#lib/stores/postgres/held-rows.ts'
+import { holdMembers, partOf, subjectOf, writersOf } from '../held.ts'
 import { untilErased } from './kept-until.ts'
 
 const itemOf = (alias: string): string => `${alias}.project_id || '/' || ${alias}.kind || '/' || ${alias}.member_id`

@@ -4,7 +4,8 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { at, dealGraph, entity, episode, fact, sentence, sharedGraph } from '#lib/testing/graphs.ts'
-import type { GraphOutcome, GraphPlanting, GraphStore, PlantedGraph } from '../graph.ts'
+import type { GraphPlanting, PlantedGraph } from '#lib/testing/planted-graph.ts'
+import type { GraphOutcome, GraphStore } from '../graph.ts'
 
 /** One implementation, opened for tests. */
 export interface OpenedGraph {

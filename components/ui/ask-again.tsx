@@ -1,13 +1,11 @@
 'use client'
 
 import { useRouter } from 'next/navigation'
-import { useTranslations } from 'next-intl'
 import { useTransition } from 'react'
-import { Button } from '#components/ui/button.tsx'
+import { Button } from './button.tsx'
 
-/** Asks every store anew. */
-export function AskAgain() {
-  const t = useTranslations('stores')
+/** Asks anew for everything that the page says; `asking` is what it is called meanwhile. */
+export function AskAgain({ label, asking }: { label: string; asking: string }) {
   const router = useRouter()
   const [isAsking, begin] = useTransition()
   return (
@@ -17,7 +15,7 @@ export function AskAgain() {
       aria-disabled={isAsking}
       onClick={() => !isAsking && begin(() => router.refresh())}
     >
-      {isAsking ? t('asking') : t('again')}
+      {isAsking ? asking : label}
     </Button>
   )
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
-import type { GraphPlanting, PlantedGraph } from './graph.ts'
-import { type Ask, connectNeo4j, type Row } from './neo4j-connection.ts'
-import { asEntities, asEpisodes, asFacts, asTime, asWatermark } from './neo4j-values.ts'
+import { type Ask, connectNeo4j, type Row } from '#lib/stores/graph/neo4j-connection.ts'
+import { asEntities, asEpisodes, asFacts, asTime, asWatermark } from '#lib/stores/graph/neo4j-values.ts'
+import type { GraphPlanting, PlantedGraph } from './planted-graph.ts'
 
 /** Rows of one statement. */
 const most = 1_000

@@ -1,6 +1,7 @@
+import type { Community, Mentioning, Saga } from '#lib/stores/graph/graph.ts'
+import { asEntities, asEpisodes, asFacts, entityColumns, episodeColumns, factColumns } from '#lib/stores/graph/rows.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { Community, GraphPlanting, Mentioning, Saga } from './graph.ts'
-import { asEntities, asEpisodes, asFacts, entityColumns, episodeColumns, factColumns } from './rows.ts'
+import type { GraphPlanting } from './planted-graph.ts'
 
 /** Rows of one statement. */
 const most = 2_000

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { beginningOf, dayOf, endOf } from './days.ts'
+import { beginningOf, dayOf, endOf, fieldTime, momentOf } from './local-time.ts'
 
 describe('a day', () => {
   test.each([
@@ -22,4 +23,22 @@ describe('a day', () => {
       expect(endOf(day, 'UTC')).toBeUndefined()
     },
   )
+})
+
+test('a moment goes through a field of any zone and back, to the second', () => {
+  fc.assert(
+    fc.property(
+      fc.date({ min: new Date('2020-01-01'), max: new Date('2035-01-01'), noInvalidDate: true }),
+      fc.constantFrom('UTC', 'Europe/Berlin', 'Asia/Shanghai', 'America/New_York', 'Asia/Kathmandu'),
+      (date, zone) => {
+        date.setUTCMilliseconds(0)
+        const there = momentOf(fieldTime(date.toISOString(), zone), zone)
+        const off = Math.abs(new Date(there ?? 0).getTime() - date.getTime())
+        // The hour that comes twice in autumn means one of the two.
+        return off === 0 || off === 3_600_000
+      },
+    ),
+  )
+  expect(momentOf('2026-07-01T12:00', 'Europe/Berlin')).toBe('2026-07-01T10:00:00.000Z')
+  expect([momentOf('', 'UTC'), fieldTime(null, 'UTC'), fieldTime('x', 'UTC')]).toEqual([null, '', ''])
 })
