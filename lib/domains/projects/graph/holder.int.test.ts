@@ -185,6 +185,13 @@ describe('where a pointer tells something else, or not all', () => {
   const told = (uuid: string, more: Parameters<typeof episode>[2] = {}) =>
     planting.plant({ group: place.group, ...bare, episodes: [episode(uuid, 1, more)] })
   const standingIds = async () => (await standing()).episodes.map(({ uuid }) => uuid)
+  /** Erased and verified; gives its run. */
+  const erased = async (message: string) => {
+    const receiptId = await erasedWhole(test, messagePath(message), place.owner)
+    return test.db.prisma.erasureRun.findUniqueOrThrow({ where: { receiptId }, include: { steps: true } })
+  }
+  const resultsOf = ({ steps }: Awaited<ReturnType<typeof erased>>) =>
+    steps.find(({ holder }) => holder === 'graph.episodes')?.results
 
   it.each([
     ['nothing', {}],
@@ -193,9 +200,7 @@ describe('where a pointer tells something else, or not all', () => {
     await told(`${place.group}-mine`, { content: `user: ${said}` })
     const message = await says(said)
     await points(message, 'x', more)
-    expect(await ask('DELETE', messagePath(message), {})).toMatchObject({
-      ...{ success: true, deletedFrom: { graphiti: { episodesDeleted: 1 } } },
-    })
+    expect(resultsOf(await erased(message))).toMatchObject({ episodesDeleted: 1 })
     expect(await standingIds()).toEqual([])
   })
 
@@ -207,7 +212,7 @@ describe('where a pointer tells something else, or not all', () => {
     const message = await says(said)
     await ask('PATCH', messagePath(message), { content: later })
     await points(message, after)
-    await ask('DELETE', messagePath(message), {})
+    await erased(message)
     expect(await standingIds()).toEqual([])
   })
 
@@ -218,7 +223,7 @@ describe('where a pointer tells something else, or not all', () => {
     const message = await says(said)
     await points(message, mine)
     await points(await says(said), theirs)
-    await ask('DELETE', messagePath(message), {})
+    await erased(message)
     expect(await standingIds()).toEqual([theirs])
   })
 
@@ -235,7 +240,7 @@ describe('where a pointer tells something else, or not all', () => {
     })
     const message = await says('Something that points at words.')
     for (const ref of ['the', 'of', deal, who]) await points(message, ref)
-    expect(await ask('DELETE', messagePath(message), {})).toMatchObject({ success: true })
+    await erased(message)
     const left = await standing()
     expect([left.episodes, left.entities, left.mentions].map(({ length }) => length)).toEqual([1, 1, 1])
   })
@@ -245,9 +250,7 @@ describe('where a pointer tells something else, or not all', () => {
     await told(`${place.group}-kept`, { content: 'All of the deal.' })
     const message = await says('Something that points at words.')
     await points(message, 'the')
-    expect(await ask('DELETE', messagePath(message), {})).toMatchObject({
-      ...{ success: true, deletedFrom: { graphiti: { episodesDeleted: 1 } } },
-    })
+    expect(resultsOf(await erased(message))).toMatchObject({ episodesDeleted: 1 })
     expect(await standingIds()).toEqual([`${place.group}-kept`])
   })
 
@@ -255,11 +258,10 @@ describe('where a pointer tells something else, or not all', () => {
     const late = '3f8e2d1c-6b5a-4f4e-9d3c-2b1a0f9e8d7c'
     const message = await says('Somebody tells of it before it is there.')
     await points(message, late)
-    const { auditId } = await ask('DELETE', messagePath(message), {})
+    const { id, auditId } = await erased(message)
     await told(late)
     test.clock.advance(25 * 3_600_000)
-    const run = await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { auditId } })
-    await test.app.subjectErasures.recheck(run.id)
+    await test.app.subjectErasures.recheck(id)
     expect(await standingIds()).toEqual([])
     expect((await ask('GET', `/api/erasures/${auditId}`)).data.late_found).toBe(1)
   })
