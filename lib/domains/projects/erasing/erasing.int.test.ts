@@ -5,6 +5,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { erasedWhole } from '#lib/testing/projects.ts'
 import { sideHolder, sideStore } from '#lib/testing/side-store.ts'
 import { entryOf, say as sayIn, type Talk, talk as talkIn } from '#lib/testing/talks.ts'
 
@@ -171,10 +172,11 @@ describe('a message', () => {
     expect((await test.fetch('DELETE', conversation, { cookie: former.cookie })).status).toBe(404)
     expect([await isStored(message), await isStored(byAgent), await isStored(first(made))]).toEqual([true, true, true])
 
-    const told = await erase(made, message, { by: former })
-    expect([told.status, told.json.success, await isStored(message), entriesOf(message)]).toEqual([200, true, false, 0])
-    expect((await looked(told.json.auditId, former)).json.data.success).toBe(true)
-    expect((await test.fetch('DELETE', at(made, byAgent), { token: agent.token })).status).toBe(200)
+    await erasedWhole(test, at(made, message), former)
+    await erasedWhole(test, at(made, byAgent), agent)
+    expect([await isStored(message), entriesOf(message), await isStored(byAgent)]).toEqual([false, 0, false])
+    const { auditId } = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { partId: message } })
+    expect((await looked(auditId ?? '', former)).json.data.success).toBe(true)
     for (const path of [`/api/projects/${made.project}`, conversation, at(made, first(made))])
       expect((await test.fetch('GET', path, { cookie: former.cookie })).status).toBe(404)
     expect([await isStored(first(made)), await tries(former)]).toEqual([true, 404])
