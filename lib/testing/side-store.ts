@@ -13,7 +13,7 @@ export interface SideStore {
   /** What a test does to it: throw, wait. */
   before?: ((what: 'erase' | 'residue') => void) | undefined
   /** As a slow one: what is asked waits for this. */
-  slow?: ((what: 'plan' | 'explain' | 'erase') => Promise<void>) | undefined
+  slow?: ((what: 'plan' | 'explain' | 'erase', scope: Scope) => Promise<void>) | undefined
   /** What it remembers of the pages that it erased, by their keys. */
   remembered: Map<string, Erased>
   forgot: string[]
@@ -45,7 +45,7 @@ export const sideHolder =
     tables: [],
     inventory: async () => ({ count: 0, since: null, until: null }),
     async plan(scope) {
-      await side.slow?.('plan')
+      await side.slow?.('plan', scope)
       return {
         items: [...side.entries].flatMap(([id, entry]) => (covers(scope, entry) ? [id] : [])).sort(),
         watched: 'part' in scope && scope.part.kind === 'message' ? [about(scope.part.id)] : [],
@@ -53,7 +53,7 @@ export const sideHolder =
       }
     },
     async explain(scope) {
-      await side.slow?.('explain')
+      await side.slow?.('explain', scope)
       const verdicts = [...side.entries].flatMap(([id, entry]) =>
         covers(scope, entry)
           ? [
@@ -66,8 +66,8 @@ export const sideHolder =
       )
       return { verdicts, isPartial: false }
     },
-    async erase(_scope, items, _tx, manner) {
-      await side.slow?.('erase')
+    async erase(scope, items, _tx, manner) {
+      await side.slow?.('erase', scope)
       side.before?.('erase')
       const known = side.remembered.get(manner?.key ?? '')
       if (known) return known

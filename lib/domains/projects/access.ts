@@ -64,7 +64,7 @@ const selectSeen = `SELECT ${seenColumns}, ${roleOf} AS role, ${officeOf} AS off
 /** Whoever changes a project waits for who does already; `for update` waits for who writes into it, too. */
 const locks = { none: '', change: ' FOR NO KEY UPDATE OF p', erase: ' FOR UPDATE OF p' } as const
 
-export const noProject = (): Problem => new Problem('not_found', 'There is no such project, or you take no part in it.')
+const noProject = (): Problem => new Problem('not_found', 'There is no such project, or you take no part in it.')
 const isErasing = (): Problem =>
   new Problem('fenced', 'The project is being erased: nothing more is written into it. Nothing of this was kept.')
 /** What members are told of something that was erased. */

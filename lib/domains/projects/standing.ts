@@ -9,8 +9,7 @@ export const standingMessage = (alias: string): string =>
   `(${alias}.erasing_since IS NULL AND ${inStandingProject(alias)}
     AND NOT EXISTS (SELECT FROM conversations sc WHERE sc.id = ${alias}.conversation_id AND sc.erasing_since IS NOT NULL))`
 /** SQL: the same of a document; what was made from a message has the message's mark. */
-export const standingDocument = (alias: string): string =>
-  `(${alias}.erasing_since IS NULL AND ${inStandingProject(alias)})`
+const standingDocument = (alias: string): string => `(${alias}.erasing_since IS NULL AND ${inStandingProject(alias)})`
 /** SQL: the same, and that it was not made from the words of somebody who is being erased, with whom it goes. */
 export const lastingDocument = (alias: string): string =>
   `(${standingDocument(alias)} AND NOT EXISTS (SELECT FROM messages sm JOIN fenced sf ON sf.kind = sm.author_kind AND sf.id = sm.author_id
