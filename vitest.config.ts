@@ -19,7 +19,15 @@ export default defineConfig({
     // Much of the time is waiting: for processes that start, and for the database. One worker would leave half the machine idle.
     maxWorkers: Math.max(2, availableParallelism() - 1),
     projects: [
-      { test: { name: 'unit', include: ['{lib,bin,i18n,components}/**/*.test.ts'], exclude: ['**/*.int.test.ts'] } },
+      {
+        test: {
+          name: 'unit',
+          include: ['{lib,bin,i18n,components}/**/*.test.ts'],
+          exclude: ['**/*.int.test.ts'],
+          // Of a property on a busy machine.
+          testTimeout: 30_000,
+        },
+      },
       {
         test: {
           name: 'integration',
