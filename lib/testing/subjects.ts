@@ -209,6 +209,7 @@ async function projectsOf(
   await madeAttachment(test, said, person, at)
   await keptInThread(test, alone.id, [{ id: said.id, text: `I say ${marker}.` }])
   await keptInGraph(test, { project: own, source: said.id, words: `I say ${marker}.`, teller: person })
+  await reported(test, own, person, [{ source_id: said.id, store: 'outside', ref: newId('ref') }])
   await madeDocument(test, own, own.agent, { ...at, kind: 'artifact' })
 
   const colleague = await signedIn(test, 'person', person.organisationId)
