@@ -1,4 +1,3 @@
-import type { EntityGroup } from '#lib/domains/projects/erasing/plan-totals.ts'
 import type { Plan, Verdict } from './places.ts'
 
 const partKinds = [
@@ -33,6 +32,9 @@ export interface Part {
   verdict: Verdict['verdict']
   count: number
 }
+type Total = Plan['totals'][number]
+type EntityGroup = NonNullable<Total['group']>
+type Label = NonNullable<Total['label']>
 export interface StorePlan {
   store: string
   /** How much goes: things that are judged, or the records that are planned. */
@@ -47,8 +49,6 @@ export interface StorePlan {
   /** It does not answer, or one that kept data is switched off: there may be more. */
   isUnanswered: boolean
 }
-type Total = Plan['totals'][number]
-type Label = NonNullable<Total['label']>
 /** What becomes of a graph's entities, in the order in which it is told. */
 const entityGroups = [
   'person',

@@ -102,9 +102,9 @@ describe('of an erasure that waits for a copy', () => {
       const { person, id } = await waiting()
       expect((await end(person, id)).json.data.state).toBe('running')
       await kit.work()
-      expect(lettersAbout(person, id).find((text) => text.includes('grace period of your request was ended'))).toContain(
-        'was not fetched',
-      )
+      expect(
+        lettersAbout(person, id).find((text) => text.includes('grace period of your request was ended')),
+      ).toContain('was not fetched')
       expect((await kit.adminRead(id)).state).toBe('completed')
     }
   })
