@@ -11,7 +11,9 @@ export default defineConfig({
   workers: 1,
   forbidOnly: Boolean(process.env.CI),
   reporter: 'list',
-  timeout: 60_000,
+  // Only a journey that hangs takes this long, also on a busy machine.
+  timeout: 240_000,
+  expect: { timeout: 30_000 },
   use: {
     baseURL: origin,
     locale: 'en-GB',
@@ -34,7 +36,7 @@ export default defineConfig({
     command: 'exec node_modules/.bin/node e2e/start.ts',
     url: `${origin}/health`,
     // A build on a busy machine.
-    timeout: 400_000,
+    timeout: 900_000,
     stdout: 'pipe',
     gracefulShutdown: { signal: 'SIGTERM', timeout: 15_000 },
   },

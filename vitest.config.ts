@@ -1,42 +1,65 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
-/** Minutes of waiting each, for servers that are stopped, killed and started: beside the others they cost next to nothing. */
-const waiting = [
-  'lib/proofs/{store-down,crashes-connected,fifty-at-once,due-day}.int.test.ts',
-  'lib/stores/graph/neo4j-outage.int.test.ts',
-  'lib/domains/exports/killed-worker.int.test.ts',
-]
-const withServers = {
-  globalSetup: ['lib/testing/global-setup.ts'],
-  // Against what hangs; how fast something is, benches tell.
-  testTimeout: 90_000,
-  hookTimeout: 120_000,
+/** These run for a minute or more, mostly waiting; they start first so that nothing waits for them at the end. */
+const slowest = [
+  'proofs/crashes-connected',
+  'proofs/store-down',
+  'proofs/fifty-at-once',
+  'graph/neo4j-outage',
+  'proofs/crashes',
+  'proofs/due-day',
+  'proofs/interleavings',
+  'proofs/one-message',
+].map((name) => `${name}.int.test.ts`)
+
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const at = slowest.findIndex((name) => moduleId.endsWith(name))
+      return at < 0 ? slowest.length : at
+    }
+    return (await super.sort(files)).sort((one, other) => rank(one) - rank(other))
+  }
 }
+
+/** Node's own module loader, as in production: no second compiler, and every worker loads the application once. */
+const native = { isolate: false, experimental: { viteModuleRunner: false, nodeLoader: false } }
 
 export default defineConfig({
   test: {
-    // Much of the time is waiting: for processes that start, and for the database. One worker would leave half the machine idle.
-    maxWorkers: Math.max(2, availableParallelism() - 1),
+    // Tests wait for processes and databases much of the time, so one more worker than there are cores.
+    maxWorkers: Math.max(3, availableParallelism() + 1),
+    sequence: { sequencer: SlowestFirst },
+    slowTestThreshold: 5_000,
+    // Workers store compiled code when they end.
+    teardownTimeout: 60_000,
     projects: [
       {
         test: {
           name: 'unit',
-          include: ['{lib,bin,i18n,components}/**/*.test.ts'],
+          include: ['{lib,bin,i18n}/**/*.test.ts'],
           exclude: ['**/*.int.test.ts'],
-          // Of a property on a busy machine.
-          testTimeout: 30_000,
+          // Properties take long on a busy machine.
+          testTimeout: 120_000,
+          ...native,
         },
+      },
+      {
+        test: { name: 'components', include: ['components/**/*.test.ts'], testTimeout: 120_000, isolate: false },
       },
       {
         test: {
           name: 'integration',
-          include: ['lib/**/*.int.test.ts', 'bin/**/*.int.test.ts'],
-          exclude: waiting,
-          ...withServers,
+          include: ['{lib,bin}/**/*.int.test.ts'],
+          globalSetup: ['lib/testing/global-setup.ts'],
+          // Limits for hung tests only; benchmarks measure speed.
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
+          ...native,
         },
       },
-      { test: { name: 'waiting', include: waiting, ...withServers } },
     ],
   },
 })

@@ -1,84 +1,56 @@
-import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import { dirname, join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { commandLine, type Ran } from '#lib/testing/command-line.ts'
 import { trace } from '#lib/testing/units.ts'
 
-// Each call of kp is a process; on a busy machine one takes seconds.
-vi.setConfig({ testTimeout: 120_000 })
-
 const root = join(import.meta.dirname, '..')
-const workplace = mkdtempSync(join(tmpdir(), 'kp-cli-'))
 let app: TestApp
-let home = ''
+let line: ReturnType<typeof commandLine>
 let count = 0
 
 beforeAll(async () => {
   app = await testApp()
+  line = commandLine(app.url)
 })
 afterAll(async () => {
+  line.close()
   await app.close()
-  rmSync(workplace, { recursive: true, force: true })
 })
-beforeEach(() => {
-  home = mkdtempSync(join(workplace, 'home-'))
-})
+beforeEach(() => line.newHome())
 
-interface Ran {
-  status: number | null
-  out: string
-  err: string
-  json: { [name: string]: unknown }
-}
-/** The real process, with a home of its own and nothing else of this environment; standard input is no terminal. */
-function kp(
-  args: readonly string[],
-  { env = {}, input = '' }: { env?: Record<string, string>; input?: string } = {},
-): Promise<Ran> {
-  return new Promise((done, fail) => {
-    const child = spawn(process.execPath, [join(root, 'bin/kp.ts'), ...args], {
-      cwd: workplace,
-      env: {
-        NODE_ENV: 'production',
-        PATH: process.env.PATH,
-        HOME: home,
-        XDG_CONFIG_HOME: home,
-        KP_URL: app.url,
-        ...env,
-      },
-    })
-    let out = ''
-    let err = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      out += text
-    })
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      err += text
-    })
-    child.once('error', fail)
-    child.once('close', (status) => {
-      expect(`${out}${err}`).not.toMatch(/^\s+at .+:\d+:\d+/m) // never a stack
-      done({ status, out, err, json: args.includes('--json') && out !== '' ? JSON.parse(out) : {} })
-    })
-    child.stdin.on('error', () => {}).end(input)
-  })
-}
+const kp = (...call: Parameters<typeof line.run>) => line.run(...call)
 const file = (value: unknown): string => {
-  const path = join(workplace, `file-${++count}.json`)
+  const path = join(line.workplace, `file-${++count}.json`)
   writeFileSync(path, typeof value === 'string' ? value : JSON.stringify(value))
   return path
 }
-const config = () => JSON.parse(readFileSync(join(home, 'knowledgepulse/config.json'), 'utf8'))
-const data = (ran: Ran) => Object(ran.json.data)
+const config = () => JSON.parse(readFileSync(join(line.configuration(), 'config.json'), 'utf8'))
+const data = (ran: Ran) => Object(ran.json?.data)
 async function signIn(scopes?: string[]) {
   const agent = await app.agent(scopes)
   const ran = await kp(['login', '--token-stdin'], { input: agent.token })
   expect(ran, ran.err).toMatchObject({ status: 0 })
   return agent
+}
+
+/** Runs `kp me` against a registry that refuses every request. */
+async function refused(status: number, code: string) {
+  let asked = 0
+  const registry = createServer((_, response) => {
+    asked++
+    const headers = { 'Content-Type': 'application/problem+json', 'KP-Schema-Version': 'v1', 'Retry-After': '0' }
+    response.writeHead(status, headers).end(JSON.stringify({ type: 'about:blank', title: 'Refused', status, code }))
+  })
+  await new Promise<void>((listening) => registry.listen(0, '127.0.0.1', listening))
+  const address = registry.address()
+  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  const ran = await kp(['me', '--url', url, '--token', (await app.agent()).token])
+  await new Promise((closed) => registry.close(closed))
+  return { ran, asked }
 }
 
 test('usage: an unknown command suggests, as JSON too', async () => {
@@ -101,7 +73,7 @@ describe('registering and signing in', () => {
     expect(ran.err).toContain('--consent')
     expect(ran.err).toContain('/privacy')
     expect(await app.db.prisma.agent.count()).toBe(before)
-    expect(readdirSync(home)).toEqual([])
+    expect(readdirSync(dirname(line.configuration()))).toEqual([])
   })
 
   test('keeps the token where its owner alone reads it, shows its prefix alone, and pins the signing keys', async () => {
@@ -111,9 +83,9 @@ describe('registering and signing in', () => {
     expect({ agent_id, url }).toEqual({ agent_id: 'cli-agent', url: app.url })
     expect(`${ran.out}${ran.err}`).not.toContain(token)
     expect(ran.out).toContain(token.slice(0, 11))
-    expect(statSync(join(home, 'knowledgepulse/config.json')).mode & 0o777).toBe(0o600)
-    expect(statSync(join(home, 'knowledgepulse')).mode & 0o777).toBe(0o700)
-    expect(readdirSync(join(home, 'knowledgepulse/keys'))).toHaveLength(1)
+    expect(statSync(join(line.configuration(), 'config.json')).mode & 0o777).toBe(0o600)
+    expect(statSync(line.configuration()).mode & 0o777).toBe(0o700)
+    expect(readdirSync(join(line.configuration(), 'keys'))).toHaveLength(1)
     const agent = await app.db.prisma.agent.findUniqueOrThrow({ where: { id: 'cli-agent' } })
     expect(agent).toMatchObject({ consentVia: 'explicit' })
     const me = await kp(['me', '--json'])
@@ -139,7 +111,7 @@ describe('registering and signing in', () => {
     expect(revoked.status).toBe(4)
     expect(revoked.err).toMatch(/request \S+/)
     expect(revoked.err).not.toContain(token)
-    expect(readdirSync(home)).toEqual([])
+    expect(readdirSync(dirname(line.configuration()))).toEqual([])
     // What everybody may do stays open to who still has a dead token at hand.
     expect((await kp(['receipts', 'trust'], { env: { KP_TOKEN: token } })).status).toBe(0)
   })
@@ -196,7 +168,7 @@ describe('from contribution to receipt', () => {
     const { id } = data(contributed).items.find(({ kind }: { kind: string }) => kind === 'unit')
     expect((await kp(['get', id])).out).toContain(id)
 
-    const receipt = join(workplace, 'receipt.json')
+    const receipt = join(line.workplace, 'receipt.json')
     const unasked = await kp(['delete', id])
     expect(unasked.status).toBe(2)
     expect(unasked.err).toContain('kp export me --output')
@@ -228,7 +200,9 @@ describe('from contribution to receipt', () => {
     const again = await kp(['delete', id, '--yes', '--json'])
     expect(again.json).toMatchObject({ erased_before: true, data: { receipt_id: rest.receipt_id } })
     expect((await kp(['delete', id, '--yes', '--output', receipt])).status).toBe(2)
-    const fetched = await kp(['receipts', 'get', rest.receipt_id, '--json'], { env: { XDG_CONFIG_HOME: workplace } })
+    const fetched = await kp(['receipts', 'get', rest.receipt_id, '--json'], {
+      env: { XDG_CONFIG_HOME: line.workplace },
+    })
     expect(fetched.json).toEqual({ ...rest, issuer })
   })
 
@@ -236,7 +210,7 @@ describe('from contribution to receipt', () => {
     await signIn()
     const own = (objective: string) => trace({ task: { objective } })
     const lines = [own('one'), own('two'), own('one')].map((unit) => JSON.stringify(unit)).join('\n')
-    const units = join(workplace, `units-${++count}.jsonl`)
+    const units = join(line.workplace, `units-${++count}.jsonl`)
     writeFileSync(units, `${lines}\nnonsense\n${JSON.stringify(trace({ steps: [] }))}\n`)
     const first = await kp(['contribute', units, '--json'])
     expect(first.status).toBe(1)
@@ -266,16 +240,14 @@ describe('from contribution to receipt', () => {
       app.fetch('POST', '/v1/knowledge/kp:trace:none/validate', { token, body: { valid: true } }),
     )
     expect((await Promise.all(votes)).every(({ status }) => status === 404)).toBe(true)
-    const units = join(workplace, `units-${++count}.jsonl`)
+    const units = join(line.workplace, `units-${++count}.jsonl`)
     const lines = Array.from({ length: 30 }, (_, n) => JSON.stringify(trace({ task: { objective: `fast ${n}` } })))
     writeFileSync(units, lines.join('\n'))
     // The window ends in a minute of system time; the run is stopped once it waits.
-    const child = spawn(process.execPath, [join(root, 'bin/kp.ts'), 'contribute', units], {
-      env: { NODE_ENV: 'production', PATH: process.env.PATH, XDG_CONFIG_HOME: home, KP_URL: app.url },
-    })
+    const child = line.start(['contribute', units])
     const waits = await new Promise<string>((told) => {
       let err = ''
-      child.stderr.on('data', (piece) => {
+      child.stderr?.on('data', (piece) => {
         err += String(piece)
         if (/used up/.test(err)) told(err)
       })
@@ -285,6 +257,23 @@ describe('from contribution to receipt', () => {
     expect(waits).toContain('used up')
     expect(await app.db.prisma.unit.count({ where: { agentId: id } })).toBe(20)
     expect(await app.db.prisma.rateLimitRefusal.count({ where: { token: { agentId: id } } })).toBe(0)
+  })
+
+  test('kp stops at the second 429 of a run because a third may revoke the token', async () => {
+    const { ran, asked } = await refused(429, 'rate_limited')
+    expect([ran.status, asked], ran.err).toEqual([1, 2])
+    expect(ran.err).toContain('Run it again in')
+  })
+
+  test.each([
+    [401, 'token_invalid', 4],
+    [403, 'scope_too_small', 4],
+    [409, 'conflict', 1],
+    [502, 'unknown', 3],
+    [503, 'unavailable', 3],
+  ])('kp sends a request once and exits by the kind of refusal when it is %i %s', async (status, code, exitCode) => {
+    const { ran, asked } = await refused(status, code)
+    expect([ran.status, asked], ran.err).toEqual([exitCode, 1])
   })
 
   test('what others contributed does not act on the terminal', async () => {
@@ -317,17 +306,17 @@ describe('signing keys', () => {
   test('new keys are taken beside the old; others under an old address are refused', async () => {
     await signIn()
     const pinned = () =>
-      readdirSync(join(home, 'knowledgepulse/keys')).map((name) =>
-        JSON.parse(readFileSync(join(home, 'knowledgepulse/keys', name), 'utf8')),
+      readdirSync(join(line.configuration(), 'keys')).map((name) =>
+        JSON.parse(readFileSync(join(line.configuration(), 'keys', name), 'utf8')),
       )
     expect(data(await kp(['receipts', 'trust', '--json']))).toMatchObject({ verdict: 'same' })
     await app.app.signer.rotate(new Date())
     expect(data(await kp(['receipts', 'trust', '--json']))).toMatchObject({ verdict: 'extended' })
     const [pin] = pinned()
     expect(pin.keys).toHaveLength(2)
-    const name = readdirSync(join(home, 'knowledgepulse/keys'))[0] ?? ''
+    const name = readdirSync(join(line.configuration(), 'keys'))[0] ?? ''
     writeFileSync(
-      join(home, 'knowledgepulse/keys', name),
+      join(line.configuration(), 'keys', name),
       JSON.stringify({ ...pin, keys: pin.keys.map((key: object) => ({ ...key, x: 'forged' })) }),
     )
     const refused = await kp(['receipts', 'trust'])
@@ -353,7 +342,7 @@ describe('tokens and the audit log', () => {
     expect((await kp(['tokens', 'revoke', created.id])).status).toBe(0)
     expect((await kp(['me'], { env: { KP_TOKEN: created.api_key } })).status).toBe(4)
     expect((await kp(['tokens', 'revoke', config().key_prefix])).status).toBe(0)
-    expect(readdirSync(join(home, 'knowledgepulse'))).not.toContain('config.json')
+    expect(readdirSync(line.configuration())).not.toContain('config.json')
   })
 
   test('the audit log as a table, JSON, CSV and JSON Lines', async () => {
@@ -527,7 +516,9 @@ describe('on the installation’s own machine', () => {
     expect(
       checks.filter((check) => check.state === 'fault' || check.state === 'warning').every(({ todo }) => Boolean(todo)),
     ).toBe(true)
-    const away = await kp(['doctor'], { env: { KP_URL: 'http://127.0.0.1:9', KP_DATA_DIR: join(home, 'nothing') } })
+    const away = await kp(['doctor'], {
+      env: { KP_URL: 'http://127.0.0.1:9', KP_DATA_DIR: join(line.workplace, 'nothing') },
+    })
     expect(away.status).toBe(1)
     expect(away.out).toContain('✗ registry')
     expect(away.out).toContain('there is none on this machine')

@@ -1,6 +1,6 @@
 import './runtime.ts'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 
 // The committed document shows in a diff what a change does to the API.
 const text = `${JSON.stringify(app.openApi(), null, 2)}\n`

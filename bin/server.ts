@@ -11,7 +11,7 @@ const env = readEnv()
 /** Serves the API and the pages on HOST:PORT until told to stop; requests under way are finished. */
 async function serve(): Promise<void> {
   process.env.NEXTAUTH_URL = publicUrl(env)
-  const { app } = await import('#lib/app.ts')
+  const { app } = await import('#lib/app-instance.ts')
   const pages = next({ dev: false, quiet: true, dir: `${import.meta.dirname}/..`, hostname: env.HOST, port: env.PORT })
   await pages.prepare()
   const handlePage = pages.getRequestHandler()

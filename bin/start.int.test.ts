@@ -112,7 +112,7 @@ describe('kp start', () => {
       const caught = /^SigCgt:\s*([\da-f]+)$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? '0'
       return (BigInt(`0x${caught}`) & (1n << BigInt(constants.signals.SIGHUP - 1))) !== 0n
     }
-    await expect.poll(listens, { timeout: 20_000, interval: 20 }).toBe(true)
+    await expect.poll(listens, { timeout: 120_000, interval: 20 }).toBe(true)
     child.kill('SIGTERM')
     expect(await told).toEqual({ status: 0, lines: ['Stopping …'] })
   })

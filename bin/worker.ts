@@ -1,5 +1,5 @@
 import './runtime.ts'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { supervised } from './supervised.ts'
 

@@ -44,7 +44,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
   const file = join(line.workplace, 'passphrase')
   writeFileSync(file, passphrase, { mode: 0o600 })
   const kp = async (args: string[], input = '') => {
-    const ran = await line.run([...args, '--json'], { input, env: { KP_PASSPHRASE_FILE: file } })
+    const ran = await line.runProcess([...args, '--json'], { input, env: { KP_PASSPHRASE_FILE: file } })
     expect(ran.status, ran.err).toBe(0)
     return ran.json
   }
@@ -60,7 +60,8 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
 
   let sealed = ''
   await test.step('the command line seals an entry, and writes one for siblings', async () => {
-    await line.signIn(heron.api_key)
+    const signedIn = await line.runProcess(['login', '--token-stdin'], { input: heron.api_key })
+    expect(signedIn.status, signedIn.err).toBe(0)
     await kp(['grimoire', 'init'])
     sealed = Written.parse(await kp(['grimoire', 'add', '-', '--kind', 'episode'], secret)).data.id
     Written.parse(
@@ -175,7 +176,7 @@ test('an agent’s life: what the command line sealed is read in the browser, sh
     await dialog.getByLabel('Type heron to confirm').fill('heron')
     await dialog.getByRole('button', { name: 'End it for good' }).click()
     await expect(page.getByRole('heading', { level: 1 })).toContainText('is dead')
-    const refused = await line.run(['grimoire', 'list'])
+    const refused = await line.runProcess(['grimoire', 'list'])
     expect([refused.status === 0, refused.err.includes('dead')]).toEqual([false, true])
     await page.goto('/agents/heron/grimoire')
     await expect(page.locator('[data-form="unlock"]')).toBeVisible()

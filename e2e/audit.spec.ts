@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, type Page, test } from '@playwright/test'
 import { sessionOf } from './control.ts'
-import { complaintsOf } from './journey.ts'
+import { alive, complaintsOf } from './journey.ts'
 import { people } from './places.ts'
 
 /** How many rows there are, and the first of them, as the page shows them once it is alive. */
@@ -19,9 +19,10 @@ test('filters of the audit log stand in the address: a reload and another reader
   const page = await context.newPage()
   const complaints = complaintsOf(page)
   await page.goto('/admin/audit')
+  await alive(page)
   await expect(async () => {
     await page.keyboard.press('/')
-    await expect(page.locator('[data-filter]')).toBeFocused({ timeout: 500 })
+    await expect(page.locator('[data-filter]')).toBeFocused({ timeout: 5_000 })
   }).toPass()
   await page.keyboard.press('Escape')
   await page.getByLabel('Action', { exact: true }).selectOption('delete')

@@ -3,8 +3,16 @@ import { existsSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { chromium } from '@playwright/test'
 
-/** Chromium's own names, by what installs it. */
-const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome', 'chrome', 'msedge']
+/** Names of Chromium by package. The headless shell has no user interface and needs half the processor time. */
+const names = [
+  'chromium-headless-shell',
+  'chromium',
+  'chromium-browser',
+  'google-chrome-stable',
+  'google-chrome',
+  'chrome',
+  'msedge',
+]
 const places = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
   '/Applications/Chromium.app/Contents/MacOS/Chromium',
@@ -18,14 +26,17 @@ function installed(): string | undefined {
   return [chromium.executablePath(), ...onPath, ...places].find((file) => file !== '' && existsSync(file))
 }
 
-/** The browser to test with: Playwright's own, else one of this machine; installs one where there is none and that is allowed. */
+/** The browser to test with: Playwright's own, or else one of this machine. Installs one if there is none and it may. */
 export function findBrowser(): string | undefined {
   const found = installed()
   if (found !== undefined) return found
   const tries: [string, string[]][] = [
     [process.execPath, ['node_modules/@playwright/test/cli.js', 'install', 'chromium']],
     ...(process.getuid?.() === 0
-      ? ([['apt-get', ['install', '-y', '--no-install-recommends', 'chromium']]] as [string, string[]][])
+      ? ['chromium-headless-shell', 'chromium'].map((name): [string, string[]] => [
+          'apt-get',
+          ['install', '-y', '--no-install-recommends', name],
+        ])
       : []),
   ]
   for (const [command, args] of tries) {

@@ -60,13 +60,15 @@ export type Session = Awaited<ReturnType<typeof sessionOf>>
 export async function sessionOf(email: string, password = installation().password) {
   const { cookie } = z.object({ cookie: z.string() }).parse(await ask({ do: 'sign-in', email, password }))
   const kept = {
-    name: 'next-auth.session-token',
-    value: cookie,
-    domain: new URL(installation().origin).hostname,
-    path: '/',
+    ...{ domain: new URL(installation().origin).hostname, path: '/', expires: -1 },
+    ...{ httpOnly: true, secure: false, sameSite: 'Lax' as const },
   }
   return {
-    cookies: [{ ...kept, expires: -1, httpOnly: true, secure: false, sameSite: 'Lax' as const }],
+    cookies: [
+      { ...kept, name: 'next-auth.session-token', value: cookie },
+      // If the server does not know the time zone, it sends the first page again while a test reads it.
+      { ...kept, name: 'tz', value: 'Europe/Berlin' },
+    ],
     origins: [],
   }
 }

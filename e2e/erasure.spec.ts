@@ -15,25 +15,22 @@ async function inLetterTo(email: string, form: RegExp, known: readonly string[] 
   const { letters } = readCredentials()
   let found: string | undefined
   await expect
-    .poll(
-      () => {
-        found = (existsSync(letters) ? readdirSync(letters) : [])
-          .sort()
-          .map((name) => readFileSync(join(letters, name), 'utf8'))
-          .filter((text) => text.includes(`To: ${email}`))
-          .flatMap(
-            (text) =>
-              text
-                .replaceAll(/=\r?\n/g, '')
-                .replaceAll('=3D', '=')
-                .match(form) ?? [],
-          )
-          .filter((one) => !known.includes(one))
-          .at(-1)
-        return found
-      },
-      { timeout: 20_000 },
-    )
+    .poll(() => {
+      found = (existsSync(letters) ? readdirSync(letters) : [])
+        .sort()
+        .map((name) => readFileSync(join(letters, name), 'utf8'))
+        .filter((text) => text.includes(`To: ${email}`))
+        .flatMap(
+          (text) =>
+            text
+              .replaceAll(/=\r?\n/g, '')
+              .replaceAll('=3D', '=')
+              .match(form) ?? [],
+        )
+        .filter((one) => !known.includes(one))
+        .at(-1)
+      return found
+    })
     .toBeTruthy()
   return found ?? ''
 }
@@ -42,7 +39,6 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
   page,
   request,
 }) => {
-  test.setTimeout(120_000)
   const { leaving } = readCredentials()
   const complaints = complaintsOf(page)
   const banner = page.getByRole('region', { name: 'Erasures ahead' })
@@ -91,7 +87,7 @@ test('an erasure that waits is seen everywhere, called off by its button and by 
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       await expect(page.locator('html')).toHaveClass(colorScheme)
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
+      await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBe(360)
       const { violations } = await new AxeBuilder({ page }).analyze()
       expect(violations.map(({ id }) => id)).toEqual([])
     }

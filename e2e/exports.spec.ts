@@ -9,7 +9,6 @@ import { asking } from './places.ts'
 const person = 'mara@example.org'
 
 test('the export that the console prepares is whole, and has what was planted', async ({ browser }) => {
-  test.setTimeout(90_000)
   const session = await sessionOf(person)
   const api = await asking(session)
   const Made = z.object({ data: z.object({ api_key: z.string() }) })
@@ -49,7 +48,7 @@ test('the export that the console prepares is whole, and has what was planted', 
   await page.reload()
   await control.work()
   const link = list.getByRole('link', { name: /^Download: Everything/ })
-  await expect(link).toBeVisible({ timeout: 20_000 })
+  await expect(link).toBeVisible()
   const download = page.waitForEvent('download')
   await link.click()
   const { manifest, files } = await openArchive(readFileSync(await (await download).path()))

@@ -1,6 +1,6 @@
 import { AxeBuilder } from '@axe-core/playwright'
 import { expect, test } from '@playwright/test'
-import { eraseOne, registerAgent } from './journey.ts'
+import { alive, eraseOne, registerAgent } from './journey.ts'
 
 let receipt: string
 let unit: string
@@ -60,10 +60,11 @@ test('the reference is filtered by its address, and each code has its place', as
   await page.goto('/docs/api')
   const all = await page.getByRole('article').count()
   const filter = page.getByRole('searchbox').or(page.getByRole('textbox'))
-  // The key works once the page is alive.
+  // The key works once the page has its effects. A second press in the focused field would be text.
+  await alive(page)
   await expect(async () => {
     await page.keyboard.press('/')
-    await expect(filter).toBeFocused({ timeout: 500 })
+    await expect(filter).toBeFocused({ timeout: 5_000 })
   }).toPass()
   await page.keyboard.type('receipt')
   await expect(page).toHaveURL('/docs/api?q=receipt')

@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '#lib/stores/postgres/database.ts'
 
-const patience = 60_000
+/** Milliseconds; only a worker that hangs exceeds it. */
+const patience = 150_000
 const due =
   'SELECT count(*)::int AS n FROM graphile_worker.jobs WHERE attempts < max_attempts AND (locked_at IS NOT NULL OR run_at <= now())'
 

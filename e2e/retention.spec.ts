@@ -4,7 +4,6 @@ import { complaintsOf } from './journey.ts'
 import { people } from './places.ts'
 
 test('what the dry run of the periods says is what the sweep takes', async ({ browser }) => {
-  test.setTimeout(90_000)
   const context = await browser.newContext({ storageState: await sessionOf(people.admin) })
   const page = await context.newPage()
   const complaints = complaintsOf(page)

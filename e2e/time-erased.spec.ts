@@ -44,7 +44,6 @@ async function askForErasure(page: Page, grace: string): Promise<string | null> 
 test('a person erases themself in the console and, when the grace is over, cannot be found; the receipt verifies', async ({
   browser,
 }) => {
-  test.setTimeout(120_000)
   const { password } = readCredentials()
   const context = await browser.newContext({ storageState: await sessionOf(leaving) })
   const page = await context.newPage()

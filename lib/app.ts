@@ -9,7 +9,7 @@ import { projectsAndWhatCameOfThem } from './app/projects.ts'
 import { rights } from './app/rights.ts'
 import { isLate, logLateness } from './domains/llm-log/lateness.ts'
 import { createDoors } from './doors.ts'
-import { type Env, readEnv } from './env.ts'
+import type { Env } from './env.ts'
 import { serviceUseCases } from './http/service.ts'
 import { type Clock, systemClock } from './kernel/clock.ts'
 import type { DataHolder } from './kernel/holder.ts'
@@ -17,7 +17,7 @@ import type { AuditAction } from './kernel/operation.ts'
 import { isUseCase, type UseCase } from './kernel/use-case.ts'
 import type { Offer } from './observed.ts'
 import { judgedSites } from './places.ts'
-import { createServices } from './services.ts'
+import { createServices, type Patience } from './services.ts'
 import { storeChecks } from './store-states.ts'
 import type { Database } from './stores/postgres/database.ts'
 
@@ -35,6 +35,8 @@ export interface AppOptions {
   interrupt?: (point: string) => void
   /** For tests: holders beside our own. */
   moreHolders?: (db: Database) => DataHolder[]
+  /** For tests: how long requests wait. */
+  patience?: Patience
   /** For tests: is offered what telemetry would be, where it is off. */
   overheard?: Offer
 }
@@ -45,9 +47,10 @@ export function createApp({
   clock = systemClock,
   interrupt = () => {},
   moreHolders = () => [],
+  patience = {},
   overheard,
 }: AppOptions) {
-  const services = createServices({ env, clock, interrupt })
+  const services = createServices({ env, clock, interrupt, patience })
   const {
     db,
     expiring,
@@ -70,7 +73,7 @@ export function createApp({
     tokens,
   } = services
   const operations = () => useCases.map(({ operation }) => operation)
-  const parts = partsOf(services, { env, clock })
+  const parts = partsOf(services, { env, clock, patience })
   // In this order they erase, each in its stage.
   const domains = {
     ...accountsAndAgents(parts),
@@ -156,11 +159,3 @@ export function createApp({
   }
 }
 export type App = ReturnType<typeof createApp>
-
-declare global {
-  var knowledgePulse: App | undefined
-}
-// The front and Next's bundle each load this file; one process has one application, so that its limits and its connections are one.
-globalThis.knowledgePulse ??= createApp({ env: readEnv() })
-export const app: App = globalThis.knowledgePulse
-export const route: App['route'] = app.route

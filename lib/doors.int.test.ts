@@ -1,20 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RouteHandler } from '#lib/http/route.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { sop, trace } from '#lib/testing/units.ts'
 
 const root = join(import.meta.dirname, '..')
+const original = globalThis.knowledgePulse
 let test: TestApp
 beforeAll(async () => {
   test = await testApp()
-  // Next's door takes the application of its process: here, the one under test.
+  // The route handlers use the application of their process, which they find when they are first imported.
   globalThis.knowledgePulse = test.app
-  vi.resetModules()
 })
-afterAll(() => test.close())
+afterAll(async () => {
+  globalThis.knowledgePulse = original
+  await test?.close()
+})
 
 const fileOf = (path: string): string => join(root, 'app', path.replaceAll(/\{(\w+)\}/g, '[$1]'), 'route.ts')
 const door = async (path: string): Promise<Record<string, RouteHandler>> => import(fileOf(path))
@@ -42,7 +45,7 @@ describe('the two doors', () => {
   it('route files are one line a method', () => {
     for (const { operation } of test.app.useCases) {
       const lines = readFileSync(fileOf(operation.path), 'utf8').trim().split('\n')
-      expect(lines[0]).toBe("import { app, route } from '#lib/app.ts'")
+      expect(lines[0]).toBe("import { app, route } from '#lib/app-instance.ts'")
       for (const line of lines.slice(2))
         expect(line).toMatch(/^export const (GET|POST|PUT|PATCH|DELETE) = route\(app\.\w+\.\w+\)$/)
     }
@@ -132,7 +135,7 @@ describe('an id that nobody gave', () => {
         expect(refusals, `${operation.id} of ${id.slice(0, 20)}, by Next`).toContain(viaNext?.status)
       }
     }
-  }, 240_000)
+  })
 
   it('is refused by its form, where it has one', async () => {
     const { cookie } = await signedIn(test, 'person')
@@ -149,7 +152,7 @@ describe('an id that nobody gave', () => {
           const { status } = await test.fetch(operation.method.toUpperCase(), path, { token })
           expect([200, ...refusals], `${operation.id}?${name}=${value.slice(0, 20)}`).toContain(status)
         }
-  }, 240_000)
+  })
 })
 
 describe('the address of a page', () => {

@@ -7,7 +7,7 @@ let subject: MadeSubject
 beforeAll(async () => {
   test = await testApp()
   subject = await madeSubject(test)
-}, 120_000)
+})
 afterAll(() => test?.close())
 
 /** Tables that name an agent or a person and take rows while one is erased, each with the reason. Whatever is not here needs a fence. */

@@ -26,12 +26,12 @@ it('the database goes away in the middle: 503, nothing half-written, and it goes
       }
     }
     const writing = Promise.all([0, 1, 2, 3].map(writeUntilRefused))
-    await vi.waitUntil(() => acknowledged.length >= 4, 10_000)
+    await vi.waitUntil(() => acknowledged.length >= 4, 120_000)
     process.kill(server.pid, 'SIGQUIT') // at once, as a crash is
     await server.exited
     expect(await writing).toEqual([503, 503, 503, 503])
     // What was asked a moment ago is answered from then.
-    await vi.waitUntil(async () => (await test.fetch('GET', '/ready')).status === 503, 10_000)
+    await vi.waitUntil(async () => (await test.fetch('GET', '/ready')).status === 503, 120_000)
     // Whether the process lives does not hang on the database.
     expect((await test.fetch('GET', '/health')).status).toBe(200)
     const down = await test.fetch('GET', '/v1/auth/me', { token })
@@ -43,7 +43,7 @@ it('the database goes away in the middle: 503, nothing half-written, and it goes
     await server.stop()
     server = await startEmbedded(dataDir)
 
-    await vi.waitUntil(async () => (await test.fetch('GET', '/ready')).status === 200, 10_000)
+    await vi.waitUntil(async () => (await test.fetch('GET', '/ready')).status === 200, 120_000)
     expect((await test.fetch('POST', '/v1/knowledge', { token, body: trace() })).status).toBe(201)
     const stored = (await test.db.prisma.unit.findMany({ where: { agentId: id }, select: { id: true } })).map(
       (unit) => unit.id,

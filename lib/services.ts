@@ -82,21 +82,33 @@ import { openPostHog } from './stores/posthog.ts'
 import { openPresidio } from './stores/presidio.ts'
 import { isEmptyStore, openStores, rememberedStores } from './stores-opened.ts'
 
+/** Milliseconds that a request waits, where it is not as long as usual. */
+export interface Patience {
+  /** For the erasure that it began. */
+  erasure?: number
+  /** For a connection to the database. */
+  connection?: number
+  /** For the store of the rate limits. */
+  limits?: number
+}
+
 export interface ServiceOptions {
   env: Env
   clock: Clock
   /** Called at named points of an erasure. */
   interrupt(point: string): void
+  patience?: Patience
 }
 
 /**
  * Opens the stores and builds the services of the domains, each handed what it asks of the others; nothing is asked of a store before the
  * first request. The lists of what all domains answer for are empty until lib/app.ts fills them.
  */
-export function createServices({ env, clock, interrupt }: ServiceOptions) {
+export function createServices({ env, clock, interrupt, patience = {} }: ServiceOptions) {
   refuseOutside(env)
   const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse', {
     isGuarded: env.NODE_ENV !== 'production',
+    ...(patience.connection !== undefined && { patience: patience.connection }),
   })
   const secret = lazily(() => installationSecret(env.KP_DATA_DIR, env.KP_SECRET))
   const origin = publicUrl(env)
@@ -107,10 +119,14 @@ export function createServices({ env, clock, interrupt }: ServiceOptions) {
   const ledger = noted(fileLedger(ledgerFolder(env)), (isPut) => known.used('ledger', isPut))
   const stores = openStores(env, db, known.used)
   const mail = openMail({ smtpUrl: env.KP_SMTP_URL, from: env.KP_MAIL_FROM, dataDir: env.KP_DATA_DIR })
-  const limiter = openLimiter(env, {
-    onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
-    onRecovered: () => logNotice('limits are shared again'),
-  })
+  const limiter = openLimiter(
+    env,
+    {
+      onDegraded: (cause) => logFault(cause, { operationId: 'limits', state: 'degraded: limits are per process' }),
+      onRecovered: () => logNotice('limits are shared again'),
+    },
+    patience.limits,
+  )
   const telemetryTo = telemetryTarget(env)
   const telemetryKey = lazily(() => deriveKey(secret(), sealedPurposes.telemetryKeys))
   const telemetry = telemetryOf({

@@ -6,7 +6,7 @@ import { MemberList } from '#components/accounts/member-list.tsx'
 import { loadMemberFilters, memberQuery } from '#components/accounts/user-filters.ts'
 import { Words } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('members'))('name') })

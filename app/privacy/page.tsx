@@ -5,7 +5,7 @@ import { type NoticeEntry, NoticeList, Points } from '#components/privacy/notice
 import { Facts } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { noticeVersion } from '#lib/domains/agents/rules.ts'
 import { type Env, publicUrl, readEnv } from '#lib/env.ts'
 import type { Places } from '#lib/places.ts'

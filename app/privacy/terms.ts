@@ -1,5 +1,5 @@
 import { getTranslations } from 'next-intl/server'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { readEnv } from '#lib/env.ts'
 
 /** The periods in force, in words, as the words on what is held name them. */

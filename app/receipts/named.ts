@@ -1,4 +1,4 @@
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { ask } from '../reader.ts'

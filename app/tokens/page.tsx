@@ -7,7 +7,7 @@ import { TokenList } from '#components/tokens/token-list.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { tierLimits } from '#lib/domains/tokens/tier-rules.ts'
 import { ask, opened } from '../reader.ts'
 

@@ -14,7 +14,9 @@ async function tokenToStore(session: Session, given: string | undefined, fromStd
     throw usageFailure('Give the token as an argument or with --token-stdin, not both.')
   if (!fromStdin && given === undefined && !session.terminal.isInteractive)
     throw usageFailure('A token is needed: as an argument, or with --token-stdin.')
-  const text = fromStdin ? await readStdin('A token') : (given ?? (await session.terminal.ask('Token (kp_…):')))
+  const text = fromStdin
+    ? await readStdin(session.invocation, 'A token')
+    : (given ?? (await session.terminal.ask('Token (kp_…):')))
   const token = text.trim()
   if (!isKey(token))
     throw usageFailure(

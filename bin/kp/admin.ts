@@ -12,7 +12,7 @@ import type { Session } from './session.ts'
 async function token(session: Session, { scopes, name }: { scopes: string; name: string }): Promise<void> {
   const { terminal } = session
   const wanted = scopesOf(scopes)
-  const made = await withInstallation((app) => operator(app).issueToken(wanted, name))
+  const made = await withInstallation(session.invocation, (app) => operator(app).issueToken(wanted, name))
   terminal.document({
     data: { agent_id: made.agentId, id: made.tokenId, api_key: made.key, key_prefix: made.prefix, scopes: made.scopes },
   })
@@ -22,7 +22,7 @@ async function token(session: Session, { scopes, name }: { scopes: string; name:
 
 async function resetPassword(session: Session, email: string): Promise<void> {
   const { terminal } = session
-  const made = await withInstallation((app) => app.accounts.resetPassword(email))
+  const made = await withInstallation(session.invocation, (app) => app.accounts.resetPassword(email))
   terminal.document({
     data: { account_id: made.accountId, password: made.password, sessions_ended: made.sessionsEnded },
   })
@@ -39,7 +39,7 @@ async function addAccount(
 ): Promise<void> {
   const { terminal } = session
   if (!z.email().safeParse(email.trim()).success) throw usageFailure(`"${email}" is not an e-mail address.`)
-  const made = await withInstallation((app) =>
+  const made = await withInstallation(session.invocation, (app) =>
     operatorAccounts(app).add({
       email,
       name: name ?? email.split('@')[0] ?? email,
@@ -58,7 +58,9 @@ async function addAccount(
 
 async function changeRole(session: Session, email: string, role: Role): Promise<void> {
   const { terminal } = session
-  const { accountId, before } = await withInstallation((app) => operatorAccounts(app).changeRole(email, role))
+  const { accountId, before } = await withInstallation(session.invocation, (app) =>
+    operatorAccounts(app).changeRole(email, role),
+  )
   terminal.document({ data: { account_id: accountId, role, before } })
   terminal.line(
     terminal.good('✓ '),
@@ -70,7 +72,7 @@ async function changeRole(session: Session, email: string, role: Role): Promise<
 
 async function listAccounts(session: Session): Promise<void> {
   const { terminal } = session
-  const accounts = await withInstallation((app) => operatorAccounts(app).list())
+  const accounts = await withInstallation(session.invocation, (app) => operatorAccounts(app).list())
   terminal.document({
     data: accounts.map(({ accountId, email, name, role, organisationId, createdAt }) => ({
       ...{ account_id: accountId, email, name, role, organisation_id: organisationId },

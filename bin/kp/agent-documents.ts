@@ -20,8 +20,8 @@ interface Whose extends PersonOptions {
   agent?: string
 }
 
-function textOf({ pathOf }: Asking, path: string): string | Promise<string> {
-  if (path === '-') return readStdin('A document')
+function textOf({ invocation, pathOf }: Asking, path: string): string | Promise<string> {
+  if (path === '-') return readStdin(invocation, 'A document')
   try {
     return readFileSync(pathOf(path), 'utf8')
   } catch {

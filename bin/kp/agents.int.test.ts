@@ -1,15 +1,12 @@
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 import { authPages } from '#lib/testing/next-auth.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
-
-// Each call of kp is a process; on a busy machine one takes seconds.
-vi.setConfig({ testTimeout: 180_000 })
 
 let app: TestApp
 let kp: ReturnType<typeof commandLine>
@@ -29,7 +26,7 @@ afterAll(async () => {
 })
 beforeEach(() => kp.newHome())
 
-test('documents of the agent behind the token: add, list, show, edit, delete', async () => {
+test('agent documents adds, lists, shows, edits and deletes documents of the agent of the token', async () => {
   const agent = await app.agent()
   await kp.signIn(agent.token)
   const file = join(kp.workplace, 'plays.md')
@@ -46,7 +43,7 @@ test('documents of the agent behind the token: add, list, show, edit, delete', a
   expect((await kp.run(['agent', 'documents', 'add', join(kp.workplace, 'none.md')])).err).toContain('Nothing was sent')
 })
 
-test('a person pauses their agent, lets it go on, and ends it after saying so twice', async () => {
+test('agent pause, resume and die change the status of a person’s agent; die needs a confirmation', async () => {
   const person = await personWithPassword(app)
   const agent = await issuedAgent(app, ['read', 'write'], { owner: person })
   const as = ['--as', person.email, '--password-stdin']
@@ -64,7 +61,7 @@ test('a person pauses their agent, lets it go on, and ends it after saying so tw
   expect((await kp.run(['agent', 'heartbeats'])).status).toBe(0)
 })
 
-test('a person makes agents: the token is printed once, or kept; a sibling of their own agents alone', async () => {
+test('agent create prints or stores the token, and rejects an ancestor of another owner', async () => {
   const person = await personWithPassword(app)
   const stranger = await app.agent()
   const create = (...words: string[]) =>

@@ -93,7 +93,7 @@ async function die(asking: Asking, id: string, { yes = false }: { yes?: boolean 
 async function heartbeats(asking: Asking, named: string | undefined): Promise<void> {
   const response = await asking.stream(exportHeartbeats, { params: { id: await namedAgent(asking, named) } })
   const decoder = new TextDecoder()
-  for await (const piece of response.body ?? []) process.stdout.write(decoder.decode(piece, { stream: true }))
+  for await (const piece of response.body ?? []) asking.invocation.stdout.write(decoder.decode(piece, { stream: true }))
 }
 
 /** Agents of one's own: how they live, and what they wrote for themselves. */

@@ -37,7 +37,8 @@ async function exported(session: Session, options: AuditOptions, format: 'csv' |
     throw usageFailure('--limit is for tables; csv and jsonl are whole. Use --from and --to to take less.')
   const response = await session.stream(exportAudit, { query: { ...filtersOf(options), format } })
   if (!response.body) return
-  const isShown = process.stdout.isTTY === true
+  const { stdout } = session.invocation
+  const isShown = stdout.isTTY === true
   const decoder = new TextDecoderStream()
   // A file gets CSV as it is; a terminal never what would act on it. JSON says the same with escapes.
   const safe = format === 'jsonl' ? escapedJson : isShown ? visibleLines : (text: string) => text
@@ -46,7 +47,7 @@ async function exported(session: Session, options: AuditOptions, format: 'csv' |
     async function* (pieces: AsyncIterable<string>) {
       for await (const piece of pieces) yield safe(format === 'csv' && isShown ? piece.replaceAll('\r\n', '\n') : piece)
     },
-    process.stdout,
+    stdout,
     { end: false },
   )
 }

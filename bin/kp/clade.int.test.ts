@@ -42,9 +42,7 @@ const kp = (args: readonly string[], input = '') => {
   return line.run([...args], { input, env: { KP_PASSPHRASE_FILE: file } })
 }
 
-test('a private entry is opened and stripped here, shared, fetched, recalled and acknowledged', {
-  timeout: 180_000,
-}, async () => {
+test('clade strips a private entry on this machine and shares it; siblings fetch it and acknowledge its recall', async () => {
   expect((await kp(['grimoire', 'init'])).status).toBe(0)
   const added = await kp(['grimoire', 'add', '-', '--confidence', '0.8', '--json'], lesson)
   expect(added.status, added.err).toBe(0)
@@ -74,9 +72,7 @@ test('a private entry is opened and stripped here, shared, fetched, recalled and
   expect((await other.run(['clade', 'ack', 'soon'])).status).not.toBe(0)
 })
 
-test('what it was made from by way of private entries is looked up here, so that a recall reaches it', {
-  timeout: 300_000,
-}, async () => {
+test('clade recall reaches entries that derive from a share through private entries', async () => {
   const added = async (by: typeof kp, args: readonly string[]): Promise<string> => {
     const told = await by(
       ['grimoire', 'add', '-', '--confidence', '0.8', '--json', ...args],

@@ -4,13 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { memoryInvocation } from '#lib/testing/command-line.ts'
 import { bashCompletion } from './completion-bash.ts'
 import { fishCompletion } from './completion-fish.ts'
 import { completionTree } from './completion-tree.ts'
 import { zshCompletion } from './completion-zsh.ts'
 import { buildProgram } from './program.ts'
 
-const program = await buildProgram(() => {
+const program = await buildProgram(memoryInvocation({}).invocation, () => {
   throw new Error('completion opens no session')
 })
 const tree = completionTree(program)

@@ -10,7 +10,7 @@ let home = ''
 let folder = ''
 beforeEach(() => {
   home = mkdtempSync(join(tmpdir(), 'kp-config-'))
-  folder = configFolder(readClientEnv({ XDG_CONFIG_HOME: home }))
+  folder = configFolder(readClientEnv({ XDG_CONFIG_HOME: home }), { homeDirectory: '/nonexistent' })
 })
 afterEach(() => rmSync(home, { recursive: true, force: true }))
 const rights = (path: string) => (statSync(path).mode & 0o777).toString(8)
@@ -57,6 +57,8 @@ test('nobody is signed in where there is no file; another file is told apart fro
   expect(() => readConfig(folder)).toThrow(/not a configuration/)
 })
 
-test('a relative XDG_CONFIG_HOME counts as absent', () => {
-  expect(configFolder(readClientEnv({ XDG_CONFIG_HOME: 'here' }))).toBe(configFolder(readClientEnv({})))
+test('configFolder returns a folder of the home directory when XDG_CONFIG_HOME is relative', () => {
+  expect(configFolder(readClientEnv({ XDG_CONFIG_HOME: 'here' }), { homeDirectory: '/home/me' })).toBe(
+    '/home/me/.config/knowledgepulse',
+  )
 })

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { z } from 'zod'
 import type { ClientEnv } from '#lib/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Failure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
 
 const Config = z.object({
   /** The registry that the token is for: it is sent to no other. */
@@ -16,8 +16,8 @@ const Config = z.object({
 })
 export type Config = z.output<typeof Config>
 
-export const configFolder = (env: ClientEnv): string =>
-  join(env.XDG_CONFIG_HOME ?? join(homedir(), '.config'), 'knowledgepulse')
+export const configFolder = (env: ClientEnv, invocation: Pick<Invocation, 'homeDirectory'>): string =>
+  join(env.XDG_CONFIG_HOME ?? join(invocation.homeDirectory, '.config'), 'knowledgepulse')
 export const configFile = (folder: string): string => join(folder, 'config.json')
 
 /**

@@ -43,7 +43,7 @@ async function contributeAll(session: Session, paths: readonly string[], options
   terminal.document({ data: { stored, updated, known, failed, complete, items: outcomes, skipped } })
   tellSum(session, made)
   if (stopped) throw stopped
-  process.exitCode = exitCodeOf(made)
+  session.invocation.setExitCode(exitCodeOf(made))
 }
 
 /** Contributions: contribute. */

@@ -7,9 +7,6 @@ import { skillMd } from '#lib/testing/skills.ts'
 import { trace } from '#lib/testing/units.ts'
 import { sampleFolder } from '../demo/sample-folder.ts'
 
-// Each call of kp is a process; on a busy machine one takes seconds.
-vi.setConfig({ testTimeout: 120_000 })
-
 let app: TestApp
 let kp: ReturnType<typeof commandLine>
 beforeAll(async () => {

@@ -10,6 +10,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough } from 'node:stream'
 import { afterAll, describe, expect, test } from 'vitest'
 import { forgetJournals, journalFile, openIdentity, openJournal } from './contribution-journal.ts'
 import { judge } from './unit-judgement.ts'
@@ -23,7 +24,7 @@ const file = (name: string, text: string) => {
 }
 async function all(...paths: string[]): Promise<Found[]> {
   const found: Found[] = []
-  for await (const one of unitsOf(paths)) found.push(one)
+  for await (const one of unitsOf({ stdin: new PassThrough().end() }, paths)) found.push(one)
   return found
 }
 const example = (name: string): unknown =>

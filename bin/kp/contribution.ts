@@ -37,9 +37,9 @@ export interface ContributionOptions {
   update?: boolean
 }
 
-async function total(paths: readonly string[]): Promise<number> {
+async function total({ invocation }: Session, paths: readonly string[]): Promise<number> {
   let count = 0
-  for await (const found of unitsOf(paths)) if (!('skipped' in found)) count++
+  for await (const found of unitsOf(invocation, paths)) if (!('skipped' in found)) count++
   return count
 }
 
@@ -55,7 +55,7 @@ export async function contribute(
 ): Promise<Contribution> {
   const { terminal, command, url, folder } = session
   const made: Contribution = { stored: 0, updated: 0, known: 0, failed: 0, outcomes: [], skipped: [] }
-  const all = terminal.showsProgress && !paths.includes('-') ? await total(paths) : undefined
+  const all = terminal.showsProgress && !paths.includes('-') ? await total(session, paths) : undefined
   const pending: Pending[] = []
 
   const settle = (outcome: Outcome) => {
@@ -130,7 +130,7 @@ export async function contribute(
         settle(await shelf.put(source, found.skill).catch((error: unknown) => refused('skill', source, error)))
       }
     }
-    for await (const found of unitsOf(paths)) await add(found)
+    for await (const found of unitsOf(session.invocation, paths)) await add(found)
     await flush()
   }
 

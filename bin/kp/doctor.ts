@@ -143,7 +143,7 @@ async function doctor(session: Session): Promise<void> {
   add(...registry)
   if (registry[0]?.state !== 'fault') add(await tokenCheck(session), await pinCheck(session))
   const { installationChecks } = await import('./installation-checks.ts')
-  add(...(await installationChecks()))
+  add(...(await installationChecks(session.invocation)))
   const faults = checks.filter(({ state }) => state === 'fault').length
   const warnings = checks.filter(({ state }) => state === 'warning').length
   terminal.document({ data: { healthy: faults === 0, checks } })
@@ -156,7 +156,7 @@ async function doctor(session: Session): Promise<void> {
         : `${faults} fault(s) and ${warnings} thing(s) to look at.`,
     ),
   )
-  process.exitCode = faults === 0 ? exitCodes.done : exitCodes.failed
+  session.invocation.setExitCode(faults === 0 ? exitCodes.done : exitCodes.failed)
 }
 
 /** Whether everything is as it should be. */

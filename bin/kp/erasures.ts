@@ -27,8 +27,9 @@ const sum = (counts: readonly number[]): number => counts.reduce((total, count) 
 
 async function list(session: Session): Promise<void> {
   const { terminal } = session
-  enterInstallation()
-  const { app } = await import('#lib/app.ts')
+  const env = enterInstallation(session.invocation)
+  const { createApp } = await import('#lib/app.ts')
+  const app = createApp({ env })
   const erasures = new Map<string, Erasure>()
   for await (const row of app.ledger.read()) {
     if (row.kind === 'intent') {
@@ -61,14 +62,14 @@ async function list(session: Session): Promise<void> {
 
 async function replay(session: Session): Promise<void> {
   const { terminal } = session
-  const report = await withInstallation((app) => operator(app).replayErasures())
+  const report = await withInstallation(session.invocation, (app) => operator(app).replayErasures())
   terminal.document({ data: report })
   const again = report.erased + report.subjects + report.parts
   const isWhole =
     report.refused.length + report.unfinished.length + report.unsearched.length + report.unknown + report.uncertain ===
     0
-  // Who restores by a script must not take it for done.
-  if (!isWhole) process.exitCode = exitCodes.failed
+  // A script that restores a backup must not take it for done.
+  if (!isWhole) session.invocation.setExitCode(exitCodes.failed)
   terminal.line(
     isWhole ? terminal.good('✓ ') : '! ',
     `${report.committed} erasures are in the ledger; ${again === 0 ? 'nothing of them had come back' : `${again} had come back and were erased again: ${report.erased} units and skills, ${report.subjects} people and agents, ${report.parts} parts of projects`}.`,

@@ -24,7 +24,7 @@ async function exportAgentTo(session: Session, agent: string, options: ExportOpt
   const self = agent === 'me' ? (await session.call(readSelf)).body.data.agent_id : agent
   if (self === null) throw new Failure('not_an_agent', 'This token belongs to no agent; name the agent to export.')
   try {
-    await unfinishedBeside(file, async (unfinished) => {
+    await unfinishedBeside(session.invocation, file, async (unfinished) => {
       const response = await session.stream(exportAgent, {
         params: { agent_id: self },
         query: { format, scope: options.scope },

@@ -30,8 +30,8 @@ interface AddOptions extends Whose, EntryOptions {
 type EditOptions = Whose & EntryOptions
 const unsaid = { confidence: null, tags: [], provenance: null, parents: [], valid_from: null, valid_until: null }
 
-async function textAt({ pathOf }: Asking, path: string): Promise<string> {
-  if (path === '-') return readStdin('An entry')
+async function textAt({ invocation, pathOf }: Asking, path: string): Promise<string> {
+  if (path === '-') return readStdin(invocation, 'An entry')
   try {
     return readFileSync(pathOf(path), 'utf8')
   } catch {

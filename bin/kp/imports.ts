@@ -69,10 +69,10 @@ function tellReport({ terminal }: Session, { received, stored, known, failed, ig
 }
 
 async function importAll(session: Session, path: string, given: Format | undefined): Promise<void> {
-  const { terminal } = session
+  const { invocation, terminal } = session
   const file = session.pathOf(path)
   const isStdin = path === '-'
-  if (isStdin && process.stdin.isTTY)
+  if (isStdin && invocation.stdin.isTTY)
     throw usageFailure('An export is read from standard input, and nothing is piped into it.')
   if (/\.zip$/i.test(file))
     throw usageFailure(
@@ -92,12 +92,12 @@ async function importAll(session: Session, path: string, given: Format | undefin
         bytes === size ? 'Sent; the registry is storing it' : `Importing: ${sizeOf(bytes)}`,
         size && bytes < size ? bytes / size : undefined,
       )
-    return { mediaType: mediaTypes[format], bytes: counted(isStdin ? process.stdin : createReadStream(file), tell) }
+    return { mediaType: mediaTypes[format], bytes: counted(isStdin ? invocation.stdin : createReadStream(file), tell) }
   }
   const { body: answer } = await session.upload(importDocument, body).finally(terminal.clear)
   terminal.document(answer)
   tellReport(session, answer.data)
-  if (answer.data.failed > 0) process.exitCode = exitCodes.failed
+  if (answer.data.failed > 0) invocation.setExitCode(exitCodes.failed)
 }
 
 /** Imports: import. */

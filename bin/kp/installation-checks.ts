@@ -12,6 +12,7 @@ import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { joinInstallation } from '#lib/stores/postgres/installation.ts'
 import { type Check, fault, judgeMode, judgeSpace, ok, skipped, warning } from './health.ts'
 import { enterInstallation } from './installation.ts'
+import type { Invocation } from './invocation.ts'
 import { storeChecks } from './store-checks.ts'
 
 async function roleCheck(client: Client): Promise<Check> {
@@ -217,10 +218,10 @@ function spaceCheck(folder: string): Check {
 }
 
 /** What can be seen on the installation's own machine alone. One line where there is no installation here. */
-export async function installationChecks(): Promise<Check[]> {
+export async function installationChecks(invocation: Invocation): Promise<Check[]> {
   let env: Env
   try {
-    env = enterInstallation()
+    env = enterInstallation(invocation)
   } catch (error) {
     if (error instanceof BadVariable) return [fault('settings', error.message, 'Correct the variable.')]
     throw error

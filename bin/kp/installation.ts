@@ -1,20 +1,27 @@
 import { join } from 'node:path'
 import { type Env, readEnv } from '#lib/env.ts'
+import type { Invocation } from './invocation.ts'
 
 export const checkout = join(import.meta.dirname, '../..')
 
-/** The installation's settings as `npm start` reads them. Its relative paths count from the checkout, wherever kp was called. */
-export function enterInstallation(): Env {
-  process.chdir(checkout)
-  return readEnv()
+/**
+ * Reads the settings of the installation as `npm start` does. Relative paths in them refer to the checkout, so the process moves
+ * there: resolve paths that the user typed before.
+ */
+export function enterInstallation({ env }: Pick<Invocation, 'env'>): Env {
+  if (process.cwd() !== checkout) process.chdir(checkout)
+  return readEnv(env)
 }
 
 type App = import('#lib/app.ts').App
 
 /** Runs the work on the installation of this machine, whether it is running or not. Throws DatabaseFault. */
-export async function withInstallation<T>(work: (app: App) => Promise<T>): Promise<T> {
-  const env = enterInstallation()
-  // The database is no affair of the commands that ask a registry; they start without it.
+export async function withInstallation<T>(
+  invocation: Pick<Invocation, 'env'>,
+  work: (app: App) => Promise<T>,
+): Promise<T> {
+  const env = enterInstallation(invocation)
+  // Loaded here, because most commands only call a registry and start faster without it.
   const { joinInstallation } = await import('#lib/stores/postgres/installation.ts')
   const joined = await joinInstallation(env)
   const { createApp } = await import('#lib/app.ts')

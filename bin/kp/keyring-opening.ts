@@ -14,10 +14,10 @@ function linesOf(file: string): string[] {
   }
 }
 
-/** What the person alone knows, one after the other: from the file that KP_PASSPHRASE_FILE names, line by line, or asked for without echo. Never an argument. */
-export function askedSecrets({ terminal }: Pick<Asking, 'terminal'>) {
-  const file = readClientEnv().KP_PASSPHRASE_FILE
-  const lines = file === undefined ? undefined : linesOf(file)
+/** Asks for one secret after the other: reads the lines of the file that KP_PASSPHRASE_FILE names, or asks without echo. A secret is never an argument. */
+export function askedSecrets({ invocation, terminal, pathOf }: Pick<Asking, 'invocation' | 'terminal' | 'pathOf'>) {
+  const file = readClientEnv(invocation.env).KP_PASSPHRASE_FILE
+  const lines = file === undefined ? undefined : linesOf(pathOf(file))
   let taken = 0
   return async (question: string, isRepeated = false): Promise<string> => {
     if (lines) {

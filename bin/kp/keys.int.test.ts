@@ -39,7 +39,7 @@ const own = () => ({
 })
 const kp = (...args: string[]) => line.run(args, own())
 
-test('signing and suppression keys are listed and rotated, each in the audit log; the older name goes on working', async () => {
+test('keys rotate replaces signing and suppression keys and writes audit entries; admin rotate-signing-key does the same', async () => {
   expect((await kp('keys', 'list', '--json')).json.data.keys).toEqual([])
   const { hash } = await app.app.suppressionKeys.current('agent', 'gone')
   const first = (await app.app.signer.keys()).map(({ kid }) => kid)
@@ -68,9 +68,9 @@ test('signing and suppression keys are listed and rotated, each in the audit log
     'system:admin.rotate-suppression-key',
   ])
   expect(await app.app.suppressionKeys.every('agent', 'gone')).toContainEqual(hash)
-}, 300_000)
+})
 
-test('a secret of the environment is the operator’s to replace: kp says how, and changes nothing', async () => {
+test('keys rotate installation prints instructions and changes nothing when KP_SECRET is set', async () => {
   const { status, out, err } = await kp('keys', 'rotate', 'installation')
   expect(status).toBe(0)
   expect(out).toMatch(/^[\w-]{43}\n$/)
@@ -78,7 +78,7 @@ test('a secret of the environment is the operator’s to replace: kp says how, a
   expect((await kp('keys', 'list', '--json')).json.data.keys.every(({ lost }: { lost: boolean }) => !lost)).toBe(true)
 })
 
-test('the secret of a data directory is replaced while it stands still, refused while it runs', async () => {
+test('keys rotate installation replaces the secret of a stopped installation, and rejects a running one', async () => {
   const dataDir = join(root, 'var')
   const env = { KP_DATA_DIR: dataDir }
   const rotate = () => line.run(['keys', 'rotate', 'installation', '--json'], { env })
@@ -101,9 +101,9 @@ test('the secret of a data directory is replaced while it stands still, refused 
     installation: { kept_in: join(dataDir, 'secret') },
   })
   expect(listed.out + replaced.out).not.toContain(readFileSync(join(dataDir, 'secret'), 'utf8'))
-}, 300_000)
+})
 
-test('accounts are made, listed and given roles; the last admin stays one', async () => {
+test('admin account adds and lists accounts and changes roles, and rejects the removal of the last admin', async () => {
   const added = await kp('admin', 'account', 'add', 'New@example.org', '--role', 'auditor', '--json')
   expect(added.json?.data, added.err).toMatchObject({ role: 'auditor', password: expect.stringMatching(/^\S{23}$/) })
   const [again, ...refused] = await Promise.all([
@@ -131,4 +131,4 @@ test('accounts are made, listed and given roles; the last admin stays one', asyn
   const audited = await app.db.prisma.auditEntry.findMany({ where: { agentId: 'system:admin.account' } })
   expect(audited.map(({ action }) => action).sort()).toEqual(['create', 'update', 'update'])
   expect(JSON.stringify(audited)).not.toContain('@')
-}, 300_000)
+})

@@ -9,8 +9,8 @@ import type { Session } from './session.ts'
 
 async function list(session: Session): Promise<void> {
   const { terminal } = session
-  const keys = await withInstallation((app) => operatorKeys(app).list())
-  const { KP_SECRET, KP_DATA_DIR } = enterInstallation()
+  const keys = await withInstallation(session.invocation, (app) => operatorKeys(app).list())
+  const { KP_SECRET, KP_DATA_DIR } = enterInstallation(session.invocation)
   const secret = KP_SECRET === undefined ? join(KP_DATA_DIR, 'secret') : 'KP_SECRET'
   terminal.document({
     data: {
@@ -36,7 +36,7 @@ async function list(session: Session): Promise<void> {
 
 export async function rotateSigning(session: Session): Promise<void> {
   const { terminal, command } = session
-  const kid = await withInstallation((app) => operatorKeys(app).rotateSigning())
+  const kid = await withInstallation(session.invocation, (app) => operatorKeys(app).rotateSigning())
   terminal.document({ data: { kid } })
   terminal.line(
     terminal.good('✓ '),
@@ -49,7 +49,7 @@ export async function rotateSigning(session: Session): Promise<void> {
 
 async function rotateSuppression(session: Session): Promise<void> {
   const { terminal } = session
-  const id = await withInstallation((app) => operatorKeys(app).rotateSuppression())
+  const id = await withInstallation(session.invocation, (app) => operatorKeys(app).rotateSuppression())
   terminal.document({ data: { id } })
   terminal.line(
     terminal.good('✓ '),
@@ -73,7 +73,7 @@ function adviseGiven(session: Session): void {
 
 async function rotateInstallation(session: Session): Promise<void> {
   const { terminal } = session
-  const env = enterInstallation()
+  const env = enterInstallation(session.invocation)
   if (env.KP_SECRET !== undefined) return adviseGiven(session)
   if (!existsSync(join(env.KP_DATA_DIR, 'secret')))
     throw new Failure('not_prepared', `There is no secret in ${env.KP_DATA_DIR} yet, so there is nothing to rotate.`, {
@@ -81,7 +81,7 @@ async function rotateInstallation(session: Session): Promise<void> {
     })
   const { rotateInstallationSecret } = await import('#lib/stores/postgres/secret-rotation.ts')
   const { sealed, lost } = await rotateInstallationSecret(env)
-  await withInstallation((app) => operatorKeys(app).noteInstallation())
+  await withInstallation(session.invocation, (app) => operatorKeys(app).noteInstallation())
   terminal.document({ data: { rotated: true, sealed, lost } })
   terminal.line(
     terminal.good('✓ '),

@@ -1,25 +1,27 @@
 import { CommanderError } from 'commander'
 import { filesFor } from './commands.ts'
-import { exitCodes, tell, usageFailure } from './failure.ts'
+import { exitCodes, type Failure, tell, usageFailure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
 import { buildProgram } from './program.ts'
 import type { Session } from './session.ts'
 import { openTerminal } from './terminal.ts'
 
-/** Tells the error as the person wants errors told, even where no session could be opened. */
-function report(error: unknown, session: Session | undefined): void {
-  const json = process.argv.includes('--json')
+/** Prints the error as the options demand, even if no session was opened. */
+function report(error: unknown, session: Session | undefined, invocation: Invocation): void {
+  const { args } = invocation
+  const json = args.includes('--json')
   const terminal =
-    session?.terminal ?? openTerminal({ json, quiet: false, color: !process.argv.includes('--no-color') })
+    session?.terminal ?? openTerminal(invocation, { json, quiet: false, color: !args.includes('--no-color') })
   const told = tell(error, session?.url ?? '', session?.command ?? ((words) => `kp ${words}`))
   terminal.fail(told)
-  process.exitCode = told.exitCode
+  invocation.setExitCode(told.exitCode)
 }
 
-/** What commander itself ends with: help and the version are no errors. */
-function ofCommander({ code, exitCode, message }: CommanderError): unknown {
+/** The failure that an exception of Commander stands for; undefined after help and the version. */
+function failureOf({ code, exitCode, message }: CommanderError, { setExitCode }: Invocation): Failure | undefined {
   if (exitCode === 0) return undefined
   if (code === 'commander.help') {
-    process.exitCode = exitCodes.usage // a group without a command: its help was shown
+    setExitCode(exitCodes.usage) // a group without a command: its help was shown
     return undefined
   }
   const said = message
@@ -32,25 +34,22 @@ function ofCommander({ code, exitCode, message }: CommanderError): unknown {
   )
 }
 
-/** Runs the command that the process was called with. Every end is an exit code; no error leaves it. */
-export async function main(): Promise<void> {
-  // Whoever reads us through `head` has read enough.
-  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(exitCodes.done)
-    throw error
-  })
+/** Runs one command. Sets the exit code and does not throw; leaves no listener and no timer behind. */
+export async function main(invocation: Invocation): Promise<void> {
+  const { args } = invocation
   let session: Session | undefined
   try {
     const program = await buildProgram(
+      invocation,
       (opened) => {
         session = opened
       },
-      filesFor(process.argv.slice(2)),
+      filesFor(args),
     )
-    if (process.argv.length <= 2) program.outputHelp()
-    else await program.parseAsync()
+    if (args.length === 0) program.outputHelp()
+    else await program.parseAsync(args, { from: 'user' })
   } catch (error) {
-    const fault = error instanceof CommanderError ? ofCommander(error) : error
-    if (fault !== undefined) report(fault, session)
+    const fault = error instanceof CommanderError ? failureOf(error, invocation) : error
+    if (fault !== undefined) report(fault, session, invocation)
   }
 }

@@ -16,7 +16,7 @@ afterAll(async () => {
 })
 const kp = (args: string[], input?: string) => line.run(['model-log', ...args], input === undefined ? {} : { input })
 
-test('kp model-log adds, lists, shows and deletes; says what was taken out', async () => {
+test('kp model-log adds, lists, shows and deletes an exchange, and counts the redacted values', async () => {
   const messages = [{ role: 'user', content: 'Write to planted@example.org.' }]
   const added = await kp(['add', '-', '--model', 'model-1', '--json'], JSON.stringify(messages))
   expect(added.status, added.err).toBe(0)
@@ -31,7 +31,7 @@ test('kp model-log adds, lists, shows and deletes; says what was taken out', asy
   expect((await kp(['show', id])).status).not.toBe(0)
 })
 
-test('kp model-log refuses what is no exchange before it sends anything, and tells a refusal without its content', async () => {
+test('kp model-log add rejects input that is not an exchange, and prints no content when the registry rejects it', async () => {
   for (const bad of ['a text', '{}', '[]', '[{"role":"user"}]']) {
     const told = await kp(['add', '-'], bad)
     expect([told.status === 0, told.err.includes('holds no exchange')]).toEqual([false, true])

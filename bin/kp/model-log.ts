@@ -16,9 +16,9 @@ const Exchange = z.union([
     .transform((messages) => ({ model: undefined, messages })),
 ])
 
-async function exchangeIn({ pathOf }: Asking, path: string): Promise<z.output<typeof Exchange>> {
+async function exchangeIn({ invocation, pathOf }: Asking, path: string): Promise<z.output<typeof Exchange>> {
   let text: string
-  if (path === '-') text = await readStdin('An exchange')
+  if (path === '-') text = await readStdin(invocation, 'An exchange')
   else
     try {
       text = readFileSync(pathOf(path), 'utf8')

@@ -14,7 +14,7 @@ export interface PersonOptions {
   passwordStdin?: boolean
 }
 /** Who asks: the agent behind the token, or a person behind a session. */
-export interface Asking extends Pick<Session, 'terminal' | 'url' | 'folder' | 'command' | 'pathOf'> {
+export interface Asking extends Pick<Session, 'invocation' | 'terminal' | 'url' | 'folder' | 'command' | 'pathOf'> {
   call<O extends OperationShape>(
     operation: O,
     parts?: RequestParts<O>,
@@ -42,8 +42,8 @@ export const asPersonOptions = (command: Command): Command =>
     .option('--password-stdin', 'read the password from standard input')
 
 /** The password, and what follows it line by line. */
-async function secretsOf({ terminal }: Session, email: string, fromStdin: boolean): Promise<string[]> {
-  if (fromStdin) return (await readStdin('A password')).split(/\r?\n/)
+async function secretsOf({ invocation, terminal }: Session, email: string, fromStdin: boolean): Promise<string[]> {
+  if (fromStdin) return (await readStdin(invocation, 'A password')).split(/\r?\n/)
   if (!terminal.isInteractive)
     throw usageFailure(
       'A password is asked for on a terminal, and this is none. Nothing was sent.',
@@ -120,7 +120,7 @@ export async function withAsking<T>(
     if (passwordStdin) throw usageFailure('--password-stdin goes with --as <e-mail>.')
     return work(session)
   }
-  const { url, terminal, folder, command, pathOf, warnOfPlainText, checkedAnswer } = session
+  const { invocation, url, terminal, folder, command, pathOf, warnOfPlainText, checkedAnswer } = session
   const [password = '', ...moreSecrets] = await secretsOf(session, as, passwordStdin)
   if (password === '') throw new Failure('no_password', 'No password was given, so nothing was sent.')
   warnOfPlainText('password')
@@ -151,6 +151,7 @@ export async function withAsking<T>(
         advice: `On the page ${url}/sign-in, or with ${command(`account password --as ${as}`)}`,
       })
     return await work({
+      invocation,
       url,
       terminal,
       folder,

@@ -1,16 +1,14 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, expect, test, vi } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { commandLine } from '#lib/testing/command-line.ts'
 
-vi.setConfig({ testTimeout: 120_000 })
-
-// Nothing listens there: a scan asks nobody.
+// Nothing listens at this address: a scan sends no request.
 const kp = commandLine('http://127.0.0.1:9')
 afterAll(() => kp.close())
 const phrase = 'legal winner thank year wave sausage worth useful legal winner thank yellow'
 
-test('a file is told by kind, line, column and action, and what is found is never repeated', async () => {
+test('pii scan prints kind, line, column and action, and never the found text', async () => {
   const file = join(kp.workplace, 'notes.md')
   writeFileSync(file, `# Notes\n\nAsk a@b.example, then pay.\n构建 ${phrase}\n`)
   const ran = await kp.run(['pii', 'scan', file])
@@ -24,7 +22,7 @@ test('a file is told by kind, line, column and action, and what is found is neve
   ])
 })
 
-test('standard input is redacted over the borders of its chunks, and what is only to be redacted ends well', async () => {
+test('pii scan --redact redacts standard input across chunk borders, and exits with 0 when nothing is blocked', async () => {
   const filler = 'An ordinary line of text without anything in it.\n'.repeat(20_000)
   const ran = await kp.run(['pii', 'scan', '--redact', '-'], {
     input: `one@x.example\n${filler}two@x.example, one@x.example\n${filler}`,
@@ -33,7 +31,7 @@ test('standard input is redacted over the borders of its chunks, and what is onl
   expect(ran.out === `‹email:1›\n${filler}‹email:2›, ‹email:1›\n${filler}`).toBe(true)
 })
 
-test('a file that is not there is a fault with its remedy', async () => {
+test('pii scan exits with 1 and names the error when the file does not exist', async () => {
   const ran = await kp.run(['pii', 'scan', 'nowhere.md'])
   expect(ran.status).toBe(1)
   expect(ran.err).toContain('ENOENT')

@@ -5,6 +5,7 @@ import type { Finding } from '#lib/domains/pii/findings.ts'
 import { TextScanner } from '#lib/domains/pii/streaming.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { exitCodes, Failure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
 import type { Session } from './session.ts'
 
 interface ScanOptions {
@@ -43,8 +44,8 @@ function ruler() {
   }
 }
 
-async function* textOf(path: string): AsyncGenerator<string> {
-  const stream = path === '-' ? process.stdin : createReadStream(path)
+async function* textOf({ stdin }: Invocation, path: string): AsyncGenerator<string> {
+  const stream = path === '-' ? stdin : createReadStream(path)
   stream.setEncoding('utf8')
   try {
     for await (const chunk of stream) yield String(chunk)
@@ -64,7 +65,8 @@ async function scanFile(
   path: string,
   { redact = false, strategy = false }: ScanOptions,
 ): Promise<void> {
-  const { terminal } = session
+  const { invocation, terminal } = session
+  const { stdout } = invocation
   const scanner = new TextScanner({ strategy })
   const rule = ruler()
   const all: (Finding & Place)[] = []
@@ -85,9 +87,9 @@ async function scanFile(
           finding.action,
         )
     }
-    if (redact && !terminal.json && !process.stdout.write(redacted)) await once(process.stdout, 'drain')
+    if (redact && !terminal.json && !stdout.write(redacted)) await once(stdout, 'drain')
   }
-  for await (const chunk of textOf(session.pathOf(path))) await take(scanner.push(chunk))
+  for await (const chunk of textOf(invocation, session.pathOf(path))) await take(scanner.push(chunk))
   await take(scanner.end())
   terminal.document({ data: { findings: all } })
   terminal.note(
@@ -95,7 +97,7 @@ async function scanFile(
       ? 'Nothing was found.'
       : `${told.block} to be kept out of every text, ${told.redact} to be redacted.`,
   )
-  if (told.block > 0) process.exitCode = exitCodes.failed
+  if (told.block > 0) invocation.setExitCode(exitCodes.failed)
 }
 
 /** Secrets and personal data in files: pii scan. */

@@ -49,7 +49,7 @@ export const exportPerson = (session: Session, options: PreparedOptions): Promis
     const begun = (await call(prepareExport, { body: { scope: options.scope } })).body.data
     try {
       const { id, sha256, bytes: size, records } = await prepared(asking, begun)
-      await unfinishedBeside(file, async (unfinished) => {
+      await unfinishedBeside(asking.invocation, file, async (unfinished) => {
         const response = await stream(downloadExport, { params: { id } })
         const share = (so: number) => (size === null || size === 0 ? undefined : so / size)
         const bytes = await receive(response, unfinished, 'zip', (so) =>

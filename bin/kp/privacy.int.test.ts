@@ -12,9 +12,6 @@ import { drain, drainWhile } from '#lib/testing/jobs.ts'
 import { authPages } from '#lib/testing/next-auth.ts'
 import { trace } from '#lib/testing/units.ts'
 
-// Each call of kp is a process; on a busy machine one takes seconds.
-vi.setConfig({ testTimeout: 120_000 })
-
 let app: TestApp
 let line: ReturnType<typeof commandLine>
 /** One for each group: an installation takes twenty sign-ins a minute from one network. */

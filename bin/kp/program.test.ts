@@ -1,9 +1,11 @@
 import type { Command } from 'commander'
 import { describe, expect, test } from 'vitest'
+import { memoryInvocation } from '#lib/testing/command-line.ts'
 import { commandFiles, filesFor } from './commands.ts'
 import { buildProgram } from './program.ts'
 
-const program = await buildProgram(() => {
+const { invocation } = memoryInvocation({})
+const program = await buildProgram(invocation, () => {
   throw new Error('help opens no session')
 })
 const all = (command: Command): Command[] => [command, ...command.commands.flatMap(all)]
@@ -32,7 +34,7 @@ test('the overview names every command by its purpose, each in one line', () => 
 test.each(commandFiles.map((file) => [file.names.join(', '), file] as const))(
   '%s: a call loads the file that has it',
   async (_, file) => {
-    const { commands } = await buildProgram(() => {}, [file])
+    const { commands } = await buildProgram(invocation, () => {}, [file])
     expect(commands.map((command) => command.name())).toEqual(file.names)
     for (const name of file.names) expect(filesFor(['--json', name, 'anything'])).toContain(file)
   },

@@ -1,6 +1,7 @@
 import { Command, Help } from 'commander'
 import packageJson from '../../package.json' with { type: 'json' }
 import { type CommandFile, commandFiles } from './commands.ts'
+import type { Invocation, OutputStream } from './invocation.ts'
 import { type GlobalOptions, openSession, type Session } from './session.ts'
 
 const epilogue = `
@@ -22,8 +23,18 @@ Exit codes:
 Begin with: kp register, or kp login <token>. Then: kp contribute docs/examples/trace.json
 Help on one command: kp help <command>`
 
-/** `kp` with the commands of these files. `opened` hears of each session that a command opens. */
+/** Whether help has colours on this stream: the rules that Commander applies to the streams of the process. */
+function hasColors({ args, env }: Invocation, stream: OutputStream): boolean {
+  if (args.includes('--no-color') || env.NO_COLOR || env.FORCE_COLOR === '0' || env.FORCE_COLOR === 'false')
+    return false
+  if (env.FORCE_COLOR || env.CLICOLOR_FORCE !== undefined) return true
+  return stream.isTTY === true && stream.hasColors?.() === true
+}
+const widthOf = ({ isTTY, columns }: OutputStream): number => (isTTY ? (columns ?? 80) : 80)
+
+/** `kp` with the commands of these files. Calls `opened` with each session that a command opens. */
 export async function buildProgram(
+  invocation: Invocation,
   opened: (session: Session) => void,
   files: readonly CommandFile[] = commandFiles,
 ): Promise<Command> {
@@ -40,8 +51,13 @@ export async function buildProgram(
     .exitOverride()
     .showSuggestionAfterError()
     .configureOutput({
-      outputError: () => {}, // told by bin/kp.ts, as every other error
-      ...(process.argv.includes('--no-color') && { getOutHasColors: () => false, getErrHasColors: () => false }),
+      outputError: () => {}, // main.ts prints it like every other error
+      writeOut: (text) => void invocation.stdout.write(text),
+      writeErr: (text) => void invocation.stderr.write(text),
+      getOutHelpWidth: () => widthOf(invocation.stdout),
+      getErrHelpWidth: () => widthOf(invocation.stderr),
+      getOutHasColors: () => hasColors(invocation, invocation.stdout),
+      getErrHasColors: () => hasColors(invocation, invocation.stderr),
     })
     .configureHelp({
       showGlobalOptions: true,
@@ -51,7 +67,7 @@ export async function buildProgram(
     })
   const begin = (url?: string): Session => {
     const options = program.opts<GlobalOptions>()
-    const session = openSession({ ...options, ...(url !== undefined && { url }) })
+    const session = openSession(invocation, { ...options, ...(url !== undefined && { url }) })
     opened(session)
     return session
   }

@@ -30,7 +30,7 @@ const verify = async (name: string, content: string | Uint8Array) => {
   return line.run(['receipts', 'verify', name, '--keys', 'jwks.json', '--json'])
 }
 
-test('a receipt is verified offline, as the JSON and as the PDF that the registry gave', async () => {
+test('receipts verify accepts the JSON and the PDF of the registry without a request', async () => {
   const json = await verify('receipt.json', JSON.stringify(receipt))
   expect(json.json.data, json.err).toMatchObject({ valid: true, receipt_id: receipt.receipt_id })
   expect(json.json.data).not.toHaveProperty('pages_are_ours')
@@ -51,7 +51,7 @@ test('a receipt is verified offline, as the JSON and as the PDF that the registr
   ])
 })
 
-test('a PDF that shows what was never signed does not hold, and good data behind other pages is told apart', async () => {
+test('receipts verify rejects a PDF of an unsigned receipt, and reports altered pages around a valid receipt', async () => {
   const forged = await verify('forged.pdf', await receiptPdf({ ...receipt, deleted_id: 'kp:trace:another' }))
   expect([forged.status, forged.json.data.valid]).toEqual([1, false])
   // What a page shows is in its content stream; one byte less of it and the page is another.

@@ -50,14 +50,16 @@ function keysFor(session: Session, receipt: Receipt, keysFile: string | undefine
 }
 
 async function verify(session: Session, file: string, keysFile: string | undefined): Promise<void> {
-  const { terminal } = session
+  const { invocation, terminal } = session
   const content =
-    file === '-' ? Buffer.from(await readStdin('A receipt')) : new Uint8Array(readFileSync(session.pathOf(file)))
+    file === '-'
+      ? Buffer.from(await readStdin(invocation, 'A receipt'))
+      : new Uint8Array(readFileSync(session.pathOf(file)))
   const read = receiptIn(content)
   if ('fault' in read) {
     terminal.document({ data: { valid: false, findings: [{ ok: false, text: read.fault }] } })
     printFindings(terminal, [{ ok: false, text: read.fault }])
-    process.exitCode = exitCodes.failed
+    invocation.setExitCode(exitCodes.failed)
     return
   }
   const { receipt } = read
@@ -84,7 +86,7 @@ async function verify(session: Session, file: string, keysFile: string | undefin
         : 'What was checked is the receipt inside the PDF, as it stands above. The pages are not those that this version of kp makes of it: believe the receipt, not them.',
     )
   terminal.line(ok ? terminal.good('✓ The receipt holds.') : terminal.bad('✗ The receipt does not hold.'))
-  process.exitCode = ok ? exitCodes.done : exitCodes.failed
+  invocation.setExitCode(ok ? exitCodes.done : exitCodes.failed)
 }
 
 async function trustKeys(session: Session, replace: boolean): Promise<void> {

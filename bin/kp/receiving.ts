@@ -4,6 +4,7 @@ import { open } from 'node:fs/promises'
 import type { formats } from '#lib/domains/exports/contract.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Failure, usageFailure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
 import type { Session } from './session.ts'
 
 export type Format = (typeof formats)[number]
@@ -88,19 +89,20 @@ export function putInPlace(unfinished: string, file: string, force: boolean): vo
 export const sizeOf = (bytes: number): string =>
   bytes < 1024 * 1024 ? `${Math.ceil(bytes / 1024)} KiB` : `${(bytes / 1024 / 1024).toFixed(1)} MiB`
 
-/** Runs the work with the name of an unfinished file beside the wanted one; whatever ends it, no unfinished file is left. */
-export async function unfinishedBeside<T>(file: string, work: (unfinished: string) => Promise<T>): Promise<T> {
+/** Runs the work with the name of an unfinished file beside the wanted one, and removes that file at the end, even if a signal ends kp. */
+export async function unfinishedBeside<T>(
+  { onTermination }: Pick<Invocation, 'onTermination'>,
+  file: string,
+  work: (unfinished: string) => Promise<T>,
+): Promise<T> {
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.part`
-  const leave = (signal: NodeJS.Signals) => {
-    rmSync(unfinished, { force: true })
-    process.exit(signal === 'SIGINT' ? 130 : 143)
-  }
-  process.once('SIGINT', leave).once('SIGTERM', leave)
+  const remove = () => rmSync(unfinished, { force: true })
+  const unsubscribe = onTermination(remove)
   try {
     return await work(unfinished)
   } finally {
-    process.off('SIGINT', leave).off('SIGTERM', leave)
-    rmSync(unfinished, { force: true })
+    unsubscribe()
+    remove()
   }
 }
 

@@ -84,5 +84,5 @@ export async function register(session: Session, options: RegisterOptions): Prom
   )
   if (sent === undefined) terminal.note('Use it within 24 hours, or the agent is removed again.')
   const sample = 'docs/examples/trace.json'
-  terminal.note(`Next: ${command(`contribute ${existsSync(sample) ? sample : '<file>'}`)}`)
+  terminal.note(`Next: ${command(`contribute ${existsSync(session.pathOf(sample)) ? sample : '<file>'}`)}`)
 }

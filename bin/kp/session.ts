@@ -1,11 +1,10 @@
-import { homedir } from 'node:os'
-import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { open, type Received, type RequestParts, RequestRefused, send, type UploadedBody } from '#lib/client/request.ts'
 import { readClientEnv } from '#lib/env.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { type Config, checkWritable, configFolder, readConfig, removeConfig, writeConfig } from './config.ts'
 import { exitCodes, Failure, usageFailure } from './failure.ts'
+import { type Invocation, resolvePath } from './invocation.ts'
 import { openPace, type Pace } from './pace.ts'
 import { isLoopback, registryName } from './pins.ts'
 import { openTerminal } from './terminal.ts'
@@ -35,14 +34,14 @@ function checkedUrl(text: string): string {
 }
 
 /** What a command works with: the registry that is meant, the token for it, the terminal, the files. */
-export function openSession(options: GlobalOptions) {
-  const env = readClientEnv()
-  const terminal = openTerminal({
+export function openSession(invocation: Invocation, options: GlobalOptions) {
+  const env = readClientEnv(invocation.env)
+  const terminal = openTerminal(invocation, {
     json: options.json ?? false,
     quiet: options.quiet ?? false,
     color: options.color !== false && env.NO_COLOR === undefined,
   })
-  const folder = configFolder(env)
+  const folder = configFolder(env, invocation)
   const stored = readConfig(folder)
   const named = options.url ?? env.KP_URL
   const url = named === undefined ? withoutSlash(stored?.url ?? defaultUrl) : checkedUrl(named)
@@ -110,6 +109,7 @@ export function openSession(options: GlobalOptions) {
   }
 
   return {
+    invocation,
     terminal,
     url,
     token,
@@ -122,13 +122,8 @@ export function openSession(options: GlobalOptions) {
     usesStored: given === undefined && isStoredHere,
     /** How the person calls kp, with these words. */
     command: (words: string): string => `${npmRun ? 'npm run --silent kp --' : 'kp'} ${words}`,
-    /** A path as the person meant it: npm runs us in the checkout's root. */
-    pathOf: (path: string): string => {
-      const named = path.replace(/^~(?=\/|$)/, homedir())
-      return path !== '-' && npmRun && env.INIT_CWD !== undefined && env.INIT_CWD !== process.cwd()
-        ? resolve(env.INIT_CWD, named)
-        : named
-    },
+    /** Resolves a path that the user typed. */
+    pathOf: (path: string): string => resolvePath(invocation, path),
     warnOfPlainText,
     checkedAnswer,
     /** Throws while nothing has been sent yet, where the token could not be kept. */

@@ -2,14 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { commandLine } from '#lib/testing/command-line.ts'
 import { authPages } from '#lib/testing/next-auth.ts'
 import { type Issued, issuedAgent } from '#lib/testing/people.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
-
-vi.setConfig({ testTimeout: 300_000, hookTimeout: 120_000 })
 
 const root = mkdtempSync(join(tmpdir(), 'kp-snapshots-'))
 const [first, second] = ['a heron stands in the shallow water', 'the kettle sings before it is full']
@@ -66,7 +64,7 @@ async function whileMaking<T>(work: Promise<T>): Promise<T> {
   return done
 }
 
-test('a snapshot is made, fetched, opened, and brought back into the same agent and into another one', async () => {
+test('snapshot creates, downloads and opens a snapshot, and restores it into the same agent and another one', async () => {
   const [own, other] = agents
   expect((await kp(['grimoire', 'init'])).status).toBe(0)
   expect((await kp(['grimoire', 'init', '--agent', other.id], [second])).status).not.toBe(0)

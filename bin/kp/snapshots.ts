@@ -91,12 +91,12 @@ async function download(asking: Asking, snapshotId: string, options: DownloadOpt
   const file = outputOf(asking, options)
   const id = await namedAgent(asking, options.agent)
   try {
-    await unfinishedBeside(file, async (sealed) => {
+    await unfinishedBeside(asking.invocation, file, async (sealed) => {
       const opened = options.sealed ? undefined : await openedKey(asking, id, snapshotId)
       const bytes = await fetchSealed(asking, id, snapshotId, sealed)
       if (opened === undefined) putInPlace(sealed, file, options.force ?? false)
       else
-        await unfinishedBeside(file, async (plain) => {
+        await unfinishedBeside(asking.invocation, file, async (plain) => {
           const handle = await open(plain, 'wx', 0o600)
           try {
             for await (const piece of contentOf(sealed, opened.key, { id, snapshotId })) await handle.writeFile(piece)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import type { TestApp } from '#lib/testing/app.ts'
 import { openArchive } from '#lib/testing/archives.ts'
-import { commandsOf, freshInstallation, readersFolder, walked } from '#lib/testing/readme-walk.ts'
+import { commandsOf, freshInstallation, isWalked, readersFolder, walked } from '#lib/testing/readme-walk.ts'
 
 vi.setConfig({ testTimeout: 600_000 })
 
@@ -40,7 +40,7 @@ known=
 receipt() { until found=$(in_letters) && [ -n "$found" ] && [ "$found" != "$known" ]; do sleep 0.2; done; known=$found; }
 `
 
-test.runIf(hasShell)(
+test.runIf(hasShell && isWalked('rights'))(
   'the README’s walk works to the letter, with kp and with curl, up to the receipt that holds',
   async () => {
     const commands = commandsOf("A subject's rights")

@@ -2,12 +2,9 @@ import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { trace } from '#lib/testing/units.ts'
-
-// Each call of kp is a process; on a busy machine one takes seconds.
-vi.setConfig({ testTimeout: 120_000 })
 
 // util-linux has it on every Linux; the one of other systems takes other arguments.
 const hasTerminals = process.platform === 'linux' && spawnSync('script', ['--version']).status === 0
@@ -47,7 +44,7 @@ async function onTerminal(words: string, answers: [question: string, answer: str
 }
 
 describe.runIf(hasTerminals)('on a terminal', () => {
-  test('a long contribution shows how far it is, and takes the bar away at the end', async () => {
+  test('contribute shows a progress bar, and clears it at the end', async () => {
     const units = Array.from({ length: 25 }, (_, n) => JSON.stringify(trace({ task: { objective: `unit ${n}` } })))
     writeFileSync(join(home, 'units.jsonl'), units.join('\n'))
     const { status, seen } = await onTerminal('contribute units.jsonl')
@@ -59,7 +56,7 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     expect(seen.trimEnd().split('\n').at(-1)).toContain('25')
   })
 
-  test('a deletion offers an export first, and is done on the right answer alone', async () => {
+  test('delete recommends an export, and erases only after the right answer', async () => {
     const { json } = await app.fetch('POST', '/v1/knowledge', { token: agent.token, body: trace() })
     const id: string = json.data.id
     const refused = await onTerminal(`delete ${id}`, [['last four characters', 'nope']])
@@ -70,5 +67,17 @@ describe.runIf(hasTerminals)('on a terminal', () => {
     const done = await onTerminal(`delete ${id}`, [['last four characters', id.slice(-4)]])
     expect(done, done.seen).toMatchObject({ status: 0, unasked: 0 })
     expect(done.seen).toContain(`${id} is erased.`)
+  })
+
+  test('grimoire init rejects the passphrase and makes no keyring when the repeated passphrase differs', async () => {
+    const { status, seen, unasked } = await onTerminal('grimoire init', [
+      ['A new passphrase', 'a heron stands in the shallow water'],
+      ['Once more:', 'the kettle sings before it is full'],
+    ])
+    expect({ status, unasked }, seen).toEqual({ status: 1, unasked: 0 })
+    expect(seen).toContain('The two differ. Nothing was sent')
+    expect(seen).not.toContain('heron')
+    const keyring = await app.fetch('GET', `/v1/agents/${agent.id}/keyring`, { token: agent.token })
+    expect(keyring.status).toBe(404)
   })
 })

@@ -2,6 +2,7 @@ import { on } from 'node:events'
 import { createInterface } from 'node:readline/promises'
 import { styleText } from 'node:util'
 import { exitCodes, Failure, type Told } from './failure.ts'
+import type { Invocation, OutputStream } from './invocation.ts'
 import { progressBar } from './progress-bar.ts'
 import { jsonText, visible } from './visible-text.ts'
 
@@ -24,9 +25,11 @@ export interface TerminalOptions {
 const widthOf = (text: string): number => [...text].length
 
 /** The one way to the person: everything that is printed passes through {@link visible}. */
-export function openTerminal({ json, quiet, color }: TerminalOptions) {
-  const { stdin, stdout, stderr } = process
-  const inColor = (stream: NodeJS.WriteStream) => color && stream.isTTY === true
+export function openTerminal(
+  { stdin, stdout, stderr }: Pick<Invocation, 'stdin' | 'stdout' | 'stderr'>,
+  { json, quiet, color }: TerminalOptions,
+) {
+  const inColor = (stream: OutputStream) => color && stream.isTTY === true
   const isInteractive = stdin.isTTY === true && stderr.isTTY === true
   let hasProgress = false
 
@@ -39,7 +42,7 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
     if (hasProgress) stderr.write('\r\u001b[K')
     hasProgress = false
   }
-  const write = (stream: NodeJS.WriteStream, parts: readonly Printable[]) => {
+  const write = (stream: OutputStream, parts: readonly Printable[]) => {
     clear()
     stream.write(`${parts.map(plain).join('')}\n`)
   }
@@ -131,7 +134,7 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
     async askSecretly(question: string): Promise<string> {
       clear()
       // Before it asks: who answers at once would see what they type.
-      stdin.setRawMode(true)
+      stdin.setRawMode?.(true)
       stdin.setEncoding('utf8').resume()
       stderr.write(`${visible(question)} `)
       let typed: string[] = []
@@ -146,7 +149,7 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
           }
         return ''
       } finally {
-        stdin.setRawMode(false)
+        stdin.setRawMode?.(false)
         stdin.pause()
         stderr.write('\n')
       }
@@ -168,13 +171,13 @@ export function openTerminal({ json, quiet, color }: TerminalOptions) {
 }
 export type Terminal = ReturnType<typeof openTerminal>
 
-/** Everything on stdin, as text; refuses to wait for a person who does not know that they are waited for. */
-export async function readStdin(what: string): Promise<string> {
-  if (process.stdin.isTTY)
+/** Reads standard input to its end. Throws if it is a terminal: the user would not know that kp waits for them. */
+export async function readStdin({ stdin }: Pick<Invocation, 'stdin'>, what: string): Promise<string> {
+  if (stdin.isTTY)
     throw new Failure('usage', `${what} is read from standard input, and nothing is piped into it.`, {
       exitCode: exitCodes.usage,
     })
   let text = ''
-  for await (const piece of process.stdin.setEncoding('utf8')) text += String(piece)
+  for await (const piece of stdin.setEncoding('utf8')) text += String(piece)
   return text
 }

@@ -2,6 +2,7 @@ import { createReadStream, readFileSync, statSync } from 'node:fs'
 import { basename } from 'node:path'
 import { createInterface } from 'node:readline'
 import { usageFailure } from './failure.ts'
+import type { Invocation } from './invocation.ts'
 import { describeBreak } from './json-break.ts'
 import { readSkill, type SkillSource, skillFile } from './skill-source.ts'
 import { placesOf } from './source-walk.ts'
@@ -74,11 +75,11 @@ async function* fromFolder(folder: string): AsyncGenerator<Found> {
  * Every unit and skill behind the paths, `-` being standard input, one after the other. JSON Lines are read as they are needed; a
  * SKILL.md that is named by itself comes without the files beside it.
  */
-export async function* unitsOf(paths: readonly string[]): AsyncGenerator<Found> {
+export async function* unitsOf(invocation: Pick<Invocation, 'stdin'>, paths: readonly string[]): AsyncGenerator<Found> {
   // A path that is not there is told before anything is sent.
   const sources = paths.map((path) => ({ path, isFolder: path !== '-' && statSync(path).isDirectory() }))
   for (const { path, isFolder } of sources) {
-    if (path === '-') yield* fromText('stdin', await readStdin('A unit'))
+    if (path === '-') yield* fromText('stdin', await readStdin(invocation, 'A unit'))
     else if (isFolder) yield* fromFolder(path)
     else if (basename(path) === skillFile)
       yield { source: path, skill: { skill_md: readFileSync(path, 'utf8'), files: [] } }

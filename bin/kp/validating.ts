@@ -63,7 +63,7 @@ function verdictOf(found: Found): Verdict | undefined {
 async function validate(session: Session, paths: readonly string[]): Promise<void> {
   const { terminal } = session
   const verdicts: Verdict[] = []
-  for await (const found of unitsOf(paths.map(session.pathOf))) {
+  for await (const found of unitsOf(session.invocation, paths.map(session.pathOf))) {
     const verdict = verdictOf(found)
     if (!verdict) continue
     verdicts.push(verdict)
@@ -75,7 +75,7 @@ async function validate(session: Session, paths: readonly string[]): Promise<voi
   const invalid = verdicts.filter(({ valid }) => !valid).length
   terminal.document({ data: { valid: verdicts.length - invalid, invalid, items: verdicts } })
   if (verdicts.length > 1) terminal.note(`${verdicts.length - invalid} would be taken, ${invalid} would not.`)
-  if (invalid > 0) process.exitCode = exitCodes.failed
+  if (invalid > 0) session.invocation.setExitCode(exitCodes.failed)
 }
 
 /** Checks of files: validate. */

@@ -28,7 +28,7 @@ function listOf(total: number) {
 }
 const failed = (error: unknown) => String(error)
 const settled = (view: { state(): { isLoading: boolean } }) =>
-  vi.waitFor(() => expect(view.state().isLoading).toBe(false), { interval: 1 })
+  vi.waitFor(() => expect(view.state().isLoading).toBe(false), { timeout: 120_000, interval: 1 })
 
 describe('a list of a million', () => {
   it('keeps as many pages as it is told, however far it was scrolled, and has every row where it is shown', async () => {

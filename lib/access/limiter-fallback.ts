@@ -1,6 +1,7 @@
 import { consumedWindow, type Limiter, memoryLimiter, peekedWindow, type Standing } from './limiter.ts'
 
-const PATIENCE = 1000 // milliseconds that a request waits for the store before the process counts alone
+/** Milliseconds that a request waits for the store before the process counts alone. */
+export const limiterPatience = 1000
 const BETWEEN_PROBES = 500
 
 /** A store that several processes share. Every call may reject. */
@@ -20,8 +21,8 @@ export interface LimiterEvents {
 }
 
 class Late extends Error {
-  constructor() {
-    super(`the store of the rate limits did not answer within ${PATIENCE} ms`)
+  constructor(milliseconds: number) {
+    super(`the store of the rate limits did not answer within ${milliseconds} ms`)
     this.name = 'Late'
   }
 }
@@ -29,7 +30,7 @@ class Late extends Error {
 async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, fail) => {
-    timer = setTimeout(() => fail(new Late()), milliseconds)
+    timer = setTimeout(() => fail(new Late(milliseconds)), milliseconds)
   })
   try {
     return await Promise.race([work, late])
@@ -43,7 +44,7 @@ async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
  * most; later ones do not ask it at all, and a probe in the background finds out when it is back. A request that the store counted
  * after we gave up on it stays counted there: after an outage a window may refuse early, it never admits more.
  */
-export function withFallback(shared: SharedStore, events: LimiterEvents = {}): Limiter {
+export function withFallback(shared: SharedStore, events: LimiterEvents = {}, patience = limiterPatience): Limiter {
   const alone = memoryLimiter()
   let isDown = false
   let isClosed = false
@@ -54,7 +55,7 @@ export function withFallback(shared: SharedStore, events: LimiterEvents = {}): L
   }
   async function probe() {
     try {
-      await within(PATIENCE, shared.peek('probe'))
+      await within(patience, shared.peek('probe'))
     } catch (error) {
       if (error instanceof Late && !isClosed) shared.reset()
       return probeSoon()
@@ -71,7 +72,7 @@ export function withFallback(shared: SharedStore, events: LimiterEvents = {}): L
   async function ask<T>(work: () => Promise<T>, otherwise: () => Promise<T>): Promise<T> {
     if (isDown) return otherwise()
     try {
-      return await within(PATIENCE, work())
+      return await within(patience, work())
     } catch (error) {
       fallBack(error)
       return otherwise()

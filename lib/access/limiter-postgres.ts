@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible'
 import { type Limiter, type Standing, UNREACHABLE, WINDOW_SECONDS } from './limiter.ts'
-import { type LimiterEvents, withFallback } from './limiter-fallback.ts'
+import { type LimiterEvents, limiterPatience, withFallback } from './limiter-fallback.ts'
 
 type StoredWindow = { points: number; expire: string | number | bigint }
 
@@ -18,13 +18,13 @@ const standingOf = (found: RateLimiterRes): Standing => ({
   resetAt: found.msBeforeNext,
 })
 
-/** Connections for the limits alone: one that hangs is dropped within a second, and requests never queue behind long transactions. */
-export const limitsPool = (connectionString: string, max = 5): pg.Pool =>
+/** Connections for the limits alone: one that hangs is dropped within `patience`, and requests never queue behind long transactions. */
+export const limitsPool = (connectionString: string, { max = 5, patience = limiterPatience } = {}): pg.Pool =>
   new pg.Pool({
     connectionString,
     max,
-    connectionTimeoutMillis: 900,
-    query_timeout: 900,
+    connectionTimeoutMillis: patience * 0.9,
+    query_timeout: patience * 0.9,
     application_name: 'kp-limits',
   })
 
@@ -33,7 +33,7 @@ export const limitsPool = (connectionString: string, max = 5): pg.Pool =>
  * is the caller's, to be made with {@link limitsPool} and to be ended after `close`. Replicas whose clocks differ by a second open
  * the next window that much early or late; the count of each window stays exact.
  */
-export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents): Limiter {
+export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents, patience?: number): Limiter {
   const windows = new Windows({
     storeClient: pool,
     storeType: 'pool',
@@ -58,6 +58,7 @@ export function postgresLimiter(pool: pg.Pool, events?: LimiterEvents): Limiter 
       async close() {},
     },
     events,
+    patience,
   )
 }
 

@@ -1,18 +1,18 @@
 import { createClient } from '@redis/client'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 import { type Limiter, UNREACHABLE, WINDOW_SECONDS } from './limiter.ts'
-import { type LimiterEvents, withFallback } from './limiter-fallback.ts'
+import { type LimiterEvents, limiterPatience, withFallback } from './limiter-fallback.ts'
 
 /** Answers the count and the instant at which the window ends (Redis 7, Valkey 7.2), the same for each of its requests. */
 const COUNT = `
 redis.call('set', KEYS[1], 0, 'EX', ARGV[2], 'NX')
 return {redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pexpiretime', KEYS[1])}`
 
-function connect(url: string) {
+function connect(url: string, patience: number) {
   const client = createClient({
     url,
     disableOfflineQueue: true, // without a connection a command fails at once instead of waiting for one
-    socket: { connectTimeout: 900, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
+    socket: { connectTimeout: patience * 0.9, reconnectStrategy: (retries) => Math.min(50 * 2 ** retries, 1000) },
   })
   client.on('error', () => {}) // the commands tell
   const opened = client.connect()
@@ -32,8 +32,8 @@ function connect(url: string) {
  * Limits that processes share through Redis 7 or Valkey 7.2 at `redis[s]://…`: one script call, one round trip. Redis forgets a window
  * when it ends; its eviction policy should be `noeviction` or `volatile-ttl`, since an evicted window starts anew.
  */
-export function redisLimiter(url: string, events?: LimiterEvents): Limiter {
-  let link = connect(url)
+export function redisLimiter(url: string, events?: LimiterEvents, patience = limiterPatience): Limiter {
+  let link = connect(url, patience)
   return withFallback(
     {
       store: 'redis',
@@ -50,12 +50,13 @@ export function redisLimiter(url: string, events?: LimiterEvents): Limiter {
       },
       reset() {
         link.client.destroy()
-        link = connect(url)
+        link = connect(url, patience)
       },
       async close() {
         link.client.destroy()
       },
     },
     events,
+    patience,
   )
 }

@@ -6,11 +6,11 @@ import { redisLimiter } from './limiter-redis.ts'
 
 type Settings = Pick<Env, 'KP_LIMITS' | 'KP_REDIS_URL' | 'DATABASE_URL'>
 
-function open(store: Limiter['store'], env: Settings, events: LimiterEvents): Limiter {
-  if (store === 'redis' && env.KP_REDIS_URL) return redisLimiter(env.KP_REDIS_URL, events)
+function open(store: Limiter['store'], env: Settings, events: LimiterEvents, patience: number | undefined): Limiter {
+  if (store === 'redis' && env.KP_REDIS_URL) return redisLimiter(env.KP_REDIS_URL, events, patience)
   if (store === 'postgres' && env.DATABASE_URL) {
-    const pool = limitsPool(env.DATABASE_URL)
-    const limiter = postgresLimiter(pool, events)
+    const pool = limitsPool(env.DATABASE_URL, { ...(patience !== undefined && { patience }) })
+    const limiter = postgresLimiter(pool, events, patience)
     return {
       ...limiter,
       get degraded() {
@@ -26,11 +26,11 @@ function open(store: Limiter['store'], env: Settings, events: LimiterEvents): Li
  * The limiter that the settings ask for, opened at its first use. Redis when it is given; memory when the supervisor knows that this
  * process is alone (KP_LIMITS=memory); PostgreSQL otherwise, because other replicas cannot be ruled out.
  */
-export function openLimiter(env: Settings, events: LimiterEvents): Limiter {
+export function openLimiter(env: Settings, events: LimiterEvents, patience?: number): Limiter {
   const store = env.KP_LIMITS !== 'auto' ? env.KP_LIMITS : env.KP_REDIS_URL ? 'redis' : 'postgres'
   let opened: Limiter | undefined
   const limiter = (): Limiter => {
-    opened ??= open(store, env, events)
+    opened ??= open(store, env, events, patience)
     return opened
   }
   return {

@@ -1,4 +1,3 @@
-import { createServer } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { cookieFetch } from '#lib/client/cookies.ts'
 import { hashPassword } from '#lib/domains/accounts/passwords.ts'
@@ -9,16 +8,10 @@ import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
 import { authPages } from '#lib/testing/next-auth.ts'
 import { client, type Known, openIdProviderFor, type TestProvider } from '#lib/testing/openid-provider.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
+import { freePort } from '#lib/testing/ports.ts'
 import { identityProvider } from './openid.ts'
 
-const freePort = () =>
-  new Promise<number>((found) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => found(typeof address === 'object' ? (address?.port ?? 0) : 0))
-    })
-  })
-
+const originalUrl = process.env.NEXTAUTH_URL
 let test: TestApp
 let post: Mailbox
 let provider: TestProvider
@@ -43,7 +36,8 @@ beforeAll(async () => {
   )
 })
 afterAll(async () => {
-  delete process.env.NEXTAUTH_URL
+  if (originalUrl === undefined) delete process.env.NEXTAUTH_URL
+  else process.env.NEXTAUTH_URL = originalUrl
   await test?.close()
   await provider?.close()
   await post?.close()

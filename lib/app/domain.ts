@@ -8,7 +8,7 @@ import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import type { AskDatabase } from '#lib/kernel/evidence.ts'
 import type { DataHolder, Expiring, Exporter, Kept, PersonExporter } from '#lib/kernel/holder.ts'
 import type { RunnableJob } from '#lib/kernel/job.ts'
-import type { Services } from '#lib/services.ts'
+import type { Patience, Services } from '#lib/services.ts'
 
 /** What a domain is to the rest: what it offers, what it does by the clock, and what it answers for. */
 export interface Domain {
@@ -23,7 +23,7 @@ export interface Domain {
 }
 
 /** Of what domains are put together: the services, and what several of them are handed alike. */
-export function partsOf(services: Services, { env, clock }: { env: Env; clock: Clock }) {
+export function partsOf(services: Services, { env, clock, patience }: { env: Env; clock: Clock; patience: Patience }) {
   const { accounts, db, judged, presidio } = services
   /** Of the whole database: what is counted, and who is named. */
   const query: AskDatabase = <R extends Record<string, unknown>>(text: string, values?: readonly unknown[]) =>
@@ -32,6 +32,7 @@ export function partsOf(services: Services, { env, clock }: { env: Env; clock: C
     ...services,
     env,
     clock,
+    patience,
     query,
     /** Finds people's names in texts, where that is connected and may be asked. */
     recognise:

@@ -18,7 +18,7 @@ import type { Domain, Parts } from './domain.ts'
 
 /** What is said in projects, and what came of it in connected stores. */
 export function projectsAndWhatCameOfThem(parts: Parts) {
-  const { db, engine, known, mail, namesOf, projectPorts, projects, pseudonymOf, sources, stores } = parts
+  const { db, engine, patience, known, mail, namesOf, projectPorts, projects, pseudonymOf, sources, stores } = parts
   return {
     // Rows go after everything that was made of them; projects after what is in them.
     projects: {
@@ -52,6 +52,12 @@ export function projectsAndWhatCameOfThem(parts: Parts) {
         checkpointsHolder({ db, store: stores.checkpoints, sources, whatIsMissing: known.missing('checkpoints') }),
       ],
     },
-    erasing: { offers: partErasures({ erasures: engine, complete: engine.complete }) },
+    erasing: {
+      offers: partErasures({
+        erasures: engine,
+        complete: engine.complete,
+        ...(patience.erasure !== undefined && { patience: patience.erasure }),
+      }),
+    },
   } satisfies Record<string, Domain>
 }

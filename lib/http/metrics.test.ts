@@ -1,4 +1,4 @@
-import { expect, test, vi } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
 import { isLocalRequest } from '#lib/access/client-address.ts'
 import { createMetrics } from './metrics.ts'
 
@@ -29,6 +29,7 @@ test.each<[string, string | undefined, Record<string, string>, boolean]>([
 
 test('gauges and summaries are written as Prometheus reads them; a source that fails is said to, and the others stay', async () => {
   const log = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => log.mockRestore())
   const metrics = createMetrics(() => [
     {
       name: 'good',
@@ -48,7 +49,6 @@ test('gauges and summaries are written as Prometheus reads them; a source that f
   ])
   metrics.answered('readReceipt', 200)
   const text = await metrics.text(new Date())
-  log.mockRestore()
   expect(text).toContain('# TYPE kp_states gauge\nkp_states{state="a\\"\\\\\\nb"} 2\n')
   expect(text).toContain(
     '# TYPE kp_seconds summary\nkp_seconds{quantile="0.5"} 1.5\nkp_seconds_sum 3\nkp_seconds_count 2\n',
@@ -59,4 +59,12 @@ test('gauges and summaries are written as Prometheus reads them; a source that f
     expect(line).toMatch(
       /^$|^# (HELP|TYPE) \w+ .+$|^\w+(\{(\w+="(?:[^"\\\n]|\\.)*",?)+\})? (-?[\d.e+-]+|[Nn]a[Nn]|\+Inf)$/,
     )
+})
+
+test('metrics return the measures of the process, and only their own answers, when a process has two applications', async () => {
+  const [one, other] = [createMetrics(), createMetrics()]
+  one.answered('readReceipt', 200)
+  const texts = [await one.text(new Date()), await other.text(new Date())]
+  for (const text of texts) expect(text.match(/^kp_process_resident_memory_bytes \d+$/gm)).toHaveLength(1)
+  expect(texts.map((text) => text.includes('kp_answers_total{operation="readReceipt"'))).toEqual([true, false])
 })

@@ -1,5 +1,6 @@
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client'
 import { logFault } from '#lib/kernel/fault-log.ts'
+import { lazily } from '#lib/kernel/lazily.ts'
 import type { Measure, Measuring, Sample } from '#lib/kernel/measure.ts'
 
 /** Prometheus' text format, version 0.0.4. */
@@ -39,13 +40,20 @@ async function measured(sources: readonly Measuring[], now: Date): Promise<strin
   return [answered, ...found.flatMap(({ measures = [] }) => measures)].map(textOf).join('\n')
 }
 
+/** Memory, processor time, event loop and garbage collection of this process: measured once, however many applications it has. */
+const processRegistry = lazily(() => {
+  const registry = new Registry()
+  collectDefaultMetrics({ register: registry, prefix: 'kp_' })
+  return registry
+})
+
 /**
  * Counts for Prometheus: operations, statuses and problem codes of this process alone, and what `sources` measure of the whole
  * installation when it asks. Nobody's id and no address is a label.
  */
 export function createMetrics(sources: () => readonly Measuring[] = () => []) {
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'kp_' })
+  const ofProcess = processRegistry()
   const answers = new Counter({
     name: 'kp_answers_total',
     help: 'Answers by operation and status',
@@ -62,7 +70,8 @@ export function createMetrics(sources: () => readonly Measuring[] = () => []) {
     answered: (operation: string, status: number): void => answers.inc({ operation, status }),
     refused: (code: string): void => refusals.inc({ code }),
     contentType: registry.contentType,
-    text: async (now: Date): Promise<string> => `${await registry.metrics()}\n${await measured(sources(), now)}`,
+    text: async (now: Date): Promise<string> =>
+      [await ofProcess.metrics(), await registry.metrics(), await measured(sources(), now)].join('\n'),
   }
 }
 export type Metrics = ReturnType<typeof createMetrics>

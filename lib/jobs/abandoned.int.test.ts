@@ -35,10 +35,10 @@ it('jobs of a worker that lives stay with it; those of one that is gone are done
   })
   await test.db.transaction((tx) => enqueue(tx, 'test.wait', {}))
   const runner = await runJobs(test.db, test.app.gate, [waiting])
-  await vi.waitUntil(() => runs === 1, 15_000)
+  await vi.waitUntil(() => runs === 1, 120_000)
   const isLocked =
     "SELECT FROM pg_locks WHERE locktype = 'advisory' AND classid = (hashtext('graphile_worker')::bigint & 4294967295)::oid"
-  await vi.waitUntil(async () => (await test.db.pool.query(isLocked)).rowCount === 1, 15_000)
+  await vi.waitUntil(async () => (await test.db.pool.query(isLocked)).rowCount === 1, 120_000)
   expect(await freeAbandoned(test.db, 0)).toBe(0)
   expect(await held()).not.toContain(null)
 
@@ -48,7 +48,7 @@ it('jobs of a worker that lives stay with it; those of one that is gone are done
   )
   expect(await freeAbandoned(test.db, 60_000), 'not before its time').toBe(0)
   expect(await freeAbandoned(test.db, 0)).toBe(1)
-  await vi.waitUntil(() => runs === 2, 15_000)
+  await vi.waitUntil(() => runs === 2, 120_000)
   for (const finish of finishing) finish()
   await runner.stop()
-}, 30_000)
+})

@@ -1,4 +1,4 @@
-// As crashes.int.test.ts, with every store that can be connected on a server of its own: no transaction spans two of them.
+// Like crashes.int.test.ts, with every connected store on its own server, so that no transaction spans two of them.
 import { afterAll, describe, expect, test } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
@@ -14,6 +14,7 @@ import { placesOf as placesIn } from '#lib/testing/everything.ts'
 import { sentence } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { outcomeOf, placesOf } from '#lib/testing/outcome.ts'
+import { sampled } from '#lib/testing/sampling.ts'
 import { spreadMessage } from '#lib/testing/spread.ts'
 import { madeSubject, told } from '#lib/testing/subjects.ts'
 
@@ -79,12 +80,12 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
   }
 
   test.each([
-    ['a message: at every point', ofMessage, true],
-    // Everywhere else a worker is killed in crashes.int.test.ts; here it passes.
-    ['a person: at every point of what is connected', ofSubject, false],
-  ])(
-    'the erasure of %s, the worker is killed in turn, and every store is as after an undisturbed one',
-    async (_, begin, isEverywhere) => {
+    ['a message', ofMessage, (holders) => [...aroundSteps, ...pointsOf(holders)], 5],
+    // crashes.int.test.ts kills workers at the other points of a person's erasure.
+    ['a person', ofSubject, () => pointsOf(connected), 3],
+  ] satisfies [string, typeof ofMessage | typeof ofSubject, (holders: string[]) => string[], number][])(
+    'the erasure of %s leaves every store like an undisturbed erasure when its worker is killed at each sampled point',
+    async (subject, begin, crashPoints, size) => {
       const servers = await storeServers()
       closing.push(() => servers.close())
       const stores = await connectedStores(servers)
@@ -105,7 +106,11 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
       const inStores = await stores.settled(group)
       await putBack()
       const disturbed = await copies.copyOf(still, stores.settings)
-      const points = isEverywhere ? [...aroundSteps, ...pointsOf(holders)] : pointsOf(connected)
+      const points = sampled(
+        `crash points of the erasure of ${subject} with connected stores`,
+        crashPoints(holders),
+        size,
+      )
       const passing = [...aroundSteps, ...pointsOf(holders)].filter((point) => !points.includes(point))
       const started = performance.now()
       const died = await carriedOut(workers, disturbed, { dying: true, passing })
@@ -122,6 +127,6 @@ describe.skipIf(!(await areStoresInstalled()))('with Neo4j, Redis, S3 and anothe
       expect(run).toMatchObject({ state: 'done', rounds: 0 })
       expect(await stores.pagesOf(run.id)).toEqual([])
     },
-    500_000,
+    1_800_000,
   )
 })

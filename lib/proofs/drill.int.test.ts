@@ -188,5 +188,5 @@ describe('a restore of database and var, the ledger kept apart', () => {
     expect(await restored.db.prisma.agent.findUnique({ where: { id: anew.agent } })).toMatchObject({
       ownerId: anew.accountId,
     })
-  }, 60_000)
+  })
 })

@@ -1,10 +1,11 @@
-// Many requests on one day, and workers that die: of requests, queue and engine together, so beside no domain. bench/ does it with a thousand.
+// Requests, queue and engine together: many requests on one day, and workers that die. bench/due-day.ts does it with a thousand requests.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
 import { aheadOfDueDay, dueDayOf, fileForOneDay, jobsOfDueDay, openOn } from '#lib/testing/due-day.ts'
+import { sampledRuns } from '#lib/testing/sampling.ts'
 
-const count = 12
+const count = sampledRuns('requests that are due on one day', 12, 6)
 let test: TestApp
 let workers: CrashWorkers
 let accounts: string[]
@@ -18,7 +19,7 @@ afterAll(async () => {
   await test.close()
 })
 
-it(`${count} requests due on one day are all carried out by two workers that are killed at random, none late, each with one receipt`, async () => {
+it('two workers that are killed at random carry out all requests of one day in time, each with one receipt', async () => {
   const { DATABASE_URL = '', KP_DATA_DIR, KP_SECRET = '' } = test.app.env
   const settings = { NODE_ENV: 'test', DATABASE_URL, KP_DATA_DIR, KP_SECRET, KP_LIMITS: 'memory' }
   const started = performance.now()

@@ -11,6 +11,7 @@ import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
 import type { GraphPlanting, PlantedGraph } from '#lib/testing/planted-graph.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { dataOf, madeConversation, madeProject, manyMessages, reported } from '#lib/testing/projects.ts'
+import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { neo4jServer } from '#lib/testing/services/shared.ts'
 
@@ -91,9 +92,9 @@ async function inNeo4j(): Promise<[TestApp, GraphPlanting]> {
 describe.each([
   ['PostgreSQL', true, inTables],
   ['Neo4j', isInstalled('neo4j'), inNeo4j],
-])('50 at once whose messages share what the graph has of them, in %s', (_, isThere, open) => {
+])('concurrent erasures of messages that share graph entities, in %s', (place, isThere, open) => {
   test.skipIf(!isThere)(
-    'all succeed, and come to what they would come to one after the other',
+    'all succeed and leave what erasing one after the other leaves',
     async () => {
       const [app, planting] = await open()
       const project = await madeProject(app)
@@ -112,8 +113,8 @@ describe.each([
         project.owner,
         messages.map((source_id, at) => ({ source_id, store: 'graph', ref: episodeOf(at) })),
       )
-      const gone = messages.flatMap((message, at) => (at % 6 === 0 ? [] : [{ message, episode: episodeOf(at) }]))
-      expect(gone).toHaveLength(50)
+      const erasable = messages.flatMap((message, at) => (at % 6 === 0 ? [] : [{ message, episode: episodeOf(at) }]))
+      const gone = sampled(`concurrent erasures of messages in ${place}`, erasable, 20)
 
       const answers = await Promise.all(gone.map(({ message }) => app.fetch('DELETE', path(message), project.owner)))
       const unexpected = answers.filter(({ status }) => ![200, 202].includes(status))
@@ -122,7 +123,7 @@ describe.each([
       await drain(app, { mayFail: true })
       const erasures = []
       for (const { json } of answers)
-        for (const until = performance.now() + 60_000; ; await delay(100)) {
+        for (const until = performance.now() + 120_000; ; await delay(100)) {
           const erasure = await dataOf(app, 'GET', `/api/erasures/${json.auditId}`, project.owner)
           if (!erasure.success && performance.now() < until) continue
           erasures.push(erasure)
@@ -143,8 +144,11 @@ describe.each([
       expect(added(erasures.map((erasure) => erasure.deleted_from.graphiti))).toEqual({ ...counts, factsDeleted: 0 })
 
       const left = await app.db.prisma.message.findMany({ select: { id: true }, orderBy: { id: 'asc' } })
-      expect(left.map(({ id }) => id)).toEqual(messages.filter((_, at) => at % 6 === 0))
-      expect(await app.db.prisma.erasure.count({ where: { state: 'signed', deletedId: { in: messages } } })).toBe(50)
+      const erasedIds = new Set(gone.map(({ message }) => message))
+      expect(left.map(({ id }) => id)).toEqual(messages.filter((id) => !erasedIds.has(id)))
+      expect(await app.db.prisma.erasure.count({ where: { state: 'signed', deletedId: { in: messages } } })).toBe(
+        gone.length,
+      )
     },
     600_000,
   )

@@ -11,11 +11,12 @@ import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { placesOf } from '#lib/testing/everything.ts'
 import { sentence } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
+import { freePort } from '#lib/testing/ports.ts'
 import { dataOf } from '#lib/testing/projects.ts'
 import { startRedis } from '#lib/testing/redis.ts'
 import { startNeo4j } from '#lib/testing/services/neo4j.ts'
 import { startS3 } from '#lib/testing/services/objects.ts'
-import { freePort, newFolder } from '#lib/testing/services/process.ts'
+import { newFolder } from '#lib/testing/services/process.ts'
 import { type SpreadMessage, spreadMessage } from '#lib/testing/spread.ts'
 
 type Setting = keyof ConnectedStores['settings']
@@ -145,7 +146,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
   const erasure = ({ project }: SpreadMessage, path: string) => dataOf(app, 'GET', path, project.owner)
   /** The request that began it may still be at it: on a busy machine it answered before it came so far. */
   const says = (of: SpreadMessage, path: string, what: object) =>
-    expect.poll(() => erasure(of, path), { timeout: 60_000, interval: 200 }).toMatchObject(what)
+    expect.poll(() => erasure(of, path), { timeout: 120_000, interval: 200 }).toMatchObject(what)
   /** Nothing says that it is over: not the answer, no receipt, and the rows by which the rest is found stay. */
   async function isNotDone(of: SpreadMessage, path: string, { rows }: { rows: number }): Promise<void> {
     const view = await erasure(of, path)

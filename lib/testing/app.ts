@@ -25,6 +25,9 @@ export interface Told {
   json: ReturnType<typeof JSON.parse>
 }
 
+/** Milliseconds. A slow machine must not change an answer to 202 or 503, or what a limit admits. */
+const longWaits = { erasure: 120_000, connection: 120_000, limits: 60_000 }
+
 /** What answers in Next's place. */
 type MakePages = (app: App) => (request: IncomingMessage, response: ServerResponse) => Promise<void>
 const noPages: MakePages = () => async (_request, response) => {
@@ -32,9 +35,12 @@ const noPages: MakePages = () => async (_request, response) => {
 }
 
 /**
- * The production application on a database of its own, behind the front on 127.0.0.1 (a free port unless told), with a clock that the test moves.
- * Settings as in the environment; limits are in memory unless told. `patience`: how long the server waits for headers, for a body, and for who stands still, in milliseconds. `afterAll(app.close)`: it throws where telemetry would have
- * been told something else than declared events.
+ * The production application with its own database, behind the API server on 127.0.0.1. The test moves the clock.
+ *
+ * @param settings environment variables; rate limits are counted in memory unless KP_LIMITS says otherwise
+ * @param options.patience how long the server waits for headers, for a body and for an idle client, in milliseconds
+ * @param options.port a free port unless given
+ * `afterAll(app.close)`: it throws if the application offered telemetry an undeclared event.
  */
 export async function testApp(
   settings: Record<string, string> = {},
@@ -57,29 +63,42 @@ export async function testApp(
     ...settings,
   })
   const clock = movableClock(new Date())
-  const telemetry = overhearing(clock.now)
-  const app = createApp({ env, clock, overheard: telemetry.offer, ...parts })
-  const front = createFront(app, pages(app), patience)
-  const server = createListener(front, {
-    ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
-  })
-  await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
-  const address = server.address()
-  const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+  const open = async () => {
+    const telemetry = overhearing(clock.now)
+    const app = createApp({ env, clock, overheard: telemetry.offer, patience: longWaits, ...parts })
+    const server = createListener(createFront(app, pages(app), patience), {
+      ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
+    })
+    await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
+    const address = server.address()
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+    return { app, server, telemetry, url }
+  }
+  /** Released by `close`: a test file stays in memory until its worker ends, the applications that it opened must not. */
+  let opened: Awaited<ReturnType<typeof open>> | undefined = await open()
+  const live = () => {
+    if (!opened) throw new Error('the application is closed')
+    return opened
+  }
+  const { url } = live()
 
   return {
-    app,
+    get app() {
+      return live().app
+    },
+    get db() {
+      return live().app.db
+    },
     clock,
-    db: app.db,
     dataDir,
     ownerUrl: database.ownerUrl,
     url,
-    /** What telemetry would have been told, each once, where it is off. */
-    heard: telemetry.heard,
+    /** The distinct events that were offered to telemetry, which is off. */
+    heard: () => live().telemetry.heard(),
     /** How many clients are connected. */
     connections: () =>
-      new Promise<number>((told, failed) =>
-        server.getConnections((error, count) => (error ? failed(error) : told(count))),
+      new Promise<number>((resolve, reject) =>
+        live().server.getConnections((error, count) => (error ? reject(error) : resolve(count))),
       ),
     async fetch(method: string, path: string, { token, cookie, body, headers }: Ask = {}): Promise<Told> {
       const sent =
@@ -105,7 +124,7 @@ export async function testApp(
         json: isJson && text !== '' ? JSON.parse(text) : undefined,
       }
     },
-    /** Registers an agent; gives its id and token. */
+    /** Registers an agent and returns its id and token. */
     async agent(
       scopes: string[] = ['read', 'write'],
       more: Record<string, unknown> = {},
@@ -115,6 +134,8 @@ export async function testApp(
       return { id: json.data.agent_id, token: json.data.api_key }
     },
     async close(): Promise<void> {
+      const { app, server, telemetry } = live()
+      opened = undefined
       await new Promise((closed) => {
         server.close(closed)
         server.closeAllConnections()

@@ -10,5 +10,5 @@ export const blockedBy = (client: pg.ClientBase): Promise<number> =>
       )
       return rows[0]?.pid
     },
-    { timeout: 10_000, interval: 20 },
+    { timeout: 120_000, interval: 20 },
   )

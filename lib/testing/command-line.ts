@@ -2,6 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { PassThrough, Writable } from 'node:stream'
+import type { Invocation } from '#bin/kp/invocation.ts'
 
 const program = join(import.meta.dirname, '../../bin/kp.ts')
 
@@ -9,54 +11,120 @@ export interface Ran {
   status: number | null
   out: string
   err: string
-  /** The answer, where --json asked for it. */
+  /** The answer to a call with --json; undefined without an answer. */
   json: ReturnType<typeof JSON.parse>
+}
+interface RunOptions {
+  env?: Record<string, string>
+  /** What standard input holds; it is never a terminal. */
+  input?: string | Uint8Array
+}
+
+/** A stream that collects what is written to it. */
+function collector(): { stream: Writable; text: () => string } {
+  const pieces: Buffer[] = []
+  const stream = new Writable({
+    write(piece: Buffer, _encoding, done) {
+      pieces.push(piece)
+      done()
+    },
+  })
+  return { stream, text: () => Buffer.concat(pieces).toString('utf8') }
+}
+
+/** An invocation in memory, and its result so far. Standard input is no terminal. */
+export function memoryInvocation({
+  args = [],
+  env = {},
+  input = '',
+  home = '/nonexistent',
+  workingDirectory,
+}: {
+  args?: readonly string[]
+  env?: Record<string, string | undefined>
+  input?: string | Uint8Array
+  home?: string
+  workingDirectory?: string
+}) {
+  const [out, err] = [collector(), collector()]
+  const stdin = new PassThrough()
+  stdin.end(input)
+  let status = 0
+  let cleanUps = 0
+  const invocation: Invocation = {
+    ...{ args, env, stdin, stdout: out.stream, stderr: err.stream, homeDirectory: home, workingDirectory },
+    setExitCode: (code) => {
+      status = code
+    },
+    onTermination: () => {
+      cleanUps++
+      return () => {
+        cleanUps--
+      }
+    },
+  }
+  return { invocation, result: () => ({ status, out: out.text(), err: err.text(), cleanUps }) }
+}
+
+function resultOf(args: readonly string[], status: number | null, out: string, err: string): Ran {
+  if (/^\s+at .+:\d+:\d+/m.test(`${out}${err}`)) throw new Error(`kp printed a stack trace: ${out}${err}`)
+  return { status, out, err, json: args.includes('--json') && out !== '' ? JSON.parse(out) : undefined }
 }
 
 /**
- * The real `kp`, each call a process with a home of its own and nothing else of this environment; standard input is no terminal.
- * `afterAll(line.close)`.
+ * The command line `kp`, with a home and a working directory of its own and no other variable of this environment. `run` calls it in this
+ * process; `runProcess` and `start` start a process. `afterAll(line.close)`.
  */
 export function commandLine(url: string) {
   const workplace = mkdtempSync(join(tmpdir(), 'kp-line-'))
   let home = mkdtempSync(join(workplace, 'home-'))
-  const { PATH, NODE_COMPILE_CACHE } = process.env
-  // Faster, and nothing else.
-  const cache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
-  const start = (args: readonly string[], env: Record<string, string> = {}): ChildProcess =>
-    spawn(process.execPath, [program, ...args], {
-      cwd: workplace,
-      env: { NODE_ENV: 'production', PATH, ...cache, HOME: home, XDG_CONFIG_HOME: home, KP_URL: url, ...env },
+  const environment = (env: Record<string, string>) => ({
+    ...{ NODE_ENV: 'production' as const, PATH: process.env.PATH, HOME: home, XDG_CONFIG_HOME: home, KP_URL: url },
+    ...env,
+  })
+  const start = (args: readonly string[], env: Record<string, string> = {}): ChildProcess => {
+    const { NODE_COMPILE_CACHE } = process.env
+    // The cache only makes the process start faster.
+    const cache = NODE_COMPILE_CACHE === undefined ? {} : { NODE_COMPILE_CACHE }
+    return spawn(process.execPath, [program, ...args], { cwd: workplace, env: { ...cache, ...environment(env) } })
+  }
+  async function run(args: readonly string[], { env = {}, input = '' }: RunOptions = {}): Promise<Ran> {
+    const own = environment(env)
+    const { invocation, result } = memoryInvocation({
+      ...{ args, env: own, input, home: own.HOME, workingDirectory: workplace },
     })
-  const run = (
-    args: readonly string[],
-    { env = {}, input = '' }: { env?: Record<string, string>; input?: string | Uint8Array } = {},
-  ): Promise<Ran> =>
-    new Promise((done, fail) => {
+    // Loaded on first use: browser journeys start processes and load no source of kp.
+    const { main } = await import('#bin/kp/main.ts')
+    await main(invocation)
+    const { status, out, err, cleanUps } = result()
+    if (cleanUps > 0) throw new Error('kp ended and is still subscribed to signals')
+    return resultOf(args, status, out, err)
+  }
+  return {
+    workplace,
+    /** Runs kp in this process. */
+    run,
+    /** Runs kp in a process of its own. */
+    async runProcess(args: readonly string[], { env = {}, input = '' }: RunOptions = {}): Promise<Ran> {
       const child = start(args, env)
-      let out = ''
-      let err = ''
+      let [out, err] = ['', '']
       child.stdout?.setEncoding('utf8').on('data', (text: string) => {
         out += text
       })
       child.stderr?.setEncoding('utf8').on('data', (text: string) => {
         err += text
       })
-      child.once('error', fail)
-      child.once('close', (status) => {
-        if (/^\s+at .+:\d+:\d+/m.test(`${out}${err}`)) fail(new Error(`kp told a stack: ${err}`))
-        done({ status, out, err, json: args.includes('--json') && out !== '' ? JSON.parse(out) : undefined })
-      })
       child.stdin?.on('error', () => {}).end(input)
-    })
-  return {
-    workplace,
-    run,
-    /** Starts it and lets it run. */
+      const status = await new Promise<number | null>((resolve, reject) =>
+        child.once('error', reject).once('close', resolve),
+      )
+      return resultOf(args, status, out, err)
+    },
+    /** Starts a process of kp and does not wait for it. */
     start,
-    /** The folder that its configuration is in. */
+    /** The folder of the configuration. */
     configuration: () => join(home, 'knowledgepulse'),
-    /** From here on nobody is signed in. */
+    /** Signs everybody out: later runs have an empty home. */
     newHome(): void {
       home = mkdtempSync(join(workplace, 'home-'))
     },

@@ -16,10 +16,10 @@ export interface DrainOptions {
   except?: readonly string[]
 }
 
-/** More rounds than any test needs: a job that calls itself for ever is a defect. */
+/** More rounds that run jobs than any test needs: a job that enqueues itself forever is a defect. */
 const mostRounds = 500
-/** Another worker may have jobs in hand for long: it is waited for no longer than these looks take. */
-const mostLooks = 500
+/** Milliseconds to wait for jobs that another worker has locked. Only a worker that hangs takes this long. */
+const patience = 120_000
 const waiting = 'locked_at IS NULL AND attempts < max_attempts AND task_identifier = ANY($1::text[])'
 const silent = new Logger(() => () => {})
 
@@ -55,12 +55,17 @@ export async function drain(
     return rows[0]?.found ?? false
   }
   const inHand = 'locked_at >= $2 AND task_identifier = ANY($1::text[])'
-  /** Whoever drains next would not see a job that is just being given back. */
+  /** The next drain would not see a job that another worker is still returning to the queue. */
   const givenBack = async () => {
-    for (let look = 0; look < mostLooks && (await areThere(inHand)); look++) await delay(10)
+    for (const giveUp = performance.now() + patience; performance.now() < giveUp && (await areThere(inHand)); )
+      await delay(10)
   }
-  for (let round = 0; !(await until?.()); round++) {
-    if (round === mostRounds) throw new Error(`the queue is not empty after ${mostRounds} rounds`)
+  let rounds = 0
+  let giveUp = performance.now() + patience
+  while (!(await until?.())) {
+    if (rounds === mostRounds) throw new Error(`the queue is not empty after ${mostRounds} rounds`)
+    if (performance.now() > giveUp) throw new Error(`another worker keeps its jobs locked for ${patience} ms`)
+    const before = drained.ran.length
     await app.db.pool.query(
       `SELECT graphile_worker.reschedule_jobs(array_agg(id), run_at => now() - interval '1 second') FROM graphile_worker.jobs
        WHERE ${waiting} HAVING count(*) > 0`,
@@ -72,8 +77,12 @@ export async function drain(
       await givenBack()
       throw fault.error
     }
-    // What another worker has in hand, or is just giving back, may have to be done yet.
+    // Jobs that another worker has locked may return to the queue.
     if (!(await areThere(`(${waiting} AND $2::timestamptz IS NOT NULL) OR (${inHand})`))) return drained
+    if (drained.ran.length > before) {
+      rounds++
+      giveUp = performance.now() + patience
+    } else await delay(10)
   }
   await givenBack()
   return drained

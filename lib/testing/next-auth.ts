@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import NextAuth from 'next-auth'
+import { createRequire } from 'node:module'
 import type { App } from '#lib/app.ts'
+
+// Node gives the default import of a CommonJS package its whole exports; bundlers give `exports.default`, as the types say.
+const NextAuth: typeof import('next-auth').default = createRequire(import.meta.url)('next-auth').default
 
 const cookiesOf = ({ headers }: IncomingMessage): Record<string, string> =>
   Object.fromEntries(

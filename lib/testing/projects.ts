@@ -49,7 +49,7 @@ export async function madeProject(
 export async function erasedWhole(test: TestApp, path: string, asker: Asker): Promise<string> {
   const { status, json, text } = await test.fetch('DELETE', path, asker)
   if (status !== 200 && status !== 202) throw new Error(`DELETE ${path} answered ${status}: ${text}`)
-  for (const deadline = performance.now() + 60_000; ; await delay(100)) {
+  for (const deadline = performance.now() + 120_000; ; await delay(100)) {
     const run = await test.app.subjectErasures.byAudit(json.auditId)
     if (run?.state === 'done') return run.receiptId
     if (performance.now() > deadline) throw new Error(`its erasure is ${run?.state}`)

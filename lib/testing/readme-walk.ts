@@ -1,12 +1,18 @@
 import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAccount, createOrganisation } from '#lib/domains/accounts/service.ts'
 import { type TestApp, testApp } from './app.ts'
 import { drainWhile } from './jobs.ts'
 import { authPages } from './next-auth.ts'
+import { freePort } from './ports.ts'
+import { sampled } from './sampling.ts'
+
+/** The sections of the README whose commands a test runs as written; each run of the tests takes one of them. */
+const walks = ['agents', 'stores', 'rights'] as const
+const chosen = sampled('walks through sections of the README', walks, 1)
+export const isWalked = (walk: (typeof walks)[number]): boolean => chosen.includes(walk)
 
 const root = join(import.meta.dirname, '../..')
 
@@ -31,11 +37,7 @@ export const answersOf = (heading: string): string[] =>
 
 /** As the first start of an installation leaves it: with an admin, at the address that people sign in under. */
 export async function freshInstallation(): Promise<TestApp> {
-  const probe = createServer()
-  await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening))
-  const address = probe.address()
-  const port = typeof address === 'object' ? (address?.port ?? 0) : 0
-  await new Promise((closed) => probe.close(closed))
+  const port = await freePort()
   const app = await testApp({ KP_URL: `http://127.0.0.1:${port}` }, undefined, { pages: authPages, port })
   const now = app.clock.now()
   await app.db.transaction(async (tx) =>

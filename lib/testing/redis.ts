@@ -1,12 +1,14 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { setTimeout as delay } from 'node:timers/promises'
 import { readEnv } from '#lib/env.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
+import { freePort } from './ports.ts'
 
-const DEADLINE = 10_000
+/** Milliseconds until a start counts as failed; a busy machine needs many times the usual 50. */
+const DEADLINE = 120_000
 
 export interface TestRedis {
   url: string
@@ -14,16 +16,6 @@ export interface TestRedis {
   pid: number
   /** Kills it outright; safe to repeat. */
   stop(): Promise<void>
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('no port is free')
-  return address.port
 }
 
 /** Whether what listens there answers a PING. */

@@ -5,7 +5,7 @@ import { Words } from '#components/frame/words.tsx'
 import { AskAgain } from '#components/ui/ask-again.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({

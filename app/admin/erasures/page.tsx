@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { ErasureList } from '#components/erasures/erasure-list.tsx'
 import { stateNamed } from '#components/erasures/places.ts'
 import { Words } from '#components/frame/words.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('erasures'))('name') })

@@ -5,7 +5,7 @@ import { Words } from '#components/frame/words.tsx'
 import { HoldList } from '#components/holds/hold-list.tsx'
 import { holdQuery } from '#components/holds/hold-query.ts'
 import { Page } from '#components/ui/page.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('holds'))('name') })

@@ -4,7 +4,7 @@ import { Words } from '#components/frame/words.tsx'
 import { OutboxView } from '#components/outbox/outbox-view.tsx'
 import { QueueSection } from '#components/outbox/queue-section.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('outbox'))('name') })

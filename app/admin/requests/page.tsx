@@ -6,7 +6,7 @@ import { loadFilters, queryOf } from '#components/queue/filters.ts'
 import { RequestQueue } from '#components/queue/request-queue.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('queue'))('name') })

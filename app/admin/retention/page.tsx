@@ -10,7 +10,7 @@ import { SweepNow } from '#components/retention/sweep-now.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { periodsOf, visibilities } from '#lib/domains/retention/rules.ts'
 import { ask, opened } from '../../reader.ts'
 

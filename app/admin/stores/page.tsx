@@ -9,7 +9,7 @@ import { Alert } from '#components/ui/alert.tsx'
 import { AskAgain } from '#components/ui/ask-again.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('stores'))('name') })

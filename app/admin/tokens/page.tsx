@@ -10,7 +10,7 @@ import { ReadingSwitch } from '#components/tiers/reading-switch.tsx'
 import { RevocationList } from '#components/tiers/revocation-list.tsx'
 import { Facts } from '#components/ui/facts.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { tierLimits } from '#lib/domains/tokens/tier-rules.ts'
 import { ask, opened } from '../../reader.ts'
 

@@ -6,7 +6,7 @@ import { loadUserFilters, userQuery } from '#components/accounts/user-filters.ts
 import { UserList } from '#components/accounts/user-list.tsx'
 import { Words } from '#components/frame/words.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import type { AccountState } from '#lib/domains/accounts/rules.ts'
 import { ask, opened } from '../../reader.ts'
 

@@ -5,7 +5,7 @@ import { ClaimForm } from '#components/agents/claim-form.tsx'
 import { CreateForm } from '#components/agents/create-form.tsx'
 import { Words } from '#components/frame/words.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('agents'))('name') })

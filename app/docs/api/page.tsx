@@ -7,7 +7,7 @@ import { OperationView } from '#components/reference/operation-view.tsx'
 import { ProblemCodes } from '#components/reference/problem-codes.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { PlainLink, TextLink } from '#components/ui/text-link.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('reference'))('name') })
 

@@ -6,7 +6,7 @@ import { loadFilters, queryOf } from '#components/knowledge/filters.ts'
 import { RecordList } from '#components/knowledge/record-list.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { countedTo } from '#lib/domains/agents/rules.ts'
 import { ask, opened } from '../../reader.ts'
 

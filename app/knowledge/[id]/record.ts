@@ -1,6 +1,6 @@
 import { notFound } from 'next/navigation'
 import { isSkillId, type SkillRecord, type UnitRecord } from '#components/knowledge/knowledge.ts'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask } from '../../reader.ts'
 

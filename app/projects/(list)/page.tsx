@@ -6,7 +6,7 @@ import { rowsAtOnce, viewNamed, viewQuery, views } from '#components/projects/pl
 import { ProjectList } from '#components/projects/project-list.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('projects'))('name') })

@@ -8,7 +8,7 @@ import { type Project, projectPage, rowsAtOnce } from '#components/projects/plac
 import { UploadForm } from '#components/projects/upload-form.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { Tabs } from '#components/ui/tabs.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import type { Role } from '#lib/domains/accounts/rules.ts'
 import { documentKinds, fileTypes, most } from '#lib/domains/projects/rules.ts'
 import { ask } from '../../reader.ts'

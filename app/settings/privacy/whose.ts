@@ -1,5 +1,5 @@
 import { notFound } from 'next/navigation'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { decoded, encoded } from './encoding.ts'
 import {
   type EntryContent,
@@ -26,7 +26,8 @@ import { newCode, secretOf } from './recovery-code.ts'
 import { SealingRefusal } from './sealing-refusal.ts'
 
 // Argon2id takes its time, and on a busy machine more of it.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
+vi.setConfig({ testTimeout: 240_000, hookTimeout: 240_000 })
+afterAll(() => vi.resetConfig())
 
 const passphrase = 'four horses under a Wal̂nut tree'
 let keyring: Keyring

@@ -140,11 +140,12 @@ describe('the password once more', () => {
     }
     const known: number[] = []
     const unknown: number[] = []
-    for (let round = 0; round < 4; round++) {
+    for (let round = 0; round < 8; round++) {
       known.push(await time(id))
       unknown.push(await time('usr_not_here'))
     }
-    expect(Math.min(...unknown)).toBeGreaterThan(Math.min(...known) / 3)
+    // Without the hash, an unknown account would be answered in a twentieth of the time.
+    expect(Math.min(...unknown)).toBeGreaterThan(Math.min(...known) / 8)
   })
 
   test('is counted, together with the tries to change it: the sixth in a minute waits, right or wrong', async () => {

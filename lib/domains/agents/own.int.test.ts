@@ -141,7 +141,7 @@ describe('creating an agent from the console', () => {
     // Each that is used makes room for another.
     const used = await app.fetch('GET', '/v1/auth/me', { token: made[0]?.json.data.api_key })
     expect(used.status).toBe(200)
-    await expect.poll(async () => (await create(eager.cookie)).status, { timeout: 15_000, interval: 300 }).toBe(201)
+    await expect.poll(async () => (await create(eager.cookie)).status, { timeout: 120_000, interval: 300 }).toBe(201)
   })
 
   test('follows the pause of all of a person’s agents, and waits while their erasure does', async () => {

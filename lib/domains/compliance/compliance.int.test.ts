@@ -598,7 +598,8 @@ it('one question that is too slow, or fails, is said to be unknown; the others a
       line,
       name: 'slow.sql',
       page: null,
-      ask: from('SELECT pg_sleep(30)'),
+      // Longer than the time limit of a test: an answer that waited for it would fail.
+      ask: from('SELECT pg_sleep(3600)'),
     },
     { line, name: 'slow.code', page: null, ask: () => new Promise(() => {}) },
     {
@@ -615,7 +616,6 @@ it('one question that is too slow, or fails, is said to be unknown; the others a
     },
     { line: 'access', name: 'good', page: null, ask: from('SELECT 1') },
   ]
-  const started = performance.now()
   const service = complianceService({ db: test.db, checks })
   const actor = {
     id: 'x',
@@ -632,7 +632,6 @@ it('one question that is too slow, or fails, is said to be unknown; the others a
     { actor, ip: '', requestId: 'r', gate: test.app.gate, now: test.clock.now() },
     { params: {}, query: {}, headers: {}, body: undefined },
   )
-  expect(performance.now() - started).toBeLessThan(8_000)
   const found = (answer.body as { data: { lines: LineView[] } }).data.lines.flatMap((one) => one.checks)
   expect(Object.fromEntries(found.map(({ name, state, fault }) => [name, [state, fault]]))).toEqual({
     'slow.sql': ['unknown', 'too_slow'],

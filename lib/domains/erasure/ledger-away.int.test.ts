@@ -13,7 +13,7 @@ let admin: Person
 beforeAll(async () => {
   app = await testApp()
   admin = await signedIn(app, 'admin')
-}, 120_000)
+})
 afterAll(() => app?.close())
 
 const folder = () => join(app.dataDir, 'erasures')

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { erasedWhole, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 const day = 24 * 3_600_000
 
 let test: TestApp

@@ -79,9 +79,11 @@ interface Pages {
   next: number
 }
 
+const noPages = (): Pages => ({ staying: new Set(), watched: new Set(), erased: 0, open: 0, next: 0 })
+
 async function pagesOf(tx: Transaction, runId: string, holder: string): Promise<Pages> {
   const pages = await tx.erasurePage.findMany({ where: { runId, holder } })
-  const found: Pages = { staying: new Set(), watched: new Set(), erased: 0, open: 0, next: 0 }
+  const found = noPages()
   for (const { page, items, isWatched, erasedAt } of pages) {
     found.next = Math.max(found.next, page + 1)
     if (erasedAt === null) for (const item of items) found.staying.add(item)
@@ -107,16 +109,10 @@ export async function writeStep(
   const { name, store } = holder
   const step = await tx.erasureStep.findUnique({ where: { runId_holder: { runId, holder: name } } })
   const where = { runId, holder: name }
-  if (isKept || Object.keys(held).length > 0)
-    // They were erased once; what is there again by now is the hold's.
-    await tx.erasurePage.updateMany({ where: { ...where, erasedAt: null, stays: true }, data: { erasedAt: now } })
-  else if ((step?.residue ?? 0) > 0)
-    await tx.erasurePage.updateMany({
-      where: { ...where, erasedAt: { not: null } },
-      data: { erasedAt: null, stays: true },
-    })
-  await tx.erasurePage.deleteMany({ where: { ...where, erasedAt: null, stays: false } })
-  const known = await pagesOf(tx, runId, name)
+  // The first plan of a run finds no step, and so no pages.
+  const known = step
+    ? await remainingPages(tx, where, { isHeld: isKept || Object.keys(held).length > 0, step, now })
+    : noPages()
   const fresh = items.filter((item) => !known.staying.has(item))
   const toWatch = watched.filter((item) => !known.watched.has(item))
   const isDone = fresh.length + toWatch.length + known.staying.size === 0
@@ -140,6 +136,24 @@ export async function writeStep(
   await insertAfter(tx, runId, holder, known.next, { items: fresh, watched: toWatch })
 }
 
+/** Decides about the pages of earlier plans, and returns those that remain. */
+async function remainingPages(
+  tx: Transaction,
+  where: { runId: string; holder: string },
+  { isHeld, step, now }: { isHeld: boolean; step: { residue: number | null }; now: Date },
+): Promise<Pages> {
+  if (isHeld)
+    // They were erased once. What has appeared there since belongs to the hold.
+    await tx.erasurePage.updateMany({ where: { ...where, erasedAt: null, stays: true }, data: { erasedAt: now } })
+  else if ((step.residue ?? 0) > 0)
+    await tx.erasurePage.updateMany({
+      where: { ...where, erasedAt: { not: null } },
+      data: { erasedAt: null, stays: true },
+    })
+  await tx.erasurePage.deleteMany({ where: { ...where, erasedAt: null, stays: false } })
+  return pagesOf(tx, where.runId, where.holder)
+}
+
 async function insertAfter(
   tx: Transaction,
   runId: string,
@@ -148,11 +162,27 @@ async function insertAfter(
   { items, watched }: Required<Pick<Planned, 'items' | 'watched'>>,
 ): Promise<void> {
   const size = own ?? pageSize
-  const insert = (first: number, some: readonly string[], isWatched: boolean) =>
-    queryWithin(tx, 'erasure-pages-insert', insertPages, [runId, name, first, some, size, isWatched])
+  const insert = async (first: number, some: readonly string[], isWatched: boolean) => {
+    if (some.length > 0)
+      await queryWithin(tx, 'erasure-pages-insert', insertPages, [runId, name, first, some, size, isWatched])
+  }
   await insert(next, items, false)
   // What is there goes first; then it is looked whether there is more.
   await insert(next + Math.ceil(items.length / size), watched, true)
+}
+
+/** The data sources that have pages in a run, erased ones or those that are to be erased. */
+export async function withPages(
+  { query }: Pick<Database, 'query'>,
+  runId: string,
+  { isErased }: { isErased: boolean },
+): Promise<ReadonlySet<string>> {
+  const rows = await query<{ holder: string }>(
+    'erasure-holders-with-pages',
+    'SELECT DISTINCT holder FROM erasure_pages WHERE run_id = $1 AND (erased_at IS NOT NULL) = $2',
+    [runId, isErased],
+  )
+  return new Set(rows.map(({ holder }) => holder))
 }
 
 export async function erasedItems(tx: Transaction, runId: string, holder: string): Promise<ReadonlySet<ItemId>> {

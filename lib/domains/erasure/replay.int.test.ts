@@ -161,6 +161,18 @@ describe('a backup from before the erasure', () => {
     expect((await app.fetch('GET', `/v1/knowledge/${unit}`, { token: late.token })).status).toBe(200)
   })
 
+  it('keeps an agent that registered since under the id of an erased agent', async () => {
+    const fromBackup = await restore()
+    const known = await somebody(before)
+    await erased(before, known.subject)
+    const app = await fromBackup()
+    app.clock.advance(60_000)
+    const { token } = await app.agent(['read', 'write'], { agent_id: known.agent.id })
+    const unit = await contribute(app, { token })
+    expect(await replay(app)).toMatchObject({ ...nothing, committed: 1, reinstated: 1 })
+    expect((await app.fetch('GET', `/v1/knowledge/${unit}`, { token })).status).toBe(200)
+  })
+
   it('leaves alone what was intended and never carried out', async () => {
     const known = await somebody(before)
     const fromBackup = await restore()

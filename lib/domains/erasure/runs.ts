@@ -4,6 +4,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { BeginRun, RunChange, RunState, RunView, StepState } from '#lib/kernel/erasure-run.ts'
 import { type Part, partKinds, type Subject } from '#lib/kernel/holder.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { dueSteps, heldCounts, heldTogether, type RunScope, stageAt } from './run-rules.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 
@@ -79,15 +80,32 @@ export function scopeOf(run: RunRow): RunScope {
   return part ? { part } : { subject: subjectOf(run) }
 }
 
+const selectRun = `SELECT id, request_id AS "requestId", receipt_id AS "receiptId", account_id AS "accountId", agents, part_kind AS "partKind",
+  part_id AS "partId", project_id AS "projectId", conversation_id AS "conversationId", redacts, projects, fault, audit_id AS "auditId",
+  requested_by AS "requestedBy", reason, state, holds_seen AS "holdsSeen", plan_id AS "planId", rounds, created_at AS "createdAt",
+  fenced_at AS "fencedAt", planned_at AS "plannedAt", erased_at AS "erasedAt", finished_at AS "finishedAt", recheck_at AS "recheckAt",
+  rechecked_at AS "recheckedAt", late_found AS "lateFound" FROM erasure_runs`
+
 /**
  * The run, which stays as it is until the transaction ends. Whoever changes it or its plan takes it for themselves; whoever erases a page
  * only needs it to stay. Always the first lock of a transaction of the engine.
  */
 export async function lockedRun(tx: Transaction, runId: string, { shared = false } = {}): Promise<RunRow | undefined> {
-  if (shared) await tx.$queryRaw`SELECT 1 FROM erasure_runs WHERE id = ${runId} FOR SHARE`
-  else await tx.$queryRaw`SELECT 1 FROM erasure_runs WHERE id = ${runId} FOR UPDATE`
-  return (await tx.erasureRun.findUnique({ where: { id: runId } })) ?? undefined
+  const lock = shared ? 'SHARE' : 'UPDATE'
+  const [run] = await queryWithin<RunRow>(tx, `erasure-run-${lock}`, `${selectRun} WHERE id = $1 FOR ${lock}`, [runId])
+  return run
 }
+
+/** What decides whose turn it is, see {@link dueSteps}. */
+export type StepTurn = Pick<StepRow, 'holder' | 'store' | 'position' | 'state'>
+/** The steps in their order, without what they counted: each page of an erasure asks for them. */
+export const turnsOf = (tx: Transaction, runId: string): Promise<StepTurn[]> =>
+  queryWithin<StepTurn>(
+    tx,
+    'erasure-turns',
+    'SELECT holder, store, position, state FROM erasure_steps WHERE run_id = $1 ORDER BY position',
+    [runId],
+  )
 
 /** The steps in their order. */
 export const stepsOf = async (tx: Transaction, runId: string): Promise<StepRow[]> =>
@@ -186,7 +204,7 @@ export async function enqueueNext(tx: Transaction, run: Pick<RunRow, 'id' | 'sta
   if (run.state === 'planning') await enqueueStart(tx, run.id)
   if (run.state === 'verifying') await enqueueVerify(tx, run.id)
   if (run.state === 'erasing')
-    for (const { holder } of dueSteps(await stepsOf(tx, run.id))) await enqueueStep(tx, run.id, holder)
+    for (const { holder } of dueSteps(await turnsOf(tx, run.id))) await enqueueStep(tx, run.id, holder)
 }
 
 /** What a run tells of itself in a state. */
@@ -217,11 +235,11 @@ export async function goOn(
   now: Date,
   finished?: string,
 ): Promise<void> {
-  const steps = await stepsOf(tx, run.id)
+  const steps = await turnsOf(tx, run.id)
   if (steps.every(({ state }) => state === 'done')) {
     await tx.erasureRun.update({ where: { id: run.id }, data: { state: 'verifying', erasedAt: now } })
     await enqueueVerify(tx, run.id)
-    return onChange(tx, changeOf(run, steps, 'verifying', now))
+    return onChange(tx, changeOf(run, await stepsOf(tx, run.id), 'verifying', now))
   }
   const before = steps.map((step) => (step.holder === finished ? { ...step, state: 'running' as const } : step))
   const had = finished === undefined ? [] : dueSteps(before).map(({ holder }) => holder)

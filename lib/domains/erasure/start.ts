@@ -6,7 +6,7 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { raiseFence } from './fence.ts'
 import { isKeptWhole, letGo, wholeOf } from './kept-whole.ts'
-import { type Aim, aimAt, planOf, writeStep } from './plans.ts'
+import { type Aim, aimAt, planOf, withPages, writeStep } from './plans.ts'
 import { inOrder, nobody, type RunScope } from './run-rules.ts'
 import { changeOf, goOn, lockedRun, partOf, planAgain, type RunRow, scopeOf, stepsOf, subjectOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
@@ -126,12 +126,12 @@ export function runStart(parts: StartParts) {
     const at = (newest !== null && newest > time ? newest : time).toISOString()
     const { receiptId } = intent
     await ledger.append({ kind: 'intent', id: receiptId, at, ...intent.says })
-    for (const { holder } of inOrder(holders))
-      for (let after = -1; ; ) {
-        const page = await db.transaction((tx) => pageToNote(tx, runId, holder, after))
-        if (!page) break
-        await ledger.append({ kind: 'items', id: receiptId, holder: holder.name, ...page.row })
-        after = page.page
+    const toErase = await withPages(db, runId, { isErased: false })
+    for (const { holder } of inOrder(holders).filter(({ holder: { name } }) => toErase.has(name)))
+      for (let after: number | undefined = -1; after !== undefined; ) {
+        const page = await db.transaction((tx) => pageToNote(tx, runId, holder, after ?? -1))
+        if (page) await ledger.append({ kind: 'items', id: receiptId, holder: holder.name, ...page.row })
+        after = page?.next
       }
   }
 
@@ -234,15 +234,16 @@ export function runStart(parts: StartParts) {
 
 /** The next page that is to be erased, as the ledger notes it. */
 async function pageToNote(tx: Transaction, runId: string, holder: DataHolder, after: number) {
-  const found = await tx.erasurePage.findFirst({
+  const [found, further] = await tx.erasurePage.findMany({
     where: { runId, holder: holder.name, erasedAt: null, page: { gt: after } },
     orderBy: { page: 'asc' },
+    take: 2,
   })
   if (!found) return undefined
   const { page, items } = found
   const known = (await holder.identities?.(items, tx)) ?? []
   const identities = Object.fromEntries(known.map(({ id, wasPublic }) => [id, wasPublic]))
-  return { page, row: { items, ...(known.length > 0 && { identities }) } }
+  return { next: further ? page : undefined, row: { items, ...(known.length > 0 && { identities }) } }
 }
 
 const isSame = (one: Readonly<Record<string, number>>, other: Readonly<Record<string, number>>): boolean =>

@@ -4,12 +4,12 @@ import { logFault } from '#lib/kernel/fault-log.ts'
 import { type DataHolder, erasedOf, timeFor } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
-import type { Database } from '#lib/stores/postgres/database.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { lastLook } from './last-look.ts'
 import { noteMentions } from './mentions.ts'
 import { aimAt } from './plans.ts'
 import { addedUp, dueSteps, mostAttempts, restAfter } from './run-rules.ts'
-import { enqueueStep, goOn, lockedRun, planAgain, scopeOf, stepJob, stepsOf } from './runs.ts'
+import { enqueueStep, goOn, lockedRun, planAgain, scopeOf, stepJob, turnsOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { talliedUp } from './tallies.ts'
 
@@ -42,15 +42,21 @@ export function runStep(parts: StepParts) {
     const run = await lockedRun(tx, runId, { shared: true })
     if (run?.state !== 'erasing') return 'over'
     // Two workers of one step take turns: each finds the pages that the other left.
-    await tx.$queryRaw`SELECT 1 FROM erasure_steps WHERE run_id = ${runId} AND holder = ${holder.name} FOR UPDATE`
+    const [counted] = await queryWithin<{ results: Record<string, number>; startedAt: Date | null }>(
+      tx,
+      'erasure-step-lock',
+      'SELECT results, started_at AS "startedAt" FROM erasure_steps WHERE run_id = $1 AND holder = $2 FOR UPDATE',
+      [runId, holder.name],
+    )
     // A job of an older plan may come before the turn of its step; it is enqueued again when that comes.
-    const step = dueSteps(await stepsOf(tx, runId)).find((one) => one.holder === holder.name)
-    if (!step) return 'over'
+    const isDue = dueSteps(await turnsOf(tx, runId)).some((one) => one.holder === holder.name)
+    if (!isDue || !counted) return 'over'
     const { fingerprint, free } = await aimAt(tx, scopeOf(run), holds, now())
     if (fingerprint !== run.holdsSeen) return 'holds'
-    const page = await tx.erasurePage.findFirst({
+    const [page, next] = await tx.erasurePage.findMany({
       where: { runId, holder: holder.name, erasedAt: null },
       orderBy: { page: 'asc' },
+      take: 2,
     })
     if (!page) return 'all'
     // A plan that was made under the same holds has no pages of whom they keep.
@@ -72,12 +78,12 @@ export function runStep(parts: StepParts) {
       data: {
         state: 'running',
         erased: { increment: isWatched ? 0 : items.length },
-        results: addedUp([step.results, results]),
-        startedAt: step.startedAt ?? now(),
+        results: addedUp([counted.results, results]),
+        startedAt: counted.startedAt ?? now(),
       },
     })
     interrupt(`step.${holder.name}.inside`)
-    return 'page'
+    return next ? 'page' : 'all'
   }
 
   /** What an erased record was called is never taken again. */
@@ -96,13 +102,18 @@ export function runStep(parts: StepParts) {
       // Steps that end at once take turns, so that the last one sees that it is. Before the run's own lock, which a page of another step holds
       // for as long as its store takes: to wait for that one, too, would count as a failure of this one.
       await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`erasure step ends ${runId}`}, 0))`
-      const others = await tx.erasureStep.count({ where: { runId, holder: { not: holder }, state: { not: 'done' } } })
+      const others = (await turnsOf(tx, runId)).filter((one) => one.holder !== holder && one.state !== 'done').length
       // The last one changes the run: no other step has a page any more.
       const run = await lockedRun(tx, runId, { shared: others > 0 })
       if (run?.state !== 'erasing') return
       // Another worker may have planned again since: then there are pages once more.
-      if ((await tx.erasurePage.count({ where: { runId, holder, erasedAt: null } })) > 0)
-        return enqueueStep(tx, runId, holder)
+      const open = await queryWithin(
+        tx,
+        'erasure-open-page',
+        'SELECT 1 FROM erasure_pages WHERE run_id = $1 AND holder = $2 AND erased_at IS NULL LIMIT 1',
+        [runId, holder],
+      )
+      if (open.length > 0) return enqueueStep(tx, runId, holder)
       const { count } = await tx.erasureStep.updateMany({
         where: { runId, holder, state: { in: ['waiting', 'running'] } },
         data: { state: 'done', finishedAt: now(), fault: null },

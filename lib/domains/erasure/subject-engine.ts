@@ -15,7 +15,7 @@ import {
   type RunRow,
   startJob,
   stepJob,
-  stepsOf,
+  turnsOf,
   verifyJob,
   viewOf,
 } from './runs.ts'
@@ -60,7 +60,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
         await start(runId)
       } else if (run.state === 'verifying') await verify(runId)
       else if (run.state === 'erasing') {
-        const due = dueSteps(await stepsOf(db.prisma, runId))
+        const due = dueSteps(await db.transaction((tx) => turnsOf(tx, runId)))
         if (due.length === 0) return run.state
         for (const { holder } of due) await step(runId, holder)
       } else return run.state

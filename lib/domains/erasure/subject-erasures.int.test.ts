@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Subject } from '#lib/kernel/holder.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { blockedBy } from '#lib/testing/blocked.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { createNotes, type NotesControl, noteHolder, notesOf, writeNotes } from '#lib/testing/notes.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
@@ -333,6 +334,34 @@ describe('a step', () => {
     expect((await view(runId)).state).toBe('done')
   })
 
+  it('erases the pages of a newer plan when that plan was made between its last page and its end', async () => {
+    const { subject, agents } = await somebody({ agents: 1, units: 2, notes: 1 })
+    const agentId = agents[0]?.id ?? ''
+    const { runId } = await begin(subject)
+    await engine().start(runId)
+    const left = ['notes', 'knowledge.units']
+    // Up to their turn.
+    for (let round = 0; round < 5; round++)
+      for (const { holder } of (await view(runId)).steps) if (!left.includes(holder)) await engine().step(runId, holder)
+    const client = await test.db.pool.connect()
+    await client.query('BEGIN')
+    await client.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [`erasure step ends ${runId}`])
+    const ending = engine().step(runId, 'notes')
+    await blockedBy(client)
+    await writeNotes(test.db, agentId, 1)
+    const { release } = await hold('agent', (await issuedAgent(test, ['read'])).id)
+    await engine().step(runId, 'knowledge.units')
+    await engine().start(runId)
+    await client.query('COMMIT')
+    client.release()
+    await ending
+    expect(await stepOf(runId, 'notes')).toMatchObject({ state: 'waiting', planned: 2, erased: 1 })
+    await release()
+    await drain(test)
+    expect([(await view(runId)).state, await notesOf(test.db, agentId)]).toEqual(['done', 0])
+    expect(await erasedBy(runId)).toMatchObject({ notes: 2 })
+  })
+
   it('that two workers do at once is done and counted once', async () => {
     const { subject } = await somebody({ agents: 2, units: 3, notes: 3_000 })
     const { runId } = await begin(subject)
@@ -379,6 +408,19 @@ describe('verification', () => {
     expect(stores.find(({ holder }: { holder: string }) => holder === 'notes')).toMatchObject({ found: 5, deleted: 5 })
   })
 
+  it('sends a page back when only the id of its item still finds it', async () => {
+    const { subject, agents } = await somebody({ agents: 1, notes: 0 })
+    const [note = ''] = await writeNotes(test.db, agents[0]?.id ?? '', 1)
+    control.forgets = new Set([note])
+    control.beforeErase = async () => {
+      if (control.erased.length > 0) control.forgets = new Set()
+      await test.db.pool.query("UPDATE notes SET agent_id = 'somebody-else' WHERE id = $1", [note])
+    }
+    const { runId } = await begin(subject)
+    await drain(test)
+    expect([(await view(runId)).state, await notesOf(test.db, 'somebody-else')]).toEqual(['done', 0])
+  })
+
   it('that keeps finding something fails the run without a receipt, and a retry may mend it', async () => {
     const { subject, agents } = await somebody({ agents: 1 })
     control.forgets = new Set(await writeNotes(test.db, agents[0]?.id ?? '', 1))
@@ -415,6 +457,26 @@ describe('the ledger', () => {
     ])
     await drain(test)
     expect((await view(runId)).state).toBe('done')
+  })
+
+  it('that cannot take the commit keeps the receipt unsigned until it can', async () => {
+    const { subject } = await somebody({ agents: 1 })
+    const { append } = test.app.ledger
+    test.app.ledger.append = async (row) => {
+      if (row.kind === 'commit') throw new Error('the disk is full')
+      return append(row)
+    }
+    const { runId, receiptId } = await begin(subject)
+    try {
+      await expect(engine().complete(runId)).rejects.toThrow('the disk is full')
+    } finally {
+      test.app.ledger.append = append
+    }
+    expect((await view(runId)).state).toBe('verifying')
+    expect((await test.fetch('GET', `/v1/receipts/${receiptId}`)).status).toBe(404)
+    await drain(test)
+    expect((await view(runId)).state).toBe('done')
+    expect((await receiptOf(receiptId)).receipt_id).toBe(receiptId)
   })
 })
 
@@ -520,6 +582,29 @@ describe('a legal hold', () => {
     await drain(test)
     expect([(await view(runId)).state, await notesOf(test.db, agentId)]).toEqual(['done', 0])
     expect(await erasedBy(runId)).toMatchObject({ notes: 2 * pageSize })
+  })
+
+  it('erases what the hold kept when the hold is released during the verification', async () => {
+    const { subject, agents } = await somebody()
+    const agentId = agents[1]?.id ?? ''
+    const { release } = await hold('agent', agentId)
+    const { append } = test.app.ledger
+    let isReleased = false
+    test.app.ledger.append = async (row) => {
+      if (row.kind === 'commit' && !isReleased) {
+        isReleased = true
+        await release()
+      }
+      return append(row)
+    }
+    const { runId } = await begin(subject)
+    try {
+      await drain(test)
+    } finally {
+      test.app.ledger.append = append
+    }
+    expect(isReleased).toBe(true)
+    expect([(await view(runId)).state, await notesOf(test.db, agentId)]).toEqual(['done', 0])
   })
 
   it('that ends by itself lets the run go on', async () => {

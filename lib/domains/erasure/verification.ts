@@ -6,7 +6,7 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { lowerFence } from './fence.ts'
-import { type Aim, aimAt } from './plans.ts'
+import { type Aim, aimAt, withPages } from './plans.ts'
 import { type Accounting, keepReceipt } from './receipts.ts'
 import { type Lingering, lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
 import { kindOf, namedInLog, namedOnReceipt, nameOf } from './run-names.ts'
@@ -46,11 +46,14 @@ export function runVerification(parts: VerificationParts) {
   /** What is left, by holder. */
   async function searchAll(run: RunRow, { free }: Aim): Promise<Map<string, number>> {
     const found = new Map<string, number>()
+    const erased = await withPages(db, run.id, { isErased: true })
     for (const { holder } of inOrder(holders)) {
-      const pages = await db.prisma.erasurePage.findMany({
-        where: { runId: run.id, holder: holder.name, erasedAt: { not: null } },
-        select: { items: true },
-      })
+      const pages = erased.has(holder.name)
+        ? await db.prisma.erasurePage.findMany({
+            where: { runId: run.id, holder: holder.name, erasedAt: { not: null } },
+            select: { items: true },
+          })
+        : []
       const items = pages.flatMap((page) => page.items)
       const isAsked = free !== null || items.length > 0
       found.set(holder.name, isAsked ? await holder.residue(free ?? { subject: nobody }, items, now()) : 0)

@@ -10,7 +10,7 @@ let from: TestApp
 let to: TestApp
 beforeAll(async () => {
   from = await testApp()
-  to = await testApp({}, undefined, { patience: 1_500 })
+  to = await testApp()
 })
 afterAll(async () => {
   await from?.close()
@@ -439,10 +439,19 @@ describe('a document that is not what it says', () => {
 })
 
 describe('a client that leaves or stands still', () => {
-  /** Sends half of a document, and says what becomes of it. */
-  async function half(token: string, document: Document) {
+  /** The same installation, with a short time limit for uploads that stop. */
+  let impatient: TestApp
+  const patience = 4_000
+  beforeAll(async () => {
+    const database = { ownerUrl: to.ownerUrl, appUrl: to.app.env.DATABASE_URL ?? '', drop: async () => {} }
+    impatient = await testApp({}, database, { patience })
+  })
+  afterAll(() => impatient?.close())
+
+  /** Sends half of a document. */
+  async function half(token: string, document: Document, { url } = to) {
     const text = JSON.stringify(document)
-    const sent = request(`${to.url}/v1/import`, {
+    const sent = request(`${url}/v1/import`, {
       method: 'POST',
       headers: {
         Authorization: `Bearer ${token}`,
@@ -457,36 +466,39 @@ describe('a client that leaves or stands still', () => {
   }
   it('leaves: what came whole is stored, and nothing waits', async () => {
     const { id, token } = await to.agent()
-    const sent = await half(token, documentOf(400))
-    await delay(0)
+    const sent = await half(token, documentOf(600))
+    // A full batch is stored while the rest is still expected.
+    await vi.waitUntil(async () => (await unitsOf(id)) === 250, 120_000)
     sent.destroy()
-    await vi.waitUntil(async () => (await unitsOf(id)) > 100 && to.db.pool.idleCount === to.db.pool.totalCount, 10_000)
+    await vi.waitUntil(async () => (await unitsOf(id)) > 250 && to.db.pool.idleCount === to.db.pool.totalCount, 120_000)
   })
 
   it('stands still: it is told what was stored, and its connection ends', async () => {
     const { id, token } = await to.agent()
-    const before = await to.connections()
-    const sent = await half(token, documentOf(400))
+    const before = await impatient.connections()
+    const sent = await half(token, documentOf(400), impatient)
     const [response] = await once(sent, 'response')
     let text = ''
     for await (const piece of response) text += piece
     expect(response.statusCode).toBe(400)
     expect(JSON.parse(text)).toMatchObject({ code: 'bad_request', import: { stored: await unitsOf(id) } })
-    await vi.waitUntil(async () => (await to.connections()) <= before, 10_000)
+    await vi.waitUntil(async () => (await impatient.connections()) <= before, 120_000)
   })
 
   it('is slow and moves: it may take longer than anybody who stands still', async () => {
     const { token } = await to.agent()
     const text = JSON.stringify(documentOf(10))
-    const sent = request(`${to.url}/v1/import`, {
+    const sent = request(`${impatient.url}/v1/import`, {
       method: 'POST',
       headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
       agent: false,
     })
     const answered = once(sent, 'response')
-    for (let n = 0; n < 6; n++) {
-      sent.write(text.slice((text.length * n) / 6, (text.length * (n + 1)) / 6))
-      await delay(500)
+    // In all it takes longer than the limit; each pause is an eighth of the limit.
+    const pieces = 10
+    for (let n = 0; n < pieces; n++) {
+      sent.write(text.slice((text.length * n) / pieces, (text.length * (n + 1)) / pieces))
+      await delay(patience / 8)
     }
     sent.end()
     const [response] = await answered

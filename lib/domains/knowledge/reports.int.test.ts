@@ -193,7 +193,7 @@ describe('review', () => {
     expect(listed.find((row: { id: string }) => row.id === id).reports).toEqual([])
     const entries = await test.db.prisma.auditEntry.findMany({
       where: { resourceId: id, agentId: `user:${admin.accountId}` },
-      orderBy: { at: 'asc' },
+      orderBy: [{ at: 'asc' }, { id: 'asc' }],
     })
     expect(entries.map(({ details }) => details)).toMatchObject([
       { decision: 'release', reports: 3 },

@@ -223,12 +223,12 @@ describe('agents that one person claims after they voted', () => {
       await other.query('BEGIN')
       await other.query('SELECT 1 FROM units WHERE id = $1 FOR UPDATE', [id])
       const voted = vote(id, voter.token)
-      await vi.waitUntil(async () => (await waiting()) === 1, 10_000)
+      await vi.waitUntil(async () => (await waiting()) === 1, 120_000)
       let isClaimed = false
       const claimed = claim(person.cookie, voter.token).then(() => {
         isClaimed = true
       })
-      await vi.waitUntil(async () => isClaimed || (await waiting()) === 2, 10_000)
+      await vi.waitUntil(async () => isClaimed || (await waiting()) === 2, 120_000)
       await other.query('COMMIT')
       expect((await voted).status).toBe(201)
       await claimed

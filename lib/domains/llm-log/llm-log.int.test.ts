@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
 import { placesOf } from '#lib/testing/outcome.ts'
@@ -67,12 +67,12 @@ describe('an exchange', () => {
     const agent = await mine()
     const headers = { 'Idempotency-Key': newId('idem') }
     const wrote = vi.spyOn(process.stderr, 'write')
+    onTestFinished(() => wrote.mockRestore())
     const told = await log(agent, exchange(`My words: ${phrase}.`), { token: agent.token, headers })
     expect(refusal(told)).toEqual([422, 'content_blocked'])
     expect(told.json.findings).toEqual([{ kind: 'seed_phrase', message: 0 }])
     expect(told.text).not.toContain('sausage')
     expect(JSON.stringify(wrote.mock.calls)).not.toContain('sausage')
-    wrote.mockRestore()
     expect(await rows(agent.id)).toBe(0)
     expect(await placesOf(app, ['sausage'])).toEqual({})
   })
@@ -207,6 +207,7 @@ describe('after 24 hours', () => {
     await log(agent)
     const attention = async () => (await ask('GET', '/ready', {})).json.attention
     const lines = vi.spyOn(process.stderr, 'write')
+    onTestFinished(() => lines.mockRestore())
     const alarms = () => lines.mock.calls.filter(([line]) => String(line).includes('stood past their 24 hours')).length
     app.clock.advance(25 * hour)
     expect([await attention(), await measured()]).toEqual([undefined, 3600])
@@ -218,6 +219,5 @@ describe('after 24 hours', () => {
     expect([await attention(), await measured(), await rows(agent.id)]).toEqual([undefined, 0, 0])
     await purge()
     expect(alarms()).toBe(1)
-    lines.mockRestore()
   })
 })

@@ -1,5 +1,5 @@
 import { Client } from 'pg'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished, vi } from 'vitest'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { personWithPassword } from '#lib/testing/subjects.ts'
@@ -162,9 +162,9 @@ it('a fault of a whole batch that none of its requests has alone is logged, and 
     BEGIN IF nextval('first_change') = 1 THEN RAISE EXCEPTION 'once'; END IF; RETURN NEW; END $$;
     CREATE TRIGGER fail_once BEFORE UPDATE ON privacy_requests FOR EACH ROW EXECUTE FUNCTION fail_once()`)
   const log = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  onTestFinished(() => log.mockRestore())
   await kit.clockJob()
   const faults = log.mock.calls.map(([line]) => String(line)).filter((line) => line.includes('privacy.clock'))
-  log.mockRestore()
   await owner.query('DROP TRIGGER fail_once ON privacy_requests; DROP FUNCTION fail_once; DROP SEQUENCE first_change')
   await owner.end()
   expect(faults).toHaveLength(1)

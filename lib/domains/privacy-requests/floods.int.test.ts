@@ -115,7 +115,7 @@ describe('a copy that could not be made', () => {
           await kit.tick()
           return (await kit.adminRead(id)).state
         },
-        { timeout: 30_000 },
+        { timeout: 120_000 },
       )
       .toBe('completed')
   })

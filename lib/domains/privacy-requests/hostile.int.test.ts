@@ -207,7 +207,7 @@ describe('what does not fit', () => {
   })
 })
 
-it('nothing personal is in audit entries, job payloads, events or problems', { timeout: 60_000 }, async () => {
+it('nothing personal is in audit entries, job payloads, events or problems', async () => {
   const person = await personWithPassword(kit.test, 'Grace Hopper')
   const statement = 'My secret is the colour mauve.'
   const made = await kit.file(person.cookie, {

@@ -90,7 +90,7 @@ describe('of an erasure that waits for a copy', () => {
           await kit.tick()
           return (await kit.adminRead(id)).state
         },
-        { timeout: 30_000 },
+        { timeout: 120_000 },
       )
       .toBe('completed')
   })

@@ -94,7 +94,7 @@ describe('every kind, from the first call to the last row of the timeline', () =
           await kit.tick()
           return (await kit.adminRead(id)).state
         },
-        { timeout: 30_000 },
+        { timeout: 120_000 },
       )
       .toBe('completed')
   })

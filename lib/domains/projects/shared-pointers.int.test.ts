@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person } from '#lib/testing/people.ts'
 import {
@@ -11,8 +11,6 @@ import {
   madeProject,
   reported,
 } from '#lib/testing/projects.ts'
-
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 
 let test: TestApp
 beforeAll(async () => {

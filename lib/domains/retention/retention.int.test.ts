@@ -667,7 +667,7 @@ describe('sweeps through the API', () => {
     const address = told.headers.get('location') ?? ''
     await guard.letGo()
     await expect
-      .poll(async () => (await test.fetch('GET', address, { token: admin.token })).json.data, { timeout: 10_000 })
+      .poll(async () => (await test.fetch('GET', address, { token: admin.token })).json.data, { timeout: 120_000 })
       .toMatchObject({ state: 'finished', deleted: { total: 10 } })
   })
 

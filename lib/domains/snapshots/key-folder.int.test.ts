@@ -11,7 +11,7 @@ let admin: Person
 beforeAll(async () => {
   app = await testApp()
   admin = await signedIn(app, 'admin')
-}, 120_000)
+})
 afterAll(() => app?.close())
 
 const folder = () => join(app.dataDir, 'snapshot-keys')

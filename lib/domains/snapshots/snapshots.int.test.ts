@@ -33,7 +33,7 @@ beforeAll(async () => {
   app = await testApp({}, undefined, { interrupt })
   person = await signedIn(app)
   own = await newKeyring('four horses under a walnut tree')
-}, 120_000)
+})
 afterAll(() => app?.close())
 
 const at = (id: string, path = '') => `/v1/agents/${id}${path}`

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { idForm, overhearing } from '#lib/testing/overhearing.ts'
@@ -64,7 +64,7 @@ describe('a broad walk through the product', () => {
       ...[...units, ...skills, subject.projects.own, subject.projects.shared, subject.projects.sharedConversation],
       ...['Somebody', 'Stop the writers', 'example.org', '127.0.0.1:', '$ip', '$set', 'geoip_city', 'user-agent:'],
     ]
-  }, 240_000)
+  })
   afterAll(async () => {
     await setting.app.close()
     await setting.posthog.close()
@@ -200,13 +200,15 @@ describe('a PostHog that is away', () => {
     await gone.close()
     const app = await testApp({ KP_POSTHOG_HOST: gone.url, KP_POSTHOG_KEY: 'phc_test' })
     const [said, wrote] = [vi.spyOn(console, 'error'), vi.spyOn(process.stderr, 'write')]
+    onTestFinished(() => {
+      for (const spy of [said, wrote]) spy.mockRestore()
+    })
     const { token } = await app.agent()
     expect((await app.fetch('POST', '/v1/knowledge', { token, body: trace() })).status).toBe(201)
     await app.app.telemetryOf.close()
     expect([said.mock.calls, wrote.mock.calls]).toEqual([[], []])
     const { text } = await app.fetch('GET', '/metrics')
     expect(text).toMatch(/^kp_telemetry_dropped\{reason="undelivered"\} 1$/m)
-    for (const spy of [said, wrote]) spy.mockRestore()
     await app.close()
   })
 })

@@ -363,7 +363,7 @@ describe('rotation', () => {
         for (const step of isRotationFirst ? steps : steps.toReversed()) {
           begun.push(step())
           const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-          await expect.poll(async () => (await rows(waiting)).length, { timeout: 10_000 }).toBe(begun.length)
+          await expect.poll(async () => (await rows(waiting)).length, { timeout: 120_000 }).toBe(begun.length)
         }
         await holding.query('COMMIT')
       } finally {

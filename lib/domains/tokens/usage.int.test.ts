@@ -166,7 +166,7 @@ describe('of what is gone', () => {
                 "SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'",
               )
             ).rowCount,
-          { timeout: 5_000, interval: 20 },
+          { timeout: 120_000, interval: 20 },
         )
         .toBe(1)
       await owner.query('COMMIT')

@@ -160,7 +160,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await own.stop()
       await expect(store.get('a')).rejects.toMatchObject({ code: 'unavailable' })
       const again = await startRedis(own.port)
-      await vi.waitUntil(async () => (await store.state()).state === 'ok', { timeout: 15_000, interval: 100 })
+      await vi.waitUntil(async () => (await store.state()).state === 'ok', { timeout: 120_000, interval: 100 })
       expect(await store.get('a')).toBeUndefined()
       await store.close()
       await again?.stop()

@@ -109,7 +109,7 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     const through = opened(neo4jGraph(server.url.replace(`:${server.port}`, `:${proxy.port}`)))
     const key = 'run/lost/1'
     const attempt = through.change(group, [gone], key, decide, tx).catch((error: unknown) => error)
-    await expect.poll(() => straight.residue(group, [gone]), { timeout: 30_000 }).toBe(0)
+    await expect.poll(() => straight.residue(group, [gone]), { timeout: 120_000 }).toBe(0)
     proxy.close()
     expect(await attempt).toMatchObject({ code: 'unavailable' })
     const again = await erase(straight, group, key)

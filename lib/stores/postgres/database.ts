@@ -131,6 +131,8 @@ export interface DatabaseOptions {
   max?: number
   /** How long a transaction may take before it is rolled back, in milliseconds. */
   longest?: number
+  /** How long a statement or a transaction waits for a free connection, in milliseconds. */
+  patience?: number
   /**
    * Throws where code inside a transaction asks for a second connection: as many such requests as there are connections would wait for
    * each other. For development and tests.
@@ -144,12 +146,12 @@ const longestLock = 15_000
 /** Opens nothing until the first query. */
 export function openDatabase(
   url: string,
-  { max = 10, longest = 15_000, isGuarded = false }: DatabaseOptions = {},
+  { max = 10, longest = 15_000, patience = 5_000, isGuarded = false }: DatabaseOptions = {},
 ): Database {
   const pool = new pg.Pool({
     connectionString: url,
     max,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: patience,
     // A server that froze, or a network that swallows, is noticed: nobody waits longer.
     query_timeout: 20_000,
     statement_timeout: 15_000,
@@ -188,7 +190,7 @@ export function openDatabase(
   })
   const prisma = new PrismaClient({
     adapter: new PrismaPg(lender),
-    transactionOptions: { maxWait: 5_000, timeout: longest },
+    transactionOptions: { maxWait: patience, timeout: longest },
   })
 
   return {

@@ -128,7 +128,7 @@ async function launchUntilReady(
   account: ServerAccount,
   settings: string[],
 ): Promise<Launch> {
-  const giveUpOnMemory = performance.now() + 10_000
+  const giveUpOnMemory = performance.now() + 60_000
   for (let server = launch(at, binaries, account, settings); ; ) {
     const client = new pg.Client({ connectionString: urlOf(at, 'postgres'), connectionTimeoutMillis: 2000 })
     client.on('error', () => {}) // a connection that breaks while opening is reported by connect()

@@ -163,7 +163,7 @@ describe('the secret in a file', () => {
       )
     })
     expect(hashes).toHaveLength(1)
-  }, 120_000)
+  })
 
   test('it is refused while the installation runs, and where there is none', async () => {
     const secret = file()
@@ -177,7 +177,7 @@ describe('the secret in a file', () => {
     const nowhere = { ...settings, KP_DATA_DIR: join(root, 'nothing') }
     await expect(rotateInstallationSecret(nowhere)).rejects.toMatchObject({ code: 'NOT_PREPARED' })
     expect(existsSync(nowhere.KP_DATA_DIR)).toBe(false)
-  }, 60_000)
+  })
 
   test('it is refused where another folder lies in the place of the ledger', async () => {
     const secret = file()
@@ -196,7 +196,7 @@ describe('the secret in a file', () => {
     await told('DELETE FROM known_stores')
     await rotateInstallationSecret(settings)
     expect(file()).not.toBe(secret)
-  }, 120_000)
+  })
 
   test('a file that was put back is recognised as the former secret', async () => {
     const former = file()
@@ -206,7 +206,7 @@ describe('the secret in a file', () => {
     await expect(openInstallation(settings)).rejects.toMatchObject({ code: 'SECRET_REPLACED' })
     writeFileSync(join(dataDir, 'secret'), present)
     expect(await started(({ contact }) => contact())).toMatchObject({ isFound: true })
-  }, 60_000)
+  })
 })
 
 describe('the secret in KP_SECRET', () => {

@@ -42,7 +42,8 @@ export async function startTemporary({ isDurable = false } = {}): Promise<Embedd
   chmodSync(home, 0o755) // the server's account has to pass; what is inside is closed to others
   const remove = () => rmSync(home, { recursive: true, force: true })
   try {
-    const tune = isDurable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off']
+    // Without autovacuum, plans do not depend on when it gathers statistics, and nothing else is at work in the database.
+    const tune = isDurable ? [] : ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'autovacuum=off']
     const database = await startEmbedded(home, { tune })
     return { ...database, stop: () => database.stop().finally(remove) }
   } catch (error) {

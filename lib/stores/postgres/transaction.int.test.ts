@@ -1,5 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { type Database, openDatabase, queryWithin } from './database.ts'
 
@@ -46,13 +45,24 @@ describe('a statement on the connection of a transaction', () => {
   it('is refused once the transaction was rolled back for the time it took, also while another has its connection', async () => {
     const hurried = openDatabase(database.appUrl, { max: 1, longest: 200 })
     try {
-      let other: Promise<unknown> = Promise.resolve()
+      const [hasConnection, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      let [other, refused]: Promise<unknown>[] = []
       const late = hurried.transaction(async (tx) => {
-        await delay(400)
-        other = hurried.transaction((next) => next.$queryRaw`SELECT pg_sleep(0.1)::text`)
-        await expect(queryWithin(tx, 'late', 'CREATE TABLE stray (id int)', [])).rejects.toThrow('took too long')
+        await vi.waitUntil(() => hurried.pool.idleCount === 1, 120_000)
+        other = hurried.transaction(
+          async () => {
+            hasConnection.resolve()
+            await over.promise
+          },
+          { longest: 120_000 },
+        )
+        await hasConnection.promise
+        refused = queryWithin(tx, 'late', 'CREATE TABLE stray (id int)', []).finally(over.resolve)
+        await refused
       })
       await expect(late).rejects.toThrow()
+      await vi.waitUntil(() => refused !== undefined, 120_000)
+      await expect(refused).rejects.toThrow('took too long')
       await other
       expect((await hurried.pool.query("SELECT to_regclass('stray') AS name")).rows).toEqual([{ name: null }])
     } finally {
@@ -83,7 +93,7 @@ describe('a statement on the connection of a transaction', () => {
   })
 
   it('says that others hold it when it waited for a lock in vain, and not that the database is away', async () => {
-    const hurried = openDatabase(database.appUrl, { max: 2, longest: 1_000 })
+    const hurried = openDatabase(database.appUrl, { max: 2, longest: 2_000 })
     try {
       const held = Promise.withResolvers<void>()
       const over = Promise.withResolvers<void>()
@@ -93,6 +103,8 @@ describe('a statement on the connection of a transaction', () => {
         await over.promise
       })
       await held.promise
+      // It waits a second for the lock, and then has another second to report that before its own time limit.
+      await hurried.query(undefined, 'SELECT 1')
       const waiting = hurried.transaction((tx) => tx.$queryRaw`SELECT pg_advisory_xact_lock(4711)::text`)
       await expect(waiting).rejects.toMatchObject({
         code: 'unavailable',

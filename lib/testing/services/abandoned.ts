@@ -1,7 +1,6 @@
-// A process that starts a service, tells its port and waits to be killed: for services.int.test.ts.
-import { startNeo4j } from './neo4j.ts'
-import { startS3 } from './objects.ts'
+// Starts two servers, sends their ports and waits to be killed: for services.int.test.ts.
+import { startGcs, startS3 } from './objects.ts'
 
-const [neo4j, s3] = [await startNeo4j(), await startS3()]
-process.send?.({ ports: [neo4j.port, s3.port], folder: neo4j.folder })
+const [s3, gcs] = [await startS3(), await startGcs()]
+process.send?.({ ports: [s3.port, gcs.port], folder: s3.folder })
 setInterval(() => {}, 60_000)

@@ -2,8 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import neo4j from 'neo4j-driver'
+import { freePort } from '../ports.ts'
 import { files } from './installed.ts'
-import { freePort, newFolder, startProcess } from './process.ts'
+import { newFolder, startProcess } from './process.ts'
 
 const PASSWORD = 'only for one test run'
 

@@ -1,12 +1,14 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { freePort } from '../ports.ts'
 import { files } from './installed.ts'
-import { freePort, newFolder, startProcess } from './process.ts'
+import { newFolder, startProcess } from './process.ts'
 
 export interface TestObjects {
   /** Without a bucket: `http://127.0.0.1:port`. */
   endpoint: string
   port: number
+  folder: string
   /** Kills it outright; safe to repeat. */
   stop(): Promise<void>
 }
@@ -34,13 +36,14 @@ export async function startS3({
       env: { ROOT_ACCESS_KEY: s3Credentials.key, ROOT_SECRET_KEY: s3Credentials.secret },
     },
   )
-  return { endpoint: `http://127.0.0.1:${port}`, port, stop: server.stop }
+  return { endpoint: `http://127.0.0.1:${port}`, port, folder, stop: server.stop }
 }
 
 /** A Google Cloud Storage server of this run alone, in memory, which can keep versions. */
 export async function startGcs({ port: wanted }: { port?: number } = {}): Promise<TestObjects> {
   const port = wanted ?? (await freePort())
   const address = `127.0.0.1:${port}`
+  const folder = newFolder('gcs')
   const server = await startProcess(
     'fake-gcs-server',
     [
@@ -48,7 +51,7 @@ export async function startGcs({ port: wanted }: { port?: number } = {}): Promis
       ...['-scheme', 'http', '-host', '127.0.0.1', '-port', String(port), '-backend', 'memory'],
       ...['-public-host', address, '-external-url', `http://${address}`, '-log-level', 'error'],
     ],
-    { port, folder: newFolder('gcs'), keeps: false },
+    { port, folder, keeps: false },
   )
-  return { endpoint: `http://${address}`, port, stop: server.stop }
+  return { endpoint: `http://${address}`, port, folder, stop: server.stop }
 }

@@ -3,7 +3,7 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import { Words } from '#components/frame/words.tsx'
 import { RequestDesk } from '#components/queue/request-desk.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask, opened } from '../../../reader.ts'
 

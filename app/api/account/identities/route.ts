@@ -1,3 +1,3 @@
-import { app, route } from '#lib/app.ts'
+import { app, route } from '#lib/app-instance.ts'
 
 export const GET = route(app.accounts.identities)

@@ -1,6 +1,6 @@
 import type { NextRequest } from 'next/server'
 import NextAuth from 'next-auth'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 
 type Context = { params: Promise<{ nextauth: string[] }> }
 

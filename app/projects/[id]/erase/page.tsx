@@ -9,7 +9,7 @@ import { conversationPage, projectPage, type Target, targetIn } from '#component
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../../reader.ts'
 import { orNotFound, projectNamed } from '../named.ts'
 

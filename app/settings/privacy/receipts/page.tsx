@@ -5,7 +5,7 @@ import { Words } from '#components/frame/words.tsx'
 import { ReceiptList } from '#components/receipts/receipt-list.tsx'
 import { Page } from '#components/ui/page.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({

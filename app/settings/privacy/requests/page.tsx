@@ -3,7 +3,7 @@ import { getTranslations } from 'next-intl/server'
 import { Words } from '#components/frame/words.tsx'
 import { RequestList } from '#components/requests/request-list.tsx'
 import { Page } from '#components/ui/page.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { ask, opened } from '../../../reader.ts'
 
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('requests'))('name') })

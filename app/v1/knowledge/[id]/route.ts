@@ -1,4 +1,4 @@
-import { app, route } from '#lib/app.ts'
+import { app, route } from '#lib/app-instance.ts'
 
 export const GET = route(app.knowledge.read)
 export const PATCH = route(app.knowledge.rectify)

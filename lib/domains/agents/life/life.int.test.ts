@@ -139,7 +139,7 @@ describe('an agent’s status', () => {
       const expected = operation.isOpenToDead ? [200, undefined] : [403, 'dead']
       expect([operation.id, ...refusal(told)]).toEqual([operation.id, ...expected])
     }
-  }, 60_000)
+  })
 
   test('death is asked for twice and is for good', async () => {
     const agent = await furnished()

@@ -334,7 +334,7 @@ describe('whatever the fields of an SOP say', () => {
       }),
       { numRuns: 300 },
     )
-  }, 60_000)
+  }, 240_000)
 
   it('time and length grow with the SOP alone: a thousand steps of everything', () => {
     const tree = Array.from({ length: 1_000 }, (_, n) => ({

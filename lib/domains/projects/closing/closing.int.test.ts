@@ -117,7 +117,7 @@ describe('closing a project', () => {
     const again = { id: message.id, role: 'user', content: 'Back.' }
     const elsewhere = await madeConversation(test, await madeProject(test, { owner: project.owner }))
     expect((await test.fetch('POST', `${elsewhere.path}/messages`, { ...project.owner, body: again })).status).toBe(410)
-  }, 120_000)
+  })
 
   it('tells the owners of agents by which they take part, each once', async () => {
     const owner = await signedIn(test)
@@ -160,7 +160,7 @@ describe('closing a project', () => {
       await isTold(subject)
     }
     expect(await letters(gone.accountId)).toEqual([])
-  }, 120_000)
+  })
 
   it('is taken back by reopening, and begins anew', async () => {
     const { project } = await filled()
@@ -238,7 +238,7 @@ describe('closing a project', () => {
     await dataOf(test, 'POST', `/v1/holds/${hold.id}/release`, admin, { body: { reason: 'It is settled' } })
     await hourly()
     expect(await counts(project.id)).toEqual(none)
-  }, 120_000)
+  })
 
   it('sends one letter where days went by without any', async () => {
     const { project } = await filled()

@@ -104,7 +104,7 @@ describe.skipIf(!(await areStoresInstalled()))('a document, and what came of it 
     expect(twice.filter(({ status }) => ![200, 202, 410].includes(status)).map(({ text }) => text)).toEqual([])
     const { auditId } = twice.find(({ status }) => status !== 410)?.json ?? {}
     await expect
-      .poll(() => test.app.subjectErasures.byAudit(auditId), { timeout: 60_000 })
+      .poll(() => test.app.subjectErasures.byAudit(auditId), { timeout: 120_000 })
       .toMatchObject({ state: 'done' })
 
     expect(await places(words)).toEqual([])

@@ -385,7 +385,7 @@ describe('a store that is slow', () => {
     // Whoever was told 202 has it carried out all the same.
     await until(async () => !(await Promise.all(made.messages.map(isStored))).includes(true))
     expect(most()).toBe(3)
-  }, 120_000)
+  })
 
   it('keeps nobody from setting a hold while it is searched; the plan is made anew under it', async () => {
     const made = await talk()

@@ -122,7 +122,7 @@ describe('while what was derived waits to be erased', () => {
         const waiting = "SELECT FROM pg_locks WHERE NOT granted AND relation = 'saved_searches'::regclass"
         return (await test.db.pool.query(waiting)).rowCount === 1
       },
-      { timeout: 60_000 },
+      { timeout: 120_000 },
     )
     storeIsDown()
     expect((await test.fetch('DELETE', message.path, project.owner)).status).toBe(202)

@@ -1,5 +1,5 @@
 // What others write between the step of their store and that of the rows, while another store keeps the run waiting.
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { keptInThread } from '#lib/testing/checkpoints.ts'
 import { episode } from '#lib/testing/graphs.ts'
@@ -7,7 +7,6 @@ import { drain } from '#lib/testing/jobs.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
 import { dataOf, type MadeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 const sentence = 'Jane Placeholder keeps a heron in the bathroom of her aunt.'
 
 let test: TestApp

@@ -65,7 +65,7 @@ it('what a store keeps waiting is answered with 202, is unreadable meanwhile, an
   })
   await door.close()
   const erasure = () => dataOf(test, 'GET', path, { cookie })
-  await vi.waitUntil(async () => (await erasure()).success, { timeout: 60_000, interval: 100 })
+  await vi.waitUntil(async () => (await erasure()).success, { timeout: 120_000, interval: 100 })
   const { deleted_from, receipt_id } = await erasure()
   expect(deleted_from).toMatchObject({ postgresql: true, checkpoints: { threads: 1 } })
   expect((await test.fetch('GET', `/v1/receipts/${receipt_id}`)).json).toMatchObject({ deleted_id: message.id })

@@ -2,7 +2,7 @@
 import { cpSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { Problem } from '#lib/kernel/problem.ts'
 import { operator } from '#lib/operator.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
@@ -28,7 +28,6 @@ import { entryOf, talk } from '#lib/testing/talks.ts'
 const sentence = 'Jane Placeholder moved the lighthouse to the other side of the bay.'
 
 // Every one is an installation of its own, erased and searched several times.
-vi.setConfig({ testTimeout: 90_000, hookTimeout: 60_000 })
 
 let folder: string
 let test: TestApp

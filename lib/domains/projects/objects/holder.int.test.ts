@@ -179,7 +179,7 @@ describe.skipIf(!isInstalled('s3'))('in an S3 bucket that keeps versions', () =>
     const erasure = async () =>
       (await connected.fetch('GET', `/api/erasures/${answer.json.auditId}`, { cookie: project.owner.cookie })).json.data
     // On a busy machine it goes on after the answer.
-    await vi.waitUntil(async () => (await erasure()).success, { timeout: 60_000, interval: 200 })
+    await vi.waitUntil(async () => (await erasure()).success, { timeout: 120_000, interval: 200 })
     expect(await erasure()).toMatchObject({ deleted_from: { objects: 1 } })
     expect(await connected.app.stored.objects.versions(file)).toEqual([])
     const { objects } = connected.app.stored
@@ -195,7 +195,7 @@ describe.skipIf(!isInstalled('s3'))('in an S3 bucket that keeps versions', () =>
     await expect(left(scope, items, without)).rejects.toMatchObject({ code: 'unavailable' })
     await without.close()
     s3.destroy()
-  }, 120_000)
+  })
 })
 
 it('a store that is down stops the step, and a plan is made all the same', async () => {

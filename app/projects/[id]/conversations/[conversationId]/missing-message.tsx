@@ -3,7 +3,7 @@ import type { Missing } from '#components/projects/missing-rules.ts'
 import { erasurePage } from '#components/projects/places.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
-import { app } from '#lib/app.ts'
+import { app } from '#lib/app-instance.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { ask } from '../../../../reader.ts'
 

@@ -1,0 +1,10 @@
+import { type App, createApp } from './app.ts'
+import { readEnv } from './env.ts'
+
+declare global {
+  var knowledgePulse: App | undefined
+}
+// The API server and Next's bundle each load this file; a process has one application, with one set of rate limits and connections.
+globalThis.knowledgePulse ??= createApp({ env: readEnv() })
+export const app: App = globalThis.knowledgePulse
+export const route: App['route'] = app.route

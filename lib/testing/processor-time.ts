@@ -1,0 +1,7 @@
+/** Microseconds of processor time that this process spends on synchronous work. Unlike wall-clock time, other processes do not extend it. */
+export function processorTime(work: () => unknown): number {
+  const before = process.cpuUsage()
+  work()
+  const { user, system } = process.cpuUsage(before)
+  return user + system
+}
