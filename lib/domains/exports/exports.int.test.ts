@@ -413,20 +413,21 @@ describe('a large export', () => {
       const { heapUsed, arrayBuffers } = process.memoryUsage()
       return heapUsed + arrayBuffers
     }
-    const before = held()
-    let [most, bytes, breaks] = [0, 0, 0]
+    const samples = [held()]
+    let [bytes, breaks] = [0, 0]
     const response = await fetch(`${test.url}/v1/export/${large.id}?format=ndjson`, {
       headers: { Authorization: `Bearer ${large.token}` },
     })
     for await (const chunk of response.body ?? []) {
-      if (bytes % (8 * 2 ** 20) > (bytes + chunk.byteLength) % (8 * 2 ** 20)) most = Math.max(most, held() - before)
+      if (bytes % (8 * 2 ** 20) > (bytes + chunk.byteLength) % (8 * 2 ** 20)) samples.push(held())
       bytes += chunk.byteLength
       for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) breaks++
     }
     expect(breaks).toBeGreaterThan(20_000)
     expect(bytes).toBeGreaterThan(40 * 2 ** 20)
-    expect(most).toBeGreaterThan(0)
-    expect(most).toBeLessThan(16 * 2 ** 20)
+    expect(samples.length).toBeGreaterThan(5)
+    // Against the smallest sample: what earlier tests left may be released meanwhile.
+    expect(Math.max(...samples) - Math.min(...samples)).toBeLessThan(16 * 2 ** 20)
   })
 
   /** Starts an export and stops reading after the first bytes. */
