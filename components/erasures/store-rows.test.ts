@@ -16,6 +16,7 @@ const step = (holder: string, more: Partial<Step> = {}): Step => ({
   results: {},
   attempts: 0,
   fault: null,
+  waiting_since: null,
   started_at: null,
   finished_at: null,
   verified_at: null,

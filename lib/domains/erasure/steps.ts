@@ -12,6 +12,7 @@ import { addedUp, dueSteps, mostAttempts, restAfter } from './run-rules.ts'
 import { enqueueStep, goOn, lockedRun, planAgain, scopeOf, stepJob, turnsOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { talliedUp } from './tallies.ts'
+import { endWaits, needing, recordWait, unavailableStore } from './waits.ts'
 
 export interface StepParts extends SubjectErasurePorts {
   db: Database
@@ -37,15 +38,22 @@ function faultOf(error: unknown): string {
 export function runStep(parts: StepParts) {
   const { db, holders, holds, now, interrupt } = parts
   const look = lastLook(parts)
+  /** The stores that a step asks: its own, and where rows go those of derived data and the ledger. */
+  const needed = ({ store, stage }: DataHolder): string[] =>
+    stage === 'derived' ? [store] : [store, 'ledger', ...holders.filter(({ late }) => late).map((one) => one.store)]
 
   async function nextPage(tx: Transaction, runId: string, holder: DataHolder): Promise<Outcome> {
     const run = await lockedRun(tx, runId, { shared: true })
     if (run?.state !== 'erasing') return 'over'
     // Two workers of one step take turns: each finds the pages that the other left.
-    const [counted] = await queryWithin<{ results: Record<string, number>; startedAt: Date | null }>(
+    const [counted] = await queryWithin<{
+      results: Record<string, number>
+      startedAt: Date | null
+      fault: string | null
+    }>(
       tx,
       'erasure-step-lock',
-      'SELECT results, started_at AS "startedAt" FROM erasure_steps WHERE run_id = $1 AND holder = $2 FOR UPDATE',
+      'SELECT results, started_at AS "startedAt", fault FROM erasure_steps WHERE run_id = $1 AND holder = $2 FOR UPDATE',
       [runId, holder.name],
     )
     // A job of an older plan may come before the turn of its step; it is enqueued again when that comes.
@@ -80,8 +88,10 @@ export function runStep(parts: StepParts) {
         erased: { increment: isWatched ? 0 : items.length },
         results: addedUp([counted.results, results]),
         startedAt: counted.startedAt ?? now(),
+        fault: null,
       },
     })
+    if (counted.fault !== null) await endWaits(tx, runId, needed(holder))
     interrupt(`step.${holder.name}.inside`)
     return next ? 'page' : 'all'
   }
@@ -146,6 +156,20 @@ export function runStep(parts: StepParts) {
       return count > 0
     })
 
+  /** The step waits for a store that does not answer: that is no failure of it, and is tried again however long it takes. False where the step is over. */
+  const wait = (runId: string, holder: string, store: string): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId, { shared: true })
+      if (run?.state !== 'erasing') return false
+      const { count } = await tx.erasureStep.updateMany({
+        where: { runId, holder, state: { in: ['waiting', 'running'] } },
+        data: { fault: 'unavailable' },
+      })
+      if (count === 0) return false
+      await enqueueStep(tx, runId, holder, { wait: await recordWait(tx, runId, store, now()) })
+      return true
+    })
+
   async function erase(runId: string, holder: DataHolder): Promise<void> {
     interrupt(`step.${holder.name}.before`)
     if (holder.stage !== 'derived' && (await look(runId))) return
@@ -153,7 +177,7 @@ export function runStep(parts: StepParts) {
     let outcome: Outcome
     for (;;) {
       const began = performance.now()
-      outcome = await db.transaction((tx) => nextPage(tx, runId, holder), timeFor(holder))
+      outcome = await needing(holder.store, () => db.transaction((tx) => nextPage(tx, runId, holder), timeFor(holder)))
       const ended = performance.now()
       if (outcome !== 'page' || ended >= until) break
       await delay(restAfter(ended - began, holder.stage))
@@ -164,17 +188,28 @@ export function runStep(parts: StepParts) {
     interrupt(`step.${holder.name}.after`)
   }
 
-  /** Safe to repeat, and beside another. Throws what the holder threw, so that the queue tries again, until the step is stuck. */
-  return async function step(runId: string, name: string): Promise<void> {
+  /**
+   * Safe to repeat, and beside another. True while it waits for a store, in which case a later job is enqueued. Throws what the holder threw,
+   * so that the queue tries again, until the step is stuck.
+   */
+  return async function step(runId: string, name: string): Promise<boolean> {
+    const holder = holders.find((one) => one.name === name)
     try {
-      const holder = holders.find((one) => one.name === name)
       if (!holder) throw new Error(`there is no holder ${name}`)
       await erase(runId, holder)
+      return false
     } catch (error) {
+      const store = unavailableStore(error, holder?.store ?? name)
+      // Where the database is what does not answer, nothing can be recorded, and the queue tries again.
+      if (store !== undefined)
+        return wait(runId, name, store).catch(() => {
+          throw error
+        })
       // Where the database is what failed, the failure is not counted, and the queue's own count goes on.
       const isStuck = await noteFault(runId, name, error).catch(() => false)
       if (!isStuck) throw error
       logFault(error, { job: stepJob, runId, holder: name, state: 'stuck' })
+      return false
     }
   }
 }

@@ -13,6 +13,13 @@ export interface HoldsInForce {
   fingerprint: string
 }
 
+/** A store that does not answer, how many erasures wait for it, and since when. */
+export interface WaitingStore {
+  store: string
+  runs: number
+  since: Date
+}
+
 /** The erasure of subjects asks others; lib/services.ts connects it. */
 export interface SubjectErasurePorts {
   holds: {
@@ -52,12 +59,16 @@ export interface SubjectErasurePorts {
     newest(tx: Transaction, part: Part): Promise<Date | null>
     /** The projects in which the subject wrote something that is stored, in their order. */
     projectsOf(tx: Transaction, subject: Subject): Promise<string[]>
+    /** Those of the parts whose own row does not exist. */
+    missing(tx: Transaction, parts: readonly Part[]): Promise<readonly Part[]>
     /** What of it is stored that was there at that time. Where something came since, each message and document by itself. */
     restored(tx: Transaction, part: Part, at: Date): Promise<Part[]>
   }
   /** What these stores, by their names on receipts, keep of what was deleted in them. */
   lingering(stores: readonly string[]): Promise<Lingering[]>
   onChange(tx: Transaction, change: RunChange): Promise<void>
+  /** Notifies the installation's admins; with the transaction, or not at all. */
+  notifyAdmins(tx: Transaction, waiting: readonly WaitingStore[], now: Date): Promise<void>
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /** A test throws here what a crash would be; nothing in production. */
   interrupt(point: string): void

@@ -6,6 +6,7 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { lowerFence } from './fence.ts'
+import { enqueueOvertaken } from './overtaken.ts'
 import { type Aim, aimAt, withPages } from './plans.ts'
 import { type Accounting, keepReceipt } from './receipts.ts'
 import { type Lingering, lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
@@ -13,6 +14,7 @@ import { kindOf, namedInLog, namedOnReceipt, nameOf } from './run-names.ts'
 import { heldCounts, heldTogether, inOrder, mostRounds, nobody, recheckAfter } from './run-rules.ts'
 import {
   changeOf,
+  enqueueAgain,
   lockedRun,
   partOf,
   planAgain,
@@ -24,6 +26,7 @@ import {
 } from './runs.ts'
 import type { Signer } from './signing.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+import { endWaits, needing, recordWait, unavailableStore } from './waits.ts'
 
 export interface VerificationParts extends SubjectErasurePorts {
   db: Database
@@ -56,7 +59,8 @@ export function runVerification(parts: VerificationParts) {
         : []
       const items = pages.flatMap((page) => page.items)
       const isAsked = free !== null || items.length > 0
-      found.set(holder.name, isAsked ? await holder.residue(free ?? { subject: nobody }, items, now()) : 0)
+      const search = () => holder.residue(free ?? { subject: nobody }, items, now())
+      found.set(holder.name, isAsked ? await needing(holder.store, search) : 0)
     }
     return found
   }
@@ -71,11 +75,19 @@ export function runVerification(parts: VerificationParts) {
     return undefined
   }
 
+  /** Every store was searched. */
+  async function answered(tx: Transaction, { id, fault }: RunRow): Promise<void> {
+    if (fault === null) return
+    await tx.erasureRun.update({ where: { id }, data: { fault: null } })
+    await endWaits(tx, id)
+  }
+
   const sendBack = (known: RunRow, residues: ReadonlyMap<string, number>): Promise<void> =>
     db.transaction(async (tx) => {
       const found = await verified(tx, known)
       if (!found) return
       const { run } = found
+      await answered(tx, run)
       for (const [holder, residue] of residues)
         await tx.erasureStep.updateMany({ where: { runId: run.id, holder }, data: { residue } })
       if (run.rounds < mostRounds) {
@@ -162,6 +174,7 @@ export function runVerification(parts: VerificationParts) {
       const found = await verified(tx, known)
       if (!found) return
       const { run, aim } = found
+      await answered(tx, run)
       const at = new Date(receipt.signed_at)
       const scope = scopeOf(run)
       const steps = await stepsOf(tx, run.id)
@@ -190,7 +203,10 @@ export function runVerification(parts: VerificationParts) {
         details: { receipt: run.receiptId, state, items: total(steps) - before.total },
       })
       await tx.erasureRun.update({ where: { id: run.id }, data: { state, finishedAt: at, rounds: 0 } })
-      if (state === 'done') await forget(tx, run, at)
+      if (state === 'done') {
+        await enqueueOvertaken(tx, run, parts)
+        await forget(tx, run, at)
+      }
       await parts.onChange(tx, changeOf(run, steps, state, at))
     })
 
@@ -222,8 +238,17 @@ export function runVerification(parts: VerificationParts) {
       await holder.forget?.(runId).catch((error: unknown) => logFault(error, { runId, holder: holder.name }))
   }
 
-  /** Safe to repeat, and beside another. */
-  return async function verify(runId: string): Promise<void> {
+  /** A store that cannot be searched is no failure: it is asked again however long it takes, and nothing is signed before. False where the run is over. */
+  const wait = (runId: string, store: string): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'verifying') return false
+      await tx.erasureRun.update({ where: { id: runId }, data: { fault: 'unavailable' } })
+      await enqueueAgain(tx, run, { wait: await recordWait(tx, runId, store, now()) })
+      return true
+    })
+
+  async function search(runId: string): Promise<void> {
     const found = await db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'verifying') return undefined
@@ -233,13 +258,15 @@ export function runVerification(parts: VerificationParts) {
     interrupt('verify.before')
     const { run, aim, steps } = found
     const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
-    await ledger.append({ kind: 'commit', id: run.receiptId, at: now().toISOString(), erased })
+    const commit = { kind: 'commit', id: run.receiptId, at: now().toISOString(), erased } as const
+    await needing('ledger', () => ledger.append(commit))
     interrupt('verify.committed')
     const left = [...(await searchAll(run, aim))].filter(([, residue]) => residue > 0)
     if (left.length > 0) await sendBack(run, new Map(left))
     else {
       const beyond = {
-        inStores: await parts.lingering(storesOf(steps)),
+        // Of the stores, the object store alone is asked.
+        inStores: await needing('objects', () => parts.lingering(storesOf(steps))),
         isSearchedAgain: (await toSearchAgain(db.prisma, run.id)).length > 0,
       }
       const receipt = await signer.sign(receiptOf(run, steps, await keptWhileHeld(run, steps), beyond, now()))
@@ -248,6 +275,20 @@ export function runVerification(parts: VerificationParts) {
       await forgetPages(run.id)
     }
     interrupt('verify.after')
+  }
+
+  /** Safe to repeat, and beside another. True while a store does not answer: nothing is signed then, and a later job is enqueued. */
+  return async function verify(runId: string): Promise<boolean> {
+    try {
+      await search(runId)
+      return false
+    } catch (error) {
+      const store = unavailableStore(error, 'postgresql')
+      if (store === undefined) throw error
+      return wait(runId, store).catch(() => {
+        throw error
+      })
+    }
   }
 }
 
