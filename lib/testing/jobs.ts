@@ -63,7 +63,7 @@ export async function drain(
     for (const giveUp = performance.now() + patience; performance.now() < giveUp && (await areThere(inHand)); )
       await delay(10)
   }
-  const isWaiting = `(flags IS NOT NULL AND flags ? '${waitingFlag}')`
+  const isWaiting = `(attempts = 0 AND flags IS NOT NULL AND flags ? '${waitingFlag}')`
   let rounds = 0
   let waits = 0
   let giveUp = performance.now() + patience

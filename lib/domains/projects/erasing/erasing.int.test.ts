@@ -318,7 +318,6 @@ describe('a step that fails', () => {
     const { json } = await test.fetch('GET', at(elsewhere, first(made)), { cookie: made.owner.cookie })
     expect([json.code, json.audit_id, json.receipt_id]).toEqual(['not_found', undefined, undefined])
   })
-
 })
 
 describe('a store that does not answer', () => {

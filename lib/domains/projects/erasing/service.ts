@@ -51,6 +51,8 @@ const sum = (counts: readonly number[]): number => counts.reduce((total, count) 
 const nothing = (kind: Part['kind']): Problem =>
   new Problem('not_found', `There is no such ${kind} here, or you take no part in it. Nothing was erased.`)
 
+const noErasure = (): Problem => new Problem('not_found', 'There is no such erasure, or it is not yours.')
+
 /** What a run came to, as the endpoint says it: 200 once it is done and verified, else 202. */
 function answerOf(
   run: RunView,
@@ -202,8 +204,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
       (known.requestedBy === actor.id ||
         actor.agents.includes(known.requestedBy) ||
         (await answersForPart(ctx, known.part)))
-    if (!known || !(isAskers || actor.can('erasures:admin')))
-      throw new Problem('not_found', 'There is no such erasure, or it is not yours.')
+    if (!known || !(isAskers || actor.can('erasures:admin'))) throw noErasure()
     return known
   }
 
@@ -248,6 +249,8 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
       const known = await ofAsker(ctx, id)
       if (known.requestId !== null)
         throw new Problem('wrong_state', 'This erasure belongs to a privacy request. Cancel that request instead.')
+      await erasures.lock(ctx.tx, known.id)
+      if (!(await erasures.run(known.id, ctx.tx))) throw noErasure()
       if (!(await erasures.cancel(ctx.tx, known.id)))
         throw new Problem(
           'cannot_cancel',
