@@ -7,7 +7,7 @@ import type { Database } from '#lib/stores/postgres/database.ts'
 import { raiseFence } from './fence.ts'
 import { isKeptWhole, letGo, wholeOf } from './kept-whole.ts'
 import { type Aim, aimAt, planOf, withPages, writeStep } from './plans.ts'
-import { inOrder, nobody, type RunScope } from './run-rules.ts'
+import { inOrder, longestRetry, nobody, type RunScope } from './run-rules.ts'
 import {
   changeOf,
   enqueueAgain,
@@ -22,7 +22,7 @@ import {
 } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
-import { endWaits, needing, recordWait, unavailableStore } from './waits.ts'
+import { endWaits, leavesAsking, needing, recordWait, unavailableStore } from './waits.ts'
 
 export interface StartParts extends SubjectErasurePorts {
   db: Database
@@ -224,28 +224,45 @@ export function runStart(parts: StartParts) {
       return true
     })
 
-  async function plan(runId: string): Promise<void> {
-    const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true } })
-    if (run?.state === 'held' && !(await looksAgain(runId))) return
+  /** Whether others ask the store that the run waits for; a later job is enqueued then. */
+  const isLater = (runId: string): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'planning' || !(await leavesAsking(tx, runId, null, now()))) return false
+      await enqueueAgain(tx, run, { wait: longestRetry })
+      return true
+    })
+
+  /** True while it waits for a store. */
+  async function plan(runId: string): Promise<boolean> {
+    const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true, fault: true } })
+    if (run?.state === 'held' && !(await looksAgain(runId))) return false
+    if (run?.fault === 'unavailable' && (await isLater(runId))) return true
     interrupt('start.before')
     for (let tries = 0; tries < mostPlans; tries++) {
       // A fence may need a new suppression key, which the ledger notes.
-      if (!(await needing('ledger', () => fence(runId)))) return
+      if (!(await needing('ledger', () => fence(runId)))) return false
       interrupt('start.fenced')
       const plan = await newPlan(runId)
-      if (!plan) return
+      if (!plan) return false
       if (plan === 'outdated') continue
       const made = await planAll(plan)
-      if (!made) return
+      if (!made) return false
       if (made === 'outdated') continue
       interrupt('start.planned')
       if (plan.isKeptWhole) {
-        if ((await setAside(plan)) !== 'outdated') return interrupt('start.after')
+        if ((await setAside(plan)) !== 'outdated') {
+          interrupt('start.after')
+          return false
+        }
         continue
       }
       await needing('ledger', () => writeIntent(plan))
       interrupt('start.intent')
-      if ((await setOff(plan)) !== 'outdated') return interrupt('start.after')
+      if ((await setOff(plan)) !== 'outdated') {
+        interrupt('start.after')
+        return false
+      }
     }
     throw new Problem('unavailable', 'Legal holds keep changing; the erasure is planned again later.')
   }
@@ -256,8 +273,7 @@ export function runStart(parts: StartParts) {
    */
   return async function start(runId: string): Promise<boolean> {
     try {
-      await plan(runId)
-      return false
+      return await plan(runId)
     } catch (error) {
       const store = unavailableStore(error, 'postgresql')
       if (store !== undefined)

@@ -8,11 +8,11 @@ import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { lastLook } from './last-look.ts'
 import { noteMentions } from './mentions.ts'
 import { aimAt } from './plans.ts'
-import { addedUp, dueSteps, mostAttempts, restAfter } from './run-rules.ts'
+import { addedUp, dueSteps, longestRetry, mostAttempts, restAfter } from './run-rules.ts'
 import { enqueueStep, goOn, lockedRun, planAgain, scopeOf, stepJob, turnsOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { talliedUp } from './tallies.ts'
-import { endWaits, needing, recordWait, unavailableStore } from './waits.ts'
+import { endWaits, leavesAsking, needing, recordWait, unavailableStore } from './waits.ts'
 
 export interface StepParts extends SubjectErasurePorts {
   db: Database
@@ -24,8 +24,8 @@ export interface StepParts extends SubjectErasurePorts {
 /** How long one job erases before it lets others have their turn, in milliseconds of system time. */
 const turn = 20_000
 
-/** `page`: one more is erased; `all`: none is left; `holds`: others are in force than the plan knew; `over`: there is nothing to do here. */
-type Outcome = 'page' | 'all' | 'holds' | 'over'
+/** `later`: others ask its store, which does not answer; `page`: one more is erased; `all`: none is left; `holds`: others are in force than the plan knew; `over`: there is nothing to do here. */
+type Outcome = 'later' | 'page' | 'all' | 'holds' | 'over'
 
 /** Why a step did not work, by its code; a store that names the thread that it is about adds it, for who may let it go. */
 function faultOf(error: unknown): string {
@@ -59,6 +59,10 @@ export function runStep(parts: StepParts) {
     // A job of an older plan may come before the turn of its step; it is enqueued again when that comes.
     const isDue = dueSteps(await turnsOf(tx, runId)).some((one) => one.holder === holder.name)
     if (!isDue || !counted) return 'over'
+    if (counted.fault === 'unavailable' && (await leavesAsking(tx, runId, holder.store, now()))) {
+      await enqueueStep(tx, runId, holder.name, { wait: longestRetry })
+      return 'later'
+    }
     const { fingerprint, free } = await aimAt(tx, scopeOf(run), holds, now())
     if (fingerprint !== run.holdsSeen) return 'holds'
     const [page, next] = await tx.erasurePage.findMany({
@@ -170,9 +174,10 @@ export function runStep(parts: StepParts) {
       return true
     })
 
-  async function erase(runId: string, holder: DataHolder): Promise<void> {
+  /** True while the step waits for a store. */
+  async function erase(runId: string, holder: DataHolder): Promise<boolean> {
     interrupt(`step.${holder.name}.before`)
-    if (holder.stage !== 'derived' && (await look(runId))) return
+    if (holder.stage !== 'derived' && (await look(runId))) return false
     const until = performance.now() + turn
     let outcome: Outcome
     for (;;) {
@@ -186,6 +191,7 @@ export function runStep(parts: StepParts) {
     if (outcome === 'all') await finish(runId, holder.name)
     if (outcome === 'holds') await planUnderNewHolds(runId)
     interrupt(`step.${holder.name}.after`)
+    return outcome === 'later'
   }
 
   /**
@@ -196,8 +202,7 @@ export function runStep(parts: StepParts) {
     const holder = holders.find((one) => one.name === name)
     try {
       if (!holder) throw new Error(`there is no holder ${name}`)
-      await erase(runId, holder)
-      return false
+      return await erase(runId, holder)
     } catch (error) {
       const store = unavailableStore(error, holder?.store ?? name)
       // Where the database is what does not answer, nothing can be recorded, and the queue tries again.

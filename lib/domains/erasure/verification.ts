@@ -11,7 +11,7 @@ import { type Aim, aimAt, withPages } from './plans.ts'
 import { type Accounting, keepReceipt } from './receipts.ts'
 import { type Lingering, lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
 import { kindOf, namedInLog, namedOnReceipt, nameOf } from './run-names.ts'
-import { heldCounts, heldTogether, inOrder, mostRounds, nobody, recheckAfter } from './run-rules.ts'
+import { heldCounts, heldTogether, inOrder, longestRetry, mostRounds, nobody, recheckAfter } from './run-rules.ts'
 import {
   changeOf,
   enqueueAgain,
@@ -26,7 +26,7 @@ import {
 } from './runs.ts'
 import type { Signer } from './signing.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
-import { endWaits, needing, recordWait, unavailableStore } from './waits.ts'
+import { endWaits, leavesAsking, needing, recordWait, unavailableStore } from './waits.ts'
 
 export interface VerificationParts extends SubjectErasurePorts {
   db: Database
@@ -248,13 +248,19 @@ export function runVerification(parts: VerificationParts) {
       return true
     })
 
-  async function search(runId: string): Promise<void> {
+  /** True while it waits for a store. */
+  async function search(runId: string): Promise<boolean> {
     const found = await db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'verifying') return undefined
+      if (run.fault === 'unavailable' && (await leavesAsking(tx, runId, null, now()))) {
+        await enqueueAgain(tx, run, { wait: longestRetry })
+        return 'later'
+      }
       return { run, aim: await aimAt(tx, scopeOf(run), holds, now()), steps: await stepsOf(tx, runId) }
     })
-    if (!found) return
+    if (!found) return false
+    if (found === 'later') return true
     interrupt('verify.before')
     const { run, aim, steps } = found
     const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
@@ -275,13 +281,13 @@ export function runVerification(parts: VerificationParts) {
       await forgetPages(run.id)
     }
     interrupt('verify.after')
+    return false
   }
 
   /** Safe to repeat, and beside another. True while a store does not answer: nothing is signed then, and a later job is enqueued. */
   return async function verify(runId: string): Promise<boolean> {
     try {
-      await search(runId)
-      return false
+      return await search(runId)
     } catch (error) {
       const store = unavailableStore(error, 'postgresql')
       if (store === undefined) throw error

@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { alertAfter, retryStoreAfter } from './run-rules.ts'
+import { alertAfter, longestRetry, retryStoreAfter } from './run-rules.ts'
 import type { WaitingStore } from './subject-erasures.ts'
 
 /** A store that an erasure needs does not answer, or it has data and is switched off. `cause` is the `unavailable` problem. */
@@ -35,11 +35,28 @@ export async function recordWait(tx: Transaction, runId: string, store: string, 
   const [row] = await queryWithin<{ tries: number }>(
     tx,
     'erasure-wait',
-    `INSERT INTO erasure_waits (run_id, store, since) VALUES ($1, $2, $3)
-     ON CONFLICT (run_id, store) DO UPDATE SET tries = erasure_waits.tries + 1 RETURNING tries`,
+    `INSERT INTO erasure_waits (run_id, store, since, tried_at) VALUES ($1, $2, $3, $3)
+     ON CONFLICT (run_id, store) DO UPDATE SET tries = erasure_waits.tries + 1, tried_at = excluded.tried_at RETURNING tries`,
     [runId, store, now],
   )
   return retryStoreAfter(row?.tries ?? 1)
+}
+
+/** How many runs ask an unavailable store. Each try may last until a time-out, and the workers have other jobs. */
+const askingRuns = 3
+
+/** Whether the run leaves it to the runs that have waited longer to ask the store, one of which found it unavailable a moment ago. */
+export async function leavesAsking(tx: Transaction, runId: string, store: string | null, now: Date): Promise<boolean> {
+  const found = await queryWithin(
+    tx,
+    'erasure-wait-behind',
+    `SELECT 1 FROM erasure_waits w WHERE w.run_id = $1 AND ($2::text IS NULL OR w.store = $2)
+       AND EXISTS (SELECT FROM erasure_waits o WHERE o.store = w.store AND o.run_id <> w.run_id AND o.tried_at > $3)
+       AND (SELECT count(*) FROM (SELECT FROM erasure_waits o WHERE o.store = w.store AND (o.since, o.run_id) < (w.since, w.run_id) LIMIT $4) AS first) >= $4
+     LIMIT 1`,
+    [runId, store, new Date(now.getTime() - longestRetry), askingRuns],
+  )
+  return found.length > 0
 }
 
 /** These stores of the run answered again, or all of them. */

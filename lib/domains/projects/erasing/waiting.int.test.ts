@@ -171,6 +171,35 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     expect(await stateOf(auditId)).toBe('done')
   })
 
+  it.each<Stage>(['plan', 'erase', 'residue'])(
+    'at "%s" three of many erasures ask the store, and all end when it returns',
+    async (stage) => {
+      const made = await talk({ messages: 8 })
+      stop(stage)
+      const told = []
+      for (const message of made.messages) told.push((await erase(made, message)).json.auditId)
+      let asked = 0
+      const refuse = (what: string) => {
+        if (what !== stage) return
+        asked++
+        throw unavailable()
+      }
+      start()
+      if (stage === 'plan') side.slow = async (what) => refuse(what)
+      else side.before = refuse
+      let rounds = 0
+      await drain(test, { until: () => rounds++ > 0 })
+      expect(asked).toBe(3)
+      start()
+      // A store that answered is asked by all within a minute.
+      for (let turns = 0; turns < 2; turns++) {
+        test.clock.advance(minute / 2)
+        await drain(test)
+      }
+      expect(await Promise.all(told.map(stateOf))).toEqual(told.map(() => 'done'))
+    },
+  )
+
   it('a failure that is no outage still counts, and the step is stuck after eight', async () => {
     const made = await talk()
     stop('erase')
