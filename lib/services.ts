@@ -45,7 +45,7 @@ import { openRequestsOf } from './domains/privacy-requests/open-count.ts'
 import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
 import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
 import { privacyRequestsService } from './domains/privacy-requests/service.ts'
-import { ownsPart, projectParts } from './domains/projects/erasing/parts.ts'
+import { answersForPart, projectParts } from './domains/projects/erasing/parts.ts'
 import { gatheredSources } from './domains/projects/gathered-sources.ts'
 import { followAgent } from './domains/projects/moving.ts'
 import type { ProjectPorts } from './domains/projects/ports.ts'
@@ -235,6 +235,14 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
   const engine = subjectEngine({
     ...erasing,
     interrupt,
+    async notifyAdmins(tx, waiting, now) {
+      for (const { accountId } of await accounts.adminContacts(tx))
+        for (const { store, runs, since } of waiting)
+          await enqueueNotice(tx, {
+            ...{ kind: 'store-unavailable', accountId, store, runs },
+            ...{ since: since.toISOString(), at: now.toISOString() },
+          })
+    },
     async onChange(tx, change) {
       await requests.erasureChanged(tx, change)
       if (!telemetry.isOn || change.state !== 'done') return
@@ -316,7 +324,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     people: accounts,
     agents,
     erasures: engine,
-    ownsPart: ownsPart(db),
+    answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),
     copies: exported,
     async holdsOn(tx, subject, now) {
       const { account, agents: held } = await holdsInForce.inForce(tx, subject, now)

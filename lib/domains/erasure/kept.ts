@@ -75,6 +75,7 @@ export function erasureKept(db: Database): Kept[] {
         'erasure_steps',
         'erasure_pages',
         'erasure_tallies',
+        'erasure_waits',
         'remaining_mentions',
         'erased_words',
         'write_fences',

@@ -26,5 +26,5 @@ export const dropThread = operation({
       items: z.number().int().meta({ description: 'Planned messages of the thread, in whose place it goes whole' }),
     }),
   }),
-  refusals: ['not_found', 'wrong_state'],
+  refusals: ['not_found', 'not_stuck'],
 })

@@ -23,8 +23,8 @@ export function threadDropping({ erasures, replaceItems }: DroppingPorts) {
       const step = run?.steps.find(({ holder }) => holder === checkpointsHolderName)
       if (step?.state !== 'stuck')
         throw new Problem(
-          'wrong_state',
-          'This erasure does not stand still at its checkpoints, so no thread is deleted.',
+          'not_stuck',
+          'The erasure is not stuck at the checkpoints, so no thread was deleted. A thread can be deleted only after its step is stuck. Read the steps at GET /api/erasures/{id}.',
         )
       const which = { runId: known.id, holder: checkpointsHolderName }
       const items = await replaceItems(tx, { ...which, prefix: itemsOfThread(threadId), item: decidedThread(threadId) })
