@@ -67,7 +67,7 @@ export const bytesOfName = (name: string): Buffer =>
   name.startsWith(coded) ? Buffer.from(name.slice(coded.length), 'base64') : Buffer.from(name)
 
 /** A string longer than this is read in pieces. */
-const longestString = 16 * 1024 * 1024
+const longestString = 4 * 1024 * 1024
 /** Of neighbouring pieces of a long string, in bytes. */
 const pieceOverlap = 64 * 1024
 const nothing = Buffer.alloc(0)

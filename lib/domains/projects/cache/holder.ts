@@ -86,8 +86,9 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
     const isEmpty = gathered.ids.size + gathered.chosen.size === 0
     if (!isEmpty) await surveyCache(cache, sought, add)
     else if (sought.indexed.size > 0) await surveyCache(cache, sought, add, [...sought.indexed])
-    const foreign = await foreignRefs(tx, 'cache', [...found.keys()], [...gathered.projects])
-    return [...found.values()].filter(({ name, found: by }) => by === 'index' || by === 'pointer' || !foreign.has(name))
+    const prefixed = [...found.values()].flatMap(({ name, isPrefixed }) => (isPrefixed ? [name] : []))
+    const foreign = await foreignRefs(tx, 'cache', prefixed, [...gathered.projects])
+    return [...found.values()].filter(({ name }) => !foreign.has(name))
   }
 
   /** Makes one change; false where the entry is another one by now. */
@@ -270,7 +271,16 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       const binary = new Set<string>()
       let isOutside = false
       const survey = async (over: Sought, names?: readonly string[]) => {
-        const found: Unsearched = await surveyCache(cache, over, work.visit, names)
+        const found: Unsearched = await surveyCache(
+          cache,
+          over,
+          async (finding) => {
+            const { name, isPrefixed = false } = finding
+            const isForeign = isPrefixed && (await foreignRefs(tx, 'cache', [name], [...gathered.projects])).size > 0
+            if (!isForeign) await work.visit(finding)
+          },
+          names,
+        )
         for (const label of found.binary) binary.add(label)
         isOutside ||= found.isOutside
       }

@@ -34,6 +34,8 @@ export interface Finding extends Pick<CacheEntry, 'name' | 'type'> {
   found: FoundBy
   verdict: 'deleted' | 'cut' | 'retained'
   changes?: Change[]
+  /** Only its beginning says that it may be the project's: it stays where a pointer of another project names it. */
+  isPrefixed?: boolean
 }
 /** Beside findings: values that cannot be searched, by labels, and whether there are entries outside of what was searched. */
 export interface Unsearched {
@@ -140,16 +142,20 @@ export function cacheJudge(sought: Sought) {
     }
     const isInside = naming !== undefined || isAnchored || isOwn(name) || prefixes.some((one) => name.startsWith(one))
     if (!isInside) unsearched.isOutside = true
-    if (isInside && judge && (await judge.hasErasedWords({ form: 'text', text: name }))) return whole(entry, by)
+    const isPrefixed = isInside && naming === undefined && !isAnchored && !isOwn(name)
+    if (isInside && judge && (await judge.hasErasedWords({ form: 'text', text: name })))
+      return { ...whole(entry, by), isPrefixed }
     const { changes, isRetained, isCut } =
       isInside && judge
         ? await byWords(entry, values, naming, known)
         : { changes: [...known.values()], isRetained: false, isCut: false }
-    if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained' } : undefined
-    if (isOwn(name) && changes.some(({ to }) => to === null)) return whole(entry, by)
+    if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
+    // A piece of a long string, or a value of an unknown type, cannot be compared and changed.
+    const isOneValue = isOwn(name) || type === 'other' || !entry.isWhole
+    if (isOneValue && changes.some(({ to }) => to === null)) return { ...whole(entry, by), isPrefixed }
     const isAll = type === 'string' && changes.some(({ to }) => to === null)
     const verdict = isAll || (!isCut && changes.length === parts.length) ? 'deleted' : 'cut'
-    return { name, type, found: by, verdict, changes, ...(isLoose && known.size > 0 && { isLoose }) }
+    return { name, type, found: by, verdict, changes, isPrefixed, ...(isLoose && known.size > 0 && { isLoose }) }
   }
   return { judged, unsearched, loose: telling.length }
 }

@@ -1,7 +1,7 @@
 import { gzipSync } from 'node:zlib'
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { DataHolder, Erased, Scope } from '#lib/kernel/holder.ts'
+import { type DataHolder, erasedOf, type Scope, timeFor } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import {
@@ -71,13 +71,17 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     for (const text of texts) words.add(text)
     return words
   }
-  const plan = (of: Scope = scope) => test.db.transaction((tx) => source().plan(of, tx, test.clock.now()))
+  const plan = (of: Scope = scope) =>
+    test.db.transaction((tx) => source().plan(of, tx, test.clock.now()), timeFor(source()))
   const eraseItems = (items: readonly string[], words = wordsOf(mine), of: Scope = scope, run = newId('run')) =>
     test.db.transaction(
       async (tx) =>
-        (await source().erase(of, items, tx, {
-          ...{ key: `${run}:cache.entries:1:p`, redacts: false, words, now: test.clock.now() },
-        })) as Erased,
+        erasedOf(
+          await source().erase(of, items, tx, {
+            ...{ key: `${run}:cache.entries:1:p`, redacts: false, words, now: test.clock.now() },
+          }),
+        ),
+      timeFor(source()),
     )
   /** As the engine does it: the items that were found, then those to look for; then the row is marked. */
   async function erase(words = wordsOf(mine), of: Scope = scope, run = newId('run')) {
@@ -85,8 +89,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     const done = [await eraseItems(items, words, of, run), await eraseItems(watched, words, of, run)]
     if ('part' in of)
       await test.db.prisma.message.update({ where: { id: of.part.id }, data: { erasingSince: test.clock.now() } })
-    const met = (name: string) =>
-      new Set(done.flatMap((one) => ('tallies' in one ? (one.tallies?.[name]?.met ?? []) : []))).size
+    const met = (name: string) => new Set(done.flatMap((one) => one.tallies?.[name]?.met ?? [])).size
     return {
       all: [...items, ...watched],
       residue: () => source().residue(of, [...items, ...watched], test.clock.now(), words),
@@ -148,7 +151,9 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await client.sMembers(at('set'))).toEqual(['first'])
     expect(await client.zRangeWithScores(at('zset'), 0, -1)).toEqual([{ score: 1, value: 'first' }])
     expect(await client.hGetAll(at('hash'))).toEqual({ first: 'x' })
-    expect((await client.xRange(at('stream'), '-', '+')).map(({ id }) => id)).toEqual(['1-1'])
+    expect(
+      JSON.parse(JSON.stringify(await client.xRange(at('stream'), '-', '+'))).map(({ id }: { id: string }) => id),
+    ).toEqual(['1-1'])
     expect(await client.exists([at('emptied'), at('quote')])).toBe(0)
     expect(await client.exists(at('same-letters'))).toBe(1)
     expect(counts).toEqual({ cut: 0, deleted: 9, retained: 0 })
@@ -241,7 +246,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
   it('keeps a run that another author wrote too', async () => {
     const key = `app:${project.id}:template`
     await said(`My sister has ${part} as well.`)
-    const words = 'They have slept badly since my brother moved.'
+    const words = 'He slept badly since my brother moved.'
     await client.set(key, words)
     const { counts, residue } = await erase()
     expect(await client.get(key)).toBe(words)
@@ -361,9 +366,9 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     const odd = [`app:${project.id}: *[a]?\\ü\n名`, `app:${project.id}:{x}\t"'`]
     for (const key of odd) await client.set(key, mine)
     const long = `app:${project.id}:long`
-    await client.set(long, `${'x '.repeat(600_000)}${mine}${' y'.repeat(600_000)}`)
+    await client.set(long, `${'nothing of it '.repeat(50_000)}${mine}`)
     const huge = `app:${project.id}:huge`
-    await client.set(huge, `${'x '.repeat(9_000_000)}${mine}`)
+    await client.set(huge, `${'nothing of it '.repeat(320_000)}${mine}`)
     const large = `app:${project.id}:large`
     await client.rPush(large, [...Array.from({ length: 2_000 }, (_, n) => `item ${n}`), mine])
     const { residue } = await erase()
@@ -377,8 +382,8 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     await client.set(key, turn)
     await test.db.query(
       undefined,
-      `WITH m AS (INSERT INTO messages (id, project_id, conversation_id, author_kind, author_id, role, content, created_at)
-         SELECT 'many-' || n || '-' || $1, $1, $2, m.author_kind, m.author_id, m.role, 'Message number ' || n || ' of many', m.created_at
+      `WITH m AS (INSERT INTO messages (id, project_id, conversation_id, author_kind, author_id, role, content, created_at, updated_at)
+         SELECT 'many-' || n || '-' || $1, $1, $2, m.author_kind, m.author_id, m.role, 'Message number ' || n || ' of many', m.created_at, m.created_at
          FROM messages m, generate_series(1, 10000) AS n WHERE m.id = $3 RETURNING id)
        INSERT INTO provenance (id, project_id, source_kind, source_id, store, ref, told_by, at)
          SELECT 'prov_' || id, $1, 'message', id, 'cache', $4, 'system:test', now() FROM m`,

@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { DataHolder, ErasedWords, Scope, Verdict } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { needlesOf } from '#lib/stores/cache/needles.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
@@ -14,6 +15,7 @@ import { lenient, type Naming, type ValueJudge, valueJudge } from '../values/jud
 import { readable } from '../values/readable.ts'
 import { type Gathered, gatherObjects } from './gathered.ts'
 import {
+  isByWords,
   isCounted,
   isOurObject,
   itemOf,
@@ -23,6 +25,7 @@ import {
   objectsOfProject,
   soughtAmong,
   soughtItems,
+  wordsItemOf,
 } from './rules.ts'
 import {
   applicationKeys,
@@ -260,8 +263,10 @@ export function objectsHolder({
       for (const key of told) if (!planned.has(key)) planned.set(key, 'pointer')
       for (const [key, { verdict }] of findings) if (verdict === 'retained') absent.add(key)
       const [items, watched]: [string[], string[]] = [[], []]
+      const isIdIn = needlesOf([...ids]).standIn
       for (const key of planned.keys()) {
-        const item = itemOf(key, { isThere: !absent.has(key) })
+        const isOnlyWords = planned.get(key) === 'text' && !isIdIn(key)
+        const item = isOnlyWords ? wordsItemOf(key) : itemOf(key, { isThere: !absent.has(key) })
         ;(isCounted(item) ? items : watched).push(item)
       }
       watched.push(
@@ -372,7 +377,8 @@ export function objectsHolder({
       const projects = [...wanted.projects, ...(part ? [part.project] : [])]
       const judge = judgeWithin(undefined, words ?? noWords, { projects, now })
       const named = await db.transaction((tx) => othersOf(tx, 'objects', keysAmong(items), new Set(), now))
-      const keys = keysAmong(items).values()
+      // Keys that were found by words are read below.
+      const keys = keysAmong(items.filter((item) => !isByWords(item))).values()
       await Promise.all(
         Array.from({ length: asked }, async () => {
           for (const key of keys) if (!(await isGone(key, judge, named.has(key)))) left.add(key)

@@ -30,7 +30,14 @@ const perItem = 500
 
 export const itemOf = (key: string, { isThere }: { isThere: boolean }): string =>
   isThere && !key.startsWith(late) ? key : late + key
-export const keyOf = (item: string): string => (item.startsWith(late) ? item.slice(late.length) : item)
+/** A counted item for a key that was found by words: later only its words are looked for. */
+const byWords = `${mark}words${mark}`
+export const wordsItemOf = (key: string): string => byWords + key
+export const isByWords = (item: string): boolean => item.startsWith(byWords)
+export const keyOf = (item: string): string => {
+  if (item.startsWith(late)) return item.slice(late.length)
+  return item.startsWith(byWords) ? item.slice(byWords.length) : item
+}
 export const isCounted = (item: string): boolean => !item.startsWith(late)
 
 /** Items for values of one kind, many in each. */

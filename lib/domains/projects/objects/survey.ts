@@ -38,7 +38,7 @@ export const noneUnsearched = (): Unsearched => ({
 })
 
 /** Bytes of an object that are read. */
-export const mostRead = 16 * 1024 * 1024
+export const mostRead = 8 * 1024 * 1024
 /** Keys of applications that are listed. */
 const mostKeys = 1_000_000
 const perPage = 1_000

@@ -24,6 +24,11 @@ export interface ValueJudge {
   hasRemainingText(value: Readable): Promise<boolean>
 }
 
+/** Characters that are searched at once, and of two neighbours together. */
+const window = 256 * 1024
+const overlap = 4 * 1024
+
+const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text)
 const folded = (text: string): string =>
   ` ${tokenize(text)
     .map(({ word }) => word)
@@ -49,7 +54,18 @@ export function valueJudge(
     going?: ReadonlySet<string>
   },
 ): ValueJudge {
-  const matches = (text: string): RunMatch[] => (words.isEmpty ? [] : [...words.runsIn(text), ...words.namesIn(text)])
+  const matches = (text: string): RunMatch[] => {
+    if (words.isEmpty) return []
+    const found = new Map<string, RunMatch>()
+    // In windows, so that the words of a long text never exist all at once.
+    for (let at = 0; at === 0 || at + overlap < text.length; at += window - overlap) {
+      const piece = text.length <= window ? text : text.slice(at, at + window)
+      for (const { run, start, end } of [...words.runsIn(piece), ...words.namesIn(piece)])
+        found.set(`${run} ${at + start}`, { run, start: at + start, end: at + end })
+      if (at + window >= text.length) break
+    }
+    return [...found.values()]
+  }
   let explained: Promise<Set<number>> | undefined
   const explain = (): Promise<Set<number>> => {
     explained ??= within(async (tx) => {
@@ -80,7 +96,7 @@ export function valueJudge(
     const known = all.length > 0 ? await explain() : new Set<number>()
     const erased = all.filter(({ run }) => !known.has(run))
     const spoken = strings.flatMap(({ text: one, isTechnical }) => (isTechnical ? [] : [one])).join('\n')
-    const folding = folded(strings.map((one) => one.text).join('\n'))
+    const folding = naming && naming.named.length > 0 ? folded(strings.map((one) => one.text).join('\n')) : ''
     const named = [...new Set(naming?.named ?? [])].filter(
       (one) => folding.includes(folded(one)) && folded(one).trim() !== '',
     )
@@ -94,7 +110,7 @@ export function valueJudge(
     if (erased.length + named.length > 0) {
       // Without a word of anybody else there is nothing to ask for.
       const rest = cutStrings(spoken, spansOf)
-      if (rest === null || folded(rest).trim() === '') return { decision: 'deleted' }
+      if (rest === null || !hasWords(rest)) return { decision: 'deleted' }
     }
     const remaining = [...(naming?.remaining ?? []), ...(await remainingIn(spoken))]
     const decided = decideDerivedText(

@@ -11,7 +11,7 @@ export interface Readable {
 }
 
 /** Bytes of an unpacked value at most. */
-const mostUnpacked = 16 * 1024 * 1024
+const mostUnpacked = 8 * 1024 * 1024
 const limits = { maxOutputLength: mostUnpacked }
 const magics: [magic: number[], unpack: (bytes: Buffer) => Buffer][] = [
   [[0x1f, 0x8b], (bytes) => gunzipSync(bytes, limits)],
