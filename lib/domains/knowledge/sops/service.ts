@@ -151,7 +151,8 @@ export function sopsService(
       const { id, version } = params
       if (!(await eraseVersion(ctx, params, headers['if-match']))) throw await goneOrNever(erasures, ctx, id, ctx.tx)
       await withdrawAnswers(ctx.tx, id)
-      return { body: undefined, resourceId: id, details: { version, erased: true } }
+      const deleted = { scope: { version: String(version) } }
+      return { body: undefined, resourceId: id, details: { version, erased: true }, deleted }
     }),
 
     approve: mutation(approveSop, async (ctx, { params: { id }, headers, body }) => {
