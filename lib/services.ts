@@ -303,8 +303,8 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     },
     isAttributed: isAttributed(db),
     importers: [
-      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed, pseudonymOf }),
-      skillImporter({ strict: env.KP_SANITIZER_STRICT, isSuppressed }),
+      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed }),
+      skillImporter({ strict: env.KP_SANITIZER_STRICT }),
     ],
     erasedOf,
   })

@@ -26,7 +26,7 @@ import type { Domain, Parts } from './domain.ts'
 
 /** What agents share. */
 export function sharedKnowledge(parts: Parts) {
-  const { db, env, erasures, isSuppressed, pseudonymOf, recognise, retention, secret } = parts
+  const { db, env, erasures, pseudonymOf, recognise, retention, secret } = parts
   return {
     safety: { offers: safetyService(db) },
     // Before knowledge: words are taken out while the rows that have them are there.
@@ -38,7 +38,6 @@ export function sharedKnowledge(parts: Parts) {
         strict: env.KP_SANITIZER_STRICT,
         withdrawAnswers,
         withdrawNaming,
-        isSuppressed,
         networkKey: lazily(() => deriveKey(secret(), 'report networks')),
         names: recognise,
       }),
@@ -58,7 +57,6 @@ export function sharedKnowledge(parts: Parts) {
         erasures,
         strict: env.KP_SANITIZER_STRICT,
         withdrawAnswers,
-        isSuppressed,
         names: recognise,
       }),
       holders: [skillHolder(db, { withdrawNaming })],
@@ -76,7 +74,6 @@ export function sharedKnowledge(parts: Parts) {
         erasures,
         strict: env.KP_SANITIZER_STRICT,
         withdrawAnswers,
-        isSuppressed,
         names: recognise,
       }),
     },

@@ -15,14 +15,16 @@ ALTER TABLE "write_fences" ADD COLUMN "organisation_id" TEXT, ADD COLUMN "regist
 UPDATE "write_fences" f SET organisation_id = a.organisation_id, registered_at = a.created_at FROM "agents" a WHERE f.kind = 'agent' AND a.id = f.id;
 UPDATE "write_fences" f SET organisation_id = a.organisation_id, registered_at = a.created_at FROM "accounts" a WHERE f.kind = 'account' AND a.id = f.id;
 
--- Whom a name can mean: agents and accounts, with those that are being erased.
+-- Whom a name can mean: agents and accounts, with those that are being erased. What is written after the fence is not about the erased.
 CREATE VIEW name_bearers AS
-  SELECT 'agent' AS kind, a.id, a.organisation_id, a.created_at AS registered_at FROM agents a
-  UNION ALL SELECT 'account', a.id, a.organisation_id, a.created_at FROM accounts a
-  UNION ALL SELECT f.kind::text, f.id, f.organisation_id, f.registered_at FROM write_fences f
+  SELECT b.kind, b.id, b.organisation_id, b.registered_at, f.raised_at AS fenced_at FROM (
+      SELECT 'agent' AS kind, id, organisation_id, created_at AS registered_at FROM agents
+      UNION ALL SELECT 'account', id, organisation_id, created_at FROM accounts) AS b
+    LEFT JOIN write_fences f ON f.kind = b.kind AND f.id = b.id
+  UNION ALL SELECT f.kind, f.id, f.organisation_id, f.registered_at, f.raised_at FROM write_fences f
     WHERE f.registered_at IS NOT NULL
-      AND NOT EXISTS (SELECT FROM agents a WHERE f.kind::text = 'agent' AND a.id = f.id)
-      AND NOT EXISTS (SELECT FROM accounts a WHERE f.kind::text = 'account' AND a.id = f.id);
+      AND NOT EXISTS (SELECT FROM agents a WHERE f.kind = 'agent' AND a.id = f.id)
+      AND NOT EXISTS (SELECT FROM accounts a WHERE f.kind = 'account' AND a.id = f.id);
 
 -- The compliance check compares deletions in the audit log with the deletion log.
 CREATE INDEX audit_entries_deletions_idx ON audit_entries (at) WHERE action = 'delete';
