@@ -8,6 +8,9 @@ import type { KnowledgeParts } from './stored-unit.ts'
 import { subjectOf } from './subject.ts'
 import type { PseudonymOf } from './suppression.ts'
 
+/** Its name, under which the ledger has what it renamed. */
+export const referencesSource = 'knowledge.references'
+
 const validated = "document->'metadata'->'validated_by'"
 /** Units that contain one of the names $1 as a reference, in any version; each place has its index. */
 export const naming = `SELECT id FROM units WHERE attributed_to = ANY($1::text[])
@@ -70,7 +73,7 @@ export const referencesHolder = (
     return [names, kinds, ids]
   }
   return {
-    name: 'knowledge.references',
+    name: referencesSource,
     store: 'postgresql',
     stage: 'content',
     what: 'references in others’ units, SOPs and skills: replaced by a one-way pseudonym, and the records stay',
