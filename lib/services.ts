@@ -13,7 +13,7 @@ import { noticeVersion } from './domains/agents/rules.ts'
 import { agentsService } from './domains/agents/service.ts'
 import { auditLog } from './domains/audit/log.ts'
 import { joinClade, leaveClade, recallOfRestricted } from './domains/clades/joining.ts'
-import { deletionRows } from './domains/erasure/deletion-log.ts'
+import { deletionRows, recordDeletion } from './domains/erasure/deletion-log.ts'
 import { erasedAmong } from './domains/erasure/erased-ids.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
 import { ownReceipts } from './domains/erasure/own-receipts.ts'
@@ -150,7 +150,13 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     limiterMeasures(limiter),
   ])
   const log = auditLog(db)
-  const gate: GatePorts = { clock, transaction: db.transaction, ...log, idempotency: idempotencyRecords }
+  const gate: GatePorts = {
+    clock,
+    transaction: db.transaction,
+    ...log,
+    recordDeletion,
+    idempotency: idempotencyRecords,
+  }
   const signer = createSigner(db, secret)
   const suppressionKeys = createSuppressionKeys(db, { ledger, secret, clock })
   const suppressed = suppressions(suppressionKeys)
@@ -207,7 +213,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     isSuppressed: suppressed.among,
     hindering: (region) => hindering(region, judged),
     strict: env.KP_SANITIZER_STRICT,
-    onDeath: [insureTheDead, leaveClade],
+    onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, recordDeletion)],
     onRestriction: [recallOfRestricted],
     joinClade,
     createOrganisation,
@@ -313,8 +319,8 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     },
     isAttributed: isAttributed(db),
     importers: [
-      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed, pseudonymOf }),
-      skillImporter({ strict: env.KP_SANITIZER_STRICT, isSuppressed }),
+      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed }),
+      skillImporter({ strict: env.KP_SANITIZER_STRICT }),
     ],
     erasedOf,
   })

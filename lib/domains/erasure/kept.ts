@@ -95,7 +95,7 @@ export function erasureKept(db: Database): Kept[] {
       name: 'erasure.suppressions',
       store: 'postgresql',
       what: 'keyed hashes of the ids and the e-mail address of who was erased',
-      purpose: 'Keeping an import or a contribution from bringing an erased subject back.',
+      purpose: 'Rejecting imports that would bring an erased subject back, and registrations of its id.',
       basis: proof,
       kept: 'Until a fresh, verified consent.',
       tables: ['suppressions'],

@@ -101,6 +101,7 @@ export const eraseMessage = operation({
   summary: 'Erase a message, and all that came of it',
   description: `${forAuthors} ${description}`,
   audit: { action: 'delete', resourceType: 'message' },
+  deletes: { by: 'erasure' },
   params: z.strictObject({ projectId: Id, conversationId: Id, messageId: Id }),
   body: z
     .strictObject({
@@ -117,6 +118,7 @@ export const eraseConversation = operation({
   summary: 'Erase a conversation with its messages, and all that came of it',
   description: `For who began it, and the project’s owners. ${description}`,
   audit: { action: 'delete', resourceType: 'conversation' },
+  deletes: { by: 'erasure' },
   params: z.strictObject({ projectId: Id, conversationId: Id }),
   body,
 })
@@ -127,6 +129,7 @@ export const eraseDocument = operation({
   summary: 'Erase a document, and all that came of it',
   description: `${forAuthors} ${description}`,
   audit: { action: 'delete', resourceType: 'document' },
+  deletes: { by: 'erasure' },
   params: z.strictObject({ projectId: Id, documentId: Id }),
   body,
 })
