@@ -2,7 +2,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { asking, askingWithin, readableProject, readerOf, writableProject, writerOf } from './access.ts'
+import { asking, askingWithin, readableProject, readerOf, writableProject } from './access.ts'
 import { claimPlaces } from './claims.ts'
 import { idInUse, noConversation, refuseErased, requireConversation } from './conversations.ts'
 import { createMessage, editMessage, listMessages, readMessage } from './conversations-contract.ts'
@@ -15,6 +15,7 @@ import {
   ownMessage,
   pageBytes,
 } from './message-rows.ts'
+import { authorFor } from './participants/authors.ts'
 import { confine, defaultsOf, store } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 
@@ -34,7 +35,7 @@ const orders = {
 
 /** What was said. */
 export const projectMessages = (
-  ports: Pick<ProjectPorts, 'db' | 'erasedAmong' | 'pointerPrefixes' | 'withCheckpoints'>,
+  ports: Pick<ProjectPorts, 'db' | 'erasedAmong' | 'isSuppressed' | 'pointerPrefixes' | 'withCheckpoints'>,
 ) => {
   const { db } = ports
   return {
@@ -69,7 +70,6 @@ export const projectMessages = (
     createMessage: mutation(createMessage, async (ctx, { params: { projectId, conversationId }, body }) => {
       const { tx, actor, now } = ctx
       const ask = askingWithin(tx)
-      const writer = writerOf(actor)
       const project = await writableProject(ask, readerOf(ctx), projectId)
       const [conversation] = await ask<{ threads: string[] }>(
         'conversation-threads',
@@ -80,10 +80,11 @@ export const projectMessages = (
       if (body.created_at !== undefined && body.created_at > now) throw invalid(['created_at'], 'lies ahead of now')
       const id = body.id ?? newId('msg')
       if (body.id !== undefined) await refuseErased(ports, tx, id)
+      const author = await authorFor(ports, ctx, projectId, body.author)
       const at = body.created_at ?? now
       const made = await tx.$queryRaw<{ id: string }[]>`
-        INSERT INTO messages (id, project_id, conversation_id, role, author_kind, author_id, content, created_at, updated_at)
-        VALUES (${id}, ${projectId}, ${conversationId}, ${body.role}, ${writer.kind}, ${writer.id}, ${body.content}, ${at}, ${now})
+        INSERT INTO messages (id, project_id, conversation_id, role, author_kind, author_id, written_by, content, created_at, updated_at)
+        VALUES (${id}, ${projectId}, ${conversationId}, ${body.role}, ${author.kind}, ${author.id}, ${author.writtenBy}, ${body.content}, ${at}, ${now})
         ON CONFLICT (id) DO NOTHING RETURNING id`
       if (made.length === 0) throw idInUse()
       const told = (body.provenance ?? []).map((entry, index) => ({
@@ -100,7 +101,11 @@ export const projectMessages = (
       return {
         body: { data: messageView(actor, row) },
         resourceId: id,
-        details: { project: projectId, conversation: conversationId },
+        details: {
+          project: projectId,
+          conversation: conversationId,
+          ...(author.kind === 'participant' && { participant: author.id }),
+        },
       }
     }),
 

@@ -11,6 +11,12 @@ export interface ProjectPorts {
   objects: Pick<ObjectStore, 'put' | 'get' | 'erase' | 'list' | 'versions'>
   /** Those of the ids that were erased here and are never taken again. */
   erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
+  /** Those of the values that were erased here. Throws `unavailable` where the keys cannot be read. */
+  isSuppressed(tx: Transaction, kind: 'participant', values: readonly string[]): Promise<readonly string[]>
+  /** The address at which a person showed that they receive email; undefined where they did not, or are gone. */
+  verifiedAddressOf(tx: Transaction, accountId: string): Promise<string | undefined>
+  /** Whether a request for a copy was filed for the participant within the last 30 days, and its filer showed their right to it. */
+  copyAskedFor(participantId: string, now: Date): Promise<boolean>
   /** The account with this address, in whatever letters it is written; undefined where there is none. */
   accountWithAddress(tx: Transaction, address: string): Promise<string | undefined>
   /** Where a person is written to; undefined once they are gone. */

@@ -1,16 +1,12 @@
-import type { ExportPage } from '#lib/kernel/holder.ts'
 import { stream } from '#lib/kernel/use-case.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { asking, readableProject, readerOf, writerSql } from './access.ts'
 import { exportProject } from './closing-contract.ts'
+import { type ExportPart, ndjson } from './ndjson.ts'
 import type { ProjectPorts } from './ports.ts'
 import { asDownload } from './rules.ts'
 import { standingSource } from './standing.ts'
 
-interface ExportPart {
-  name: string
-  pages(): AsyncIterable<ExportPage>
-}
 interface ExportFile {
   /** Its path in the archive. */
   name: string
@@ -56,6 +52,17 @@ const shapes: Record<string, Shape> = {
     columns: 'm.*',
     record: jsonObject({ member: writerSql('c.kind', 'c.member_id'), role: 'c.role', added_at: utc('c.added_at') }),
   },
+  participants: {
+    from: 'project_participants x',
+    where: 'x.project_id = $1 AND x.created_at <= $2',
+    at: 'x.created_at',
+    id: 'x.id',
+    columns: 'x.*',
+    record: jsonObject({
+      ...{ id: 'c.id', external_id: 'c.external_id', name: 'c.name', email: 'c.email' },
+      ...{ claimed: 'c.account_id IS NOT NULL', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+    }),
+  },
   conversations: {
     from: 'conversations x',
     where: 'x.project_id = $1 AND x.created_at <= $2 AND x.erasing_since IS NULL',
@@ -77,7 +84,7 @@ const shapes: Record<string, Shape> = {
     record: jsonObject({
       ...{ id: 'c.id', conversation_id: 'c.conversation_id', role: 'c.role' },
       ...{ author: writerSql('c.author_kind', 'c.author_id'), content: 'c.content' },
-      ...{ created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+      ...{ written_by: 'c.written_by', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
     }),
   },
   edits: {
@@ -134,21 +141,6 @@ const shapes: Record<string, Shape> = {
       ...{ place: "nullif(c.place, '')", ended: 'c.ended', at: utc('c.at') },
     }),
   },
-}
-
-/** A header, a line for each record that names its part, and a last line with the totals. */
-async function* ndjson(head: ExportHead, parts: readonly ExportPart[]): AsyncGenerator<string> {
-  const totals: Record<string, number> = {}
-  yield `${JSON.stringify(head)}\n`
-  for (const { name, pages } of parts) {
-    const member = `{"part":${JSON.stringify(name)},`
-    totals[name] = 0
-    for await (const { lines, count } of pages()) {
-      yield `${member}${lines.slice(1).replaceAll('\n{', `\n${member}`)}\n`
-      totals[name] += count
-    }
-  }
-  yield `${JSON.stringify({ totals })}\n`
 }
 
 const filesPage = `SELECT f.* FROM (

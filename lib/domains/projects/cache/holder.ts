@@ -49,7 +49,7 @@ interface Gathered {
   shared: Set<string>
   texts: string[]
 }
-const idsOf = ({ account, agents }: Subject): string[] => [...(account === null ? [] : [account]), ...agents]
+const idsOf = (subject: Subject): string[] => writersOf(subject).ids
 /** Of a name, for the plan: the name may be content. */
 const labelOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 22)
 /** Names that pointers tell, by their labels. */
