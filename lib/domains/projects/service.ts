@@ -2,6 +2,7 @@ import { projectAttachments } from './attachments.ts'
 import { projectClosing } from './closing/service.ts'
 import { projectConversations } from './conversations.ts'
 import { projectDocuments } from './documents.ts'
+import { historyImport } from './importing/service.ts'
 import { projectMembers } from './members.ts'
 import { projectMessages } from './messages.ts'
 import { type ParticipantExports, projectParticipants } from './participants/service.ts'
@@ -22,4 +23,5 @@ export const projectsService = (ports: ProjectPorts & ExportShapes & Participant
   ...projectProvenance(ports),
   ...projectClosing(),
   ...projectExport(ports),
+  ...historyImport(ports),
 })
