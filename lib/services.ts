@@ -247,6 +247,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
   const projectPorts: ProjectPorts = {
     db,
     objects: stores.objects,
+    stored: stores,
     erasedAmong,
     isSuppressed: suppressed.among,
     verifiedAddressOf: accounts.verifiedAddressOf,

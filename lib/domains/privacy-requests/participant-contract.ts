@@ -6,7 +6,11 @@ import { graces, kinds } from './rules.ts'
 /** What can be filed for a participant of a project. */
 export const participantKinds = ['access', 'portability', 'rectification', 'erasure'] as const
 
-const ProjectRef = z.string().min(1).max(200)
+const ProjectRef = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((id) => !id.includes('\0') && id.isWellFormed(), 'is not an id')
 const ofParticipant = z.strictObject({ projectId: ProjectRef, participantId: ProjectRef })
 const request = { resourceType: 'request' } as const
 const path = '/api/projects/{projectId}/participants/{participantId}/requests' as const

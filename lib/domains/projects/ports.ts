@@ -2,12 +2,15 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { ExportedStores } from './stored-parts.ts'
 
 export type Locale = 'en' | 'zh'
 
 /** What projects ask of the stores and of domains that they do not know. */
 export interface ProjectPorts {
   db: Database
+  /** What the export of a project reads beside our tables. */
+  stored: ExportedStores
   objects: Pick<ObjectStore, 'put' | 'get' | 'erase' | 'list' | 'versions'>
   /** Those of the ids that were erased here and are never taken again. */
   erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>

@@ -6,6 +6,7 @@ import { type ExportPart, ndjson } from './ndjson.ts'
 import type { ProjectPorts } from './ports.ts'
 import { asDownload } from './rules.ts'
 import { standingSource } from './standing.ts'
+import { storedParts } from './stored-parts.ts'
 
 interface ExportFile {
   /** Its path in the archive. */
@@ -16,6 +17,8 @@ export interface ExportHead {
   project_id: string
   exported_at: string
   schema_version: string
+  /** Parts that are not included while something of the project is being erased. */
+  left_out?: string[]
 }
 /** The forms that exports have; who makes them is another domain. */
 export interface ExportShapes {
@@ -169,16 +172,23 @@ async function* filesOf(
   }
 }
 
-export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects'> & ExportShapes) => ({
+export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'stored'> & ExportShapes) => ({
   exportProject: stream(exportProject, async (ctx, { params: { projectId }, query: { format } }) => {
     const { db } = ports
-    await readableProject(asking(db), readerOf(ctx), projectId)
+    const { groupId: group } = await readableProject(asking(db), readerOf(ctx), projectId)
     const until = ctx.now
-    const head = { project_id: projectId, exported_at: until.toISOString(), schema_version: ports.shapes.schemaVersion }
-    const parts = Object.entries(shapes).map(([name, shape]) => ({
+    const stored = await storedParts(db, ports.stored, { projectId, group })
+    const head = {
+      project_id: projectId,
+      exported_at: until.toISOString(),
+      schema_version: ports.shapes.schemaVersion,
+      ...(stored.leftOut.length > 0 && { left_out: stored.leftOut }),
+    }
+    const ofRows = Object.entries(shapes).map(([name, shape]) => ({
       name,
       pages: () => recordPages(db, { ...shape, values: [projectId, until] }),
     }))
+    const parts = [...ofRows, ...stored.parts]
     return {
       body: format === 'zip' ? ports.shapes.zip(head, parts, filesOf(ports, projectId, until)) : ndjson(head, parts),
       resourceId: projectId,

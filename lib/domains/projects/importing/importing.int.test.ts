@@ -71,7 +71,7 @@ describe('POST /api/projects/{id}/import', () => {
     })
     const pointers = await dataOf(test, 'GET', `${project.path}/provenance?source_id=${one}`, project.owner)
     expect(pointers.map(({ ref }: { ref: string }) => ref).sort()).toEqual([one, episode, key, 'their-id'].sort())
-    const audited = { action: 'create', resourceType: 'message', resourceId: { in: [one, two] } } as const
+    const audited = { action: 'create' as const, resourceType: 'message', resourceId: { in: [one, two] } }
     expect(await test.db.prisma.auditEntry.count({ where: audited })).toBe(2)
 
     const more = message(idOf('m'), conv)
