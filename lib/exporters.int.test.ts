@@ -45,6 +45,7 @@ const ofPeople = [
   'account_links',
   'known_sign_ins',
   'prepared_exports',
+  'project_participants',
   'saved_searches',
 ]
 

@@ -40,14 +40,20 @@ import { restoredRecord } from './domains/knowledge/restored.ts'
 import { skillImporter } from './domains/knowledge/skills/imports.ts'
 import type { IsSuppressed } from './domains/knowledge/suppression.ts'
 import { llmLogMeasures } from './domains/llm-log/lateness.ts'
+import { copyAskedFor } from './domains/privacy-requests/copy-asked-for.ts'
+import { requestParticipantExporters } from './domains/privacy-requests/exporters.ts'
 import { requestMeasures } from './domains/privacy-requests/measures.ts'
 import { openRequestsOf } from './domains/privacy-requests/open-count.ts'
 import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
 import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
 import { privacyRequestsService } from './domains/privacy-requests/service.ts'
 import { answersForPart, projectParts } from './domains/projects/erasing/parts.ts'
+import { participantExporters } from './domains/projects/exporters.ts'
 import { gatheredSources } from './domains/projects/gathered-sources.ts'
+import { graphParticipantExporters } from './domains/projects/graph/exporters.ts'
 import { followAgent } from './domains/projects/moving.ts'
+import { actedFor, projectOfParticipant } from './domains/projects/participants/acting.ts'
+import { participationsOf } from './domains/projects/participants/seizing.ts'
 import type { ProjectPorts } from './domains/projects/ports.ts'
 import { projectsService } from './domains/projects/service.ts'
 import { runWords } from './domains/projects/words/run-words.ts'
@@ -264,7 +270,11 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
   const projectPorts: ProjectPorts = {
     db,
     objects: stores.objects,
+    stored: stores,
     erasedAmong,
+    isSuppressed: suppressed.among,
+    verifiedAddressOf: accounts.verifiedAddressOf,
+    copyAskedFor: copyAskedFor(db),
     accountWithAddress: async (tx, address) => (await accounts.byEmail(tx, address))?.accountId,
     contactOf: accounts.contactOf,
     erasures: engine,
@@ -281,6 +291,11 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
   }
   const projects = projectsService({
     ...projectPorts,
+    participantExporters: [
+      ...participantExporters(db),
+      ...graphParticipantExporters(db, stores.graph),
+      ...requestParticipantExporters(db),
+    ],
     shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
   })
   /** What of projects a scope covers, for the holders of what was derived from it. */
@@ -312,6 +327,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     kept,
     registeredOn: lawfulBases(db),
     selfHosted: selfHostedAmong(db),
+    participationsOf: (accountId) => participationsOf(db.prisma, accountId),
     placeOf: (store) => placeNamed(places, store, judged),
     quotaOf: async (id) => {
       const agent = await profileOf(db)(id)
@@ -329,6 +345,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     gate,
     people: accounts,
     agents,
+    participants: { find: actedFor(db), projectOf: projectOfParticipant },
     erasures: engine,
     answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),
     copies: exported,

@@ -69,6 +69,7 @@ function laterGraph(provider: GraphStore['provider'], load: () => Promise<GraphS
     change: async (...asked) => (await store()).change(...asked),
     forget: async (...asked) => (await store()).forget(...asked),
     groupsOf: async (...asked) => (await store()).groupsOf(...asked),
+    list: async (...asked) => (await store()).list(...asked),
     episodes: async (...asked) => (await store()).episodes(...asked),
     search: async (...asked) => (await store()).search(...asked),
     factsAt: async (...asked) => (await store()).factsAt(...asked),

@@ -82,6 +82,7 @@ const holders = [
   'audit_searches',
   'projects_projects',
   'projects_members',
+  'projects_participants',
   'projects_conversations',
   'projects_messages',
   'projects_documents',

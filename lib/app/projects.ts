@@ -9,6 +9,7 @@ import { projectExporters, projectPersonExporters } from '#lib/domains/projects/
 import { graphExporters, graphPersonExporters } from '#lib/domains/projects/graph/exporters.ts'
 import { graphHolder } from '#lib/domains/projects/graph/holder.ts'
 import { objectsHolder } from '#lib/domains/projects/objects/holder.ts'
+import { participantHolder } from '#lib/domains/projects/participants/holder.ts'
 import { documentHolder, messageHolder } from '#lib/domains/projects/rows/authored.ts'
 import { conversationHolder, projectHolder } from '#lib/domains/projects/rows/containers.ts'
 import { outsidePointerHolder } from '#lib/domains/projects/rows/outside-pointers.ts'
@@ -48,6 +49,7 @@ export function projectsAndWhatCameOfThem(parts: Parts) {
         messageHolder(db, { withdrawNaming }),
         conversationHolder(db, { withdrawNaming }),
         memberHolder(db),
+        participantHolder(db),
         projectHolder(db, { withdrawNaming }),
         projectReferencesHolder(db, { pseudonymOf }),
       ],

@@ -44,6 +44,8 @@ export interface RunView {
   accountId: string | null
   /** Empty once everything of them is erased. */
   agents: string[]
+  /** Empty once everything of them is erased. */
+  participants: string[]
   /** In place of a subject: a part of a project. */
   part: Part | null
   /** Of its entry in the deletion log. */

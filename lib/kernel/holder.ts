@@ -1,9 +1,14 @@
 import type { Transaction } from './context.ts'
 
-/** Whom a privacy request is about: a person with the agents they own, or an agent alone. Which agents is settled when the fence is raised. */
+/**
+ * Whom a privacy request is about: a person with the agents they own, an agent alone, or a participant of a project alone. Which agents and
+ * participations belong to a person is settled when the fence is raised.
+ */
 export interface Subject {
   account: string | null
   agents: readonly string[]
+  /** Participations in projects: those that the account claimed, or the one that the request is about. */
+  participants?: readonly string[]
 }
 export const partKinds = ['project', 'conversation', 'message', 'document'] as const
 export type PartKind = (typeof partKinds)[number]

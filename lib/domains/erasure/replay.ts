@@ -8,7 +8,7 @@ import { aimAt } from './plans.ts'
 import { type ReinstatementParts, type RunIntent, reason, reinstatement, requestedBy } from './reinstatement.ts'
 import { restoredStores, type Unsearched } from './restored-stores.ts'
 import { kindOf, nameOf } from './run-names.ts'
-import { isNobody, nobody, type RunScope } from './run-rules.ts'
+import { isNobody, nobody, participating, type RunScope } from './run-rules.ts'
 import { beginRun } from './runs.ts'
 import type { ErasureService } from './service.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
@@ -65,6 +65,7 @@ export interface ReplayParts extends ReinstatementParts {
 const without = (subject: Subject, gone: Subject): Subject => ({
   account: subject.account === gone.account ? null : subject.account,
   agents: subject.agents.filter((agent) => !gone.agents.includes(agent)),
+  ...participating(subject.participants?.filter((id) => !gone.participants?.includes(id))),
 })
 
 /** When the last ledger was lost, as an admin stated: a later one has nothing of before. */

@@ -55,7 +55,11 @@ export function dueSteps<S extends { store: string; position: number; state: Ste
 export type RunScope = { subject: Subject } | { part: Part }
 
 export const nobody: Subject = { account: null, agents: [] }
-export const isNobody = ({ account, agents }: Subject): boolean => account === null && agents.length === 0
+export const isNobody = ({ account, agents, participants = [] }: Subject): boolean =>
+  account === null && agents.length === 0 && participants.length === 0
+/** The participations as a member to spread, absent where there are none. */
+export const participating = (participants: readonly string[] = []): Pick<Subject, 'participants'> =>
+  participants.length > 0 ? { participants: [...participants] } : {}
 
 /** Who of the subject may be erased, and whom a hold on themselves keeps. A hold on the person keeps every agent of theirs. */
 export function narrowed(
@@ -69,7 +73,11 @@ export function narrowed(
     return hold === undefined ? [] : [{ hold, part: { account: null, agents: [agent] } }]
   })
   return {
-    free: { account: subject.account, agents: subject.agents.filter((agent) => !holds.agents.has(agent)) },
+    free: {
+      account: subject.account,
+      agents: subject.agents.filter((agent) => !holds.agents.has(agent)),
+      ...participating(subject.participants),
+    },
     kept,
   }
 }

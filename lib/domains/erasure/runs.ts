@@ -5,7 +5,7 @@ import type { BeginRun, RunChange, RunState, RunView, StepState } from '#lib/ker
 import { type Part, partKinds, type Subject } from '#lib/kernel/holder.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { dueSteps, heldCounts, heldTogether, type RunScope, stageAt } from './run-rules.ts'
+import { dueSteps, heldCounts, heldTogether, participating, type RunScope, stageAt } from './run-rules.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { endWaits } from './waits.ts'
 
@@ -19,6 +19,7 @@ export interface RunRow {
   receiptId: string
   accountId: string | null
   agents: string[]
+  participants: string[]
   partKind: string | null
   partId: string | null
   projectId: string | null
@@ -62,9 +63,14 @@ export interface StepRow {
 const Counts = z.record(z.string(), z.number().int())
 const PartKind = z.enum(partKinds)
 
-export const subjectOf = ({ accountId, agents }: Pick<RunRow, 'accountId' | 'agents'>): Subject => ({
+export const subjectOf = ({
+  accountId,
+  agents,
+  participants,
+}: Pick<RunRow, 'accountId' | 'agents' | 'participants'>): Subject => ({
   account: accountId,
   agents,
+  ...participating(participants),
 })
 /** The part that it is about; null where it is about a subject. */
 export const partOf = ({
@@ -81,7 +87,7 @@ export function scopeOf(run: RunRow): RunScope {
   return part ? { part } : { subject: subjectOf(run) }
 }
 
-const selectRun = `SELECT id, request_id AS "requestId", receipt_id AS "receiptId", account_id AS "accountId", agents, part_kind AS "partKind",
+const selectRun = `SELECT id, request_id AS "requestId", receipt_id AS "receiptId", account_id AS "accountId", agents, participants, part_kind AS "partKind",
   part_id AS "partId", project_id AS "projectId", conversation_id AS "conversationId", redacts, projects, fault, audit_id AS "auditId",
   requested_by AS "requestedBy", reason, state, holds_seen AS "holdsSeen", plan_id AS "planId", rounds, created_at AS "createdAt",
   fenced_at AS "fencedAt", planned_at AS "plannedAt", erased_at AS "erasedAt", finished_at AS "finishedAt", recheck_at AS "recheckAt",
@@ -170,6 +176,7 @@ export async function beginRun(tx: Transaction, run: BeginRun): Promise<Begun> {
       auditId,
       accountId: subject.account,
       agents: [...new Set(subject.agents)].sort(),
+      participants: [...new Set(subject.participants)].sort(),
       partKind: part?.kind ?? null,
       partId: part?.id ?? null,
       projectId: part?.project ?? null,

@@ -8,7 +8,7 @@ import { raiseFence } from './fence.ts'
 import { isKeptWhole, letGo, wholeOf } from './kept-whole.ts'
 import { wordsRow } from './ledger-history.ts'
 import { type Aim, aimAt, planOf, withPages, writeStep } from './plans.ts'
-import { inOrder, longestRetry, nobody, type RunScope } from './run-rules.ts'
+import { inOrder, longestRetry, nobody, participating, type RunScope } from './run-rules.ts'
 import {
   changeOf,
   enqueueAgain,
@@ -122,12 +122,13 @@ export function runStart(parts: StartParts) {
         newest: await parts.parts.newest(tx, part),
         says: { scope: { part }, heldBy, ...redacts },
       }
-    const { account, agents } = free !== null && 'subject' in free ? free.subject : nobody
+    const { account, agents, participants } = free !== null && 'subject' in free ? free.subject : nobody
+    const subject = { account, agents, ...participating(participants) }
     return {
       receiptId: run.receiptId,
-      newest: await subjects.newest(tx, { account, agents }),
+      newest: await subjects.newest(tx, subject),
       says: {
-        scope: { subject: { account, agents } },
+        scope: { subject },
         hashes: await suppressions.ofRun(tx, runId),
         heldBy,
         ...(run.projects.length > 0 && { projects: run.projects }),

@@ -6,7 +6,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { planOvertaken } from './overtaken.ts'
 import { aimAt, dryRun } from './plans.ts'
 import { enqueueRechecks, runRecheck } from './recheck.ts'
-import { dueSteps, nobody } from './run-rules.ts'
+import { dueSteps, nobody, participating } from './run-rules.ts'
 import {
   beginRun,
   cancelRun,
@@ -188,7 +188,9 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     async dryRun(subject, now) {
       const aim = await db.transaction(async (tx) => {
         const agents = await subjects.agentsOf(tx, subject)
-        return aimAt(tx, { subject: { account: subject.account, agents } }, holds, now)
+        const participants = await subjects.participantsOf(tx, subject)
+        const whole = { account: subject.account, agents, ...participating(participants) }
+        return aimAt(tx, { subject: whole }, holds, now)
       })
       return dryRun(holders, aim, db, now)
     },

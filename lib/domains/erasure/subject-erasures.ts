@@ -37,6 +37,12 @@ export interface WaitingStore {
   since: Date
 }
 
+/** A locked participant; `key` is the value that is suppressed, null where no row is stored. */
+export interface SeizedParticipant {
+  id: string
+  key: string | null
+}
+
 /** The erasure of subjects asks others; lib/services.ts connects it. */
 export interface SubjectErasurePorts {
   holds: {
@@ -51,17 +57,22 @@ export interface SubjectErasurePorts {
   subjects: {
     /**
      * Locks the rows of the account and the agents against everybody, so that whoever is writing for them is waited for; ends their
-     * sessions and tokens. With `andOwned` the account's agents of this moment come with it. Returns the agents, sorted, and the address on file.
+     * sessions and tokens. With `andOwned` the account's agents and participations of this moment come with it. Returns the agents and the
+     * participants, sorted, and the address on file.
      */
     seize(
       tx: Transaction,
       subject: Subject,
       how: { andOwned: boolean; now: Date },
-    ): Promise<{ agents: string[]; email: string | null }>
+    ): Promise<{ agents: string[]; email: string | null; participants: SeizedParticipant[] }>
     /** The opposite, of sessions alone: tokens and signing in work again. */
     release(tx: Transaction, subject: Subject, now: Date): Promise<unknown>
     /** The account's agents and those given, sorted. */
     agentsOf(tx: Transaction, subject: Subject): Promise<string[]>
+    /** The participations that the account claimed and those given, sorted. */
+    participantsOf(tx: Transaction, subject: Subject): Promise<string[]>
+    /** By what participants are suppressed, by id; those that are not stored are missing. */
+    participantKeys(tx: Transaction, ids: readonly string[]): Promise<ReadonlyMap<string, string>>
     /** When the newest of the account and the agents came; null where none is stored. */
     newest(tx: Transaction, subject: Subject): Promise<Date | null>
     /** What of the subject is stored: what was there at that time, and what took its name since. */

@@ -261,6 +261,7 @@ export function runVerification(parts: VerificationParts) {
       data: {
         accountId: null,
         agents: [],
+        participants: [],
         recheckAt,
         ...(recheckAt === null && { projects: [] }),
         ...(isTheirs && { requestedBy: 'subject' }),

@@ -51,6 +51,23 @@ export interface Agents {
   restrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
   unrestrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
 }
+/** A participant of a project, and as what the caller acts for it. */
+export interface KnownParticipant {
+  id: string
+  /** The account that claimed the participation. */
+  accountId: string | null
+  actsAs: 'owner' | 'manager' | 'admin'
+}
+/** What is asked of the projects. */
+export interface Participants {
+  /** Throws `not_found`; `forbidden` for those who do not act for the participants of the project. */
+  find(
+    ctx: Pick<Context, 'actor'> & { tx?: Transaction },
+    which: { projectId: string; participantId: string },
+  ): Promise<KnownParticipant>
+  /** Undefined once the participant is erased. */
+  projectOf(tx: Transaction, participantId: string): Promise<string | undefined>
+}
 /** What is asked of the engine. */
 export type Erasures = Pick<
   SubjectErasures,
@@ -77,6 +94,7 @@ export interface PrivacyParts {
   gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
   people: People
   agents: Agents
+  participants: Participants
   erasures: Erasures
   /** Whether they own its project, manage the organisation, or wrote it. */
   answersForPart(ctx: Context, part: Part): Promise<boolean>

@@ -14,6 +14,7 @@ import {
   payloadOf,
   type RequestRow,
   StateName,
+  SubjectName,
 } from './requests.ts'
 import { dueNow, isCancellable, kinds, parties, standing } from './rules.ts'
 
@@ -42,8 +43,9 @@ export function requestView(row: RequestRow, now: Date, reasons: ReadonlyMap<str
       .sort((one, other) => kinds.indexOf(one.kind) - kinds.indexOf(other.kind)),
     channel: ChannelName.parse(row.channel),
     state,
-    subject: row.subjectKind === 'agent' ? 'agent' : 'person',
+    subject: SubjectName.parse(row.subjectKind),
     agent_id: row.agentId,
+    participant_id: row.participantId,
     grace: row.grace === null ? null : GraceName.parse(row.grace),
     redact: row.redacts,
     received_at: row.receivedAt.toISOString(),

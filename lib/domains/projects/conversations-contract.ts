@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { count, Id, OwnId, Writer, when } from './contract.ts'
+import { count, Id, OwnId, Writer, WrittenBy, when } from './contract.ts'
+import { Author } from './participants/rules.ts'
 import { Pointer } from './provenance-contract.ts'
 import { Content, FileName, fileTypes, Line, messageRoles, most, Reference } from './rules.ts'
 
@@ -38,6 +39,7 @@ const messageFields = {
   conversation_id: z.string(),
   role: z.enum(messageRoles),
   author: Writer,
+  written_by: WrittenBy,
   content: z.string().meta({ description: 'As it was said: text to be escaped, never markup' }),
   edits: count.meta({ description: 'How often it was changed' }),
   attachments: z.array(AttachmentView),
@@ -148,6 +150,7 @@ export const createMessage = operation({
     id: OwnId.optional(),
     role: z.enum(messageRoles),
     content: Content,
+    author: Author.optional(),
     created_at: Timestamp.optional().meta({
       description: 'When it was said, for what is brought from elsewhere; now unless told',
     }),
@@ -155,7 +158,7 @@ export const createMessage = operation({
   }),
   output: z.strictObject({ data: MessageView }),
   secrets: ['content', 'author', 'attachments'],
-  refusals: ['not_found', 'id_in_use', 'erased', 'fenced', 'wrong_state'],
+  refusals: ['not_found', 'forbidden', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'conflict'],
 })
 export const readMessage = operation({
   ...reading,

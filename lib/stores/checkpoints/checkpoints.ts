@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { StoreState } from '../store-state.ts'
+import type { ThreadCursor, ThreadPage } from './exporting.ts'
 
 /** Messages that go: LangGraph's ids of them, and their words. */
 export interface Wanted {
@@ -62,6 +63,8 @@ export interface CheckpointStore {
   naming(ids: readonly string[], tx: Transaction): Promise<{ thread: string; id: string }[]>
   /** Those of the threads of which there is a row. */
   present(threads: readonly string[], tx: Transaction): Promise<string[]>
+  /** Some rows of a thread with what is in them, after a cursor: for an export. */
+  page(thread: string, after: ThreadCursor | undefined, tx: Transaction): Promise<ThreadPage>
   /** How many items of the long-term store would go. */
   memories(wanted: Remembered, tx: Transaction): Promise<number>
   /**

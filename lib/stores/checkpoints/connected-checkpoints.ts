@@ -4,6 +4,7 @@ import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Database, isDatabaseDown, isGivenUp, queryWithin } from '../postgres/database.ts'
 import type { CheckpointStore } from './checkpoints.ts'
+import { threadPage } from './exporting.ts'
 import { isTelling } from './needles.ts'
 import { type Ask, named, shapeOf } from './rows.ts'
 import { countMemories, dropMemories, dropThread, presentThreads, rowsHolding, threadsNaming } from './searching.ts'
@@ -40,6 +41,7 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
     reading(async (ask) => findInThread(ask, await shapeOf(ask, schema), thread, wanted), tx),
   naming: (ids, tx) => reading(async (ask) => threadsNaming(ask, await shapeOf(ask, schema), ids), tx),
   present: (threads, tx) => reading(async (ask) => presentThreads(ask, await shapeOf(ask, schema), threads), tx),
+  page: (thread, after, tx) => reading(async (ask) => threadPage(ask, await shapeOf(ask, schema), thread, after), tx),
   memories: (wanted, tx) => reading(async (ask) => countMemories(ask, await shapeOf(ask, schema), wanted), tx),
   rewrite: (thread, wanted, tx) =>
     writing(async (ask) => {

@@ -26,7 +26,7 @@ export interface CacheHolderPorts {
   pointerPrefixes: readonly string[]
 }
 
-const idsOf = ({ account, agents }: Subject): string[] => [...(account === null ? [] : [account]), ...agents]
+const idsOf = (subject: Subject): string[] => writersOf(subject).ids
 /** Names that pointers tell, by their labels. */
 const refsOf = `SELECT DISTINCT v.ref FROM provenance v WHERE v.store = 'cache' AND (v.ref = ANY($1::text[])
   OR left(translate(encode(sha256(convert_to(v.ref, 'UTF8')), 'base64'), '+/', '-_'), 22) = ANY($1::text[]))`

@@ -11,6 +11,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { CheckpointStore, Remembered } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { writersOf } from '../held.ts'
 import type { Sources } from '../sources.ts'
 import { parseItem } from './items.ts'
 import { planning, type ThreadPlan } from './planning.ts'
@@ -26,8 +27,7 @@ export interface CheckpointsHolderParts {
 }
 const isAbout = (scope: Scope): boolean => 'part' in scope || 'subject' in scope
 /** Of a second search: whom it was about is forgotten, and nothing is planned. */
-const isNobody = (scope: Scope): boolean =>
-  'subject' in scope && scope.subject.account === null && scope.subject.agents.length === 0
+const isNobody = (scope: Scope): boolean => 'subject' in scope && writersOf(scope.subject).ids.length === 0
 
 interface Standing {
   project: string
@@ -126,12 +126,13 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
         'A checkpoint store that kept data is switched off: what it holds of this is not erased. Connect it again, or retire it.',
       )
   }
-  async function threadsOf({ account, agents }: Subject) {
+  async function threadsOf(subject: Subject) {
+    const { kinds, ids } = writersOf(subject)
     return db.query<{ thread: string; since: Date }>(
       'checkpoints-held',
       `SELECT thread, min(m.created_at) AS since FROM messages m JOIN conversations c ON c.id = m.conversation_id, unnest(c.threads) thread
-       WHERE (m.author_kind = 'account' AND m.author_id = $1) OR (m.author_kind = 'agent' AND m.author_id = ANY($2::text[])) GROUP BY 1`,
-      [account, agents],
+       WHERE (m.author_kind, m.author_id) IN (SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w(kind, id)) GROUP BY 1`,
+      [kinds, ids],
     )
   }
   return {

@@ -3,6 +3,7 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { type Part, type PartKind, partKinds, type Subject } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { isMine, officeOf, readerOf, readerValues, roleOf } from '../access.ts'
+import { writersOf } from '../held.ts'
 
 interface PartRow {
   kind: string
@@ -68,7 +69,7 @@ const inside: Record<PartKind, string> = {
   document: "kind = 'document' AND id = $1",
 }
 
-const byAuthor = `((author_kind = 'account' AND author_id = $1) OR (author_kind = 'agent' AND author_id = ANY($2::text[])))`
+const byAuthor = '(author_kind, author_id) IN (SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w(kind, id))'
 const writtenIn = `SELECT project_id AS id FROM messages WHERE ${byAuthor}
   UNION SELECT project_id FROM documents WHERE ${byAuthor} ORDER BY id`
 
@@ -96,8 +97,9 @@ export const projectParts = {
     return row?.at ?? null
   },
 
-  async projectsOf(tx: Transaction, { account, agents }: Subject): Promise<string[]> {
-    const rows = await queryWithin<{ id: string }>(tx, 'projects-written-in', writtenIn, [account, agents])
+  async projectsOf(tx: Transaction, subject: Subject): Promise<string[]> {
+    const { kinds, ids } = writersOf(subject)
+    const rows = await queryWithin<{ id: string }>(tx, 'projects-written-in', writtenIn, [kinds, ids])
     return rows.map(({ id }) => id)
   },
 

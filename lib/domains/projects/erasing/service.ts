@@ -6,7 +6,16 @@ import type { Part, Verdict } from '#lib/kernel/holder.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
-import { askingWithin, isMine, mayErase, projectOfAuthor, readerOf, wasErased, writableProject } from '../access.ts'
+import {
+  type Authored,
+  askingWithin,
+  isMine,
+  mayErase,
+  projectOfAuthor,
+  readerOf,
+  wasErased,
+  writableProject,
+} from '../access.ts'
 import {
   cancelErasure,
   eraseConversation,
@@ -41,9 +50,7 @@ interface Wanted {
   query: { dry_run: boolean; redact: boolean }
 }
 /** The row of a part, locked. */
-interface PartRow {
-  authorKind: string
-  authorId: string
+interface PartRow extends Authored {
   erasingSince: Date | null
 }
 
@@ -116,14 +123,18 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
 
   /** The row, locked against whoever writes into it, if it lies where it is said to lie and nothing above it is being erased. */
   async function rowOf({ tx }: MutationContext, { kind, id, project, conversation }: Part): Promise<PartRow | null> {
+    const select = { authorKind: true, authorId: true, writtenBy: true, erasingSince: true }
+    const withClaimant = async (row: Omit<PartRow, 'claimedBy'> | null): Promise<PartRow | null> => {
+      if (row?.authorKind !== 'participant') return row
+      const author = await tx.projectParticipant.findUnique({ where: { id: row.authorId } })
+      return { ...row, claimedBy: author?.accountId ?? null }
+    }
     if (kind === 'message') {
       const where = { id, projectId: project, conversation: { id: conversation ?? '', erasingSince: null } }
-      return tx.message.findFirst({ where, select: { authorKind: true, authorId: true, erasingSince: true } })
+      return withClaimant(await tx.message.findFirst({ where, select }))
     }
-    if (kind === 'document') {
-      const where = { id, projectId: project }
-      return tx.document.findFirst({ where, select: { authorKind: true, authorId: true, erasingSince: true } })
-    }
+    if (kind === 'document')
+      return withClaimant(await tx.document.findFirst({ where: { id, projectId: project }, select }))
     const row = await tx.conversation.findFirst({ where: { id, projectId: project } })
     if (!row) return null
     const isPerson = row.createdBy.startsWith('user:')
