@@ -54,6 +54,13 @@ describe('the stores of an erasure', () => {
     expect(storeRows(states.map((state) => step('x', { state })))[0]?.state).toBe(whole)
   })
 
+  it('a store that does not answer is blocked until a step of it is stuck', () => {
+    const waiting = step('x', { state: 'running', fault: 'unavailable', waiting_since: at })
+    expect(progressOf(waiting)).toBe('blocked')
+    expect(storeRows([step('y', { state: 'done' }), waiting])[0]?.state).toBe('blocked')
+    expect(progressOf({ ...waiting, state: 'stuck' })).toBe('stuck')
+  })
+
   it('are searched again only once every step was, and nothing was left', () => {
     const checked = step('x', { state: 'done', verified_at: at, residue: 0 })
     expect(progressOf(checked)).toBe('checked')

@@ -5,7 +5,7 @@ import { alertAfter, longestRetry, retryStoreAfter } from './run-rules.ts'
 import type { WaitingStore } from './subject-erasures.ts'
 
 /** A store that an erasure needs does not answer, or it has data and is switched off. `cause` is the `unavailable` problem. */
-export class StoreUnavailable extends Error {
+class StoreUnavailable extends Error {
   readonly store: string
 
   constructor(store: string, cause: unknown) {
