@@ -52,7 +52,7 @@ import { participantExporters } from './domains/projects/exporters.ts'
 import { gatheredSources } from './domains/projects/gathered-sources.ts'
 import { graphParticipantExporters } from './domains/projects/graph/exporters.ts'
 import { followAgent } from './domains/projects/moving.ts'
-import { actedFor, projectOfParticipant } from './domains/projects/participants/acting.ts'
+import { actedFor, ownsProjectOf, projectOfParticipant } from './domains/projects/participants/acting.ts'
 import { participationsOf } from './domains/projects/participants/seizing.ts'
 import type { ProjectPorts } from './domains/projects/ports.ts'
 import { projectsService } from './domains/projects/service.ts'
@@ -343,7 +343,11 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
   const privacy: PrivacyParts = {
     db,
     gate,
-    people: accounts,
+    people: {
+      ...accounts,
+      mayFileFor: async (tx, filer, member) =>
+        (await accounts.sameOrganisation(tx, filer, member)) || (await ownsProjectOf(tx, filer, member)),
+    },
     agents,
     participants: { find: actedFor(db), projectOf: projectOfParticipant },
     erasures: engine,

@@ -69,9 +69,12 @@ export function ownRequests(parts: PrivacyParts) {
     if (body.agent_id !== undefined && body.member !== undefined)
       throw invalid(['member'], 'cannot stand beside agent_id')
     if (body.member !== undefined) {
-      const isMember =
-        actor.accountId !== undefined && (await people.sameOrganisation(tx, actor.accountId, body.member))
-      if (!isMember) throw new Problem('not_found', 'There is no such member in an organisation that you manage.')
+      const isMember = actor.accountId !== undefined && (await people.mayFileFor(tx, actor.accountId, body.member))
+      if (!isMember)
+        throw new Problem(
+          'not_found',
+          'There is no such member in an organization that you manage or a project that you own.',
+        )
       return { account: body.member }
     }
     const agent = body.agent_id ?? (actor.kind === 'agent' ? actor.id : undefined)

@@ -4,7 +4,7 @@ import { RequestId, RequestView, Words } from './contract.ts'
 import { graces, kinds } from './rules.ts'
 
 /** What can be filed for a participant of a project. */
-export const participantKinds = ['access', 'portability', 'rectification', 'erasure'] as const
+const participantKinds = ['access', 'portability', 'rectification', 'erasure'] as const
 
 const ProjectRef = z
   .string()

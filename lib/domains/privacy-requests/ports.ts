@@ -27,8 +27,8 @@ export interface People {
   byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined>
   /** Two that ask at once wait for each other: ask in the transaction that then suspends the account. */
   isLastAdmin(tx: Transaction, accountId: string): Promise<boolean>
-  /** Whether the first manages and the second belongs to the same organisation. */
-  sameOrganisation(tx: Transaction, managerId: string, memberId: string): Promise<boolean>
+  /** Whether the first manages the organization of the second, or owns a project in which the second is a member. Nobody acts for themselves. */
+  mayFileFor(tx: Transaction, filerId: string, memberId: string): Promise<boolean>
   /** Those who may sign in. */
   adminContacts(tx: Transaction): Promise<(KnownAccount & Contact & { name: string })[]>
   /** Counted, and as slow for a wrong one. Throws `rate_limited`, and `invalid` with the path `password`. */

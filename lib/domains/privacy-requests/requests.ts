@@ -95,7 +95,7 @@ export function ownedBy(
  * not this member, has no more to do with it.
  */
 export async function filedFor(
-  people: Pick<People, 'sameOrganisation'>,
+  people: Pick<People, 'mayFileFor'>,
   tx: Transaction,
   { actor }: Pick<Context, 'actor'>,
   id?: string,
@@ -109,7 +109,7 @@ export async function filedFor(
   })
   const members: string[] = []
   for (const { accountId } of filed)
-    if (accountId !== null && (await people.sameOrganisation(tx, managerId, accountId))) members.push(accountId)
+    if (accountId !== null && (await people.mayFileFor(tx, managerId, accountId))) members.push(accountId)
   return members
 }
 

@@ -36,3 +36,16 @@ export const actedFor =
 /** The project of a participant. */
 export const projectOfParticipant = async (tx: Transaction, participantId: string): Promise<string | undefined> =>
   (await tx.projectParticipant.findUnique({ where: { id: participantId }, select: { projectId: true } }))?.projectId
+
+const owned = `SELECT 1 AS found FROM project_members o JOIN projects p ON p.id = o.project_id
+  JOIN account_names n ON n.id = o.member_id AND n.organisation_id = p.organisation_id
+  JOIN project_members m ON m.project_id = p.id AND m.kind = 'account' AND m.member_id = $2
+  WHERE o.kind = 'account' AND o.member_id = $1 AND o.role = 'owner' AND p.status <> 'closed' LIMIT 1`
+
+/** Whether the first owns a project in which the second, another person, is a member. Also outside a transaction. */
+export const ownsProjectOf = async (
+  tx: Pick<Transaction, '$queryRawUnsafe'>,
+  ownerId: string,
+  memberId: string,
+): Promise<boolean> =>
+  ownerId !== memberId && (await tx.$queryRawUnsafe<unknown[]>(owned, ownerId, memberId)).length > 0

@@ -543,6 +543,22 @@ describe('a participant without an account', () => {
   })
 })
 
+it('the owner of a project files for a member, who confirms by a link; other members and owners of other projects get 404', async () => {
+  const on = await madeProject(test)
+  const member = await madeMember(test, on)
+  const file = (asker: Person) => stage.file(asker.cookie, { kinds: ['erasure'], member: member.accountId })
+  expect((await file(await madeMember(test, on))).status).toBe(404)
+  expect((await file((await madeProject(test)).owner)).status).toBe(404)
+  const { status, json } = await file(on.owner)
+  expect(status).toBe(201)
+  expect(json.data).toMatchObject({ state: 'received', channel: 'manager', for_member: true, receipt_id: null })
+  await stage.work()
+  expect(stage.linkTo(await addressOf(member), 'verify')).not.toBe('no link')
+  expect(await dataOf(test, 'GET', `/api/privacy/requests/${json.data.id}`, on.owner)).toMatchObject({
+    for_member: true,
+  })
+})
+
 it('the erasure of the agent leaves the words of participants and removes the agent’s name', async () => {
   const on = await madeProject(test)
   const { path } = await said(on, { external_id: 'p' }, 'Words of a participant.')

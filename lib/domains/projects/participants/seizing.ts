@@ -1,6 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Subject } from '#lib/kernel/holder.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
 
 /** The value by which a participant is suppressed: the pair that names it. An id of a project has no slash. */
 export const participantKey = (projectId: string, externalId: string): string => `${projectId}/${externalId}`
@@ -59,15 +58,11 @@ export async function participantsSince(
   ids: readonly string[],
   at: Date,
 ): Promise<{ before: string[]; since: string[] }> {
-  const rows =
-    ids.length === 0
-      ? []
-      : await queryWithin<{ id: string; is_since: boolean }>(
-          tx,
-          'participants-since',
-          'SELECT id, created_at > $2 AS is_since FROM project_participants WHERE id = ANY($1::text[]) ORDER BY id',
-          [ids, at],
-        )
-  const idsWhere = (wanted: boolean) => rows.filter(({ is_since }) => is_since === wanted).map(({ id }) => id)
+  const rows = await tx.projectParticipant.findMany({
+    where: { id: { in: [...ids] } },
+    select: { id: true, createdAt: true },
+    orderBy: { id: 'asc' },
+  })
+  const idsWhere = (isSince: boolean) => rows.filter(({ createdAt }) => createdAt > at === isSince).map(({ id }) => id)
   return { before: idsWhere(false), since: idsWhere(true) }
 }
