@@ -137,7 +137,9 @@ describe('an agent that a record verifiably means', () => {
       tier: 'pro',
     })
     const agent = await registered(name())
+    // As a claim does, which leaves no empty organisation; a claimed agent's erasure has a grace period.
     await test.db.prisma.agent.update({ where: { id: agent.id }, data: { organisationId: owner.organisationId } })
+    await test.db.prisma.organisation.deleteMany({ where: { name: agent.id } })
     const ids = (await Promise.all(visibilities.map((one) => writes(colleague, agent.id, one)))).flat()
     expect(await counted(agent)).toEqual([9, 9])
     expect(deletedOf(await erased(agent))).toBe(9)
