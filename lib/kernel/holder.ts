@@ -96,12 +96,36 @@ export const longestSearch = 600_000
 export const timeFor = ({ isShared }: Pick<DataHolder, 'isShared'>): { longest?: number } =>
   isShared ? { longest: longestSearch } : {}
 
+/** A run of erased words in another text: UTF-16 offsets, `end` exclusive, and the run's fingerprint. */
+export interface RunMatch {
+  run: number
+  start: number
+  end: number
+}
+/**
+ * The words that a run erases, as keyed fingerprints: they exist until the last verification, also when the texts are gone. They find words
+ * in other texts and cannot be read.
+ */
+export interface ErasedWords {
+  readonly isEmpty: boolean
+  /** Runs of erased texts: six words, 24 characters of a script without spaces, or a whole short text of at least 20 characters. */
+  runsIn(text: string): RunMatch[]
+  /** Names, email addresses and telephone numbers of an erased person, at any length. */
+  namesIn(text: string): RunMatch[]
+}
+
 /** How an erasure wants it done. */
 export interface Manner {
   /** `<run>:<holder>:<page>…`, another one for every page of every plan: what a store outside the database remembers of a page that it erased, so that a repetition counts the same. */
   key: string
   /** Names of whom it erases are taken out of what others wrote, too. */
   redacts: boolean
+  /** Of a run over projects. */
+  words?: ErasedWords
+  /** Adds texts of the erased that only their store knows: a thread's own wording of a message. */
+  addWords?(texts: readonly string[]): Promise<void>
+  /** How often verification found residue in this run and sent it back. From 1 on, search every text instead of an index. */
+  round?: number
   /** None of its items was there when it was planned, so what is not met counts nothing; of any other page all counts, for a crash may have come between two commits. */
   isWatched?: boolean
   now: Date
@@ -215,7 +239,12 @@ export interface DataHolder {
    */
   erase(scope: Scope, items: readonly ItemId[], tx: Transaction, manner?: Manner): Promise<number | Erased>
   /** What is left of the scope or of the items that were to go, found by other queries than erase's; 0 when it is gone. What a hold covers does not count. */
-  residue(scope: Scope, items: readonly ItemId[], now: Date): Promise<number>
+  residue(scope: Scope, items: readonly ItemId[], now: Date, words?: ErasedWords): Promise<number>
+  /**
+   * What of its store an erasure cannot search, in words for the receipt: encrypted, compressed or binary values, embeddings. `results`: the
+   * further counts of the run's step.
+   */
+  notSearched?(results: Readonly<Record<string, number>>): { what: string; count: number | null }[]
   /** What of so many erased items stays where nobody can erase it, in words for the receipt. */
   leftBehind?(count: number): { what: string; ground: string }
   /** What it keeps of a subject on purpose as long as a legal hold keeps the erasure open, in words for the receipt; it ends with the hold. */
@@ -253,3 +282,17 @@ export interface Kept {
   /** Null where it is not counted. */
   inventory(subject: Subject, now: Date): Promise<Holding | null>
 }
+
+/**
+ * Counts of {@link Erased.results} that the receipt shows for each store: derived texts that were cut, deleted, judged again as if the erased
+ * texts had never existed, or retained because another author wrote the words; and texts that were generated while an erased episode was in
+ * the model's context, with and without erased words in them.
+ */
+export const derivedCounts = [
+  'derivedCut',
+  'derivedDeleted',
+  'derivedJudgedAgain',
+  'derivedRetained',
+  'exposedMatched',
+  'exposedUnmatched',
+] as const

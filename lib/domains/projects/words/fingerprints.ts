@@ -1,0 +1,196 @@
+import { randomBytes } from 'node:crypto'
+import { endOfRun, type Token, tokenize } from './tokens.ts'
+
+/** A part of a text, in UTF-16 offsets; `end` is exclusive. */
+export interface Span {
+  start: number
+  end: number
+}
+/** Where a run of an erased text starts and ends in another text, and its fingerprint. */
+export interface RunMatch extends Span {
+  run: number
+}
+
+/** Shorter texts occur by chance too often to identify their author: they are erased only where provenance names them. */
+const leastCharacters = 20
+const keyBytes = 8
+/** Words whose hashes are remembered; then the memory starts anew. */
+const mostRemembered = 100_000
+
+/**
+ * Keyed fingerprints of erased texts. They find runs of the erased words in other texts after the words are gone; the words cannot be read
+ * from them. A fingerprint has 53 bits: of 10⁶ stored and 10⁶ compared runs, one in 10⁴ such comparisons meets a wrong one.
+ */
+export class Fingerprints {
+  readonly #seeds: readonly [number, number]
+  readonly #key: Buffer
+  #sorted = new Float64Array()
+  #added: number[] = []
+  /** By number of tokens: whole texts and names that are shorter than a run. */
+  readonly #short = new Map<number, Set<number>>()
+  readonly #names = new Map<number, Set<number>>()
+  readonly #words = new Map<string, readonly [number, number]>()
+
+  constructor(key: Buffer = randomBytes(keyBytes)) {
+    this.#key = key
+    this.#seeds = [key.readUInt32LE(0), key.readUInt32LE(4)]
+  }
+
+  get isEmpty(): boolean {
+    return this.#sorted.length + this.#added.length + this.#short.size + this.#names.size === 0
+  }
+
+  /** Adds the runs of an erased text. A text that is shorter than a run counts whole, from 20 characters. */
+  add(text: string): void {
+    const tokens = tokenize(text)
+    let end: number | undefined
+    for (let from = 0; from < tokens.length; from++) {
+      end = endOfRun(tokens, from)
+      if (end === undefined) {
+        if (from === 0 && tokens.reduce((sum, { word }) => sum + word.length + 1, -1) >= leastCharacters)
+          addTo(this.#short, tokens.length, this.#hash(tokens, 0, tokens.length))
+        return
+      }
+      this.#added.push(this.#hash(tokens, from, end))
+    }
+  }
+
+  /** Adds a name, an email address or a telephone number of an erased person: it counts at any length. */
+  addName(name: string): void {
+    const tokens = tokenize(name)
+    if (tokens.length > 0) addTo(this.#names, tokens.length, this.#hash(tokens, 0, tokens.length))
+  }
+
+  /** Runs of the erased texts in another text, in the order of their starts. They may overlap. */
+  runsIn(text: string): RunMatch[] {
+    this.#settle()
+    const tokens = tokenize(text)
+    const found: RunMatch[] = []
+    for (let from = 0; from < tokens.length; from++) {
+      const end = this.#sorted.length === 0 ? undefined : endOfRun(tokens, from)
+      if (end !== undefined) this.#note(found, tokens, from, end, (run) => has(this.#sorted, run))
+      for (const [length, runs] of this.#short)
+        if (from + length <= tokens.length) this.#note(found, tokens, from, from + length, (run) => runs.has(run))
+    }
+    return found
+  }
+
+  /** Names, addresses and numbers of the erased person in a text. */
+  namesIn(text: string): RunMatch[] {
+    if (this.#names.size === 0) return []
+    const tokens = tokenize(text)
+    const found: RunMatch[] = []
+    for (let from = 0; from < tokens.length; from++)
+      for (const [length, runs] of this.#names)
+        if (from + length <= tokens.length) this.#note(found, tokens, from, from + length, (run) => runs.has(run))
+    return found
+  }
+
+  /** The key and the fingerprints. Whoever reads them can confirm a guessed text, and can read none. */
+  toBytes(): Buffer {
+    this.#settle()
+    const short = (of: ReadonlyMap<number, ReadonlySet<number>>) =>
+      [...of].flatMap(([length, runs]) => [...runs].flatMap((run) => [length, run]))
+    const [texts, names] = [short(this.#short), short(this.#names)]
+    const numbers = Float64Array.of(texts.length, names.length, ...texts, ...names)
+    return Buffer.concat([
+      this.#key,
+      Buffer.from(numbers.buffer, numbers.byteOffset, numbers.byteLength),
+      Buffer.from(this.#sorted.buffer, this.#sorted.byteOffset, this.#sorted.byteLength),
+    ])
+  }
+
+  static fromBytes(bytes: Buffer): Fingerprints {
+    const found = new Fingerprints(Buffer.from(bytes.subarray(0, keyBytes)))
+    const numbers = new Float64Array(new Uint8Array(bytes.subarray(keyBytes)).buffer)
+    const [texts = 0, names = 0] = numbers
+    for (let at = 2; at < 2 + texts + names; at += 2)
+      addTo(at < 2 + texts ? found.#short : found.#names, numbers[at] ?? 0, numbers[at + 1] ?? 0)
+    found.#sorted = numbers.slice(2 + texts + names)
+    return found
+  }
+
+  #note(found: RunMatch[], tokens: readonly Token[], from: number, end: number, isKnown: (run: number) => boolean) {
+    const run = this.#hash(tokens, from, end)
+    if (isKnown(run)) found.push({ run, start: tokens[from]?.start ?? 0, end: tokens[end - 1]?.end ?? 0 })
+  }
+
+  #settle(): void {
+    if (this.#added.length === 0) return
+    const all = new Float64Array(this.#sorted.length + this.#added.length)
+    all.set(this.#sorted)
+    all.set(this.#added, this.#sorted.length)
+    all.sort()
+    this.#sorted = all.filter((run, at) => at === 0 || run !== all[at - 1])
+    this.#added = []
+  }
+
+  #hash(tokens: readonly Token[], from: number, end: number): number {
+    let [high, low] = this.#seeds
+    for (let at = from; at < end; at++) {
+      const [wordHigh, wordLow] = this.#hashOf(tokens[at]?.word ?? '')
+      high = mixed(high ^ wordHigh)
+      low = mixed(low ^ wordLow)
+    }
+    return (high >>> 11) * 2 ** 32 + (low >>> 0)
+  }
+
+  #hashOf(word: string): readonly [number, number] {
+    const known = this.#words.get(word)
+    if (known) return known
+    let [high, low] = this.#seeds
+    for (let at = 0; at < word.length; at++) {
+      high = mixed(high ^ word.charCodeAt(at))
+      low = mixed(low + Math.imul(word.charCodeAt(at), 0x9e3779b1))
+    }
+    if (this.#words.size >= mostRemembered) this.#words.clear()
+    const hash = [high, low] as const
+    this.#words.set(word, hash)
+    return hash
+  }
+}
+
+/** The finalizer of MurmurHash3 (Appleby, 2011), which spreads each bit over all. */
+function mixed(bits: number): number {
+  let hash = bits
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
+  return (hash ^ (hash >>> 16)) + 0x7f4a7c15
+}
+
+function addTo(sets: Map<number, Set<number>>, length: number, run: number): void {
+  const set = sets.get(length) ?? new Set()
+  sets.set(length, set.add(run))
+}
+
+function has(sorted: Float64Array, run: number): boolean {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    if ((sorted[middle] ?? 0) < run) from = middle + 1
+    else to = middle
+  }
+  return sorted[from] === run
+}
+
+/** Overlapping and adjacent spans as one, in their order. */
+export function merged(spans: readonly Span[]): Span[] {
+  const found: Span[] = []
+  for (const { start, end } of [...spans].sort((one, other) => one.start - other.start)) {
+    const last = found.at(-1)
+    if (last && start <= last.end) last.end = Math.max(last.end, end)
+    else found.push({ start, end })
+  }
+  return found
+}
+
+/** Where a text stands whole in another, word by word. */
+export function occurrences(text: string, sought: string): Span[] {
+  const [tokens, words] = [tokenize(text), tokenize(sought).map(({ word }) => word)]
+  if (words.length === 0) return []
+  const found: Span[] = []
+  for (let from = 0; from + words.length <= tokens.length; from++)
+    if (words.every((word, at) => tokens[from + at]?.word === word))
+      found.push({ start: tokens[from]?.start ?? 0, end: tokens[from + words.length - 1]?.end ?? 0 })
+  return found
+}

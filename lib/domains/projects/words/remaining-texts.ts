@@ -1,0 +1,108 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ErasedWords } from '#lib/kernel/holder.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { type Authored, holdMembers, joinHolds, staysSql } from '../held.ts'
+import { occurrences } from './fingerprints.ts'
+
+/** A message or document that remains, with what it says and said before. */
+export interface RemainingText {
+  kind: 'message' | 'document'
+  id: string
+  texts: string[]
+}
+
+/** Messages and documents that are read at once. */
+const atOnce: Record<Authored, number> = { messages: 1_000, documents: 20 }
+const textsOf: Record<Authored, string> = {
+  messages:
+    'ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)',
+  documents: 'ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)',
+}
+const isMarked: Record<Authored, [join: string, marked: string]> = {
+  messages: ['JOIN conversations c ON c.id = x.conversation_id', 'c.erasing_since IS NOT NULL'],
+  documents: ['', 'false'],
+}
+/** $1: the project; $2: ids after this one; $3: the present. `and` narrows it further, by $4. */
+const remaining = (kind: Authored, and = ''): string => `WITH ${holdMembers('$3')}
+  SELECT x.id, ${textsOf[kind]} AS texts FROM ${kind} x ${isMarked[kind][0]} ${joinHolds('x')}
+  WHERE x.project_id = $1 AND x.id > $2 AND ${staysSql('x', isMarked[kind][1])} ${and} ORDER BY x.id LIMIT ${atOnce[kind]}`
+
+/** What remains of a project: not marked, of no author who is being erased, or under a legal hold. `going`: ids that count as erased, for a dry run. */
+export async function* remainingTexts(
+  tx: Transaction,
+  project: string,
+  now: Date,
+  going: ReadonlySet<string> = new Set(),
+): AsyncGenerator<RemainingText> {
+  for (const kind of ['messages', 'documents'] as const)
+    for (let after = ''; ; ) {
+      const rows = await queryWithin<{ id: string; texts: string[] }>(tx, `remaining-${kind}`, remaining(kind), [
+        project,
+        after,
+        now,
+      ])
+      for (const { id, texts } of rows)
+        if (!going.has(id)) yield { kind: kind === 'messages' ? 'message' : 'document', id, texts }
+      const last = rows.at(-1)
+      if (last === undefined || rows.length < atOnce[kind]) break
+      after = last.id
+    }
+}
+
+/**
+ * Runs of erased words that remaining messages and documents of a project contain, too, with the places. These runs are explained: in a
+ * derived text they do not count as the erased author's.
+ */
+export async function explainedRuns(
+  tx: Transaction,
+  project: string,
+  words: ErasedWords,
+  now: Date,
+  going?: ReadonlySet<string>,
+): Promise<{ runs: Set<number>; places: Pick<RemainingText, 'kind' | 'id'>[] }> {
+  const runs = new Set<number>()
+  const places: Pick<RemainingText, 'kind' | 'id'>[] = []
+  if (words.isEmpty) return { runs, places }
+  for await (const { kind, id, texts } of remainingTexts(tx, project, now, going)) {
+    const found = texts.flatMap((text) => words.runsIn(text))
+    if (found.length === 0) continue
+    for (const { run } of found) runs.add(run)
+    places.push({ kind, id })
+  }
+  return { runs, places }
+}
+
+/** Texts shorter than this occur by chance in others. */
+const leastCharacters = 2
+const mostFound = 50
+
+/**
+ * Texts of remaining messages and documents that a derived text contains whole: its other sources, whether provenance names them or not.
+ * `$4` is the text.
+ */
+export async function remainingTextsIn(
+  tx: Transaction,
+  project: string,
+  text: string,
+  now: Date,
+  going: ReadonlySet<string> = new Set(),
+): Promise<string[]> {
+  const folded = text.replace(/\s+/g, ' ')
+  const contains = (content: string) =>
+    `char_length(${content}) >= ${leastCharacters} AND (strpos($4, ${content}) > 0 OR strpos($5, btrim(regexp_replace(${content}, '\\s+', ' ', 'g'))) > 0)`
+  const found: string[] = []
+  const where: Record<Authored, string> = {
+    messages: `AND ${contains('x.content')}`,
+    documents: `AND EXISTS (SELECT FROM document_chunks k WHERE k.document_id = x.id AND ${contains('k.content')})`,
+  }
+  for (const kind of ['messages', 'documents'] as const) {
+    const rows = await queryWithin<{ id: string; texts: string[] }>(
+      tx,
+      `remaining-in-${kind}`,
+      remaining(kind, where[kind]),
+      [project, '', now, text, folded],
+    )
+    for (const { id, texts } of rows) if (!going.has(id)) found.push(...texts)
+  }
+  return found.filter((one) => occurrences(text, one).length > 0).slice(0, mostFound)
+}

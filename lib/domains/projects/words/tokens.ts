@@ -1,0 +1,62 @@
+/** One word of a text, or one character of a script that is written without spaces. */
+export interface Token {
+  /** Folded: compatibility forms (Unicode NFKC), lower case, no apostrophes. */
+  word: string
+  /** UTF-16 offsets in the text that was read; `end` is exclusive. */
+  start: number
+  end: number
+  /** See {@link runWeight}. */
+  weight: number
+}
+
+/**
+ * The weight of the shortest run: six words (4 each), or 24 characters of a script without spaces (1 each). A text that mixes both counts
+ * both.
+ */
+export const runWeight = 24
+const wordWeight = 4
+
+const unspaced =
+  '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\p{Script=Tibetan}'
+const inWord = `[[\\p{L}\\p{N}]--[${unspaced}]]`
+const tokenPattern = new RegExp(`[${unspaced}]|${inWord}(?:['’]?(?:${inWord}|\\p{M}))*`, 'gv')
+const isUnspaced = new RegExp(`^[${unspaced}]`, 'v')
+
+/** The words of a text in their order. Punctuation, symbols, marks on their own and spaces are not words. */
+export function tokenize(text: string): Token[] {
+  const tokens: Token[] = []
+  for (const { 0: found, index } of text.matchAll(tokenPattern))
+    tokens.push({
+      word: found.normalize('NFKC').toLowerCase().replace(/['’]/g, ''),
+      start: index,
+      end: index + found.length,
+      weight: isUnspaced.test(found) ? 1 : wordWeight,
+    })
+  return tokens
+}
+
+/** Exclusive end of the shortest run that starts at a token; undefined where the text ends before. */
+export function endOfRun(tokens: readonly Token[], from: number, least = runWeight): number | undefined {
+  let weight = 0
+  for (let at = from; at < tokens.length; at++) {
+    weight += tokens[at]?.weight ?? 0
+    if (weight >= least) return at + 1
+  }
+  return undefined
+}
+
+/**
+ * Pieces of half a run, side by side: every run of the text contains a whole one, unless it mixes scripts. For queries of a full-text index,
+ * in the text's own spelling.
+ */
+export function halfRuns(text: string): string[] {
+  const tokens = tokenize(text)
+  const pieces: string[] = []
+  for (let from = 0; from < tokens.length; ) {
+    const end = endOfRun(tokens, from, runWeight / 2)
+    if (end === undefined) break
+    pieces.push(text.slice(tokens[from]?.start, tokens[end - 1]?.end))
+    from = end
+  }
+  return pieces
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import { cutFrom, decideDerivedText } from './derived-text.ts'
+import { Fingerprints, merged, occurrences } from './fingerprints.ts'
+import { halfRuns, tokenize } from './tokens.ts'
+
+const erased = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
+const answer = 'Thank you for telling us. We will book another room for you.'
+const fingerprintsOf = (...texts: string[]) => {
+  const found = new Fingerprints()
+  for (const text of texts) found.add(text)
+  return found
+}
+const textIn = (text: string, spans: readonly { start: number; end: number }[]) =>
+  spans.map(({ start, end }) => text.slice(start, end))
+
+describe('tokenize', () => {
+  it('folds case, punctuation, spacing, compatibility forms and apostrophes', () => {
+    const words = (text: string) => tokenize(text).map(({ word }) => word)
+    expect(words('Don’t — STOP,\n  ﬁne（ｏｋ）')).toEqual(['dont', 'stop', 'fine', 'ok'])
+    expect(words("don't stop fine ok")).toEqual(words('Don’t — STOP,\n  ﬁne（ｏｋ）'))
+  })
+  it('returns one token per character for Chinese, Japanese and Thai, and words for Arabic and Hindi', () => {
+    expect(tokenize('我住在77号').map(({ word }) => word)).toEqual(['我', '住', '在', '77', '号'])
+    expect(tokenize('ฉันป่วย').length).toBeGreaterThan(3)
+    expect(tokenize('أنا مريض منذ الربيع')).toHaveLength(4)
+    expect(tokenize('मुझे नींद नहीं आती')).toHaveLength(4)
+  })
+  it('returns no tokens for emoji and punctuation', () => {
+    expect(tokenize('👍🏽 … !!! —')).toEqual([])
+  })
+})
+
+describe('Fingerprints', () => {
+  it('finds a run of six words in any case, punctuation and spacing', () => {
+    const text = 'He wrote: "MORBUS  Crohn and\nsleep in room" yesterday'
+    expect(textIn(text, merged(fingerprintsOf(erased).runsIn(text)))).toEqual(['MORBUS  Crohn and\nsleep in room'])
+  })
+  it('does not find five words', () => {
+    expect(fingerprintsOf(erased).runsIn('Morbus Crohn and sleep in bed')).toEqual([])
+  })
+  it('finds 24 characters of Chinese and not 23', () => {
+    const text = '我从春天开始就患有克罗恩病，住在七十七号房间，晚上睡不好觉，也吃不下饭'
+    const found = fingerprintsOf(text)
+    const characters = tokenize(text)
+    const part = (count: number) => `他说${text.slice(characters[3]?.start, characters[3 + count - 1]?.end)}了`
+    expect(found.runsIn(part(24))).toHaveLength(1)
+    expect(found.runsIn(part(23))).toEqual([])
+  })
+  it('finds a whole text that is shorter than a run, from 20 characters', () => {
+    expect(fingerprintsOf('My daughter has leukaemia').runsIn('user: my daughter has leukaemia!')).toHaveLength(1)
+    expect(fingerprintsOf('yes').runsIn('yes')).toEqual([])
+  })
+  it('finds names at any length, and only as whole words', () => {
+    const found = new Fingerprints()
+    found.addName('Jo Li')
+    found.addName('jo@example.com')
+    expect(textIn('Ask Jo Li or JO@example.com', found.namesIn('Ask Jo Li or JO@example.com'))).toEqual([
+      'Jo Li',
+      'JO@example.com',
+    ])
+    expect(found.namesIn('Jolie likes Jo')).toEqual([])
+  })
+  it('keeps everything through its bytes, and contains no word', () => {
+    const found = fingerprintsOf(erased, 'My daughter has leukaemia')
+    found.addName('Jo Li')
+    const again = Fingerprints.fromBytes(found.toBytes())
+    expect(again.runsIn(erased)).toEqual(found.runsIn(erased))
+    expect(again.runsIn('my daughter has leukaemia')).toHaveLength(1)
+    expect(again.namesIn('Jo Li')).toHaveLength(1)
+    expect(found.toBytes().toString('latin1')).not.toMatch(/morbus|leukaemia|jo li/i)
+    expect(new Fingerprints().isEmpty).toBe(true)
+  })
+  it('gives two installations different fingerprints of the same text', () => {
+    expect(fingerprintsOf(erased).runsIn(erased)[0]?.run).not.toBe(fingerprintsOf(erased).runsIn(erased)[0]?.run)
+  })
+  it('indexes 10,000 runs without a collision', () => {
+    const text = Array.from({ length: 10_005 }, (_, at) => `word${at}`).join(' ')
+    const found = fingerprintsOf(text)
+    expect(new Set(found.runsIn(text).map(({ run }) => run)).size).toBe(10_000)
+    expect(found.runsIn(text.replaceAll('word', 'other'))).toEqual([])
+  })
+})
+
+describe('halfRuns', () => {
+  it('returns pieces of which every run contains one', () => {
+    const tokens = tokenize(erased)
+    const pieces = halfRuns(erased)
+    for (let from = 0; from + 6 <= tokens.length; from++) {
+      const run = erased.slice(tokens[from]?.start, tokens[from + 5]?.end)
+      expect(pieces.some((piece) => occurrences(run, piece).length > 0)).toBe(true)
+    }
+  })
+})
+
+describe('cutFrom', () => {
+  const cut = (text: string, ...texts: string[]) =>
+    cutFrom(text, merged(texts.flatMap((sought) => occurrences(text, sought))))
+  it.each([
+    [`user: ${erased}\nassistant: ${answer}`, `assistant: ${answer}`],
+    [`Anna Schmidt (patient): "${erased}"\nBen: ${answer}`, `Ben: ${answer}`],
+    [`[2026-01-02 10:30] Anna: ${erased}\n[2026-01-02 10:31] Ben: ${answer}`, `[2026-01-02 10:31] Ben: ${answer}`],
+    [`Ben: ${answer}\nAnna: ${erased}`, `Ben: ${answer}`],
+    [`${answer} ${erased}`, answer],
+  ])('removes the words and their speaker’s label', (text, rest) => {
+    expect(cut(text, erased)).toBe(rest)
+  })
+  it('returns null when only labels would remain', () => {
+    expect(cut(`user: ${erased}\nassistant: ${answer}`, erased, answer)).toBeNull()
+    expect(cut(`user: ${erased}\nassistant:`, erased)).toBeNull()
+    expect(cut(erased, erased)).toBeNull()
+  })
+  it('removes every occurrence', () => {
+    expect(cut(`Anna: ${erased}\nBen: ${answer}\nAnna: ${erased}`, erased)).toBe(`Ben: ${answer}`)
+  })
+  it('keeps JSON valid', () => {
+    const rest = cut(
+      JSON.stringify([
+        { role: 'user', content: erased },
+        { role: 'assistant', content: answer },
+      ]),
+      erased,
+    )
+    expect(JSON.parse(rest ?? '')).toEqual([
+      { role: 'user', content: '.' },
+      { role: 'assistant', content: answer },
+    ])
+  })
+})
+
+describe('decideDerivedText', () => {
+  const turn = `user: ${erased}\nassistant: ${answer}`
+  const none = new Set<number>()
+  const decide = (text: string, more: Partial<Parameters<typeof decideDerivedText>[0]> = {}, explained = none) =>
+    decideDerivedText({ text, isNamed: false, named: [], remaining: [], ...more }, fingerprintsOf(erased), explained)
+  it('cuts a turn when the other author’s words remain, named by provenance or not', () => {
+    const cut = { decision: 'cut', text: `assistant: ${answer}` }
+    expect(decide(turn, { isNamed: true, named: [erased], remaining: [answer] })).toEqual(cut)
+    expect(decide(turn, { remaining: [answer] })).toEqual(cut)
+  })
+  it('deletes a turn when no known author wrote the rest', () => {
+    expect(decide(turn, { isNamed: true, named: [erased] })).toEqual({ decision: 'deleted' })
+    expect(decide(turn)).toEqual({ decision: 'deleted' })
+  })
+  it('deletes a summary of both, in which neither author’s words can be found', () => {
+    const summary = 'The patient has a chronic illness and gets another room.'
+    expect(decide(summary, { isNamed: true, named: [erased], remaining: [answer] })).toEqual({ decision: 'deleted' })
+  })
+  it('retains another author’s episode that provenance names wrongly', () => {
+    expect(decide(`Ben: ${answer}`, { isNamed: true, named: [erased], remaining: [answer] })).toEqual({
+      decision: 'retained',
+    })
+  })
+  it('retains words that another author wrote too', () => {
+    const found = fingerprintsOf(erased)
+    const explained = new Set(found.runsIn(`Ben quotes: ${erased}`).map(({ run }) => run))
+    const text = { text: `Ben quotes: ${erased}`, isNamed: false, named: [], remaining: [] }
+    expect(decideDerivedText(text, found, explained)).toEqual({ decision: 'retained' })
+  })
+  it('cuts a message of one word only where provenance names it', () => {
+    const short = new Fingerprints()
+    short.add('yes')
+    const text = { text: `user: yes\nassistant: ${answer}`, named: ['yes'], remaining: [answer] }
+    expect(decideDerivedText({ ...text, isNamed: true }, short, none)).toEqual({
+      decision: 'cut',
+      text: `assistant: ${answer}`,
+    })
+    expect(decideDerivedText({ ...text, isNamed: false }, short, none)).toEqual({ decision: 'untouched' })
+  })
+})
