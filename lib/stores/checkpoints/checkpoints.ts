@@ -34,6 +34,8 @@ export interface Remembered extends Wanted {
   sure: readonly string[]
   /** Threads, conversation and project that it belongs to: generated ones count anywhere in an item, others in its namespace and key. */
   ties: readonly string[]
+  /** An item that names a tie and contains these words goes, too. */
+  words?: WordSearch
 }
 /** Characters that a text must have to be searched for. */
 export const leastText = 20
@@ -53,6 +55,8 @@ export interface FoundInThread {
   messages: FoundMessage[]
   /** Of the ids and texts (without white space around them), those that stand anywhere in the thread. */
   standing: ReadonlySet<string>
+  /** Whether erased words are in the thread that no remaining author wrote. */
+  hasWords: boolean
   /** Whether a row cannot be read, so that rewriting the thread will fail. */
   isUnreadable: boolean
   /** Values that cannot be searched for words: encrypted or binary ones, and extensions that LangGraph does not define. */

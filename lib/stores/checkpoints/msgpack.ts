@@ -88,7 +88,7 @@ function textOf(bytes: Uint8Array): string {
   }
 }
 /** Whether bytes may be text: UTF-8, mostly of characters that can be printed. */
-function isText(bytes: Uint8Array): boolean {
+export function isText(bytes: Uint8Array): boolean {
   try {
     const text = utf8.decode(bytes)
     const controls = text.match(/[^\P{C}\s]/gu)?.length ?? 0

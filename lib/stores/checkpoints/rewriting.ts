@@ -1,4 +1,4 @@
-import { isConstructed, isObject, type JsonObject, messageIn } from './messages.ts'
+import { isConstructed, isObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
 import { PackedBytes, PackedExtension, PackedNumber } from './msgpack.ts'
 import { isGenerated, isTelling, placeholder, withoutId, withoutRuns } from './needles.ts'
 import { Unreadable } from './serialised.ts'
@@ -78,7 +78,8 @@ export interface RewrittenValue {
 
 /** Rewrites what a channel, an input or metadata holds, as it was parsed. The value itself is left as it is. Throws {@link Unreadable}. */
 export function rewriteValue(value: unknown, name: string, how: Rewriting): RewrittenValue {
-  const { doomed, lists } = how
+  const { lists } = how
+  let { doomed } = how
   const origins = new WeakMap<object, object>()
   let isChanged = false
   const changed = <T>(made: T): T => {
@@ -150,12 +151,20 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
     return free
   }
 
+  /** Its words stay, whoever else wrote them. Ids of what goes do not. */
+  function remaining(record: JsonObject, { id, text }: MessageFacts): unknown {
+    const { forms, runsIn } = doomed
+    if (id !== undefined && (forms.some((form) => text.includes(form)) || runsIn(text).length > 0)) how.onMention?.(id)
+    const all = doomed
+    doomed = { ...all, forms: [], texts: new Set(), remaining: new Set(), runsIn: () => [] }
+    const made = object(record, false)
+    doomed = all
+    return made
+  }
+
   function object(record: JsonObject, isOfDerived: boolean): unknown {
     const facts = messageIn(record)
-    if (facts && isRemaining(facts, doomed)) {
-      if (facts.id !== undefined && isHolding(facts.text, doomed)) how.onMention?.(facts.id)
-      return record
-    }
+    if (facts && isRemaining(facts, doomed)) return remaining(record, facts)
     if (facts && goes(facts, doomed)) return changed(gone)
     // The call of a tool that goes, where it stands by itself, as what is sent to the node of tools.
     if (typeof record.id === 'string' && doomed.calls.has(record.id) && 'args' in record) return changed(gone)

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { FoundInThread, Rewritten, Wanted, WordSearch } from './checkpoints.ts'
 import { isObject, type JsonObject } from './messages.ts'
+import { isText } from './msgpack.ts'
 import { runsWithin } from './needles.ts'
 import { type Rewriting, type RewrittenValue, rewriteValue } from './rewriting.ts'
 import { type Ask, type Shape, type ThreadRow, threadRows, writeBlob, writeCheckpoint } from './rows.ts'
@@ -64,6 +65,7 @@ async function survey(
       return reader.read(decoded.tree)
     }
     if (decoded.kind === 'nothing') return false
+    if (!isText(decoded.bytes)) notSearched++
     reader.readBytes(decoded.bytes)
     return reader.read(Buffer.from(decoded.bytes).toString('utf8'))
   }
@@ -95,6 +97,7 @@ async function survey(
   const explained = new Set([...theirs, ...(words && reader.runs.size > 0 ? await words.explained() : [])])
   const { doomed, messages } = reader.settle(remaining, explained)
   const { standing } = reader
+  const hasWords = [...reader.runs.values()].some((runs) => runs.values().some((run) => !explained.has(run)))
   return {
     doomed,
     messages,
@@ -103,6 +106,7 @@ async function survey(
     isUnreadable,
     notSearched,
     standing,
+    hasWords,
     wording,
     explained,
     emptiedId: randomUUID(),
@@ -111,8 +115,8 @@ async function survey(
 
 /** What of the thread would go; reads alone. */
 export async function findInThread(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<FoundInThread> {
-  const { messages, standing, isUnreadable, notSearched } = await survey(ask, shape, thread, wanted, '')
-  return { messages, standing, isUnreadable, notSearched }
+  const { messages, standing, hasWords, isUnreadable, notSearched } = await survey(ask, shape, thread, wanted, '')
+  return { messages, standing, hasWords, isUnreadable, notSearched }
 }
 
 /** One row; true when it was changed. Throws {@link Unreadable}. */

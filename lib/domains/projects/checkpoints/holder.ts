@@ -2,19 +2,22 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import {
   type DataHolder,
   type Erased,
+  type ErasedWords,
   longestSearch,
+  type Mention,
   type Scope,
   type Subject,
   type Verdict,
 } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { CheckpointStore, Remembered } from '#lib/stores/checkpoints/checkpoints.ts'
+import type { CheckpointStore, Remembered, Rewritten, WordSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import type { Sources } from '../sources.ts'
 import { parseItem } from './items.ts'
 import { planning, type ThreadPlan } from './planning.ts'
 import { isSure, projectsOf, remembered, together } from './sought.ts'
+import { fingerprintsOf, type SearchedWords, wordSearch } from './word-search.ts'
 
 export const checkpointsHolderName = 'checkpoints.messages'
 
@@ -76,6 +79,38 @@ function byThread(items: readonly string[]) {
     if (source !== null) known.sources.add(source)
   }
   return [...threads].sort(([a], [b]) => ((a ?? '') < (b ?? '') ? -1 : 1))
+}
+
+/** Ids of which only a person's wording counts as erased: those of messages that are not ours. */
+const reportedAmong = (ids: Iterable<string>, rows: ReadonlyMap<string, Standing>): Set<string> =>
+  new Set([...ids].filter((id) => !rows.has(id) && !isSure(id)))
+
+interface WordsAt {
+  /** Of the whole run; else of the texts that are still stored. */
+  words: ErasedWords | undefined
+  rows: ReadonlyMap<string, Standing>
+  threads: readonly (string | null)[]
+  scope: Scope
+  now: Date
+}
+/** Erased words, searched in one thread or in the long-term store (null), with the projects whose remaining texts explain them. */
+async function searches({ words, rows, threads, scope, now }: WordsAt, within: SearchedWords['within']) {
+  const known = [words ?? fingerprintsOf([...rows.values()].flatMap(({ texts }) => texts))]
+  const own = [...('part' in scope ? [scope.part.project] : []), ...[...rows.values()].map(({ project }) => project)]
+  const theirs = await within((tx) =>
+    projectsOf(
+      tx,
+      threads.filter((thread) => thread !== null),
+    ),
+  )
+  const made = new Map<string, WordSearch | undefined>()
+  return (thread: string | null): { words?: WordSearch } => {
+    const projects = [...new Set([...own, ...(thread === null ? [] : (theirs.get(thread) ?? []))])].sort()
+    const key = JSON.stringify(projects)
+    if (!made.has(key)) made.set(key, wordSearch({ words: known, projects, now, within }))
+    const search = made.get(key)
+    return search ? { words: search } : {}
+  }
 }
 
 /** Threads that go whole unless somebody has them who stays. */
@@ -200,13 +235,25 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
         else threads.push([thread, { isWhole: false, isDecided: false, ids: new Set([id]), sources: new Set([id]) }])
       }
       let gone = 0
-      for (const one of together(ids.map((id) => rememberedOf(id, rows.get(id))))) gone += await store.forget(one, tx)
-      const theirs = await shared(scope, mayBeShared(threads), tx, manner?.now ?? new Date())
+      const now = manner?.now ?? new Date()
+      const threadNames = threads.map(([thread]) => thread)
+      const wordsIn = await searches({ words: manner?.words, rows, threads: threadNames, scope, now }, (run) => run(tx))
+      const rewritten = new Map<string, Rewritten>()
+      const rewrite = async (thread: string, wanted: { ids: readonly string[]; texts: readonly string[] }) => {
+        const reported = reportedAmong(wanted.ids, rows)
+        const made = await store.rewrite(thread, { ...wanted, reported, ...wordsIn(thread) }, tx)
+        if (made.wording.length > 0) await manner?.addWords?.(made.wording)
+        rewritten.set(thread, made)
+        return made
+      }
+      for (const one of together(ids.map((id) => rememberedOf(id, rows.get(id)))))
+        gone += await store.forget({ ...one, ...wordsIn(null) }, tx)
+      const theirs = await shared(scope, mayBeShared(threads), tx, now)
       for (const [thread, { isWhole, ids: wanted, sources: of }] of threads) {
         if (thread === null) continue
         const inThread = theirs.get(thread)
         if (inThread) {
-          if (inThread.ids.length > 0) gone += Math.min((await store.rewrite(thread, inThread, tx)).messages, 1)
+          if (inThread.ids.length > 0) gone += Math.min((await rewrite(thread, inThread)).messages, 1)
           continue
         }
         if (isWhole) {
@@ -214,7 +261,7 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
           continue
         }
         const texts = [...of].flatMap((id) => rows.get(id)?.texts ?? [])
-        const made = await store.rewrite(thread, { ids: [...wanted], texts }, tx)
+        const made = await rewrite(thread, { ids: [...wanted], texts })
         gone += Math.max(made.messages, Math.min(made.rows, 1))
       }
       // As planned, so that a page that is repeated after a crash counts the same; a second search has no plan, and counts what it met.
@@ -228,9 +275,21 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
             : isNobody(scope)
               ? { messages: gone }
               : { threads: named, messages: messages.length },
-        mentions: [],
+        mentions: [...rewritten].flatMap(([, { mentions }]) =>
+          mentions.map(
+            (id): Mention => ({ store: 'checkpoints', kind: 'message', id, field: 'content', isRedacted: false }),
+          ),
+        ),
+        tallies: {
+          threadsNotSearched: {
+            met: [...rewritten].flatMap(([thread, { notSearched }]) => (notSearched > 0 ? [thread] : [])),
+            gone: [],
+          },
+        },
       }
     },
+    notSearched: ({ threadsNotSearched: count = 0 }) =>
+      count > 0 ? [{ what: 'threads with encrypted or binary values, embeddings or unknown extensions', count }] : [],
     async late(scope, tx, now) {
       const plans = await Array.fromAsync(planned(scope, tx, now, false))
       return [...new Set(plans.flatMap((one) => one.items))].sort()
@@ -241,7 +300,7 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       const theirs = await projectsOf(tx, threads)
       return wholes.filter((item) => theirs.has(parseItem(item).thread ?? ''))
     },
-    async residue(scope, items, now) {
+    async residue(scope, items, now, words) {
       const part = 'part' in scope ? scope.part : undefined
       const message = part?.kind === 'message' ? part : undefined
       if (items.length === 0 && !message) return 0
@@ -266,13 +325,20 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
         }),
         { longest: longestSearch },
       )
+      const wordsIn = await searches({ words, rows: found.rows, threads: [...rest.keys()], scope, now }, (run) =>
+        db.transaction(run),
+      )
       const left = await store.residue(
         [...rest].map(([thread, wanted]) => ({
           thread,
           ids: [...wanted],
           texts: [...wanted].flatMap((id) => found.rows.get(id)?.texts ?? []),
+          ...wordsIn(thread),
         })),
-        together([...ids].map((id) => rememberedOf(id, found.rows.get(id)))),
+        together([...ids].map((id) => rememberedOf(id, found.rows.get(id)))).map((one) => ({
+          ...one,
+          ...wordsIn(null),
+        })),
       )
       const elsewhereAlone = found.late.filter(({ thread }) => !rest.has(thread) && !wholes.includes(thread))
       return left + found.present + elsewhereAlone.length
