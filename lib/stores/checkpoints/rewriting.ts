@@ -153,8 +153,7 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): Rewr
 
   /** Its words stay, whoever else wrote them. Ids of what goes do not. */
   function remaining(record: JsonObject, { id, text }: MessageFacts): unknown {
-    const { forms, runsIn } = doomed
-    if (id !== undefined && (forms.some((form) => text.includes(form)) || runsIn(text).length > 0)) how.onMention?.(id)
+    if (id !== undefined && doomed.isQuoting(text)) how.onMention?.(id)
     const all = doomed
     doomed = { ...all, forms: [], texts: new Set(), remaining: new Set(), runsIn: () => [] }
     const made = object(record, false)

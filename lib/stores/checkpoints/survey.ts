@@ -15,6 +15,8 @@ export interface Doomed {
   forms: readonly string[]
   /** Ids of messages of remaining authors: nothing of them changes. */
   remaining: ReadonlySet<string>
+  /** Whether a text contains erased words, whoever else wrote them. */
+  isQuoting(text: string): boolean
   /** Runs of erased words in a text that no remaining author explains. */
   runsIn(text: string): readonly RunMatch[]
 }
@@ -137,6 +139,7 @@ export function surveyor(wanted: Wanted) {
         ids: new Set(asked.ids),
         calls: new Set<string>(),
         remaining,
+        isQuoting: (text) => asked.forms.some((form) => text.includes(form)) || (words?.runsIn(text).length ?? 0) > 0,
         runsIn: words ? (text) => unexplained(runsWithin(text, words.runsIn)) : () => [],
       }
       const found = new Map<string, FoundMessage>()
