@@ -58,7 +58,14 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
     writing(async (ask) => {
       const shape = await shapeOf(ask, schema)
       await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
-      return rewriteThread(ask, shape, thread, wanted)
+      // Whoever goes on without this thread has nothing of it half-written.
+      await ask(named('SAVEPOINT thread'), 'SAVEPOINT thread', [])
+      try {
+        return await rewriteThread(ask, shape, thread, wanted)
+      } catch (error) {
+        if (Problem.is(error, 'conflict')) await ask(named('ROLLBACK TO thread'), 'ROLLBACK TO SAVEPOINT thread', [])
+        throw error
+      }
     }, tx),
   forget: (wanted, tx) => writing(async (ask) => inStores(ask, await shapeOf(ask, schema), wanted, dropMemories), tx),
   drop: (thread, tx) =>

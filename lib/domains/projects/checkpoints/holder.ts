@@ -14,18 +14,25 @@ import type { CheckpointStore, Remembered, Rewritten, WordSearch } from '#lib/st
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import type { Sources } from '../sources.ts'
-import { parseItem } from './items.ts'
+import { itemsOfThread, movedThread, parseItem, undecidedThread } from './items.ts'
 import { planning, type ThreadPlan } from './planning.ts'
 import { isSure, projectsOf, remembered, together } from './sought.ts'
 import { fingerprintsOf, type SearchedWords, wordSearch } from './word-search.ts'
 
 export const checkpointsHolderName = 'checkpoints.messages'
+/** Its step waits for the decision about threads that cannot be rewritten; all other steps go on. */
+export const threadsHolderName = 'checkpoints.threads'
 
 export interface CheckpointsHolderParts {
   db: Database
   store: CheckpointStore
   sources: Sources
   whatIsMissing: WhatIsMissing
+  /** Moves a thread that cannot be rewritten to the step that waits for a decision. */
+  moveItems(
+    tx: Transaction,
+    which: Record<'runId' | 'from' | 'to' | 'prefix' | 'marker' | 'item', string>,
+  ): Promise<void>
 }
 const isAbout = (scope: Scope): boolean => 'part' in scope || 'subject' in scope
 /** Of a second search: whom it was about is forgotten, and nothing is planned. */
@@ -66,10 +73,15 @@ interface OfThread {
   ids: Set<string>
   sources: Set<string>
 }
+/** Threads that another step has. */
+const movedOf = (items: readonly string[]): Set<string> =>
+  new Set(items.map(parseItem).flatMap(({ thread, mark }) => (thread !== null && mark === 'moved' ? [thread] : [])))
 /** Items by thread, in their order; null is the long-term store. */
 function byThread(items: readonly string[]) {
   const threads = new Map<string | null, OfThread>()
+  const moved = movedOf(items)
   for (const { thread, message, source, isDecided } of items.map(parseItem)) {
+    if (thread !== null && moved.has(thread)) continue
     const known = threads.get(thread) ?? { isWhole: false, isDecided: false, ids: new Set(), sources: new Set() }
     known.isDecided ||= isDecided
     threads.set(thread, known)
@@ -122,7 +134,7 @@ const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }:
   kind: thread === null ? 'memory' : 'thread',
   id: thread ?? 'store',
   name: null,
-  verdict: isWhole || thread === null ? 'deleted' : isShared ? 'kept' : 'changed',
+  verdict: isWhole || thread === null ? 'deleted' : isShared || isUnreadable ? 'kept' : 'changed',
   reason: isUnreadable ? 'unreadable' : isShared ? 'shared' : isWhole ? 'whole' : 'source',
   evidence: messages > 0 ? [`${thread === null ? 'items' : 'messages'}:${messages}`] : [],
   found: found.join(', ') || 'thread',
@@ -132,7 +144,13 @@ const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }:
  * What LangGraph applications keep of messages, in every state of their threads and in their long-term store. The count is of messages
  * and whole threads; tool calls and what the tools said go with them.
  */
-export function checkpointsHolder({ db, store, sources, whatIsMissing }: CheckpointsHolderParts): DataHolder {
+export function checkpointsHolder({
+  db,
+  store,
+  sources,
+  whatIsMissing,
+  moveItems,
+}: CheckpointsHolderParts): DataHolder {
   const { planned, shared } = planning({ store, sources })
   /** As {@link planning} does; of a store that does not answer, what pointers and conversations say. */
   async function planOf(scope: Scope, tx: Transaction, now: Date): Promise<{ threads: ThreadPlan[]; isAway: boolean }> {
@@ -229,7 +247,9 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
         tx,
       )
       const named = threads.filter(([thread]) => thread !== null).length
+      const elsewhereMoved = movedOf(items)
       for (const { thread, id } of late) {
+        if (elsewhereMoved.has(thread)) continue
         const known = threads.find(([one]) => one === thread)?.[1]
         if (known) known.ids.add(id)
         else threads.push([thread, { isWhole: false, isDecided: false, ids: new Set([id]), sources: new Set([id]) }])
@@ -239,9 +259,22 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       const threadNames = threads.map(([thread]) => thread)
       const wordsIn = await searches({ words: manner?.words, rows, threads: threadNames, scope, now }, (run) => run(tx))
       const rewritten = new Map<string, Rewritten>()
+      const runId = manner?.key.split(':')[0] ?? ''
+      const moved = new Set<string>()
       const rewrite = async (thread: string, wanted: { ids: readonly string[]; texts: readonly string[] }) => {
         const reported = reportedAmong(wanted.ids, rows)
-        const made = await store.rewrite(thread, { ...wanted, reported, ...wordsIn(thread) }, tx)
+        let made: Rewritten
+        try {
+          made = await store.rewrite(thread, { ...wanted, reported, ...wordsIn(thread) }, tx)
+        } catch (error) {
+          if (!Problem.is(error, 'conflict') || isNobody(scope) || runId === '') throw error
+          moved.add(thread)
+          await moveItems(tx, {
+            ...{ runId, from: checkpointsHolderName, to: threadsHolderName, prefix: itemsOfThread(thread) },
+            ...{ marker: movedThread(thread), item: undecidedThread(thread) },
+          })
+          return { messages: 0, rows: 0 }
+        }
         if (made.wording.length > 0) await manner?.addWords?.(made.wording)
         rewritten.set(thread, made)
         return made
@@ -266,15 +299,19 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       }
       // As planned, so that a page that is repeated after a crash counts the same; a second search has no plan, and counts what it met.
       const count = isNobody(scope) ? gone : items.length
-      const messages = items.map(parseItem).filter(({ thread, message }) => thread !== null && message !== null)
+      const ours = items
+        .map(parseItem)
+        .filter(({ thread, mark }) => mark !== 'moved' && (thread === null || !moved.has(thread)))
+      const messages = ours.filter(({ thread, message }) => thread !== null && message !== null)
       return {
-        count,
+        count: count - (isNobody(scope) ? 0 : items.length - ours.length),
+        retained: items.length - ours.length,
         results:
           gone === 0 && (isNobody(scope) || manner?.isWatched)
             ? {}
             : isNobody(scope)
               ? { messages: gone }
-              : { threads: named, messages: messages.length },
+              : { threads: named - moved.size, messages: messages.length },
         mentions: [...rewritten].flatMap(([, { mentions }]) =>
           mentions.map(
             (id): Mention => ({ store: 'checkpoints', kind: 'message', id, field: 'content', isRedacted: false }),
@@ -308,7 +345,8 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       const rest = new Map<string, Set<string>>()
       const threads = byThread(items)
       const ids = new Set([...(message ? [message.id] : []), ...threads.flatMap(([, { sources: of }]) => [...of])])
-      if (message) rest.set(message.conversation ?? '', new Set([message.id]))
+      const moved = movedOf(items)
+      if (message && !moved.has(message.conversation ?? '')) rest.set(message.conversation ?? '', new Set([message.id]))
       const theirs = await db.transaction((tx) => shared(scope, mayBeShared(threads), tx, now))
       const wholes: string[] = []
       for (const [thread, { isWhole, ids: wanted }] of threads) {
@@ -340,7 +378,9 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
           ...wordsIn(null),
         })),
       )
-      const elsewhereAlone = found.late.filter(({ thread }) => !rest.has(thread) && !wholes.includes(thread))
+      const elsewhereAlone = found.late.filter(
+        ({ thread }) => !rest.has(thread) && !wholes.includes(thread) && !moved.has(thread),
+      )
       return left + found.present + elsewhereAlone.length
     },
   }
