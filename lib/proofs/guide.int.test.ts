@@ -42,7 +42,7 @@ async function lastLine(command: string, file: string, env: Record<string, strin
   const { PATH = '', HOME = '' } = process.env
   const child = spawn(command, [file], {
     cwd: folder,
-    env: { PATH, HOME, KP_URL: test.url, KP_TOKEN: token, CHECKPOINTS_URL: threads.ownerUrl, ...env },
+    env: { NODE_ENV: 'test', PATH, HOME, KP_URL: test.url, KP_TOKEN: token, CHECKPOINTS_URL: threads.ownerUrl, ...env },
   })
   const [output, errors, [code]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')])
   if (code !== 0) throw new Error(`${file} ended with ${code}: ${errors}`)

@@ -47,6 +47,7 @@ export interface Replay {
 
 export interface ReplayParts extends ReinstatementParts {
   holds: SubjectErasurePorts['holds']
+  words: SubjectErasurePorts['words']
   parts: Pick<SubjectErasurePorts['parts'], 'seize' | 'restored'>
   /** The unit or skill, locked, if it is stored and was at that time. */
   restored(
@@ -77,7 +78,7 @@ export function replayErasures(parts: ReplayParts) {
   const { db, ledger, records, holders, holds, subjects, audit, now } = parts
   const reinstate = reinstatement(parts)
   const inStores = restoredStores({
-    ...{ db, ledger, holders, audit, now },
+    ...{ db, ledger, holders, words: parts.words, audit, now },
     async isHeld(tx, { scope, ...intent }) {
       const { kept } = await aimAt(tx, scope, holds, now())
       const projects = 'projects' in intent ? (intent.projects ?? []) : []

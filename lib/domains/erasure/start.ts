@@ -6,6 +6,7 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { raiseFence } from './fence.ts'
 import { isKeptWhole, letGo, wholeOf } from './kept-whole.ts'
+import { wordsRow } from './ledger-history.ts'
 import { type Aim, aimAt, planOf, withPages, writeStep } from './plans.ts'
 import { inOrder, nobody, type RunScope } from './run-rules.ts'
 import { changeOf, goOn, lockedRun, partOf, planAgain, type RunRow, scopeOf, stepsOf, subjectOf } from './runs.ts'
@@ -130,6 +131,8 @@ export function runStart(parts: StartParts) {
     const at = (newest !== null && newest > time ? newest : time).toISOString()
     const { receiptId } = intent
     await ledger.append({ kind: 'intent', id: receiptId, at, ...intent.says })
+    const noted = await words.noted(db.prisma, runId)
+    if (noted) await ledger.append({ kind: 'items', id: receiptId, holder: wordsRow, items: [noted.fingerprints] })
     const toErase = await withPages(db, runId, { isErased: false })
     for (const { holder } of inOrder(holders).filter(({ holder: { name } }) => toErase.has(name)))
       for (let after: number | undefined = -1; after !== undefined; ) {

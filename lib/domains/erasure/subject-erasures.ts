@@ -21,6 +21,10 @@ export interface RunWords {
   add(tx: Transaction, runId: string, texts: readonly string[]): Promise<void>
   /** Undefined where the run erases no texts. */
   of(tx: Transaction, runId: string): Promise<ErasedWords | undefined>
+  /** The fingerprints as they are noted in the ledger; undefined where the run erases no texts. `isChanged`: more than once. */
+  noted(tx: Transaction, runId: string): Promise<{ fingerprints: string; isChanged: boolean } | undefined>
+  /** The words of several noted fingerprints. */
+  read(noted: readonly string[]): ErasedWords
   /** Messages and documents of other authors that contain runs of the erased words. They remain. */
   mentions(tx: Transaction, runId: string, now: Date): Promise<Mention[]>
   forget(tx: Transaction, runId: string): Promise<void>

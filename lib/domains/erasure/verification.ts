@@ -6,11 +6,19 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { lowerFence } from './fence.ts'
+import { wordsRow } from './ledger-history.ts'
 import { countMentions, type MentionCount, noteMentions } from './mentions.ts'
 import { type Aim, aimAt, withPages } from './plans.ts'
 import { derivedOf, notSearchedOf } from './receipt-counts.ts'
 import { type Accounting, keepReceipt } from './receipts.ts'
-import { type Lingering, lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
+import {
+  fingerprintsKept,
+  type Lingering,
+  lingeringAfter,
+  type RetentionFacts,
+  retainedOfPart,
+  retainedOfSubject,
+} from './rules.ts'
 import { kindOf, namedInLog, namedOnReceipt, nameOf } from './run-names.ts'
 import { heldCounts, heldTogether, inOrder, mostRounds, nobody, recheckAfter } from './run-rules.ts'
 import {
@@ -125,11 +133,18 @@ export function runVerification(parts: VerificationParts) {
       inStores,
       isSearchedAgain,
       mentions,
-    }: { inStores: readonly Lingering[]; isSearchedAgain: boolean; mentions: readonly MentionCount[] },
+      hasWords,
+    }: {
+      inStores: readonly Lingering[]
+      isSearchedAgain: boolean
+      mentions: readonly MentionCount[]
+      hasWords: boolean
+    },
     at: Date,
   ): Omit<Receipt, 'jws'> {
     const deletedAt = run.erasedAt ?? at
     const isHeld = steps.some(({ held }) => Object.keys(held).length > 0)
+    const words = hasWords ? fingerprintsKept(deletedAt, facts) : []
     const held = heldCounts(heldTogether(steps.map((step) => step.held)))
     const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
     const beyondReach = steps.flatMap(({ holder, planned, results }) => {
@@ -155,13 +170,14 @@ export function runVerification(parts: VerificationParts) {
       // Every holder was asked; of a part, few have anything.
       stores: (partOf(run) ? steps.filter(({ planned }) => planned > 0) : steps).map(lineOf),
       retained: partOf(run)
-        ? retainedOfPart(deletedAt, { held, beyondReach, isSearchedAgain })
+        ? retainedOfPart(deletedAt, { held, beyondReach, isSearchedAgain, words })
         : retainedOfSubject(deletedAt, {
             isOfRequest: run.requestId !== null,
             requestsYears: facts.requestsYears,
             held,
             whileHeld: [...whileHeld, ...beyondReach],
             isSearchedAgain,
+            words,
             letters:
               run.requestId === null || run.accountId === null || !facts.lettersInFolder
                 ? 'none'
@@ -255,6 +271,10 @@ export function runVerification(parts: VerificationParts) {
     interrupt('verify.before')
     const { run, aim, steps } = found
     const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
+    // Stores added their own wordings since the plan. Before the commit, so that a replay reads them.
+    const noted = await parts.words.noted(db.prisma, run.id)
+    if (noted?.isChanged)
+      await ledger.append({ kind: 'items', id: run.receiptId, holder: wordsRow, items: [noted.fingerprints] })
     await ledger.append({ kind: 'commit', id: run.receiptId, at: now().toISOString(), erased })
     interrupt('verify.committed')
     const left = [...(await searchAll(run, aim))].filter(([, residue]) => residue > 0)
@@ -264,6 +284,7 @@ export function runVerification(parts: VerificationParts) {
         inStores: await parts.lingering(storesOf(steps)),
         isSearchedAgain: (await toSearchAgain(db.prisma, run.id)).length > 0,
         mentions: await findMentions(run.id),
+        hasWords: noted !== undefined,
       }
       const receipt = await signer.sign(receiptOf(run, steps, await keptWhileHeld(run, steps), beyond, now()))
       interrupt('verify.signed')

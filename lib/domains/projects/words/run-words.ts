@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Mention, Scope } from '#lib/kernel/holder.ts'
+import type { ErasedWords, Mention, Scope } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { subjectOf } from '../held.ts'
 import type { Sources } from '../sources.ts'
@@ -76,6 +76,22 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
       }),
 
     of: (tx: Transaction, runId: string): Promise<Fingerprints | undefined> => load(tx, runId),
+
+    async noted(tx: Transaction, runId: string): Promise<{ fingerprints: string; isChanged: boolean } | undefined> {
+      const row = await tx.erasedWords.findUnique({ where: { runId } })
+      return row
+        ? { fingerprints: Buffer.from(row.fingerprints).toString('base64'), isChanged: row.version > 1 }
+        : undefined
+    },
+
+    read(noted: readonly string[]): ErasedWords {
+      const all = noted.map((one) => Fingerprints.fromBytes(Buffer.from(one, 'base64')))
+      return {
+        isEmpty: all.every(({ isEmpty }) => isEmpty),
+        runsIn: (text) => all.flatMap((one) => one.runsIn(text)),
+        namesIn: (text) => all.flatMap((one) => one.namesIn(text)),
+      }
+    },
 
     async mentions(tx: Transaction, runId: string, now: Date): Promise<Mention[]> {
       const words = await load(tx, runId)
