@@ -34,8 +34,9 @@ const alone = (id: string): RegExp => new RegExp(`(?<!${beside})${RegExp.escape(
 export const isNaming = (text: string, id: string): boolean => text.includes(id) && alone(id).test(text)
 export const withoutId = (text: string, id: string): string =>
   text.includes(id) ? text.replace(alone(id), () => placeholder) : text
+export const beforeId = '(^|[^A-Za-z0-9_-])'
 /** The same question for PostgreSQL's `~`. */
-export const namingPattern = (id: string): string => `(^|[^A-Za-z0-9_-])${literally(id)}($|[^A-Za-z0-9_-])`
+export const namingPattern = (id: string): string => `${beforeId}${literally(id)}($|[^A-Za-z0-9_-])`
 
 /** `id` with this value as MessagePack writes it, for ids that are too short to look for by themselves. */
 const packed = (id: string): Buffer => {

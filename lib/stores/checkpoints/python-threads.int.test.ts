@@ -154,6 +154,10 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python', () => 
     await say(thread, third, 'One more thing, if I may ask you for it.')
     expect(await resume(thread)).toEqual(expect.arrayContaining([second, third, `result-tool-of-${third}`]))
     expect(await rewrite(thread, wanted)).toMatchObject({ rows: 0, messages: 0 })
+    // Ids are found in rows of Python by the database, too, and only whole: `call-for-…` names another message.
+    const residue = (ids: string[]) => store.residue([{ thread, ids, texts: [] }], [])
+    expect([await residue([first]), (await residue([second])) > 0]).toEqual([0, true])
+    expect(await db.transaction((tx) => store.naming([first, second], tx))).toEqual([{ thread, id: second }])
   })
 
   test('an interrupt whose only human message is erased resumes', async () => {

@@ -1,16 +1,20 @@
 import type { Remembered, Wanted } from './checkpoints.ts'
-import { formsOf, isGenerated, isTelling, namingPattern, runsWithin, tellingTexts } from './needles.ts'
+import { beforeId, formsOf, isGenerated, isTelling, namingPattern, runsWithin, tellingTexts } from './needles.ts'
 import { type Ask, type Column, has, named, type Shape, tableOf, threadTables } from './rows.ts'
 
 /** More ids than this are compared with all the names that a row holds; fewer are looked for one by one. */
 const fewIds = 16
 
-/** SQL, of a needle and its pattern: whether a column holds it. Strings of MessagePack have their length beside them, so that no pattern fits. */
+/** Before an id in MessagePack: the length of its string, in one byte above 0x7f or in a byte of its own after 0xd9. `encode` writes them in octal. */
+const packedBefore = '(^|[^A-Za-z0-9_-]|\\\\[23][0-7][0-7]|\\\\331.)'
+/** SQL, of a needle and its pattern: whether a column holds it. */
 function holds(shape: Shape, { table, column, type }: Column): string {
   if (type !== 'bytea')
     return `position(needle IN "${column}"::text) > 0 AND (pattern = '' OR "${column}"::text ~ pattern)`
-  const isPacked = has(shape, table, 'type') ? `type IS DISTINCT FROM 'json' OR ` : ''
-  return `position(convert_to(needle, 'UTF8') IN "${column}") > 0 AND (pattern = '' OR ${isPacked}encode("${column}", 'escape') ~ pattern)`
+  const own = has(shape, table, 'type')
+    ? `(CASE WHEN type = 'json' THEN pattern ELSE replace(pattern, '${beforeId}', '${packedBefore}') END)`
+    : 'pattern'
+  return `position(convert_to(needle, 'UTF8') IN "${column}") > 0 AND (pattern = '' OR encode("${column}", 'escape') ~ ${own})`
 }
 const anyColumn = (shape: Shape, table: string): string =>
   `(${(shape.columns.get(table) ?? []).map((column) => `(${holds(shape, column)})`).join(' OR ')})`

@@ -28,6 +28,8 @@ interface Surveyed extends FoundInThread {
   doomed: Doomed
   /** The thread's own wording of messages that go. */
   wording: string[]
+  /** With the thread's own wording. */
+  words: WordSearch | undefined
   explained: ReadonlySet<number>
   /** Of the message that stands for the last human one. */
   emptiedId: string
@@ -107,6 +109,7 @@ async function survey(
     notSearched,
     standing,
     hasWords,
+    words,
     wording,
     explained,
     emptiedId: randomUUID(),
@@ -225,7 +228,7 @@ const refused = (thread: string, cause?: unknown): Problem =>
 /** In the caller's transaction, with the thread locked. */
 export async function rewriteThread(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<Rewritten> {
   const surveyed = await survey(ask, shape, thread, wanted, 'FOR UPDATE')
-  if (surveyed.isUnreadable) throw refused(thread)
+  if (surveyed.isUnreadable) throw refused(thread, new Unreadable('a row that cannot be read'))
   let rows = 0
   const mentions = new Set<string>()
   for await (const row of threadRows(ask, shape, thread, '')) {
@@ -236,8 +239,8 @@ export async function rewriteThread(ask: Ask, shape: Shape, thread: string, want
       throw refused(thread, error)
     }
   }
-  const { wording, messages, notSearched, explained } = surveyed
-  const words = wanted.words?.including(wording)
-  if (words && (await rowsWithWords(ask, shape, thread, words, explained)) > 0) throw refused(thread)
+  const { wording, words, messages, notSearched, explained } = surveyed
+  if (words && (await rowsWithWords(ask, shape, thread, words, explained)) > 0)
+    throw refused(thread, new Unreadable('words remain'))
   return { rows, messages: messages.length, wording, mentions: [...mentions], notSearched }
 }

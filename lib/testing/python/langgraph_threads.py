@@ -17,6 +17,7 @@ from uuid import UUID
 import numpy
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langgraph.checkpoint.postgres import PostgresSaver
+from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.store.postgres import PostgresStore
@@ -102,7 +103,8 @@ def agent(state: State) -> dict:
 
 
 def route(state: State) -> list:
-    call = state["messages"][-1].tool_calls[-1]
+    # A message that is said again replaces the answer to it, wherever that is in the list.
+    call = [one for one in state["messages"] if one.type == "ai" and one.tool_calls][-1].tool_calls[-1]
     return [Send("tools", {"call": call, "said": call["args"]["question"]}), Send("audit", {"kept": "yes"})]
 
 
@@ -149,6 +151,16 @@ def build(saver: PostgresSaver) -> Any:
     return graph.compile(checkpointer=saver)
 
 
+class Cipher:
+    """Not safe, but as opaque as a real one."""
+
+    def encrypt(self, plaintext: bytes) -> tuple[str, bytes]:
+        return "test", bytes(byte ^ 0xA5 for byte in plaintext)
+
+    def decrypt(self, ciphername: str, ciphertext: bytes) -> bytes:
+        return self.encrypt(ciphertext)[1]
+
+
 open_savers: dict[str, tuple[Any, Any]] = {}
 
 
@@ -175,6 +187,12 @@ def say(url: str, thread: str, id: str, text: str) -> None:
 def resume(url: str, thread: str) -> list[str]:
     app(url).invoke(Command(resume="yes"), on(thread))
     return [message.id for message in app(url).get_state(on(thread)).values["messages"]]
+
+
+def say_encrypted(url: str, thread: str, id: str, text: str) -> None:
+    with PostgresSaver.from_conn_string(url) as saver:
+        saver.serde = EncryptedSerializer(Cipher())
+        build(saver).invoke({"messages": [HumanMessage(text, id=id)]}, on(thread))
 
 
 def fork(url: str, thread: str, text: str) -> None:
@@ -227,6 +245,7 @@ serve(
     {
         "setup": setup,
         "say": say,
+        "say_encrypted": say_encrypted,
         "resume": resume,
         "fork": fork,
         "history": history,

@@ -31,6 +31,7 @@ export const threadsHolder = ({ db, store }: { db: Database; store: CheckpointSt
         extensions: { thread: undecided.thread, needsDecision: true },
       })
     const threads = decided(items)
+    if (items.length === 0) return 0
     for (const thread of threads) await store.drop(thread, tx)
     const retained = items.length - threads.length
     const results = {
