@@ -145,6 +145,19 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       expect(await rewrite(thread, wanted)).toMatchObject({ rows: 0, messages: 0 })
     })
 
+    test('an interrupt whose only human message is erased keeps an empty one, and resumes', async () => {
+      const [thread, only] = [newId('thread'), newId('msg')]
+      await say(app, thread, only, sentence)
+      await rewrite(thread, { ids: [only], texts: [sentence] })
+      expect(hits(await everything(thread), 'Musterfrau')).toBe(0)
+      const { values, next } = await app.getState({ configurable: { thread_id: thread } })
+      const human = values.messages.filter((one: { getType(): string }) => one.getType() === 'human')
+      expect(human.map(({ content }: { content: string }) => content)).toEqual(['[erased]'])
+      expect(next).toEqual(['answer'])
+      await approve(app, thread)
+      expect((await app.getState({ configurable: { thread_id: thread } })).next).toEqual([])
+    })
+
     test('erasing what a tool said takes its call along, and the other way round', async () => {
       for (const which of [(id: string) => `result-tool-of-${id}`, (id: string) => `call-for-${id}`]) {
         const { thread, first, second } = await talked()
