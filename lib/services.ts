@@ -13,7 +13,7 @@ import { noticeVersion } from './domains/agents/rules.ts'
 import { agentsService } from './domains/agents/service.ts'
 import { auditLog } from './domains/audit/log.ts'
 import { joinClade, leaveClade, recallOfRestricted } from './domains/clades/joining.ts'
-import { deletionRows } from './domains/erasure/deletion-log.ts'
+import { deletionRows, recordDeletion } from './domains/erasure/deletion-log.ts'
 import { erasedAmong } from './domains/erasure/erased-ids.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
 import { ownReceipts } from './domains/erasure/own-receipts.ts'
@@ -45,7 +45,7 @@ import { openRequestsOf } from './domains/privacy-requests/open-count.ts'
 import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
 import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
 import { privacyRequestsService } from './domains/privacy-requests/service.ts'
-import { ownsPart, projectParts } from './domains/projects/erasing/parts.ts'
+import { answersForPart, projectParts } from './domains/projects/erasing/parts.ts'
 import { gatheredSources } from './domains/projects/gathered-sources.ts'
 import { followAgent } from './domains/projects/moving.ts'
 import type { ProjectPorts } from './domains/projects/ports.ts'
@@ -150,7 +150,13 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     limiterMeasures(limiter),
   ])
   const log = auditLog(db)
-  const gate: GatePorts = { clock, transaction: db.transaction, ...log, idempotency: idempotencyRecords }
+  const gate: GatePorts = {
+    clock,
+    transaction: db.transaction,
+    ...log,
+    recordDeletion,
+    idempotency: idempotencyRecords,
+  }
   const signer = createSigner(db, secret)
   const suppressionKeys = createSuppressionKeys(db, { ledger, secret, clock })
   const suppressed = suppressions(suppressionKeys)
@@ -207,7 +213,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     isSuppressed: suppressed.among,
     hindering: (region) => hindering(region, judged),
     strict: env.KP_SANITIZER_STRICT,
-    onDeath: [insureTheDead, leaveClade],
+    onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, recordDeletion)],
     onRestriction: [recallOfRestricted],
     joinClade,
     createOrganisation,
@@ -235,6 +241,14 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
   const engine = subjectEngine({
     ...erasing,
     interrupt,
+    async notifyAdmins(tx, waiting, now) {
+      for (const { accountId } of await accounts.adminContacts(tx))
+        for (const { store, runs, since } of waiting)
+          await enqueueNotice(tx, {
+            ...{ kind: 'store-unavailable', accountId, store, runs },
+            ...{ since: since.toISOString(), at: now.toISOString() },
+          })
+    },
     async onChange(tx, change) {
       await requests.erasureChanged(tx, change)
       if (!telemetry.isOn || change.state !== 'done') return
@@ -305,8 +319,8 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     },
     isAttributed: isAttributed(db),
     importers: [
-      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed, pseudonymOf }),
-      skillImporter({ strict: env.KP_SANITIZER_STRICT, isSuppressed }),
+      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed }),
+      skillImporter({ strict: env.KP_SANITIZER_STRICT }),
     ],
     erasedOf,
   })
@@ -316,7 +330,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     people: accounts,
     agents,
     erasures: engine,
-    ownsPart: ownsPart(db),
+    answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),
     copies: exported,
     async holdsOn(tx, subject, now) {
       const { account, agents: held } = await holdsInForce.inForce(tx, subject, now)

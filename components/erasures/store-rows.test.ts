@@ -16,6 +16,7 @@ const step = (holder: string, more: Partial<Step> = {}): Step => ({
   results: {},
   attempts: 0,
   fault: null,
+  waiting_since: null,
   started_at: null,
   finished_at: null,
   verified_at: null,
@@ -85,8 +86,8 @@ describe.each([
 ])('the progress of an erasure in %s', (_, { storeProgress }) => {
   it('has words for every holder and store, and none left over', () => {
     expect(Object.keys(storeProgress.holders).sort()).toEqual(app.holders.map(({ name }) => holderKey(name)).sort())
-    // Of a place elsewhere a plan alone speaks.
-    const stores = new Set([...app.holders.map(({ store }) => storeKey(store)), 'outside'])
+    // Only a plan names places elsewhere, and only a wait names the ledger.
+    const stores = new Set(['ledger', ...app.holders.map(({ store }) => storeKey(store)), 'outside'])
     expect(Object.keys(storeProgress.storeNames).sort()).toEqual([...stores].sort())
   })
 })

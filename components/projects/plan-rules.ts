@@ -150,6 +150,8 @@ const reasons = [
   'orphaned',
   'source',
   'shared',
+  'cut',
+  'other_author',
   'wording',
   'endpoint',
   'built_on_source',

@@ -28,7 +28,10 @@ export function projectsAndWhatCameOfThem(parts: Parts) {
       exporters: [...projectExporters(db), ...graphExporters(db, stores.graph)],
       personExporters: [...projectPersonExporters(db), ...graphPersonExporters(db, stores.graph)],
       holders: [
-        cacheHolder({ db, cache: stores.cache, sources, whatIsMissing: known.missing('cache') }),
+        cacheHolder({
+          ...{ db, cache: stores.cache, sources, whatIsMissing: known.missing('cache') },
+          pointerPrefixes: projectPorts.pointerPrefixes,
+        }),
         graphHolder({
           db,
           graph: stores.graph,
@@ -36,7 +39,10 @@ export function projectsAndWhatCameOfThem(parts: Parts) {
           whatIsMissing: known.missing('graph'),
           namesOf,
         }),
-        objectsHolder({ db, objects: stores.objects, sources, whatIsMissing: known.missing('objects') }),
+        objectsHolder({
+          ...{ db, objects: stores.objects, sources, whatIsMissing: known.missing('objects') },
+          pointerPrefixes: projectPorts.pointerPrefixes,
+        }),
         outsidePointerHolder(db),
         // Before the messages: what was made from one is found by it.
         documentHolder(db, { withdrawNaming }),

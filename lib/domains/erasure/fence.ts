@@ -28,9 +28,12 @@ export async function raiseFence(
     ...agents.map((value) => ({ kind: 'agent' as const, value })),
   ]
   // Of two runs about the same agent the later has the fence; the earlier one finds nothing more once that is done.
+  // Organisation and registration decide which references mean the subject, also after its row is deleted.
   await tx.$executeRaw`
-    INSERT INTO write_fences (kind, id, run_id, raised_at)
-    SELECT f.kind, f.value, ${run.id}, ${fencedAt} FROM jsonb_to_recordset(${JSON.stringify(fenced)}::jsonb) AS f(kind text, value text)
+    INSERT INTO write_fences (kind, id, run_id, raised_at, organisation_id, registered_at)
+    SELECT f.kind, f.value, ${run.id}, ${fencedAt}, b.organisation_id, b.registered_at
+    FROM jsonb_to_recordset(${JSON.stringify(fenced)}::jsonb) AS f(kind text, value text)
+      LEFT JOIN name_bearers b ON b.kind = f.kind AND b.id = f.value
     ON CONFLICT (kind, id) DO UPDATE SET run_id = excluded.run_id`
   await suppressions.add(tx, [...fenced, ...(email === null ? [] : [{ kind: 'email' as const, value: email }])], {
     runId: run.id,

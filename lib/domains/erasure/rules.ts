@@ -155,6 +155,12 @@ export const retainedOfSubject = (
         },
       ]
     : []),
+  // Always, and without a count: whether there are any is others' data.
+  {
+    what: 'texts equal to an id of the erased in records of others that do not verifiably mean them; an admin decides about each',
+    ground: 'rights and freedoms of others (GDPR art. 15(4)): anybody may choose a name that somebody else has',
+    until: null,
+  },
   {
     what: 'keyed hashes of the ids and of the e-mail address, so that no import brings them back',
     ground: 'effectiveness of the erasure (GDPR art. 17(1))',

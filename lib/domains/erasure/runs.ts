@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { enqueue } from '#lib/jobs/queue.ts'
+import { type EnqueueOptions, enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { BeginRun, RunChange, RunState, RunView, StepState } from '#lib/kernel/erasure-run.ts'
 import { type Part, partKinds, type Subject } from '#lib/kernel/holder.ts'
@@ -7,6 +7,7 @@ import { newId, newUuid } from '#lib/kernel/ids.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { dueSteps, heldCounts, heldTogether, type RunScope, stageAt } from './run-rules.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+import { endWaits } from './waits.ts'
 
 export const startJob = 'erasure.start'
 export const stepJob = 'erasure.step'
@@ -184,6 +185,24 @@ export async function beginRun(tx: Transaction, run: BeginRun): Promise<Begun> {
   return { runId, receiptId, auditId }
 }
 
+/**
+ * Deletes the run of a part before its first step, when nothing of the part is erased, so that the part is read and written again. False where
+ * a step may have begun, or it is the closing of a project. The run is the first lock of the transaction.
+ */
+export async function cancelRun(
+  tx: Transaction,
+  runId: string,
+  { parts }: Pick<SubjectErasurePorts, 'parts'>,
+): Promise<boolean> {
+  const run = await lockedRun(tx, runId)
+  const part = run && partOf(run)
+  // What the ledger intends and never commits is not replayed.
+  if (!part || part.kind === 'project' || run.state !== 'planning' || run.plannedAt !== null) return false
+  await parts.release(tx, part)
+  await tx.erasureRun.delete({ where: { id: runId } })
+  return true
+}
+
 /** How long a request has for the run that it began before the queue takes it over, in milliseconds of system time. */
 const handOver = 30_000
 /** `wait`: milliseconds of system time until it is due. */
@@ -194,10 +213,21 @@ export const enqueueStart = (tx: Transaction, runId: string, wait = 0): Promise<
     { runId },
     { key: `${startJob}:${runId}`, ...(wait > 0 && { runAt: new Date(Date.now() + wait) }) },
   )
-export const enqueueStep = (tx: Transaction, runId: string, holder: string): Promise<void> =>
-  enqueue(tx, stepJob, { runId, holder }, { key: `${stepJob}:${runId}:${holder}` })
+/** `wait`: the milliseconds of system time until the store that the job waits for is asked again. */
+export interface StoreWait {
+  wait: number
+}
+export const waitingJob = (store: StoreWait | undefined): EnqueueOptions =>
+  store ? { runAt: new Date(Date.now() + store.wait), isWaiting: true } : {}
+export const enqueueStep = (tx: Transaction, runId: string, holder: string, store?: StoreWait): Promise<void> =>
+  enqueue(tx, stepJob, { runId, holder }, { key: `${stepJob}:${runId}:${holder}`, ...waitingJob(store) })
 const enqueueVerify = (tx: Transaction, runId: string): Promise<void> =>
   enqueue(tx, verifyJob, { runId }, { key: `${verifyJob}:${runId}` })
+/** The start or the verification of a run that waits for a store, whichever its state asks for. */
+export const enqueueAgain = (tx: Transaction, { id, state }: Pick<RunRow, 'id' | 'state'>, store: StoreWait) => {
+  const name = state === 'verifying' ? verifyJob : startJob
+  return enqueue(tx, name, { runId: id }, { key: `${name}:${id}`, ...waitingJob(store) })
+}
 
 /** Enqueues what comes next for a run that is not finished; a job that waits already is not doubled. */
 export async function enqueueNext(tx: Transaction, run: Pick<RunRow, 'id' | 'state'>): Promise<void> {
@@ -238,6 +268,7 @@ export async function goOn(
   const steps = await turnsOf(tx, run.id)
   if (steps.every(({ state }) => state === 'done')) {
     await tx.erasureRun.update({ where: { id: run.id }, data: { state: 'verifying', erasedAt: now } })
+    await endWaits(tx, run.id)
     await enqueueVerify(tx, run.id)
     return onChange(tx, changeOf(run, await stepsOf(tx, run.id), 'verifying', now))
   }
@@ -260,11 +291,21 @@ export async function viewOf(tx: Transaction, run: RunRow): Promise<RunView> {
     omit: { runId: true },
     orderBy: [{ store: 'asc' }, { kind: 'asc' }, { id: 'asc' }, { field: 'asc' }],
   })
+  const steps = await stepsOf(tx, run.id)
+  const mayWait = run.fault === 'unavailable' || steps.some(({ fault }) => fault === 'unavailable')
+  const waits = mayWait
+    ? await tx.erasureWait.findMany({
+        where: { runId: run.id },
+        select: { store: true, since: true },
+        orderBy: [{ since: 'asc' }, { store: 'asc' }],
+      })
+    : []
   return {
     ...shown,
     part: partOf(run),
     mentions,
-    steps: (await stepsOf(tx, run.id)).map(({ position, held, ...step }) => ({
+    waits,
+    steps: steps.map(({ position, held, ...step }) => ({
       ...step,
       stage: stageAt(position),
       held: heldCounts(held),

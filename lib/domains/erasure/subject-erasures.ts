@@ -30,6 +30,13 @@ export interface RunWords {
   forget(tx: Transaction, runId: string): Promise<void>
 }
 
+/** A store that does not answer, how many erasures wait for it, and since when. */
+export interface WaitingStore {
+  store: string
+  runs: number
+  since: Date
+}
+
 /** The erasure of subjects asks others; lib/services.ts connects it. */
 export interface SubjectErasurePorts {
   holds: {
@@ -69,6 +76,8 @@ export interface SubjectErasurePorts {
     newest(tx: Transaction, part: Part): Promise<Date | null>
     /** The projects in which the subject wrote something that is stored, in their order. */
     projectsOf(tx: Transaction, subject: Subject): Promise<string[]>
+    /** Those of the parts whose own row does not exist. */
+    missing(tx: Transaction, parts: readonly Part[]): Promise<readonly Part[]>
     /** What of it is stored that was there at that time. Where something came since, each message and document by itself. */
     restored(tx: Transaction, part: Part, at: Date): Promise<Part[]>
   }
@@ -76,6 +85,8 @@ export interface SubjectErasurePorts {
   /** What these stores, by their names on receipts, keep of what was deleted in them. */
   lingering(stores: readonly string[]): Promise<Lingering[]>
   onChange(tx: Transaction, change: RunChange): Promise<void>
+  /** Notifies the installation's admins; with the transaction, or not at all. */
+  notifyAdmins(tx: Transaction, waiting: readonly WaitingStore[], now: Date): Promise<void>
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   /** A test throws here what a crash would be; nothing in production. */
   interrupt(point: string): void

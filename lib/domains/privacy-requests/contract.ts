@@ -229,6 +229,16 @@ export const cancelRequest = operation({
   refusals: ['not_found', 'wrong_state', 'scope_too_small'],
 })
 
+export const retryOwnRequest = operation({
+  ...act,
+  id: 'retryOwnPrivacyRequest',
+  path: '/api/privacy/requests/{id}/retry',
+  summary: 'Retry my request, where a part of it failed or its erasure is stuck',
+  description: 'A token needs the scope `write`, and retries what its agent asked for itself.',
+  output: answered,
+  refusals: ['not_found', 'wrong_state', 'scope_too_small'],
+})
+
 export const expediteRequest = operation({
   ...act,
   id: 'expeditePrivacyRequest',

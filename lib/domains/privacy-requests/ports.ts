@@ -78,8 +78,8 @@ export interface PrivacyParts {
   people: People
   agents: Agents
   erasures: Erasures
-  /** Whether they own the project that it is a part of. */
-  ownsPart(ctx: Context, part: Part): Promise<boolean>
+  /** Whether they own its project, manage the organisation, or wrote it. */
+  answersForPart(ctx: Context, part: Part): Promise<boolean>
   copies: Copies
   /** Ids of the legal holds in force on a subject. */
   holdsOn(tx: Transaction, subject: Subject, now: Date): Promise<string[]>

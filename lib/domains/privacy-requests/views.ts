@@ -116,6 +116,7 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
   fenced_at: text(run.fencedAt),
   finished_at: text(run.finishedAt),
   receipt_id: signedReceipt(run),
+  waits_for: run.waits.map(({ store, since }) => ({ store, since: since.toISOString() })),
   steps: run.steps.map((step) => ({
     holder: step.holder,
     store: step.store,
@@ -127,6 +128,10 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
     results: step.results,
     attempts: step.attempts,
     fault: step.fault,
+    waiting_since:
+      step.fault === 'unavailable' && step.state !== 'stuck'
+        ? text(run.waits.find(({ store }) => store === step.store)?.since ?? null)
+        : null,
     started_at: text(step.startedAt),
     finished_at: text(step.finishedAt),
     verified_at: text(step.verifiedAt),

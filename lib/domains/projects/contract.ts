@@ -98,7 +98,7 @@ export const createProject = operation({
   path: '/api/projects',
   summary: 'Begin a project',
   description:
-    'You become its owner. `group_id`: under which a connected graph keeps what comes from it; the project’s id unless told, and no two projects share one.',
+    'You become its owner. `group_id`: under which a connected graph keeps what comes from it; the project’s id unless told, and no two projects share one. Another one begins with your organisation’s prefix (GET /api/stores/namespace).',
   audit: { action: 'create', ...project },
   status: 201,
   body: z.strictObject({
@@ -199,6 +199,7 @@ export const removeProjectMember = operation({
   description:
     'For owners, and for oneself. What they wrote stays, and stays theirs to erase; the last owner stays, too.',
   audit: { action: 'delete', ...member },
+  deletes: { none: 'a membership holds no content' },
   status: 204,
   params: z.strictObject({ projectId: Id, kind: z.enum(memberKinds), memberId: Id }),
   output: z.undefined(),

@@ -4,7 +4,7 @@ import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { type Ask, asking, askingWithin, doerSql, readableProject, readerOf, writableProject } from './access.ts'
-import { claimThreads } from './claims.ts'
+import { claimThreads, foreignThreads, requireOwnThreads } from './claims.ts'
 import type { Writer } from './contract.ts'
 import {
   type ConversationView,
@@ -100,6 +100,17 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
     const threads = added.map((thread) => ({ thread, path: pathOf(thread) }))
     return claimThreads(ports, tx, actor, projectId, threads, conversationTies(projectId, id))
   }
+  /** Before another conversation's claim is looked for: whether there is one tells nothing about other organisations' threads. */
+  const requireOwn = (
+    tx: Transaction,
+    actor: Actor,
+    { id, projectId }: { id: string | undefined; projectId: string },
+    threads: readonly string[],
+    named: readonly string[],
+  ): Promise<void> => {
+    const paths = threads.map((thread) => ({ thread, path: ['threads', named.indexOf(thread)] }))
+    return requireOwnThreads(tx, actor, projectId, paths, conversationTies(projectId, id))
+  }
   return {
     conversations: read(listConversations, async (ctx, { params: { projectId }, query: { cursor, limit } }) => {
       const ask = asking(db)
@@ -129,7 +140,11 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
       await writableProject(ask, readerOf(ctx), projectId)
       const id = body.id ?? newId('conv')
       if (body.id !== undefined) await refuseErased(ports, tx, id)
-      const threads = [...new Set([id, ...(body.threads ?? [])])]
+      const named = body.threads ?? []
+      await requireOwn(tx, actor, { id: undefined, projectId }, named, named)
+      // An id that the client chose outside its organisation's namespace claims no thread.
+      const outside = body.id === undefined ? new Set<string>() : await foreignThreads(tx, actor, projectId, [id], [])
+      const threads = [...new Set([id, ...named])].filter((thread) => !outside.has(thread))
       await takeThreads(tx, id, threads)
       const made = await tx.$queryRaw<{ id: string }[]>`
         INSERT INTO conversations (id, project_id, title, threads, created_by, created_at, updated_at)
@@ -169,8 +184,9 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
         throw new Problem('fenced', 'The conversation is being erased: nothing about it is changed any more.')
       const threads = [...new Set([...before.threads, ...(body.threads ?? [])])]
       if (threads.length > most.threads) throw invalid(['threads'], `are more than ${most.threads} in all`)
-      await takeThreads(tx, conversationId, threads)
       const added = threads.filter((thread) => !before.threads.includes(thread))
+      await requireOwn(tx, actor, { id: conversationId, projectId }, added, body.threads ?? [])
+      await takeThreads(tx, conversationId, threads)
       await claim(tx, actor, { id: conversationId, projectId }, added, body.threads)
       await tx.conversation.update({
         where: { id: conversationId },

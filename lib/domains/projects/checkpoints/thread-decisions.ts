@@ -4,7 +4,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { ownsPartWithin } from '../erasing/parts.ts'
+import { answersForPart } from '../erasing/parts.ts'
 import { holdMembers, joinHolds, staysSql } from '../held.ts'
 import { decideThread, dropThread, listUndecidedThreads } from './contract.ts'
 import { threadsHolderName } from './holder.ts'
@@ -38,11 +38,13 @@ const authorsOf = (tx: Transaction, threads: readonly string[], now: Date): Prom
 
 /** The decision about a thread that cannot be rewritten: it is stored in the plan, and the step carries it out. */
 export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: ThreadDecisionPorts) {
-  /** The erasure and the rights of the caller over it. Whoever has none learns nothing of it. */
+  /** The erasure and the rights of the caller over it: as an author of the part, nobody decides about others' messages. Whoever has none learns nothing of it. */
   async function known(ctx: InTransaction, auditId: string): Promise<{ run: RunView; mayDelete: boolean }> {
     const run = await erasures.byAudit(auditId, ctx.tx)
     const isOver =
-      !!run && (ctx.actor.can('erasures:admin') || (run.part !== null && (await ownsPartWithin(ctx, run.part))))
+      !!run &&
+      (ctx.actor.can('erasures:admin') ||
+        (run.part !== null && (await answersForPart(ctx, { ...run.part, kind: 'project' }))))
     if (!run || !(isOver || run.requestedBy === ctx.actor.id))
       throw new Problem('not_found', 'There is no such erasure.')
     return { run, mayDelete: isOver }

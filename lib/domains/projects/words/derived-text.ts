@@ -1,4 +1,5 @@
-import { type Fingerprints, merged, occurrences, type Span } from './fingerprints.ts'
+import type { ErasedWords } from '#lib/kernel/holder.ts'
+import { merged, occurrences, type Span } from './fingerprints.ts'
 import { tokenize } from './tokens.ts'
 
 /**
@@ -23,7 +24,7 @@ export interface DerivedText {
 /** Sharing never protects words: a text with erased words is cut if words of an author who is not erased remain, and else deleted. */
 export function decideDerivedText(
   { text, isNamed, named, remaining }: DerivedText,
-  erased: Fingerprints,
+  erased: Pick<ErasedWords, 'runsIn'>,
   explained: ReadonlySet<number>,
 ): DerivedTextDecision {
   const matches = erased.runsIn(text)
