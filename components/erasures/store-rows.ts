@@ -90,6 +90,7 @@ const holders = [
   'projects_outside',
   'graph_episodes',
   'checkpoints_messages',
+  'checkpoints_threads',
   'cache_entries',
   'objects_bytes',
 ] as const

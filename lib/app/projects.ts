@@ -1,8 +1,9 @@
-import { replaceItems } from '#lib/domains/erasure/planned-items.ts'
+import { itemsBeginning, moveItems, replaceItems } from '#lib/domains/erasure/planned-items.ts'
 import { withdrawNaming } from '#lib/domains/idempotency/holders.ts'
 import { cacheHolder } from '#lib/domains/projects/cache/holder.ts'
-import { threadDropping } from '#lib/domains/projects/checkpoints/dropping.ts'
 import { checkpointsHolder } from '#lib/domains/projects/checkpoints/holder.ts'
+import { threadDecisions } from '#lib/domains/projects/checkpoints/thread-decisions.ts'
+import { threadsHolder } from '#lib/domains/projects/checkpoints/threads-holder.ts'
 import { projectJobs } from '#lib/domains/projects/closing/jobs.ts'
 import { partErasures } from '#lib/domains/projects/erasing/service.ts'
 import { projectExporters, projectPersonExporters } from '#lib/domains/projects/exporters.ts'
@@ -55,9 +56,16 @@ export function projectsAndWhatCameOfThem(parts: Parts) {
       ],
     },
     checkpoints: {
-      offers: threadDropping({ erasures: engine, replaceItems }),
+      offers: threadDecisions({ db, erasures: engine, replaceItems, itemsBeginning }),
       holders: [
-        checkpointsHolder({ db, store: stores.checkpoints, sources, whatIsMissing: known.missing('checkpoints') }),
+        checkpointsHolder({
+          db,
+          store: stores.checkpoints,
+          sources,
+          whatIsMissing: known.missing('checkpoints'),
+          moveItems,
+        }),
+        threadsHolder({ db, store: stores.checkpoints }),
       ],
     },
     erasing: {

@@ -34,6 +34,8 @@ function faultOf(error: unknown): string {
   return typeof thread === 'string' ? `${error.code}:${thread}` : error.code
 }
 
+const needsDecision = (error: unknown): boolean => Problem.is(error) && error.extensions.needsDecision === true
+
 /** One holder's step: page by page, each its own transaction, so that a page is erased and counted or neither. */
 export function runStep(parts: StepParts) {
   const { db, holders, holds, now, interrupt } = parts
@@ -93,7 +95,7 @@ export function runStep(parts: StepParts) {
       where: { runId_holder: { runId, holder: holder.name } },
       data: {
         state: 'running',
-        erased: { increment: isWatched ? 0 : items.length },
+        erased: { increment: isWatched ? 0 : items.length - (erased.retained ?? 0) },
         results: addedUp([counted.results, results]),
         startedAt: counted.startedAt ?? now(),
         fault: null,
@@ -158,7 +160,8 @@ export function runStep(parts: StepParts) {
         data: { attempts: { increment: 1 }, fault: faultOf(error) },
       })
       const { count } = await tx.erasureStep.updateMany({
-        where: { ...where, attempts: { gte: mostAttempts } },
+        // Trying again decides nothing.
+        where: needsDecision(error) ? where : { ...where, attempts: { gte: mostAttempts } },
         data: { state: 'stuck' },
       })
       return count > 0

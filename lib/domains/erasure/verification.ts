@@ -159,8 +159,8 @@ export function runVerification(parts: VerificationParts) {
     const words = hasWords ? fingerprintsKept(deletedAt, facts) : []
     const held = heldCounts(heldTogether(steps.map((step) => step.held)))
     const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
-    const beyondReach = steps.flatMap(({ holder, planned }) => {
-      const left = planned > 0 ? holders.find(({ name }) => name === holder)?.leftBehind?.(planned) : undefined
+    const beyondReach = steps.flatMap(({ holder, planned, results }) => {
+      const left = planned > 0 ? holders.find(({ name }) => name === holder)?.leftBehind?.(planned, results) : undefined
       return left ? [left] : []
     })
     const lineOf = ({ holder, store, planned, erased }: StepRow): Receipt['stores'][number] => ({

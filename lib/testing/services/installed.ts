@@ -1,18 +1,33 @@
-import { existsSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 import { readEnv } from '#lib/env.ts'
 
 /** Where `.ci/services` puts what it builds and fetches, beside no checkout, so that it is done once per machine. */
 const home = join(homedir(), '.cache', 'knowledgepulse-services')
+/** Of the Python packages that the tests use: another list of them is another environment. */
+const requirements = createHash('sha256')
+  .update(readFileSync(join(import.meta.dirname, '../python/requirements.txt')))
+  .digest('hex')
+  .slice(0, 12)
 export const files = {
   neo4j: join(home, 'neo4j', 'lib'),
   s3: join(home, 'bin', 'versitygw'),
   gcs: join(home, 'bin', 'fake-gcs-server'),
+  python: join(home, `python-${requirements}`, 'complete'),
 }
+/** The interpreter of an environment that holds `lib/testing/python/requirements.txt`. */
+export const pythonExecutable = (): string => join(home, `python-${requirements}`, 'bin', 'python')
+
 export type ServiceName = keyof typeof files
-const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs']
-const names: Record<ServiceName, string> = { neo4j: 'Neo4j', s3: 'an S3 server (versitygw)', gcs: 'fake-gcs-server' }
+const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs', 'python']
+const names: Record<ServiceName, string> = {
+  neo4j: 'Neo4j',
+  s3: 'an S3 server (versitygw)',
+  gcs: 'fake-gcs-server',
+  python: 'Python with the packages of lib/testing/python/requirements.txt',
+}
 
 /** Whether this machine can start it, for `describe.skipIf`. Throws under KP_REQUIRE_SERVICES when it cannot. */
 export function isInstalled(service: ServiceName): boolean {

@@ -6,6 +6,7 @@ import neo4j from 'neo4j-driver'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { nodeFlags } from '#bin/children.ts'
+import { pythonProgram } from '../python.ts'
 import { isInstalled } from './installed.ts'
 import { gcsServer, neo4jServer, s3Server } from './shared.ts'
 
@@ -47,5 +48,16 @@ describe.skipIf(!isInstalled('s3') || !isInstalled('gcs'))('a run that is killed
     child.kill('SIGKILL')
     const isLeft = async () => existsSync(folder) || (await Promise.all(ports.map(isThere))).includes(true)
     await vi.waitUntil(async () => !(await isLeft()), 120_000)
+  })
+})
+
+describe.skipIf(!isInstalled('python'))('Python for tests', () => {
+  test('a program answers calls, reports what a function raises, and ends', async () => {
+    const program = pythonProgram('packages.py')
+    expect(await program.call('version', { package: 'langgraph' }, z.string())).toMatch(/^1\./)
+    await expect(program.call('fail', {}, z.unknown())).rejects.toThrow('this function always fails')
+    expect(await program.call('version', { package: 'psycopg' }, z.string())).toMatch(/^3\./)
+    await program.close()
+    await expect(program.call('fail', {}, z.unknown())).rejects.toThrow('packages.py ended')
   })
 })
