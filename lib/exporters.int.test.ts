@@ -26,6 +26,8 @@ const unexported: Record<string, string> = {
   erased_ids: 'ids that are not taken again; those of the agent are in its erasures',
   deletion_audit_log: 'ids and counts of deletions; those of the agent are in its erasures, with their receipts',
   erasure_tallies: 'ids of what an erasure under way met and left, so that it is counted once; it is gone with its end',
+  erased_words:
+    'fingerprints of the words that a run erases; they cannot be read and are deleted with its last verification',
   erasure_pages: 'ids of what an erasure under way is about to remove; they name records that other parts give out',
   write_fences: 'that an erasure is under way; its run says so',
   suppressions: 'keyed hashes of who was erased, and of nobody who is here',

@@ -50,6 +50,7 @@ import { gatheredSources } from './domains/projects/gathered-sources.ts'
 import { followAgent } from './domains/projects/moving.ts'
 import type { ProjectPorts } from './domains/projects/ports.ts'
 import { projectsService } from './domains/projects/service.ts'
+import { runWords } from './domains/projects/words/run-words.ts'
 import { hindering } from './domains/residency/rules.ts'
 import { retentionMeasures } from './domains/retention/measures.ts'
 import type { RetentionStores } from './domains/retention/retention-manager.ts'
@@ -213,6 +214,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     dropOrganisationIfEmpty,
   })
 
+  const sources = gatheredSources()
   /** What the engine of erasures and their replay both stand on. */
   const erasing = {
     ...{ db, ledger, signer, holders, facts, issuer: origin, now: clock.now },
@@ -221,6 +223,13 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     holds: holdsInForce,
     subjects: erasureSubjects({ accounts, agents }),
     parts: projectParts,
+    words: runWords({
+      sources,
+      async namesOf(tx, accountId) {
+        const found = await accounts.contactOf(tx, accountId)
+        return found ? [found.name, found.email] : []
+      },
+    }),
     lingering: lingeringIn(stores, { hasOtherCheckpoints: env.KP_CHECKPOINTS_URL !== undefined }),
   }
   const engine = subjectEngine({
@@ -261,7 +270,6 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
   })
   /** What of projects a scope covers, for the holders of what was derived from it. */
-  const sources = gatheredSources()
 
   const retentionStores: RetentionStores = { db, clock, expiring, deletionRows, audit: log.auditWithin }
   const retention = retentionService({

@@ -9,41 +9,9 @@ import { PlainLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { heldIn } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
+import { DerivedSections } from './derived-sections.tsx'
 import { PrintButton } from './print-button.tsx'
-
-/** Stacked on a phone, where the column's name stands before each fact. */
-function Table({ columns, rows }: { columns: string[]; rows: { key: string; cells: ReactNode[] }[] }) {
-  return (
-    <table className="w-full border-collapse text-left max-sm:block">
-      <thead className="max-sm:sr-only">
-        <tr>
-          {columns.map((column) => (
-            <th key={column} scope="col" className="border-b border-line py-1.5 pr-4 font-medium text-quiet">
-              {column}
-            </th>
-          ))}
-        </tr>
-      </thead>
-      <tbody className="max-sm:block">
-        {rows.map(({ key, cells }) => (
-          <tr key={key} className="border-b border-line max-sm:grid max-sm:gap-0.5 max-sm:py-2">
-            {cells.map((cell, index) => (
-              <td
-                key={columns[index]}
-                className="py-2 pr-4 align-top [overflow-wrap:break-word] max-sm:flex max-sm:gap-2 max-sm:py-0"
-              >
-                <span aria-hidden className="min-w-24 text-quiet sm:hidden print:hidden">
-                  {columns[index]}
-                </span>
-                <span className="min-w-0">{cell}</span>
-              </td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  )
-}
+import { ReceiptTable } from './receipt-table.tsx'
 
 export function ReceiptView({ receipt, address }: { receipt: Receipt; address: string }) {
   const t = useTranslations('receipt')
@@ -86,7 +54,7 @@ export function ReceiptView({ receipt, address }: { receipt: Receipt; address: s
         </p>
       )}
       <Section id="stores" title={t('stores')} lead={t('storesLead')}>
-        <Table
+        <ReceiptTable
           columns={[t('store'), t('what'), t('found'), t('deleted'), t('left'), t('checkedAt')]}
           rows={receipt.stores.map((store) => ({
             key: store.holder,
@@ -103,8 +71,9 @@ export function ReceiptView({ receipt, address }: { receipt: Receipt; address: s
           }))}
         />
       </Section>
+      <DerivedSections receipt={receipt} />
       <Section id="retained" title={t('retained')} lead={t(heldIn(receipt) > 0 ? 'retainedLeadHeld' : 'retainedLead')}>
-        <Table
+        <ReceiptTable
           columns={[t('what'), t('ground'), t('until')]}
           rows={receipt.retained.map((entry) => ({
             key: entry.what,
@@ -121,7 +90,7 @@ export function ReceiptView({ receipt, address }: { receipt: Receipt; address: s
         />
       </Section>
       <Section id="physical" title={t('physical')} lead={t('physicalLead')}>
-        <Table
+        <ReceiptTable
           columns={[t('what'), t('until')]}
           rows={receipt.physical.map((entry) => ({
             key: entry.what,

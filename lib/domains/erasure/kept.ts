@@ -76,6 +76,7 @@ export function erasureKept(db: Database): Kept[] {
         'erasure_pages',
         'erasure_tallies',
         'remaining_mentions',
+        'erased_words',
         'write_fences',
       ],
       async inventory(subject) {

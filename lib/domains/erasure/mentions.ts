@@ -12,3 +12,21 @@ const keep = `INSERT INTO remaining_mentions (run_id, store, kind, id, field, is
 export async function noteMentions(tx: Transaction, runId: string, mentions: readonly Mention[]): Promise<void> {
   if (mentions.length > 0) await queryWithin(tx, 'keep-mentions', keep, [runId, JSON.stringify(mentions)])
 }
+
+/** Places of one kind where erased words or names remain. */
+export interface MentionCount {
+  store: string
+  kind: string
+  field: string
+  count: number
+}
+
+/** Places of a run where erased words or names remain, by store, kind and field. */
+export const countMentions = (tx: Transaction, runId: string): Promise<MentionCount[]> =>
+  queryWithin<MentionCount & Record<string, unknown>>(
+    tx,
+    'count-mentions',
+    `SELECT store, kind, field, count(*)::int AS count FROM remaining_mentions WHERE run_id = $1 AND NOT is_redacted
+     GROUP BY store, kind, field ORDER BY store, kind, field`,
+    [runId],
+  )

@@ -93,6 +93,22 @@ export async function receiptPdf(receipt: Receipt): Promise<Uint8Array<ArrayBuff
       0,
     )
   }
+  const { derived = [], exposed, remaining_mentions: mentions = [], not_searched: notSearched = [] } = receipt
+  if (derived.length > 0 || exposed) heading('Derived data')
+  for (const { store, cut, deleted, judged_again, retained } of derived)
+    line(
+      `${store}: erased words cut out of ${cut}, ${deleted} deleted, ${judged_again} judged again, ${retained} retained because another author wrote the words.`,
+      6,
+    )
+  if (exposed)
+    line(
+      `Texts that a model generated while an erased episode was in its context: ${exposed.matched} contained erased words or names and were blanked; ${exposed.unmatched} contained none, remain, and may paraphrase erased text.`,
+      6,
+    )
+  if (mentions.length > 0) heading('Remaining mentions in texts of other authors')
+  for (const { store, kind, field, count } of mentions) line(`${store}, ${kind}, ${field}: ${count}.`, 6)
+  if (notSearched.length > 0) heading('Not searched')
+  for (const { store, what, count } of notSearched) line(`${store}: ${what}${count === null ? '' : ` (${count})`}.`, 6)
   heading('What is kept, why and until when')
   for (const { what, ground, until } of receipt.retained) {
     line(what, 6)

@@ -1,6 +1,6 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataHolder, erasedOf, timeFor } from '#lib/kernel/holder.ts'
+import { type DataHolder, erasedOf, type Manner, timeFor } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
@@ -74,7 +74,8 @@ export function runRecheck(parts: RecheckParts) {
       if (!run) return
       // Another one for every search, and the same until this commits: what a store remembers of it is neither passed over nor counted twice.
       const key = `${runId}:${holder.name}:${page.page}:late:${run.recheckAt?.getTime()}:${run.lateFound}`
-      const manner = { key, redacts: run.redacts, now: now() }
+      const words = await parts.words.of(tx, runId)
+      const manner: Manner = { key, redacts: run.redacts, round: 1, now: now(), ...(words && { words }) }
       const others = new Set((await holder.reused?.(page.items, tx, now())) ?? [])
       const items = page.items.filter((item) => !others.has(item))
       const { count, results, mentions } = erasedOf(await holder.erase(nobodys, items, tx, manner))
@@ -118,12 +119,13 @@ export function runRecheck(parts: RecheckParts) {
         holder,
         pages.flatMap((page) => page.items),
       )
+      const words = await db.transaction((tx) => parts.words.of(tx, runId))
       // What was found stands there before it goes: after a crash the same pages are counted.
       const before = (await db.prisma.erasureStep.findFirst({ where, select: { residue: true } }))?.residue ?? 0
-      const found = items.length === 0 ? 0 : before + (await holder.residue(nobodys, items, now()))
+      const found = items.length === 0 ? 0 : before + (await holder.residue(nobodys, items, now(), words))
       if (found > 0) await db.prisma.erasureStep.updateMany({ where, data: { residue: found } })
       if (found > 0) for (const page of pages) await erasePage(runId, holder, page)
-      const left = found === 0 ? 0 : await holder.residue(nobodys, items, now())
+      const left = found === 0 ? 0 : await holder.residue(nobodys, items, now(), words)
       await db.prisma.erasureStep.updateMany({ where, data: { residue: left, fault: null } })
       return { found, left }
     } catch (error) {
@@ -155,7 +157,9 @@ export function runRecheck(parts: RecheckParts) {
         where: { id: runId },
         data: { recheckAt, recheckedAt: now(), ...(recheckAt === null && { projects: [] }) },
       })
-      if (recheckAt === null) await tx.erasurePage.deleteMany({ where: { runId } })
+      if (recheckAt !== null) return
+      await tx.erasurePage.deleteMany({ where: { runId } })
+      await parts.words.forget(tx, runId)
     })
     interrupt('recheck.after')
   }

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import { type DataHolder, timeFor } from '#lib/kernel/holder.ts'
+import { type DataHolder, longestSearch, timeFor } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
@@ -34,7 +34,7 @@ const mostPlans = 10
  * nothing is erased; a crash anywhere in it is mended by doing it once more.
  */
 export function runStart(parts: StartParts) {
-  const { db, ledger, holders, holds, subjects, suppressions, now, interrupt } = parts
+  const { db, ledger, holders, holds, subjects, suppressions, words, now, interrupt } = parts
   const aimOf = async (tx: Transaction, run: RunRow): Promise<Aim> =>
     aimAt(tx, await wholeOf(tx, run, subjects), holds, now())
 
@@ -63,6 +63,10 @@ export function runStart(parts: StartParts) {
       await tx.erasureRun.update({ where: { id: runId }, data: { planId, holdsSeen: aim.fingerprint, projects } })
       return { ...aim, runId, planId, isKeptWhole: keptWhole }
     })
+
+  /** While the texts are stored: verification needs their words when they are gone. */
+  const gatherWords = (runId: string, free: RunScope): Promise<void> =>
+    db.transaction((tx) => words.gather(tx, runId, free, now()), { longest: longestSearch })
 
   /** The run, locked, while the plan counts; `outdated` when a hold was set or ended since it was begun. */
   async function planned(tx: Transaction, plan: Plan): Promise<RunRow | 'outdated' | undefined> {
@@ -205,6 +209,7 @@ export function runStart(parts: StartParts) {
       const plan = await newPlan(runId)
       if (!plan) return
       if (plan === 'outdated') continue
+      if (plan.free !== null) await gatherWords(runId, plan.free)
       const made = await planAll(plan)
       if (!made) return
       if (made === 'outdated') continue

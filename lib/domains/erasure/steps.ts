@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import { type DataHolder, erasedOf, timeFor } from '#lib/kernel/holder.ts'
+import { type DataHolder, erasedOf, type Manner, timeFor } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
@@ -64,7 +64,11 @@ export function runStep(parts: StepParts) {
     const { items, isWatched } = page
     await keepIdentities(tx, run.receiptId, holder, items)
     const key = `${runId}:${holder.name}:${page.page}:${run.planId}`
-    const manner = { key, redacts: run.redacts, isWatched, now: now() }
+    const words = holder.isShared ? await parts.words.of(tx, runId) : undefined
+    const manner: Manner = {
+      ...{ key, redacts: run.redacts, isWatched, round: run.rounds, now: now() },
+      ...(words && { words, addWords: (texts: readonly string[]) => parts.words.add(tx, runId, texts) }),
+    }
     const erased = erasedOf(await holder.erase(free, items, tx, manner))
     const results = { ...erased.results, ...(await talliedUp(tx, runId, holder.name, erased)) }
     const { mentions } = erased

@@ -1,6 +1,6 @@
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
-import type { Part, Subject } from '#lib/kernel/holder.ts'
+import type { ErasedWords, Mention, Part, Scope, Subject } from '#lib/kernel/holder.ts'
 import type { Lingering } from './rules.ts'
 
 /** The legal holds in force that matter to a subject. */
@@ -11,6 +11,19 @@ export interface HoldsInForce {
   agents: ReadonlyMap<string, string>
   /** Of all holds in force, whomever they cover: another one means that something changed. */
   fingerprint: string
+}
+
+/** The words of each run, as keyed fingerprints, until its last verification. */
+export interface RunWords {
+  /** Adds the fingerprints of all texts of a scope, while they are stored. Repeating it changes nothing. */
+  gather(tx: Transaction, runId: string, scope: Scope, now: Date): Promise<void>
+  /** Adds texts of the erased that a connected store worded differently. */
+  add(tx: Transaction, runId: string, texts: readonly string[]): Promise<void>
+  /** Undefined where the run erases no texts. */
+  of(tx: Transaction, runId: string): Promise<ErasedWords | undefined>
+  /** Messages and documents of other authors that contain runs of the erased words. They remain. */
+  mentions(tx: Transaction, runId: string, now: Date): Promise<Mention[]>
+  forget(tx: Transaction, runId: string): Promise<void>
 }
 
 /** The erasure of subjects asks others; lib/services.ts connects it. */
@@ -55,6 +68,7 @@ export interface SubjectErasurePorts {
     /** What of it is stored that was there at that time. Where something came since, each message and document by itself. */
     restored(tx: Transaction, part: Part, at: Date): Promise<Part[]>
   }
+  words: RunWords
   /** What these stores, by their names on receipts, keep of what was deleted in them. */
   lingering(stores: readonly string[]): Promise<Lingering[]>
   onChange(tx: Transaction, change: RunChange): Promise<void>

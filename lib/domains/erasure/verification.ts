@@ -1,12 +1,14 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import type { DataHolder } from '#lib/kernel/holder.ts'
+import { type DataHolder, longestSearch } from '#lib/kernel/holder.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { lowerFence } from './fence.ts'
+import { countMentions, type MentionCount, noteMentions } from './mentions.ts'
 import { type Aim, aimAt, withPages } from './plans.ts'
+import { derivedOf, notSearchedOf } from './receipt-counts.ts'
 import { type Accounting, keepReceipt } from './receipts.ts'
 import { type Lingering, lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
 import { kindOf, namedInLog, namedOnReceipt, nameOf } from './run-names.ts'
@@ -47,6 +49,7 @@ export function runVerification(parts: VerificationParts) {
   async function searchAll(run: RunRow, { free }: Aim): Promise<Map<string, number>> {
     const found = new Map<string, number>()
     const erased = await withPages(db, run.id, { isErased: true })
+    const runWords = await db.transaction((tx) => parts.words.of(tx, run.id))
     for (const { holder } of inOrder(holders)) {
       const pages = erased.has(holder.name)
         ? await db.prisma.erasurePage.findMany({
@@ -56,7 +59,8 @@ export function runVerification(parts: VerificationParts) {
         : []
       const items = pages.flatMap((page) => page.items)
       const isAsked = free !== null || items.length > 0
-      found.set(holder.name, isAsked ? await holder.residue(free ?? { subject: nobody }, items, now()) : 0)
+      const words = holder.isShared ? runWords : undefined
+      found.set(holder.name, isAsked ? await holder.residue(free ?? { subject: nobody }, items, now(), words) : 0)
     }
     return found
   }
@@ -86,6 +90,16 @@ export function runVerification(parts: VerificationParts) {
       await parts.onChange(tx, changeOf(run, await stepsOf(tx, run.id), 'failed', now()))
     })
 
+  /** Searches PostgreSQL for erased words in texts of other authors, and counts all places where words or names remain. */
+  const findMentions = (runId: string): Promise<MentionCount[]> =>
+    db.transaction(
+      async (tx) => {
+        await noteMentions(tx, runId, await parts.words.mentions(tx, runId, now()))
+        return countMentions(tx, runId)
+      },
+      { longest: longestSearch },
+    )
+
   /** What holders keep of a subject until the holds end; nothing where no hold keeps anything. */
   async function keptWhileHeld(run: RunRow, steps: readonly StepRow[]): Promise<{ what: string; ground: string }[]> {
     if (steps.every(({ held }) => Object.keys(held).length === 0)) return []
@@ -107,7 +121,11 @@ export function runVerification(parts: VerificationParts) {
     run: RunRow,
     steps: readonly StepRow[],
     whileHeld: readonly { what: string; ground: string }[],
-    { inStores, isSearchedAgain }: { inStores: readonly Lingering[]; isSearchedAgain: boolean },
+    {
+      inStores,
+      isSearchedAgain,
+      mentions,
+    }: { inStores: readonly Lingering[]; isSearchedAgain: boolean; mentions: readonly MentionCount[] },
     at: Date,
   ): Omit<Receipt, 'jws'> {
     const deletedAt = run.erasedAt ?? at
@@ -152,6 +170,9 @@ export function runVerification(parts: VerificationParts) {
                   : 'last',
           }),
       ...(heldTotal > 0 && { held: heldTotal }),
+      ...derivedOf(steps),
+      ...(mentions.length > 0 && { remaining_mentions: [...mentions] }),
+      ...notSearchedOf(holders, steps),
       physical: lingeringAfter(deletedAt, facts, inStores),
       signed_at: at.toISOString(),
     }
@@ -201,6 +222,7 @@ export function runVerification(parts: VerificationParts) {
     await tx.erasurePage.deleteMany({ where: { runId: run.id, holder: { notIn: again } } })
     await tx.erasureTally.deleteMany({ where: { runId: run.id } })
     const recheckAt = again.length > 0 ? new Date(at.getTime() + recheckAfter) : null
+    if (recheckAt === null) await parts.words.forget(tx, run.id)
     const isTheirs = run.requestedBy === `user:${run.accountId}` || run.agents.includes(run.requestedBy)
     await tx.erasureRun.update({
       where: { id: run.id },
@@ -241,6 +263,7 @@ export function runVerification(parts: VerificationParts) {
       const beyond = {
         inStores: await parts.lingering(storesOf(steps)),
         isSearchedAgain: (await toSearchAgain(db.prisma, run.id)).length > 0,
+        mentions: await findMentions(run.id),
       }
       const receipt = await signer.sign(receiptOf(run, steps, await keptWhileHeld(run, steps), beyond, now()))
       interrupt('verify.signed')

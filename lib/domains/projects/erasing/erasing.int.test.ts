@@ -86,7 +86,11 @@ describe('a message', () => {
       ...{ audit_id: told.json.auditId, success: true, state: 'done', late_found: 0 },
       ...{ part: { kind: 'message', id: message }, deleted_from: told.json.deletedFrom },
     })
-    expect(json.data.remaining_mentions).toHaveLength(3)
+    // The other message of the conversation says the same sentence.
+    expect(json.data.remaining_mentions).toHaveLength(4)
+    expect(receipt.remaining_mentions).toContainEqual({
+      ...{ store: 'postgresql', kind: 'message', field: 'content', count: 1 },
+    })
     expect(JSON.stringify([receipt, entry, json])).not.toContain('a sentence of theirs')
   })
 

@@ -1,0 +1,96 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Mention, Scope } from '#lib/kernel/holder.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { subjectOf } from '../held.ts'
+import type { Sources } from '../sources.ts'
+import { Fingerprints } from './fingerprints.ts'
+import { explainedRuns } from './remaining-texts.ts'
+
+/** Name and email address of a person; nothing once the account is erased. */
+type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
+
+/** Runs whose fingerprints a process keeps in memory. */
+const mostLoaded = 3
+
+const insert = `INSERT INTO erased_words (run_id, projects, fingerprints) VALUES ($1, $2::text[], $3)
+  ON CONFLICT (run_id) DO UPDATE SET version = erased_words.version + 1, projects = excluded.projects, fingerprints = excluded.fingerprints`
+
+/** The words of erasure runs over projects. See `RunWords` of the erasure engine. */
+export function runWords({ sources, namesOf }: { sources: Sources; namesOf: NamesOf }) {
+  const loaded = new Map<string, { version: number; fingerprints: Fingerprints }>()
+
+  /** `locks`: nobody else adds until the transaction ends. */
+  async function load(tx: Transaction, runId: string, { locks = false } = {}): Promise<Fingerprints | undefined> {
+    if (locks) await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended(${`erased_words ${runId}`}, 0))`
+    const [row] = await queryWithin<{ version: number }>(
+      tx,
+      'erased-words-version',
+      'SELECT version FROM erased_words WHERE run_id = $1',
+      [runId],
+    )
+    if (!row) return undefined
+    const known = loaded.get(runId)
+    if (known?.version === row.version && !locks) return known.fingerprints
+    const { version, fingerprints: bytes } = await tx.erasedWords.findUniqueOrThrow({ where: { runId } })
+    const fingerprints = Fingerprints.fromBytes(Buffer.from(bytes))
+    loaded.delete(runId)
+    loaded.set(runId, { version, fingerprints })
+    for (const oldest of loaded.keys()) if (loaded.size > mostLoaded) loaded.delete(oldest)
+    return fingerprints
+  }
+
+  async function extend(
+    tx: Transaction,
+    runId: string,
+    change: (fingerprints: Fingerprints, projects: Set<string>) => Promise<void>,
+  ): Promise<void> {
+    const known = await load(tx, runId, { locks: true })
+    const row = known && (await tx.erasedWords.findUnique({ where: { runId }, select: { projects: true } }))
+    const projects = new Set(row?.projects)
+    // What is in memory stays as it is stored, whether or not this transaction commits.
+    const fingerprints = known ? Fingerprints.fromBytes(known.toBytes()) : new Fingerprints()
+    const before = fingerprints.toBytes()
+    await change(fingerprints, projects)
+    const after = fingerprints.toBytes()
+    if (fingerprints.isEmpty || (after.equals(before) && projects.size === (row?.projects.length ?? 0))) return
+    await queryWithin(tx, 'erased-words-write', insert, [runId, [...projects].sort(), after])
+  }
+
+  return {
+    gather: (tx: Transaction, runId: string, scope: Scope, now: Date): Promise<void> =>
+      extend(tx, runId, async (fingerprints, projects) => {
+        for await (const batch of sources.of(scope, tx, now))
+          for (const { project, texts } of batch) {
+            projects.add(project)
+            for (const text of texts) fingerprints.add(text)
+          }
+        const account = subjectOf(scope)?.account ?? null
+        // A person without a text in any project has nothing in the stores that are searched.
+        if (account !== null && projects.size > 0)
+          for (const name of await namesOf(tx, account)) fingerprints.addName(name)
+      }),
+
+    add: (tx: Transaction, runId: string, texts: readonly string[]): Promise<void> =>
+      extend(tx, runId, async (fingerprints) => {
+        for (const text of texts) fingerprints.add(text)
+      }),
+
+    of: (tx: Transaction, runId: string): Promise<Fingerprints | undefined> => load(tx, runId),
+
+    async mentions(tx: Transaction, runId: string, now: Date): Promise<Mention[]> {
+      const words = await load(tx, runId)
+      if (!words) return []
+      const { projects } = await tx.erasedWords.findUniqueOrThrow({ where: { runId }, select: { projects: true } })
+      const found: Mention[] = []
+      for (const project of projects)
+        for (const { kind, id } of (await explainedRuns(tx, project, words, now)).places)
+          found.push({ store: 'postgresql', kind, id, field: 'content', isRedacted: false })
+      return found
+    },
+
+    async forget(tx: Transaction, runId: string): Promise<void> {
+      loaded.delete(runId)
+      await tx.erasedWords.deleteMany({ where: { runId } })
+    },
+  }
+}
