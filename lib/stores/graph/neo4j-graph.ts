@@ -7,6 +7,7 @@ import { inGroup, inProperties, neo4jIndexes, phrases, type WordIndexes } from '
 import { nameMentions } from './neo4j-names.ts'
 import { neighbourhood, unlock } from './neo4j-neighbourhood.ts'
 import { search } from './neo4j-search.ts'
+import { allTexts, entitiesWithoutMentions, textsAfter, textsWithPhrases } from './neo4j-texts.ts'
 import { asEpisodes } from './neo4j-values.ts'
 
 const Place = z.object({
@@ -22,10 +23,19 @@ const Outcome: z.ZodType<GraphOutcome> = z.object({
   factsDeleted: z.number(),
   factsChanged: z.number(),
   blanked: z.number(),
+  episodesCut: z.number().default(0),
+  textsEdited: z.number().default(0),
   mentions: z.array(Place),
   told: z
-    .object({ personal: z.number(), unreferenced: z.number(), unproven: z.array(z.string()) })
-    .default({ personal: 0, unreferenced: 0, unproven: [] }),
+    .object({
+      personal: z.number(),
+      unreferenced: z.number(),
+      unproven: z.array(z.string()),
+      counts: z.record(z.string(), z.number()).default({}),
+      met: z.record(z.string(), z.array(z.string())).default({}),
+      gone: z.array(z.string()).default([]),
+    })
+    .default({ personal: 0, unreferenced: 0, unproven: [], counts: {}, met: {}, gone: [] }),
 })
 const Pages = z.array(z.object({ outcome: z.string().nullable() }))
 const Count = z.array(z.object({ n: z.number() }))
@@ -174,6 +184,19 @@ export function neo4jGraph(url: string): GraphStore {
         ),
       ),
     search: (group, sought) => withWords((words) => reading((ask) => search(ask, group, sought, words))),
+    episodesById: async (group, ids) =>
+      asEpisodes(
+        await reading((ask) =>
+          ask(
+            'UNWIND $ids AS id MATCH (e:Episodic {uuid: id}) WHERE e.group_id = $group RETURN DISTINCT properties(e) AS p',
+            { group, ids },
+          ),
+        ),
+      ),
+    texts: async (group) => allTexts((text, parameters) => reading((ask) => ask(text, parameters)), group),
+    textsWith: (group, phrases) => withWords((words) => reading((ask) => textsWithPhrases(ask, group, phrases, words))),
+    bareEntities: (group) => reading((ask) => entitiesWithoutMentions(ask, group)),
+    exposedTexts: (group, episodes) => reading((ask) => textsAfter(ask, group, episodes)),
     // By the words of every property, ids and lists of ids among them: not the ways that erasing takes.
     residue: (group, episodes, asIds = []) =>
       withWords((words) =>
