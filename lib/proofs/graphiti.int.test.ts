@@ -19,6 +19,7 @@ import {
   reported,
 } from '#lib/testing/projects.ts'
 import { pythonProgram } from '#lib/testing/python.ts'
+import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { neo4jServer } from '#lib/testing/services/shared.ts'
 
@@ -84,11 +85,12 @@ describe.skipIf(!isReady)('the graph that Graphiti wrote', () => {
   let driver: Driver
   let planting: ReturnType<typeof neo4jPlanting>
   const tests: Partial<Record<'postgresql' | 'neo4j', TestApp>> = {}
-  const cases = modes.flatMap((mode) =>
+  const all = modes.flatMap((mode) =>
     provenances.flatMap((provenance) =>
       scopes.map((scope): Case => ({ mode, provenance, scope, group: newId('grp').toLowerCase() })),
     ),
   )
+  const cases = sampled("Graphiti's ways of ingestion", all, 12)
   const written = new Map<string, { uuid: string; messages: string[] }[]>()
 
   beforeAll(async () => {

@@ -7,6 +7,7 @@ but the prompt.
 import asyncio
 import hashlib
 import json
+import logging
 import os
 import re
 from datetime import datetime, timedelta, timezone
@@ -17,11 +18,16 @@ from graphiti_core import Graphiti
 from graphiti_core.cross_encoder.client import CrossEncoderClient
 from graphiti_core.embedder.client import EmbedderClient
 from graphiti_core.llm_client.client import LLMClient
-from graphiti_core.nodes import EpisodeType
+from graphiti_core.nodes import EntityNode, EpisodeType
 from graphiti_core.utils.bulk_utils import RawEpisode
+from graphiti_core.utils.maintenance.community_operations import build_community
 from pydantic import BaseModel
 
 from serving import serve
+
+
+# Neo4j notes every property that no node has yet.
+logging.getLogger("neo4j").setLevel(logging.ERROR)
 
 
 class Person(BaseModel):
@@ -173,8 +179,18 @@ async def write_group(graphiti: Graphiti, group: str, mode: str, messages: list[
                 episode_body=text(body), group_id=group, entity_types=entity_types, saga="Talk", **about(at)
             )
             found.append(result.episode.uuid)
-    await graphiti.build_communities(group_ids=[group])
+    await write_community(graphiti, group)
     return [{"uuid": uuid, "messages": [one["id"] for one in body]} for uuid, body in zip(found, bodies)]
+
+
+async def write_community(graphiti: Graphiti, group: str) -> None:
+    """One community of all entities, as `build_communities` writes it. Its own search for clusters never ends on some small graphs."""
+    entities = await EntityNode.get_by_group_ids(graphiti.driver, [group])
+    node, edges = await build_community(graphiti.llm_client, entities)
+    await node.generate_name_embedding(graphiti.embedder)
+    await node.save(graphiti.driver)
+    for edge in edges:
+        await edge.save(graphiti.driver)
 
 
 serve({"write": write})

@@ -20,11 +20,7 @@ describe('an entity that goes as personal', () => {
     ['a Person', entity(['Person']), 'person'],
     ['said to be one', entity(['Company'], { pii: true }), 'person'],
     ['mapped to one', entity(['Investor'], {}, { Investor: 'person' }), 'person'],
-    [
-      'a company with an address in an attribute',
-      entity(['Company'], { ask: 'a@example.org' }),
-      'personal',
-    ],
+    ['a company with an address in an attribute', entity(['Company'], { ask: 'a@example.org' }), 'personal'],
     ['without a label', entity([]), 'unknown'],
     ['of a label that nobody knows', entity(['Thing']), 'unknown'],
   ] as const)('is told as what it is: %s', (_, evidence, group) => {
