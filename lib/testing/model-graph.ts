@@ -45,6 +45,7 @@ export function neighbourhoodIn(
       }),
     ),
     facts,
+    mentions: graph.mentions.filter(({ episode, entity }) => ids.has(episode) && entityIds.has(entity)),
     ended: graph.facts.filter(
       ({ uuid, expiredAt }) =>
         !own.has(uuid) &&
@@ -83,6 +84,8 @@ export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph 
     ...change.deleteFacts,
     ...graph.facts.filter(({ source, target }) => entities.has(source) || entities.has(target)).map(({ uuid }) => uuid),
   ])
+  const cut = new Map(change.editEpisodes.map(({ uuid, content }) => [uuid, content]))
+  const removed = new Set(change.removeMentions.map(({ episode, entity }) => `${episode} ${entity}`))
   const gatherings = new Set([...change.deleteCommunities, ...change.deleteSagas])
   const gone = new Set([...episodes, ...entities, ...gatherings])
   const changes = new Map(change.changeFacts.map((one) => [one.uuid, one]))
@@ -97,7 +100,11 @@ export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph 
     group: graph.group,
     episodes: graph.episodes
       .filter(({ uuid }) => !episodes.has(uuid))
-      .map((episode) => ({ ...episode, entityEdges: without(episode.entityEdges, goneFacts) })),
+      .map((episode) => ({
+        ...episode,
+        content: cut.get(episode.uuid) ?? episode.content,
+        entityEdges: without(episode.entityEdges, goneFacts),
+      })),
     entities: graph.entities
       .filter(({ uuid }) => !entities.has(uuid))
       .map((entity) =>
@@ -109,12 +116,14 @@ export function changed(graph: PlantedGraph, change: GraphChange): PlantedGraph 
         const how = changes.get(fact.uuid)
         return {
           ...fact,
-          ...(how && { episodes: without(fact.episodes, episodes), attributes: {} }),
+          ...(how && { episodes: without(fact.episodes, new Set(how.without)), attributes: {} }),
           ...(how?.isBlanked && { name: 'RELATES_TO', fact: '', referenceTime: null }),
           ...(change.restoreFacts.includes(fact.uuid) && { invalidAt: null, expiredAt: null }),
         }
       }),
-    mentions: graph.mentions.filter(({ episode, entity }) => !episodes.has(episode) && !entities.has(entity)),
+    mentions: graph.mentions.filter(
+      ({ episode, entity }) => !episodes.has(episode) && !entities.has(entity) && !removed.has(`${episode} ${entity}`),
+    ),
     communities: graph.communities
       .filter(({ uuid }) => !gatherings.has(uuid))
       .map((community) => ({

@@ -88,6 +88,8 @@ export interface Neighbourhood {
   otherMentions: ReadonlyMap<string, number>
   /** That name one of the episodes, or name none and stand in the `entityEdges` of one. What else stands at an entity goes with it unread: at a company that may be a million facts. */
   facts: Fact[]
+  /** Which of the episodes mentions which of the entities. */
+  mentions: Mentioning[]
   /**
    * Facts of the group whose validity one of the episodes may have ended: those asked for as ended; those that the episodes' `entityEdges`
    * name beside their own (Graphiti notes what it ended there); those whose `expiredAt` lies in the {@link endedWithin} after an episode's
@@ -108,11 +110,17 @@ export interface GraphChange {
   /** With every fact at them, and every link. */
   deleteEntities: string[]
   deleteFacts: string[]
+  /** Episodes whose content changes: the erased words are cut out. */
+  editEpisodes: { uuid: string; content: string }[]
+  /** Of episodes that remain. */
+  removeMentions: Mentioning[]
   /**
-   * The deleted episodes come off their sources, and their attributes go: Graphiti writes those anew with every source. `isBlanked`: the
+   * The episodes of `without` come off their sources, and their attributes go: Graphiti writes those anew with every source. `isBlanked`: the
    * wording came from an erased source, so `fact` becomes empty, `name` `RELATES_TO`, its embedding and `referenceTime` go.
    */
-  changeFacts: { uuid: string; isBlanked: boolean }[]
+  changeFacts: { uuid: string; isBlanked: boolean; without: string[] }[]
+  /** After everything else. Records that no longer exist are skipped. */
+  editTexts: TextEdit[]
   /** Neither end by an erased episode any more: `invalidAt` and `expiredAt` go. */
   restoreFacts: string[]
   /** Summary and attributes become empty; the name stays, and so does its embedding. */
@@ -140,7 +148,26 @@ export interface GraphChange {
     unreferenced: number
     /** Facts whose validity an erased episode may have ended, with no proof: they stay as they are. Ids. */
     unproven: string[]
+    /** Further counts, by name. */
+    counts: Record<string, number>
+    /** Further ids, by name: for counts whose things another page may meet again. */
+    met: Record<string, string[]>
+    /** Ids that such counts no longer contain. */
+    gone: string[]
   }
+}
+/** A text property of a node or relationship. */
+export interface GraphText {
+  kind: NamePlace['kind'] | 'link'
+  /** Its uuid. */
+  id: string
+  /** `name`, `summary`, `fact`, `content`, `sourceDescription`, `metadata`, or `attributes.<key>`. */
+  field: string
+  text: string
+}
+/** `text`: what the property becomes; null removes it. The embedding of a changed text is removed. */
+export interface TextEdit extends Omit<GraphText, 'text'> {
+  text: string | null
 }
 /** Where a name stands in what stays. */
 export interface NamePlace {
@@ -158,6 +185,10 @@ export interface GraphOutcome {
   factsChanged: number
   /** Summaries, communities and sagas that were blanked or reset. */
   blanked: number
+  /** Episodes whose content changed. */
+  episodesCut: number
+  /** Texts of {@link GraphChange.editTexts} that changed. */
+  textsEdited: number
   mentions: NamePlace[]
   told: GraphChange['told']
 }
@@ -198,6 +229,22 @@ export interface GraphStore {
     sought: { ids: readonly string[]; texts: readonly string[] },
     tx: Transaction,
   ): Promise<Episode[]>
+  /** Those of the uuids that are episodes of the group, without what surrounds them. */
+  episodesById(group: string, episodes: readonly string[], tx: Transaction): Promise<Episode[]>
+  /**
+   * Every text of the group, some at a time: each property of each node and relationship that is a string or contains strings, except ids,
+   * labels, timestamps and embeddings. Reads records, and no full-text index. Yields each property as it is stored.
+   */
+  texts(group: string, tx: Transaction): Promise<AsyncIterable<GraphText[]>>
+  /** Texts of records that may contain one of the phrases, through full-text indexes: rather too many than too few. */
+  textsWith(group: string, phrases: readonly string[], tx: Transaction): Promise<GraphText[]>
+  /** Entities that no episode mentions and that have no fact: a partial ingestion leaves them. */
+  bareEntities(group: string, tx: Transaction): Promise<{ uuid: string; name: string }[]>
+  /**
+   * Generated texts of the episodes that were written after one of these while it was in the model's context: the next {@link contextWindow}
+   * by `validAt` and by `createdAt`. Their entities' and facts' texts.
+   */
+  exposedTexts(group: string, episodes: readonly string[], tx: Transaction): Promise<GraphText[]>
   /**
    * How much in the group still names these episodes, in any node, edge or property, found by other ways than erasing takes: 0 when nothing
    * does. `asIds`: those whose ids may be words, or another thing's; they count where an episode's id stands, and in no text.
@@ -209,6 +256,8 @@ export interface GraphStore {
   close(): Promise<void>
 }
 
+/** Episodes that Graphiti gives to the model before a new one (graphiti-core, `RELEVANT_SCHEMA_LIMIT`). */
+export const contextWindow = 10
 /** How long after an episode's `createdAt` its processing may have ended facts, in milliseconds. */
 export const endedWithin = 3_600_000
 export const mostEnded = 1_000

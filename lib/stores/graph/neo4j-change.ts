@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { GraphChange } from './graph.ts'
 import type { Asking, Row } from './neo4j-connection.ts'
 import { noted, phrases } from './neo4j-indexes.ts'
+import { editTexts } from './neo4j-texts.ts'
 import { coreOfEntity, coreOfFact, coreOfGathering, lock } from './neo4j-values.ts'
 
 const facts = 'UNWIND $ids AS id MATCH ()-[r:RELATES_TO {uuid: id}]->() WHERE r.group_id = $group WITH DISTINCT r'
@@ -13,7 +14,11 @@ const strip = (of: string, core: readonly string[]) =>
 const deleteFacts = `${facts}, r.uuid AS uuid DELETE r RETURN uuid`
 const deleteFactsAt =
   'UNWIND $ids AS id MATCH (n:Entity {uuid: id})-[r:RELATES_TO]-() WHERE n.group_id = $group WITH DISTINCT r, r.uuid AS uuid DELETE r RETURN uuid'
-const changeFacts = `${facts} SET r.episodes = [one IN r.episodes WHERE NOT one IN $gone] ${strip('r', coreOfFact)} RETURN r.uuid AS uuid`
+const changeFacts = `UNWIND $rows AS row MATCH ()-[r:RELATES_TO {uuid: row.uuid}]->() WHERE r.group_id = $group WITH DISTINCT r, row
+  SET r.episodes = [one IN r.episodes WHERE NOT one IN row.without] ${strip('r', coreOfFact)} RETURN r.uuid AS uuid`
+const editEpisodes = `UNWIND $rows AS row MATCH (n:Episodic {uuid: row.uuid}) WHERE n.group_id = $group AND n.content <> row.content
+  SET n.content = row.content RETURN n.uuid AS uuid`
+const removeMentions = `UNWIND $rows AS row MATCH (:Episodic {uuid: row.episode})-[r:MENTIONS]->(:Entity {uuid: row.entity}) WHERE r.group_id = $group DELETE r`
 const blankFacts = `${facts} SET r.name = 'RELATES_TO', r.fact = '' REMOVE r.fact_embedding, r.reference_time RETURN r.uuid AS uuid`
 const restoreFacts = `${facts} REMOVE r.invalid_at, r.expired_at RETURN r.uuid AS uuid`
 const naming = `CALL db.index.fulltext.queryNodes('${noted}', $query) YIELD node AS n WHERE n.group_id = $group
@@ -38,11 +43,9 @@ export async function applyChange({ ask, seek }: Asking, group: string, change: 
     ids.length === 0 ? [] : Uuids.parse(await ask(text, { group, ids, ...more })).map(({ uuid }) => uuid)
   const { deleteEpisodes, deleteEntities } = change
   const goneFacts = [...(await each(deleteFacts, change.deleteFacts)), ...(await each(deleteFactsAt, deleteEntities))]
-  const changed = await each(
-    changeFacts,
-    change.changeFacts.map(({ uuid }) => uuid),
-    { gone: deleteEpisodes },
-  )
+  const rows = async (text: string, some: readonly object[]): Promise<string[]> =>
+    some.length === 0 ? [] : Uuids.parse(await ask(text, { group, rows: some })).map(({ uuid }) => uuid)
+  const changed = await rows(changeFacts, change.changeFacts)
   const blanked = change.changeFacts.filter(({ isBlanked }) => isBlanked).map(({ uuid }) => uuid)
   await each(blankFacts, blanked)
   const restored = await each(restoreFacts, change.restoreFacts)
@@ -55,11 +58,16 @@ export async function applyChange({ ask, seek }: Asking, group: string, change: 
   const communities = await each(blankCommunities, change.blankCommunities)
   const sagas =
     change.changeSagas.length === 0 ? [] : Uuids.parse(await ask(changeSagas, { group, sagas: change.changeSagas }))
+  const cut = await rows(editEpisodes, change.editEpisodes)
+  await rows(removeMentions, change.removeMentions)
   const goneCommunities = await each(remove('Community'), change.deleteCommunities)
   const goneSagas = await each(remove('Saga'), change.deleteSagas)
   const goneEntities = await each(remove('Entity'), deleteEntities)
   const goneEpisodes = await each(remove('Episodic'), deleteEpisodes)
+  const textsEdited = await editTexts({ ask }, group, change.editTexts)
   return {
+    episodesCut: cut.length,
+    textsEdited,
     episodesDeleted: goneEpisodes.length,
     entitiesDeleted: goneEntities.length,
     factsDeleted: goneFacts.length,

@@ -8,6 +8,7 @@ import { listGroup } from './neo4j-listing.ts'
 import { nameMentions } from './neo4j-names.ts'
 import { neighbourhood, unlock } from './neo4j-neighbourhood.ts'
 import { search } from './neo4j-search.ts'
+import { allTexts, entitiesWithoutMentions, textsAfter, textsWithPhrases } from './neo4j-texts.ts'
 import { asEpisodes } from './neo4j-values.ts'
 
 const Place = z.object({
@@ -23,10 +24,19 @@ const Outcome: z.ZodType<GraphOutcome> = z.object({
   factsDeleted: z.number(),
   factsChanged: z.number(),
   blanked: z.number(),
+  episodesCut: z.number().default(0),
+  textsEdited: z.number().default(0),
   mentions: z.array(Place),
   told: z
-    .object({ personal: z.number(), unreferenced: z.number(), unproven: z.array(z.string()) })
-    .default({ personal: 0, unreferenced: 0, unproven: [] }),
+    .object({
+      personal: z.number(),
+      unreferenced: z.number(),
+      unproven: z.array(z.string()),
+      counts: z.record(z.string(), z.number()).default({}),
+      met: z.record(z.string(), z.array(z.string())).default({}),
+      gone: z.array(z.string()).default([]),
+    })
+    .default({ personal: 0, unreferenced: 0, unproven: [], counts: {}, met: {}, gone: [] }),
 })
 const Pages = z.array(z.object({ outcome: z.string().nullable() }))
 const Count = z.array(z.object({ n: z.number() }))
@@ -176,6 +186,19 @@ export function neo4jGraph(url: string): GraphStore {
         ),
       ),
     search: (group, sought) => withWords((words) => reading((ask) => search(ask, group, sought, words))),
+    episodesById: async (group, ids) =>
+      asEpisodes(
+        await reading((ask) =>
+          ask(
+            'UNWIND $ids AS id MATCH (e:Episodic {uuid: id}) WHERE e.group_id = $group RETURN DISTINCT properties(e) AS p',
+            { group, ids },
+          ),
+        ),
+      ),
+    texts: async (group) => allTexts((text, parameters) => reading((ask) => ask(text, parameters)), group),
+    textsWith: (group, phrases) => withWords((words) => reading((ask) => textsWithPhrases(ask, group, phrases, words))),
+    bareEntities: (group) => reading((ask) => entitiesWithoutMentions(ask, group)),
+    exposedTexts: (group, episodes) => reading((ask) => textsAfter(ask, group, episodes)),
     // By the words of every property, ids and lists of ids among them: not the ways that erasing takes.
     residue: (group, episodes, asIds = []) =>
       withWords((words) =>
@@ -206,7 +229,8 @@ export function neo4jGraph(url: string): GraphStore {
         if (gone >= most) break
         gone += await writing((ask) => countOf(ask, text, { group, most: most - gone }))
       }
-      if (gone === 0)
+      // Nothing is left: then neither is the node that erasures of the group take turns by.
+      if (gone < most)
         await writing((ask) => ask('MATCH (g:KnowledgePulseGroup {group_id: $group}) DELETE g', { group }))
       return gone
     },

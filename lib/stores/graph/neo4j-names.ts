@@ -28,6 +28,23 @@ const kinds: Record<string, NamePlace['kind']> = {
   Saga: 'saga',
 }
 
+/** The kind of a node by its labels; without any, it is a fact. */
+export const kindOfLabels = (labels: readonly string[]): NamePlace['kind'] => {
+  const label = labels.find((one) => Object.hasOwn(kinds, one))
+  return (label === undefined ? undefined : kinds[label]) ?? 'fact'
+}
+/** Fields by their properties and the reverse, properties that are neither text nor attributes, and which property is embedded in which. */
+export function textProperties(kind: NamePlace['kind']) {
+  const { fields, core, embedding } = places[kind]
+  const properties = new Map<string, string>(Object.entries(fields))
+  return {
+    properties,
+    fields: new Map([...properties].map(([field, property]) => [property, field])),
+    core: new Set<string>(core),
+    embedding,
+  }
+}
+
 const nodesWith = `CALL db.index.fulltext.queryNodes($index, $query) YIELD node AS n WHERE n.group_id = $group
   RETURN DISTINCT elementId(n) AS at`
 const relationsWith = `CALL db.index.fulltext.queryRelationships($index, $query) YIELD relationship AS r
@@ -100,8 +117,7 @@ export async function nameMentions(
     const nodes = await places(nodesWith, indexes.nodes, nodesAt)
     const relations = await places(relationsWith, indexes.relations, relationsAt)
     for (const { at, uuid, p, labels } of [...nodes, ...relations]) {
-      const label = labels.find((one) => Object.hasOwn(kinds, one))
-      const kind = (label === undefined ? undefined : kinds[label]) ?? 'fact'
+      const kind = kindOfLabels(labels)
       const { fields, changes } = judgeRow(kind, p, name)
       for (const field of fields) found.set(`${kind} ${uuid} ${field}`, { kind, id: uuid, field })
       if (redact && fields.length > 0) await ask(kind === 'fact' ? writeRelation : writeNode, { at, changes })

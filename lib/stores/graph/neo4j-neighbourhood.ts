@@ -24,6 +24,8 @@ const entitiesOf =
 const mentionsOf = `UNWIND $entities AS id MATCH (n:Entity {uuid: id}) WHERE n.group_id = $group
   CALL (n) { MATCH (n)<-[:MENTIONS]-(e:Episodic) WHERE e.group_id = $group AND NOT e.uuid IN $ids WITH DISTINCT e LIMIT ${mostCounted} RETURN count(e) AS n2 }
   WITH n.uuid AS entity, n2 AS n WHERE n > 0 RETURN entity, n`
+const ownMentions = `UNWIND $ids AS id MATCH (e:Episodic {uuid: id})-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group AND n.group_id = $group
+  RETURN DISTINCT e.uuid AS episode, n.uuid AS entity ORDER BY episode, entity`
 const endedOf = `UNWIND $times AS t MATCH ()-[r:RELATES_TO]->()
   WHERE r.group_id = $group AND r.expired_at >= t AND r.expired_at <= t + duration({milliseconds: ${endedWithin}}) AND NOT r.uuid IN $own
   WITH DISTINCT r ORDER BY r.expired_at, r.uuid LIMIT ${mostEnded} RETURN ${factColumns}`
@@ -49,6 +51,7 @@ const toldOf = `UNWIND $around AS id MATCH (e:Episodic {uuid: id})<-[:HAS_EPISOD
 
 const uuids = z.array(z.object({ uuid: z.string() }))
 const counts = z.array(z.object({ entity: z.string(), n: z.number() }))
+const mentions = z.array(z.object({ episode: z.string(), entity: z.string() }))
 const members = z.array(z.object({ community: z.string(), entity: z.string() }))
 const links = z.array(z.object({ from: z.string(), to: z.string() }))
 const told = z.array(z.object({ saga: z.string(), episode: z.string() }))
@@ -145,6 +148,7 @@ export async function neighbourhood(
       counts.parse(await ask(mentionsOf, { group, entities: entityIds, ids })).map(({ entity, n }) => [entity, n]),
     ),
     facts,
+    mentions: mentions.parse(await ask(ownMentions, { group, ids })),
     ended: sorted([...asFar, ...inTime]),
     communities: communities.map(({ uuid, name, summary, others }) => ({
       uuid,

@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { GraphChange } from './graph.ts'
+import { editTexts } from './postgres-texts.ts'
 
 const deleteFacts = `DELETE FROM graph_facts WHERE group_id = $1 AND uuid IN (
     SELECT unnest($2::text[])
@@ -10,8 +11,13 @@ const deleteFacts = `DELETE FROM graph_facts WHERE group_id = $1 AND uuid IN (
 /** Without these; the order of the rest stays. */
 const without = (column: string, values: string) =>
   `ARRAY(SELECT o.x FROM unnest(${column}) WITH ORDINALITY AS o (x, n) WHERE o.x <> ALL(${values}) ORDER BY o.n)`
-const changeFacts = `UPDATE graph_facts SET episodes = ${without('episodes', '$3::text[]')}, attributes = '{}'
-  WHERE group_id = $1 AND uuid = ANY($2::text[]) RETURNING uuid`
+/** $2 and $3: facts and sources that come off them, side by side; $4: all facts, those without a source among them. */
+const changeFacts = `UPDATE graph_facts f SET episodes = ${without('f.episodes', 'coalesce(a.gone, ARRAY[]::text[])')}, attributes = '{}'
+  FROM unnest($4::text[]) AS c (uuid) LEFT JOIN (SELECT b.uuid, array_agg(b.gone) AS gone FROM unnest($2::text[], $3::text[]) AS b (uuid, gone) GROUP BY b.uuid) AS a
+    ON a.uuid = c.uuid WHERE f.group_id = $1 AND f.uuid = c.uuid RETURNING f.uuid`
+const editEpisodes = `UPDATE graph_episodes e SET content = a.content FROM unnest($2::text[], $3::text[]) AS a (uuid, content)
+  WHERE e.group_id = $1 AND e.uuid = a.uuid AND e.content <> a.content RETURNING e.uuid`
+const removeMentions = `DELETE FROM graph_mentions WHERE group_id = $1 AND (episode, entity) IN (SELECT * FROM unnest($2::text[], $3::text[]))`
 const blankFacts = `UPDATE graph_facts SET name = 'RELATES_TO', fact = '', fact_embedding = '{}', reference_time = NULL
   WHERE group_id = $1 AND uuid = ANY($2::text[])`
 const restoreFacts = `UPDATE graph_facts SET invalid_at = NULL, expired_at = NULL
@@ -44,13 +50,26 @@ export async function applyChange(tx: Transaction, group: string, change: GraphC
   const changed = await ask(
     'change-facts',
     changeFacts,
+    change.changeFacts.flatMap(({ uuid, without: gone }) => gone.map(() => uuid)),
+    change.changeFacts.flatMap(({ without: gone }) => gone),
     change.changeFacts.map(({ uuid }) => uuid),
-    deleteEpisodes,
   )
   const blanked = change.changeFacts.filter(({ isBlanked }) => isBlanked).map(({ uuid }) => uuid)
   await ask('blank-facts', blankFacts, blanked)
   const restored = await ask('restore-facts', restoreFacts, change.restoreFacts)
   await ask('forget-facts', forgetFacts, goneFacts)
+  const cut = await ask(
+    'edit-episodes',
+    editEpisodes,
+    change.editEpisodes.map(({ uuid }) => uuid),
+    change.editEpisodes.map(({ content }) => content),
+  )
+  await ask(
+    'remove-mentions',
+    removeMentions,
+    change.removeMentions.map(({ episode }) => episode),
+    change.removeMentions.map(({ entity }) => entity),
+  )
   await ask('delete-mentions', deleteMentions, deleteEpisodes, deleteEntities)
   const gatherings = [...change.deleteCommunities, ...change.deleteSagas]
   await ask('delete-links', deleteLinks, [...deleteEpisodes, ...deleteEntities, ...gatherings])
@@ -72,11 +91,14 @@ export async function applyChange(tx: Transaction, group: string, change: GraphC
   const goneGatherings = await ask('delete-gatherings', deleteIn('graph_gatherings'), gatherings)
   const goneEntities = await ask('delete-entities', deleteIn('graph_entities'), deleteEntities)
   const goneEpisodes = await ask('delete-episodes', deleteIn('graph_episodes'), deleteEpisodes)
+  const textsEdited = await editTexts(tx, group, change.editTexts)
   return {
     episodesDeleted: goneEpisodes.length,
     entitiesDeleted: goneEntities.length,
     factsDeleted: goneFacts.length,
     factsChanged: new Set([...changed, ...restored].map(({ uuid }) => uuid)).size,
+    episodesCut: cut.length,
+    textsEdited,
     blanked: entities.length + communities.length + sagas.length + goneGatherings.length,
   }
 }

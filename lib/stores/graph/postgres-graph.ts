@@ -6,6 +6,7 @@ import { applyChange } from './postgres-change.ts'
 import { listGroup } from './postgres-listing.ts'
 import { hasWords, nameMentions, textOf, textPlaces } from './postgres-names.ts'
 import { byIndex, inGroup, neighbourhood } from './postgres-neighbourhood.ts'
+import { allTexts, entitiesWithoutMentions, textsAfter, textsWithPhrases } from './postgres-texts.ts'
 import { asEpisodes, episodeColumns } from './rows.ts'
 
 const factsAt = `SELECT a.e AS entity, count(*)::int AS n FROM unnest($2::text[]) AS a (e), LATERAL (
@@ -109,6 +110,19 @@ export const postgresGraph = (db: Database): GraphStore => ({
         found.set(one.uuid, one)
     return [...found.values()]
   },
+  episodesById: async (group, ids, tx) =>
+    asEpisodes(
+      await queryWithin(
+        tx,
+        'graph-episodes-by-id',
+        `SELECT ${episodeColumns} FROM graph_episodes WHERE group_id = $1 AND uuid = ANY($2::text[]) ORDER BY uuid`,
+        [group, ids],
+      ),
+    ),
+  texts: async (group, tx) => allTexts(tx, group),
+  textsWith: (group, phrases, tx) => textsWithPhrases(tx, group, phrases),
+  bareEntities: (group, tx) => entitiesWithoutMentions(tx, group),
+  exposedTexts: (group, episodes, tx) => textsAfter(tx, group, episodes),
   residue: (group, episodes, asIds = []) =>
     snapshot(db, { enable_seqscan: 'off', jit: 'off' }, async (ask) => {
       let left = 0

@@ -1,6 +1,14 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { endedWithin, type Gathered, mostCounted, mostEnded, type Neighbourhood, type Told } from './graph.ts'
+import {
+  endedWithin,
+  type Gathered,
+  type Mentioning,
+  mostCounted,
+  mostEnded,
+  type Neighbourhood,
+  type Told,
+} from './graph.ts'
 import { asEntities, asEpisodes, asFacts, entityColumns, episodeColumns, factColumns } from './rows.ts'
 
 const episodesOf = `SELECT ${episodeColumns} FROM graph_episodes WHERE group_id = $1 AND uuid = ANY($2::text[]) ORDER BY uuid`
@@ -22,6 +30,8 @@ const lockEntities = `${entitiesOf} FOR UPDATE`
 const mentionsOf = `SELECT a.e AS entity, n.n FROM unnest($2::text[]) AS a (e), LATERAL (SELECT count(*)::int AS n FROM (
     SELECT FROM graph_mentions m WHERE m.group_id = $1 AND m.entity = a.e AND m.episode <> ALL($3::text[]) LIMIT ${mostCounted}) AS counted) AS n
   WHERE n.n > 0`
+const ownMentions = `SELECT episode, entity FROM graph_mentions WHERE group_id = $1 AND episode = ANY($2::text[]) AND entity = ANY($3::text[])
+  ORDER BY episode, entity`
 /** $2: asked for or noted; $3: when the episodes were made; $4: not these. */
 const endedOf = `SELECT ${factColumns} FROM graph_facts WHERE group_id = $1 AND uuid = ANY($2::text[]) AND uuid <> ALL($4::text[])
   UNION SELECT * FROM (SELECT ${factColumns} FROM graph_facts f WHERE group_id = $1 AND expired_at IS NOT NULL AND uuid <> ALL($4::text[])
@@ -113,6 +123,9 @@ export async function neighbourhood(
     entities,
     otherMentions: new Map(mentions.map(({ entity, n }) => [entity, n])),
     facts,
+    mentions: await queryWithin<Mentioning & Record<string, unknown>>(tx, 'graph-own-mentions', ownMentions, [
+      ...[group, ids, entityIds],
+    ]),
     ended: asFacts(await ask('ended', endedOf, [...ended, ...noted], times, own, endedWithin)),
     communities: await queryWithin<Gathered & Record<string, unknown>>(tx, 'graph-communities', communitiesOf, [
       group,

@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest'
 import { type EntityKinds, kindOf } from '../graph/entity-kinds.ts'
 import { entityGroupOf, totalsOf } from './plan-totals.ts'
 
-const entity = (labels: string[], more: { summary?: string; pii?: boolean } = {}, kinds: EntityKinds = {}) =>
+const entity = (labels: string[], more: { ask?: string; pii?: boolean } = {}, kinds: EntityKinds = {}) =>
   kindOf(
     {
       uuid: 'u',
       name: 'Sample',
       labels,
-      summary: more.summary ?? '',
-      attributes: more.pii ? { pii: true } : {},
+      summary: '',
+      attributes: more,
       createdAt: new Date(0),
     },
     kinds,
@@ -20,7 +20,7 @@ describe('an entity that goes as personal', () => {
     ['a Person', entity(['Person']), 'person'],
     ['said to be one', entity(['Company'], { pii: true }), 'person'],
     ['mapped to one', entity(['Investor'], {}, { Investor: 'person' }), 'person'],
-    ['a company with an address in its summary', entity(['Company'], { summary: 'a@example.org' }), 'personal'],
+    ['a company with an address in an attribute', entity(['Company'], { ask: 'a@example.org' }), 'personal'],
     ['without a label', entity([]), 'unknown'],
     ['of a label that nobody knows', entity(['Thing']), 'unknown'],
   ] as const)('is told as what it is: %s', (_, evidence, group) => {

@@ -41,12 +41,14 @@ export function kindOf({ name, labels, summary, attributes }: Entity, kinds: Ent
     ...named.filter((label) => mapped(label) === 'person').map((label) => `mapping:${label}`),
     ...(attributes.pii === true || attributes.pii === 'true' ? ['attribute:pii'] : []),
   ]
+  const isKnown = named.some((label) => business.has(label) || mapped(label) === 'business')
+  // A model wrote the summary. Of a business entity, personal data there is emptied with the summary, and the entity is not personal.
+  const generated = isKnown && person.length === 0 ? [] : [summary]
   const patterns = new Set(
-    [name, summary, ...textsIn(attributes)].flatMap((text) =>
+    [name, ...generated, ...textsIn(attributes)].flatMap((text) =>
       findPersonalData(text).map(({ kind }) => `pattern:${kind}`),
     ),
   )
-  const isKnown = named.some((label) => business.has(label) || mapped(label) === 'business')
   const untyped =
     isKnown || person.length > 0 ? [] : [own.length === 0 ? 'label:none' : `label:${own.join('+')} unknown`]
   const evidence = [...person, ...[...patterns].sort(), ...untyped]

@@ -7,7 +7,7 @@ const shortestText = 20
 const normal = (text: string): string => text.replace(/\s+/g, ' ').trim()
 
 /** Ids that stand in a text as words of their own or as parts of one: `message:msg_1`, `msg_1.md`. */
-function idsIn(text: string, ids: ReadonlySet<string>): string[] {
+export function idsIn(text: string, ids: ReadonlySet<string>): string[] {
   const found = new Set<string>()
   for (const [token] of text.matchAll(/[\w.:-]{1,400}/g)) {
     const starts = [0]
@@ -26,6 +26,10 @@ function idsIn(text: string, ids: ReadonlySet<string>): string[] {
   return [...found]
 }
 
+/** Where an episode may name its sources. */
+export const namingOf = ({ name, sourceDescription, metadata }: Episode): string =>
+  `${name}\n${sourceDescription}\n${JSON.stringify(metadata)}`
+
 /** What is looked for: by id of a message or document, its texts. */
 export interface Sought {
   ids: ReadonlySet<string>
@@ -40,7 +44,8 @@ function matcher({ ids, texts }: Sought): (episode: Episode) => Map<string, 'gro
     const beginning = whole.slice(0, shortestText)
     byBeginning.set(beginning, [...(byBeginning.get(beginning) ?? []), { source, text: whole }])
   }
-  return ({ name, sourceDescription, metadata, content }) => {
+  return (episode) => {
+    const { content } = episode
     const found = new Map<string, 'group' | 'text'>()
     if (byBeginning.size > 0) {
       const whole = normal(content)
@@ -48,7 +53,7 @@ function matcher({ ids, texts }: Sought): (episode: Episode) => Map<string, 'gro
         for (const { source, text } of byBeginning.get(whole.slice(at, at + shortestText)) ?? [])
           if (whole.startsWith(text, at)) found.set(source, 'text')
     }
-    for (const id of idsIn(`${name}\n${sourceDescription}\n${JSON.stringify(metadata)}`, ids)) found.set(id, 'group')
+    for (const id of idsIn(namingOf(episode), ids)) found.set(id, 'group')
     return found
   }
 }

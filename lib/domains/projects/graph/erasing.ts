@@ -24,19 +24,18 @@ const textsOf = `SELECT id AS source, content AS text FROM messages WHERE id = A
     UNION ALL SELECT message_id, content FROM message_edits WHERE message_id = ANY($1::text[])
     UNION ALL SELECT document_id, content FROM document_chunks WHERE document_id = ANY($1::text[])`
 
-/** The episodes of a page: those that it names, and those that name what it is about, which may have come since. */
+/** The episodes of a page: those that it names, and those that name what it is about, which may have come since (`found`). */
 export async function episodesInGroup(
   { graph }: { graph: GraphStore },
   { group, episodes, told, about, unsearched }: GroupItems,
   tx: Transaction,
-  now: Date,
-): Promise<string[]> {
+): Promise<{ planned: string[]; found: string[] }> {
   const texts =
     unsearched.length === 0
       ? []
       : await queryWithin<{ source: string; text: string }>(tx, 'graph-texts', textsOf, [unsearched])
-  const found = await searched(graph, tx, { group, ids: [...about, ...unsearched], texts, now })
-  return [...new Set([...episodes, ...told, ...found.keys()])].sort()
+  const found = await searched(graph, tx, { group, ids: [...about, ...unsearched], texts })
+  return { planned: [...new Set([...episodes, ...told])].sort(), found: [...found.keys()].sort() }
 }
 
 /** What messages and documents of the group's own project say that episodes ended; another project has no say in it. */

@@ -1,16 +1,18 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Explained, Scope, Verdict } from '#lib/kernel/holder.ts'
-import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import type { Episode, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Sources } from '../sources.ts'
 import { policyOf } from './erasing.ts'
-import { plannedEpisodes } from './planned-episodes.ts'
+import { type GroupPlan, plannedEpisodes } from './planned-episodes.ts'
 import { judge } from './rules.ts'
+import type { NamesOf } from './subject-names.ts'
+import { searchWords } from './word-search.ts'
 
 const store = 'graph'
 
 /** What would become of everything that a scope has in the graph, and why. Judged as a whole, as all pages together come to; where the graph does not answer, what pointers name. Reads alone. */
 export async function verdictsOf(
-  parts: { graph: GraphStore; sources: Sources },
+  parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
   scope: Scope,
   tx: Transaction,
   now: Date,
@@ -26,52 +28,65 @@ export async function verdictsOf(
         ...{ evidence: [`rows:${count}`], found: 'group' },
       })
   }
-  for (const { group, episodes, foreign, shared, isUnsearched } of await plannedEpisodes(
-    { graph, sources, isReachable: true },
-    scope,
-    tx,
-    now,
-  )) {
-    for (const [id, place] of foreign)
+  for (const plan of await plannedEpisodes({ graph, sources, isReachable: true }, scope, tx, now)) {
+    for (const [id, place] of plan.foreign)
       verdicts.push({
         ...{ store, kind: 'episode', id, name: null, verdict: 'untouched', reason: 'foreign_group' },
         ...{ evidence: [`group:${place}`], found: 'pointer' },
       })
-    for (const [id, count] of shared)
-      verdicts.push({
-        ...{ store, kind: 'episode', id, name: null, verdict: 'kept', reason: 'shared' },
-        ...{ evidence: [`sources:${count}`], found: 'pointer' },
-      })
-    if (isUnsearched) {
+    if (plan.isUnsearched) {
       isPartial = true
-      for (const [id, found] of episodes)
+      for (const [id, found] of plan.episodes)
         verdicts.push({
-          store,
-          kind: 'episode',
-          id,
-          name: null,
-          verdict: 'deleted',
-          reason: 'source',
-          evidence: [],
-          found,
+          ...{ store, kind: 'episode', id, name: null, verdict: 'deleted', reason: 'source', evidence: [], found },
         })
-      continue
-    }
-    const ids = [...episodes.keys()]
-    if (ids.length === 0) continue
-    const { ended, policy } = await policyOf(group, ids, scope, tx, { redacts: false, now })
-    const found = await graph.read(group, ids, tx, ended)
-    const { verdicts: judged, change } = judge(found, policy)
-    const facts = await graph.factsAt(group, change.deleteEntities, tx)
-    for (const verdict of judged) {
-      const atIt = verdict.kind === 'entity' && verdict.verdict === 'deleted' ? (facts.get(verdict.id) ?? 0) : 0
-      verdicts.push({
-        ...verdict,
-        store,
-        evidence: [...verdict.evidence, ...(atIt > 0 ? [`facts:${atIt}`] : [])],
-        found: verdict.kind === 'episode' ? (episodes.get(verdict.id) ?? 'group') : 'group',
-      })
-    }
+    } else verdicts.push(...(await verdictsInGroup(parts, plan, scope, tx, now)))
   }
   return { verdicts, isPartial }
+}
+
+async function verdictsInGroup(
+  parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
+  { group, episodes, shared, decisions, erased, decider }: GroupPlan,
+  scope: Scope,
+  tx: Transaction,
+  now: Date,
+): Promise<Verdict[]> {
+  const { graph } = parts
+  if (!erased || !decider) return []
+  const byWords = await searchWords(parts, scope, group, erased, { isThorough: false, now }, tx)
+  const more = new Set(byWords.episodes.filter((uuid) => !decisions.has(uuid)))
+  const others = await erased.decider(await graph.episodesById(group, [...more], tx), tx, {
+    ...{ isPlanned: () => false, isFound: () => false },
+  })
+  const decide = (episode: Episode) => (more.has(episode.uuid) ? others : decider).decide(episode)
+  const ids = [...new Set([...episodes.keys(), ...more])]
+  const { ended, policy } = await policyOf(group, ids, scope, tx, { redacts: false, now })
+  const found = await graph.read(group, ids, tx, ended)
+  const hasErased = (text: string) => erased.hasErased(text)
+  const { verdicts: judged, change } = judge(found, { ...policy, decide, hasErased })
+  const facts = await graph.factsAt(group, change.deleteEntities, tx)
+  const verdicts = judged.map((verdict): Verdict => {
+    const atIt = verdict.kind === 'entity' && verdict.verdict === 'deleted' ? (facts.get(verdict.id) ?? 0) : 0
+    const sources = verdict.kind === 'episode' ? (shared.get(verdict.id) ?? 0) : 0
+    return {
+      ...verdict,
+      store,
+      evidence: [
+        ...verdict.evidence,
+        ...(atIt > 0 ? [`facts:${atIt}`] : []),
+        ...(sources > 0 ? [`sources:${sources}`] : []),
+      ],
+      found: verdict.kind === 'episode' ? (episodes.get(verdict.id) ?? 'text') : 'group',
+    }
+  })
+  // Texts that have erased words although no episode leads to them.
+  const known = new Set(judged.map(({ id }) => id))
+  const tell = (kind: string, id: string, verdict: Verdict['verdict'], evidence: string[]) => {
+    if (!known.has(id))
+      verdicts.push({ ...{ store, kind, id, name: null, verdict, reason: 'words', evidence, found: 'text' } })
+  }
+  for (const id of byWords.deleteEntities) tell('entity', id, 'deleted', [])
+  for (const { kind, id, field } of byWords.edits) tell(kind, id, 'changed', [`field:${field}`])
+  return verdicts
 }

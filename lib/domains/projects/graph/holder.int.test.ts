@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { erasedOf, type Verdict } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
-import { dealGraph, entity, episode, sentence, sharedGraph } from '#lib/testing/graphs.ts'
+import { dealGraph, entity, episode, fact, sentence, sharedGraph } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import type { GraphPlanting } from '#lib/testing/planted-graph.ts'
@@ -71,7 +71,7 @@ describe('the erasure of one message', () => {
     const told = await ask('DELETE', messagePath(message), {})
     expect(told).toMatchObject({
       success: true,
-      deletedFrom: { graphiti: { episodesDeleted: 1, entitiesDeleted: 5, entitiesOrphaned: 1 } },
+      deletedFrom: { graphiti: { episodesDeleted: 1, entitiesDeleted: 4, entitiesOrphaned: 2 } },
     })
     const left = await standing()
     expect(JSON.stringify(left)).not.toMatch(/quokka/i)
@@ -171,7 +171,7 @@ describe('where no pointer exists', () => {
       group: place.group,
       ...bare,
       episodes: [
-        episode(replied, 1, { metadata: { reply_to: message } }),
+        episode(replied, 1, { content: 'user: I answer that now.', metadata: { reply_to: message } }),
         episode(thanked, 2, { content: 'Thanks a lot.' }),
       ],
     })
@@ -308,19 +308,169 @@ describe('what is of others', () => {
 describe('what several pointers name', () => {
   const of = (found: Verdict[], id: string) => found.find((one) => one.id === id)
 
-  it('goes with the last of what it came of', async () => {
+  const own = 'I suffer from Morbus Crohn and sleep in room 77 since spring.'
+  const answer = 'Thank you for telling us. We will book another room for you.'
+  const turn = `user: ${own}\nassistant: ${answer}`
+  const resultsOf = async (message: string) => {
+    const receiptId = await erasedWhole(test, messagePath(message), place.owner)
+    const run = await test.db.prisma.erasureRun.findUniqueOrThrow({ where: { receiptId }, include: { steps: true } })
+    const { json: receipt } = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+    return { results: run.steps.find(({ holder }) => holder === 'graph.episodes')?.results, receipt, run }
+  }
+  const contents = async () => (await standing()).episodes.map(({ content }) => content)
+
+  it.each([
+    ['reported for both', true, true],
+    ['reported for the erased one', true, false],
+    ['reported for the other one', false, true],
+    ['not reported', false, false],
+  ])('a turn is cut, its provenance %s, and stays so in a repetition', async (_, isOwnReported, isOtherReported) => {
     const both = `${place.group}-both`
-    await planting.plant({ group: place.group, ...bare, episodes: [episode(both, 1)] })
-    const [one, other] = [await says('One half of it is this.'), await says('The other half of it is that.')]
-    for (const source of [one, other]) await points(source, both)
-    expect(of(await plans(one), both)).toMatchObject({
-      ...{ verdict: 'kept', reason: 'shared', evidence: ['sources:1'] },
+    const thing = `${place.group}-thing`
+    await planting.plant({
+      ...{ group: place.group, ...bare, episodes: [episode(both, 1, { content: turn })] },
+      entities: [entity(thing, 'Nowhere Works', ['Company'], { summary: `The patient said: ${own}` })],
+      mentions: [{ episode: both, entity: thing }],
     })
-    expect(await ask('DELETE', messagePath(one), {})).toMatchObject({ success: true })
-    expect((await standing()).episodes).toHaveLength(1)
-    expect(of(await plans(other), both)).toMatchObject({ verdict: 'deleted' })
-    await ask('DELETE', messagePath(other), {})
-    expect((await standing()).episodes).toEqual([])
+    const [one, other] = [await says(own), await says(answer)]
+    if (isOwnReported) await points(one, both)
+    if (isOtherReported) await points(other, both)
+    expect(of(await plans(one), both)).toMatchObject({ verdict: 'changed', reason: 'cut' })
+    const { results, receipt, run } = await resultsOf(one)
+    expect(await contents()).toEqual([`assistant: ${answer}`])
+    expect(JSON.stringify(await standing())).not.toContain('Morbus')
+    expect(results).toMatchObject({ derivedCut: 1, episodesDeleted: 0 })
+    expect(receipt.derived).toContainEqual(expect.objectContaining({ store: 'graph', cut: 1 }))
+    test.clock.advance(25 * 3_600_000)
+    await test.app.subjectErasures.recheck(run.id)
+    expect(await contents()).toEqual([`assistant: ${answer}`])
+    await resultsOf(other)
+    expect(await contents()).toEqual([])
+  })
+
+  it('an episode that no exact words lead to is deleted although another message remains', async () => {
+    const both = `${place.group}-both`
+    await planting.plant({
+      group: place.group,
+      ...bare,
+      episodes: [episode(both, 1, { content: 'A summary of both.' })],
+    })
+    const [one, other] = [await says(own), await says(answer)]
+    for (const source of [one, other]) await points(source, both)
+    expect(of(await plans(one), both)).toMatchObject({ verdict: 'deleted', evidence: ['sources:1'] })
+    expect((await resultsOf(one)).results).toMatchObject({ episodesDeleted: 1, derivedDeleted: 1 })
+    expect(await contents()).toEqual([])
+  })
+
+  it('another author’s episode stays byte for byte, whatever a pointer says, and is a mention where it quotes', async () => {
+    const [wrong, quoting] = [`${place.group}-wrong`, `${place.group}-quoting`]
+    const quote = `As she wrote: “${own}” That is all.`
+    await planting.plant({
+      ...{ group: place.group, ...bare },
+      episodes: [
+        episode(wrong, 1, { content: `assistant:  ${answer}` }),
+        episode(quoting, 2, { content: `doctor: ${quote}` }),
+      ],
+    })
+    const before = await standing()
+    const [one, other, third] = [await says(own), await says(answer), await says(quote)]
+    for (const ref of [wrong, quoting]) await points(one, ref)
+    await points(third, quoting)
+    await points(other, wrong)
+    const verdicts = await plans(one)
+    expect(of(verdicts, wrong)).toMatchObject({ verdict: 'kept', reason: 'other_author' })
+    const { receipt, results, run } = await resultsOf(one)
+    expect(results).toMatchObject({ episodesDeleted: 0, derivedRetained: expect.any(Number) })
+    const left = await standing()
+    expect(left.episodes.find(({ uuid }) => uuid === wrong)).toEqual(before.episodes.find(({ uuid }) => uuid === wrong))
+    const { data } = await ask('GET', `/api/erasures/${run.auditId}`)
+    expect([data.state, receipt.stores.every(({ residue }: { residue: number }) => residue === 0)]).toEqual([
+      'done',
+      true,
+    ])
+  })
+
+  it('words in summaries and facts that no episode leads to are blanked, and those of others stay', async () => {
+    const [thing, other, link, untouched] = ['thing', 'other', 'link', 'untouched'].map(
+      (name) => `${place.group}-${name}`,
+    )
+    const theirs = `${place.group}-theirs`
+    await planting.plant({
+      ...{ group: place.group, ...bare, episodes: [episode(theirs, 1, { content: answer })] },
+      entities: [
+        entity(thing ?? '', 'Nowhere Works', ['Company'], {
+          summary: `Told: ${own.toUpperCase()}`,
+          attributes: { note: own, kept: 'A note' },
+        }),
+        entity(other ?? '', 'Elsewhere Works', ['Company'], { summary: 'They book rooms.' }),
+      ],
+      facts: [
+        { ...fact(link ?? '', thing ?? '', other ?? '', [theirs]), fact: `Somebody said ${own}`, attributes: {} },
+        { ...fact(untouched ?? '', thing ?? '', other ?? '', [theirs]), attributes: {} },
+      ],
+      mentions: [thing, other].map((one) => ({ episode: theirs, entity: one ?? '' })),
+    })
+    const [one, second] = [await says(own), await says(answer)]
+    await points(second, theirs)
+    expect(of(await plans(one), thing ?? '')).toMatchObject({ verdict: 'changed', reason: 'words', found: 'text' })
+    const { results } = await resultsOf(one)
+    const left = await standing()
+    expect(left.entities.map(({ summary, attributes }) => [summary, attributes])).toEqual([
+      ['They book rooms.', {}],
+      ['', { kept: 'A note' }],
+    ])
+    expect(left.facts.map((one) => [one.uuid, one.fact])).toEqual([
+      [link, ''],
+      [untouched, `wording of ${untouched}`],
+    ])
+    expect(left.embedded).not.toContain(link)
+    expect(results).toMatchObject({ textsEdited: 3 })
+  })
+
+  it('texts that were generated while the episode was in the context are checked and counted', async () => {
+    const ids = ['own', 'next', 'later'].map((name) => `${place.group}-${name}`)
+    const who = ['a', 'b', 'c'].map((name) => `${place.group}-w-${name}`)
+    await planting.plant({
+      ...{ group: place.group, ...bare },
+      episodes: [
+        episode(ids[0] ?? '', 1, { content: own }),
+        episode(ids[1] ?? '', 2, { content: answer }),
+        episode(ids[2] ?? '', 3, { content: 'Nothing of it is said in here.' }),
+      ],
+      entities: [
+        entity(who[0] ?? '', 'Nowhere Works', ['Company'], { summary: `It answers to “${own}”` }),
+        entity(who[1] ?? '', 'Elsewhere Works', ['Company'], { summary: 'It books rooms for the ill.' }),
+      ],
+      mentions: [
+        { episode: ids[1] ?? '', entity: who[0] ?? '' },
+        { episode: ids[2] ?? '', entity: who[1] ?? '' },
+      ],
+    })
+    const one = await says(own)
+    await points(one, ids[0] ?? '')
+    for (const [n, text] of [answer, 'Nothing of it is said in here.'].entries())
+      await points(await says(text), ids[n + 1] ?? '')
+    const { results, receipt } = await resultsOf(one)
+    expect(results).toMatchObject({ exposedMatched: 1, exposedUnmatched: 1 })
+    expect(receipt.exposed).toEqual({ matched: 1, unmatched: 1 })
+    expect((await standing()).entities.map(({ summary }) => summary).sort()).toEqual([
+      '',
+      'It books rooms for the ill.',
+    ])
+  })
+
+  it('entities of a partial ingestion go by their words', async () => {
+    const [named, told, others] = ['named', 'told', 'others'].map((name) => `${place.group}-${name}`)
+    await planting.plant({
+      ...{ group: place.group, ...bare, episodes: [] },
+      entities: [
+        entity(named ?? '', 'Morbus Crohn', [], { summary: '' }),
+        entity(told ?? '', 'Somewhere', ['Company'], { summary: own }),
+        entity(others ?? '', 'Elsewhere', ['Company'], { summary: 'Of others' }),
+      ],
+    })
+    await resultsOf(await says(own))
+    expect((await standing()).entities.map(({ uuid }) => uuid)).toEqual([others])
   })
 
   it('goes where all of it goes at once', async () => {
@@ -545,7 +695,10 @@ describe('asked for itself', () => {
     const part = { kind: 'message' as const, id: message, project: place.project, conversation: place.conversation }
     const planned = await within((tx) => holder().plan({ part }, tx, now))
     expect(planned).toMatchObject({
-      ...{ items: [`${place.group}/told:somewhere-else`], watched: [`${place.group}/text:${message}`] },
+      ...{
+        items: [`${place.group}/told:somewhere-else`],
+        watched: [`${place.group}/text:${message}`, `${place.group}/words:`],
+      },
     })
     const items = [...planned.items, ...(planned.watched ?? [])]
     const manner = { key: newId('run'), redacts: false, now }

@@ -1,13 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import {
-  type DataHolder,
-  type Erased,
-  type ItemId,
-  longestSearch,
-  type Manner,
-  type Scope,
-  type Subject,
-} from '#lib/kernel/holder.ts'
+import type { DataHolder, Erased, ItemId, Manner, Scope, Subject } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
@@ -15,7 +7,9 @@ import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { writersOf } from '../held.ts'
 import type { Sources } from '../sources.ts'
-import { episodesInGroup, goingOf, policyOf } from './erasing.ts'
+import type { DerivedTextDecision } from '../words/derived-text.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+import { type ErasedPage, eraseInGroup, noResults, noTallies } from './erasing-group.ts'
 import { verdictsOf } from './explaining.ts'
 import {
   aboutItem,
@@ -26,12 +20,12 @@ import {
   namesItem,
   portionItem,
   portionSize,
-  soughtAs,
   toldItem,
   unsearchedItem,
+  wordsItem,
 } from './items.ts'
-import { plannedEpisodes, searched } from './planned-episodes.ts'
-import { judge } from './rules.ts'
+import { plannedEpisodes } from './planned-episodes.ts'
+import { residueInGroup } from './residue.ts'
 import { namedByOthers } from './shared-episodes.ts'
 import { groupsOfPerson, type NamesOf, namesLeft } from './subject-names.ts'
 import { groupsOfOthers } from './whole-groups.ts'
@@ -44,9 +38,6 @@ export interface GraphHolderParts {
   namesOf: NamesOf
 }
 
-/** Ids that one transaction looks for. */
-const soughtAtOnce = 1_000
-
 const pointed = `SELECT count(DISTINCT (v.place, v.ref))::int AS n, min(v.at) AS since FROM provenance v
   LEFT JOIN messages m ON v.source_kind = 'message' AND m.id = v.source_id
   LEFT JOIN documents d ON v.source_kind = 'document' AND d.id = v.source_id
@@ -57,13 +48,18 @@ const authors = (subject: Subject): [string[], string[]] => {
   return [kinds, ids]
 }
 
+/** Another author wrote all of it. */
+const isKept = (decision: DerivedTextDecision['decision'] | undefined): boolean =>
+  decision === 'retained' || decision === 'untouched'
+
 const wholeOf = (groups: readonly GroupItems[]): string[] =>
   groups.flatMap(({ group, portions }) => (portions > 0 ? [group] : []))
 
 /**
  * Episodes of the knowledge graph that came of messages and documents, with all that follows from them by the hybrid policy. Items:
  * `<group>/<episode>`; `<group>/*…` of a group that goes whole. Watched: `<group>/about:<source>` and `<group>/told:<episode>`, by which an
- * episode that comes late is found; `<group>/names:`, that a person's name is looked for in what stays.
+ * episode that comes late is found; `<group>/words:`, by which the erased words are searched in every text of the group; `<group>/names:`,
+ * that a person's name is looked for in what stays. An episode that another author wrote is watched, too.
  */
 export function graphHolder(parts: GraphHolderParts): DataHolder {
   const { db, graph, sources, whatIsMissing } = parts
@@ -94,12 +90,14 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     // Others may come to take part in it before its turn comes: then what came of these goes, and is looked for.
     if ('subject' in scope && wholes.length > 0)
       for await (const batch of sources.of(scope, tx, now))
-        for (const { group, id } of batch) if (wholes.includes(group)) watched.add(aboutItem(group, id))
+        for (const { group, id } of batch)
+          if (wholes.includes(group)) watched.add(aboutItem(group, id)).add(wordsItem(group))
     for (const found of await plannedEpisodes({ graph, sources, isReachable }, scope, tx, now)) {
-      const { group, episodes, told, isUnsearched } = found
+      const { group, episodes, told, decisions, isUnsearched } = found
       for (const uuid of episodes.keys())
-        if (!told.has(uuid)) items.add(episodeItem(group, uuid))
+        if (!told.has(uuid)) (isKept(decisions.get(uuid)) ? watched : items).add(episodeItem(group, uuid))
         else (isUnsearched ? items : watched).add(toldItem(group, uuid))
+      watched.add(wordsItem(group))
       for (const source of found.sources)
         watched.add(isUnsearched ? unsearchedItem(group, source) : aboutItem(group, source))
     }
@@ -107,27 +105,25 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
     return { items: [...items].sort(), watched: [...watched].sort() }
   }
 
+  /** Of a run, or of a caller that passes no words. */
+  async function wordsOf(scope: Scope, tx: Transaction, { words, now }: Pick<Manner, 'words' | 'now'>) {
+    if (words) return words
+    const found = new Fingerprints()
+    for await (const batch of sources.of(scope, tx, now))
+      for (const { texts } of batch) for (const text of texts) found.add(text)
+    return found
+  }
+
   async function erase(scope: Scope, items: readonly ItemId[], tx: Transaction, manner: Manner): Promise<Erased> {
     await mustBeWhole(tx)
-    const results = {
-      episodesDeleted: 0,
-      entitiesDeleted: 0,
-      entitiesOrphaned: 0,
-      entitiesPersonal: 0,
-      entitiesUnreferenced: 0,
-      factsUnproven: 0,
-      factsDeleted: 0,
-      factsChanged: 0,
-      blanked: 0,
+    const erased: ErasedPage = {
+      ...{ count: 0, results: noResults(), tallies: noTallies(), mentions: [] },
     }
-    const orphans: { met: string[]; gone: string[] } = { met: [], gone: [] }
-    const unproven: { met: string[]; gone: string[] } = { met: [], gone: [] }
-    const tallies = { entitiesOrphaned: orphans, factsUnproven: unproven }
-    const erased: Erased = { count: 0, results, tallies, mentions: [] }
     const groups = itemsByGroup(items)
     const theirs = await groupsOfOthers(sources, scope, wholeOf(groups), tx, manner.now)
     const planned =
       theirs.size === 0 ? [] : await plannedEpisodes({ graph, sources, isReachable: true }, scope, tx, manner.now)
+    const words = await wordsOf(scope, tx, manner)
     for (const { ...of } of groups) {
       const { group, portions } = of
       if (portions > 0 && !theirs.has(group)) {
@@ -135,39 +131,10 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
         continue
       }
       for (const own of planned) if (own.group === group) of.episodes = [...of.episodes, ...own.episodes.keys()]
+      // Words first: a name that is taken out of a text would hide them.
+      if (of.words || of.episodes.length + of.told.length + of.about.length + of.unsearched.length > 0)
+        await eraseInGroup(parts, scope, of, { ...manner, words }, erased, tx)
       if (of.names) erased.mentions.push(...(await namesLeft(parts, scope, group, tx, manner)))
-      if (of.episodes.length + of.told.length + of.about.length + of.unsearched.length === 0) continue
-      const episodes = await episodesInGroup(parts, of, tx, manner.now)
-      // Who asks for their own words to go has a say over their own name, and none over those of people that they wrote of.
-      const redacts = manner.redacts && 'part' in scope
-      const { ended, policy } = await policyOf(group, episodes, scope, tx, { redacts, now: manner.now })
-      const outcome = await graph.change(
-        group,
-        episodes,
-        `${manner.key}:${group}`,
-        (found) => judge(found, policy).change,
-        tx,
-        ended,
-      )
-      results.episodesDeleted += outcome.episodesDeleted
-      results.entitiesDeleted += outcome.entitiesDeleted
-      results.entitiesOrphaned += outcome.orphaned.length
-      orphans.met.push(...outcome.orphaned.map((uuid) => `${group}/${uuid}`))
-      orphans.gone.push(...outcome.deleted.map((uuid) => `${group}/${uuid}`))
-      results.entitiesPersonal += outcome.told.personal
-      results.entitiesUnreferenced += outcome.told.unreferenced
-      results.factsUnproven += outcome.told.unproven.length
-      unproven.met.push(...outcome.told.unproven.map((uuid) => `${group}/${uuid}`))
-      results.factsDeleted += outcome.factsDeleted
-      results.factsChanged += outcome.factsChanged
-      results.blanked += outcome.blanked
-      erased.count += outcome.episodesDeleted
-      // Where a later page takes the episode, no name stays.
-      const isSaid = outcome.mentions.some(({ kind }) => kind === 'episode')
-      const going = isSaid ? await goingOf(scope, group, tx, manner.now) : new Set<string>()
-      for (const place of outcome.mentions)
-        if (place.kind !== 'episode' || !going.has(place.id))
-          erased.mentions.push({ store: 'graph', ...place, isRedacted: redacts })
     }
     return erased
   }
@@ -199,43 +166,35 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
       if (items.length === 0) return 0
       return erase(scope, items, tx, manner ?? { key: newId('erase'), redacts: false, now: new Date() })
     },
-    async residue(scope, items, now) {
+    async residue(scope, items, now, words) {
       if (items.length === 0) return 0
       await mustBeWhole()
       let left = 0
       const groups = itemsByGroup(items)
       const theirs = await db.transaction((tx) => groupsOfOthers(sources, scope, wholeOf(groups), tx, now))
-      for (const { group, episodes, told, about, unsearched, portions } of groups) {
-        if (portions + episodes.length + told.length + about.length + unsearched.length === 0) continue
-        if (portions > 0 && !theirs.has(group)) {
-          left += await db.transaction((tx) => graph.countGroup(group, tx))
-          continue
-        }
-        const sought = [...about, ...unsearched]
-        for (let at = 0; at < sought.length; at += soughtAtOnce) {
-          const ids = sought.slice(at, at + soughtAtOnce)
-          left += (
-            await db.transaction((tx) => searched(graph, tx, { group, ids, texts: [], now }), {
-              longest: longestSearch,
-            })
-          ).size
-        }
-        const { anywhere, asIds } = soughtAs({ episodes, told })
-        left += await graph.residue(group, anywhere, asIds)
-      }
+      for (const of of groups)
+        if (of.portions > 0 && !theirs.has(of.group))
+          left += await db.transaction((tx) => graph.countGroup(of.group, tx))
+        else left += await residueInGroup(parts, scope, of, words ?? new Fingerprints(), now)
       return left
     },
+    notSearched: (results) =>
+      (results.entitiesOrphaned ?? 0) + (results.derivedJudgedAgain ?? 0) > 0
+        ? [{ what: 'embeddings of names that remain in the knowledge graph', count: null }]
+        : [],
     async late(scope, tx, now) {
       const items: ItemId[] = []
-      for (const { group, episodes, isUnsearched } of await plannedEpisodes(
+      for (const { group, episodes, decisions, isUnsearched } of await plannedEpisodes(
         { graph, sources, isReachable: await isUp() },
         scope,
         tx,
         now,
+        { isLate: true },
       )) {
         if (isUnsearched)
           throw new Problem('unavailable', 'The graph does not answer. Nothing is lost; it is asked again.')
-        for (const [uuid, found] of episodes) if (found !== 'pointer') items.push(episodeItem(group, uuid))
+        for (const [uuid, found] of episodes)
+          if (found !== 'pointer' && !isKept(decisions.get(uuid))) items.push(episodeItem(group, uuid))
       }
       return items.sort()
     },

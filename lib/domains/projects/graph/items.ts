@@ -15,6 +15,8 @@ export interface GroupItems {
   portions: number
   /** The name of the person is looked for in what stays. */
   names: boolean
+  /** The erased words are searched in every text. */
+  words: boolean
 }
 
 /** Rows of a group that one portion stands for. */
@@ -40,6 +42,7 @@ export const toldItem = (group: string, ref: string): ItemId => `${group}/told:$
 export const aboutItem = (group: string, source: string): ItemId => `${group}/about:${source}`
 export const unsearchedItem = (group: string, source: string): ItemId => `${group}/text:${source}`
 export const namesItem = (group: string): ItemId => `${group}/names:`
+export const wordsItem = (group: string): ItemId => `${group}/words:`
 export const portionItem = (group: string, number: number): ItemId => `${group}/*${String(number).padStart(7, '0')}`
 
 export const isPortionOf = (item: ItemId, group: string): boolean => item.startsWith(`${group}/*`)
@@ -58,10 +61,12 @@ export function itemsByGroup(items: readonly ItemId[]): GroupItems[] {
       unsearched: [],
       portions: 0,
       names: false,
+      words: false,
     }
     groups.set(group, of)
     if (rest.startsWith('*')) of.portions++
     else if (rest === 'names:') of.names = true
+    else if (rest === 'words:') of.words = true
     else if (rest.startsWith('told:')) of.told.push(rest.slice(5))
     else if (rest.startsWith('about:')) of.about.push(rest.slice(6))
     else if (rest.startsWith('text:')) of.unsearched.push(rest.slice(5))

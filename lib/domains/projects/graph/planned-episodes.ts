@@ -3,7 +3,10 @@ import type { Scope } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Source, Sources } from '../sources.ts'
+import type { DerivedTextDecision } from '../words/derived-text.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
 import { episodesOf } from './episode-search.ts'
+import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-texts.ts'
 import { isEpisodeId } from './items.ts'
 import { namedByOthers } from './shared-episodes.ts'
 
@@ -18,37 +21,32 @@ export interface GroupPlan {
   sources: string[]
   /** Named by pointers, and another group's: they are not touched. By uuid, the group. */
   foreign: Map<string, string>
-  /** That came of something that stays, too: they stay with it. By uuid, of how many things. */
+  /** What would become of those that exist; empty where the graph did not answer. */
+  decisions: ReadonlyMap<string, DerivedTextDecision['decision']>
+  /** By uuid, how many remaining messages and documents name it. */
   shared: ReadonlyMap<string, number>
+  /** What the erasure knows of texts of the group; absent where the graph did not answer. */
+  erased?: ErasedTexts
+  decider?: EpisodeDecider
   /** The graph did not answer, so nothing was looked for but what pointers say. */
   isUnsearched: boolean
 }
 
-/** Episodes that name or contain what is looked for, but for those that came of what stays, too. */
+/** Episodes that name or contain what is looked for, and how each was found. */
 export async function searched(
   graph: GraphStore,
   tx: Transaction,
-  { group, ids, texts, now }: Sought,
-): Promise<Map<string, 'group' | 'text'>> {
-  const found = await matching(graph, tx, { group, ids, texts })
-  for (const uuid of (await namedByOthers(tx, group, [...found.keys()], new Set(ids), now)).keys()) found.delete(uuid)
-  return found
-}
-interface Sought {
-  group: string
-  ids: readonly string[]
-  texts: readonly { source: string; text: string }[]
-  now: Date
-}
-async function matching(
-  graph: GraphStore,
-  tx: Transaction,
-  { group, ids, texts }: Omit<Sought, 'now'>,
+  { group, ids, texts }: Sought,
 ): Promise<Map<string, 'group' | 'text'>> {
   const found = await episodesOf(graph, group, { ids: new Set(ids), texts }, tx)
   return new Map(
     found.map(({ episode, of }) => [episode.uuid, [...of.values()].includes('text') ? 'text' : 'group'] as const),
   )
+}
+interface Sought {
+  group: string
+  ids: readonly string[]
+  texts: readonly { source: string; text: string }[]
 }
 
 async function addSources(
@@ -86,7 +84,7 @@ async function addSources(
       plan.episodes.delete(uuid)
       plan.foreign.set(uuid, group)
     }
-    const found = await matching(graph, tx, {
+    const found = await searched(graph, tx, {
       group: plan.group,
       ids: sources.map(({ id }) => id),
       texts: sources.flatMap(({ id, texts }) => texts.map((text) => ({ source: id, text }))),
@@ -98,34 +96,70 @@ async function addSources(
   }
 }
 
+/** Episodes that are decided about at once. */
+const decidedAtOnce = 500
+
+/** Decides about the planned episodes that exist, by the words of the scope. */
+async function decideAll(
+  graph: GraphStore,
+  tx: Transaction,
+  plan: GroupPlan,
+  { scope, words, now, isLate }: { scope: Scope; words: Fingerprints; now: Date; isLate: boolean },
+): Promise<void> {
+  const erased = await erasedTexts(plan.group, scope, words, tx, now)
+  const decisions = new Map<string, DerivedTextDecision['decision']>()
+  const deciders = new Map<string, EpisodeDecider>()
+  const ids = [...plan.episodes.keys()].filter((uuid) => !plan.told.has(uuid))
+  for (let at = 0; at < ids.length; at += decidedAtOnce) {
+    const episodes = await graph.episodesById(plan.group, ids.slice(at, at + decidedAtOnce), tx)
+    const decider = await erased.decider(episodes, tx, { isPlanned: () => !isLate, isFound: () => false })
+    for (const episode of episodes) {
+      decisions.set(episode.uuid, decider.decide(episode).decision)
+      deciders.set(episode.uuid, decider)
+    }
+  }
+  plan.decisions = decisions
+  plan.erased = erased
+  plan.decider = {
+    decide: (episode) => deciders.get(episode.uuid)?.decide(episode) ?? { decision: 'untouched' },
+    isShared: (uuid) => deciders.get(uuid)?.isShared(uuid) === true,
+  }
+}
+
 /**
  * What came of a scope in the graph, by group: what pointers name, and what a search finds by ids and words, whatever pointers say: one may
  * name nothing, or one episode of several. Groups that go whole are left out. A graph that does not answer is no reason to plan nothing.
+ * `isLate`: the erasure is under way, and an episode that it has cut is not a new one.
  */
 export async function plannedEpisodes(
   { graph, sources, isReachable }: { graph: GraphStore; sources: Sources; isReachable: boolean },
   scope: Scope,
   tx: Transaction,
   now: Date,
+  { isLate = false } = {},
 ): Promise<GroupPlan[]> {
   const whole = new Set((await sources.whole(scope, tx, now)).flatMap(({ group }) => group ?? []))
-  const plans = new Map<string, GroupPlan>()
+  const plans = new Map<string, { plan: GroupPlan; words: Fingerprints }>()
   for await (const some of sources.of(scope, tx, now)) {
     const byGroup = Map.groupBy(some, ({ group }) => group)
     for (const [group, ofGroup] of byGroup) {
       if (whole.has(group)) continue
-      const plan = plans.get(group) ?? {
-        ...{ group, episodes: new Map(), told: new Set(), sources: [], foreign: new Map(), shared: new Map() },
-        isUnsearched: false,
+      const of = plans.get(group) ?? {
+        plan: {
+          ...{ group, episodes: new Map(), told: new Set(), sources: [], foreign: new Map(), shared: new Map() },
+          ...{ decisions: new Map(), isUnsearched: false },
+        },
+        words: new Fingerprints(),
       }
-      plans.set(group, plan)
-      await addSources(graph, tx, plan, ofGroup, isReachable)
+      plans.set(group, of)
+      for (const { texts } of ofGroup) for (const text of texts) of.words.add(text)
+      await addSources(graph, tx, of.plan, ofGroup, isReachable)
     }
   }
   // Once all that goes is known: what several of it came to is shared with nobody else.
-  for (const plan of plans.values()) {
+  for (const { plan, words } of plans.values()) {
     plan.shared = await namedByOthers(tx, plan.group, [...plan.episodes.keys()], new Set(plan.sources), now)
-    for (const uuid of plan.shared.keys()) plan.episodes.delete(uuid)
+    if (!plan.isUnsearched) await decideAll(graph, tx, plan, { scope, words, now, isLate })
   }
-  return [...plans.values()].sort((one, other) => (one.group < other.group ? -1 : 1))
+  return [...plans.values()].map(({ plan }) => plan).sort((one, other) => (one.group < other.group ? -1 : 1))
 }

@@ -24,14 +24,24 @@ describe('what counts as a person', () => {
     ['a person, whatever a mapping says', bare(['Person']), { Person: 'business' }, ['label:Person']],
     ['marked', bare(['Company'], { attributes: { pii: true } }), {}, ['attribute:pii']],
     ['an address in the name', bare(['Company'], { name: 'a@example.org' }), {}, ['pattern:email']],
-    ['a number in the summary', bare(['Deal'], { summary: 'Call +49 30 1234567.' }), {}, ['pattern:phone']],
+    [
+      'a number in the summary of a person',
+      bare(['Person'], { summary: 'Call +49 30 1234567.' }),
+      {},
+      ['label:Person', 'pattern:phone'],
+    ],
     [
       'deep in attributes',
       bare(['Risk'], { attributes: { by: [{ who: 'Dr. Beispiel' }] } }),
       {},
       ['pattern:titled_person'],
     ],
-    ['an office', bare(['Finding'], { summary: 'Told by the CFO of Nowhere.' }), {}, ['pattern:role']],
+    [
+      'an office in an attribute',
+      bare(['Finding'], { attributes: { by: 'the CFO of Nowhere' } }),
+      {},
+      ['pattern:role'],
+    ],
     ['no label', bare([]), {}, ['label:none']],
     ['Graphiti’s own label alone', bare(['Entity']), {}, ['label:none']],
     ['a label that nobody knows', bare(['Gadget']), {}, ['label:Gadget unknown']],
@@ -48,6 +58,11 @@ describe('what counts as a person', () => {
     ['mapped', bare(['Gadget']), { Gadget: 'business' }],
     ['plain, mapped', bare([]), { Entity: 'business' }],
     ['known beside unknown', bare(['Gadget', 'Company']), {}],
+    [
+      'personal data that occurs only in the generated summary',
+      bare(['Deal'], { summary: 'Call +49 30 1234567.' }),
+      {},
+    ],
     ['said not to be', bare(['Company'], { attributes: { pii: false } }), {}],
   ])('not %s', (_, of, kinds) => {
     expect(kindOf(of, kinds)).toEqual({ isPersonal: false, isPerson: false, evidence: [] })
@@ -66,7 +81,7 @@ describe('verdicts', () => {
     ['person', ['deleted', 'pii']],
     ['plain', ['deleted', 'pii']],
     ['marked', ['deleted', 'pii']],
-    ['mailed', ['deleted', 'pii']],
+    ['mailed', ['changed', 'orphaned']],
     ['lonely', ['deleted', 'unreferenced']],
     ['company', ['changed', 'orphaned']],
     ['theirs', undefined],
@@ -125,6 +140,65 @@ describe('validity', () => {
   it('is a candidate alone where nobody says so, or who says so names another episode', () => {
     expect(reason(['e1'], policy())).toBe('may_have_been_ended')
     expect(reason(['e1'], policy({ endedBy: new Map([['old', ['e9']]]) }))).toBe('may_have_been_ended')
+  })
+})
+
+describe('an episode that is cut', () => {
+  const graph: PlantedGraph = {
+    group: 'g',
+    episodes: [
+      episode('turn', 1, { content: 'user: Anna Muster hides gold.\nassistant: Bert Beispiel asks Nowhere Works.' }),
+    ],
+    entities: [
+      entity('anna', 'Anna Muster', ['Person']),
+      entity('bert', 'Bert Beispiel', ['Person'], { summary: 'Anna hides gold.' }),
+      entity('works', 'Nowhere Works', ['Company']),
+    ],
+    facts: [
+      fact('supported', 'bert', 'works', ['turn'], { name: 'ASKS', fact: 'Bert Beispiel asks Nowhere Works' }),
+      fact('of-both', 'bert', 'works', ['turn'], { name: 'ASKS', fact: 'Bert Beispiel asks for gold' }),
+      fact('of-anna', 'anna', 'works', ['turn']),
+    ],
+    mentions: ['anna', 'bert', 'works'].map((one) => ({ episode: 'turn', entity: one })),
+    communities: [],
+    sagas: [],
+    next: [],
+  }
+  const rest = 'assistant: Bert Beispiel asks Nowhere Works.'
+  const cut = (found: PlantedGraph, text = rest) =>
+    changed(
+      found,
+      judge(neighbourhoodIn(found, ['turn']), { ...policy(), decide: () => ({ decision: 'cut', text }) }).change,
+    )
+
+  it('keeps the other person and what the rest supports, without generated texts', () => {
+    const left = cut(graph)
+    expect(left.episodes.map(({ content }) => content)).toEqual([rest])
+    expect(left.entities.map(({ uuid, summary }) => [uuid, summary])).toEqual([
+      ['bert', ''],
+      ['works', ''],
+    ])
+    expect(left.facts.map(({ uuid, episodes, attributes }) => [uuid, episodes, attributes])).toEqual([
+      ['supported', ['turn'], {}],
+    ])
+    expect(left.mentions.map(({ entity: one }) => one)).toEqual(['bert', 'works'])
+  })
+  it('loses a fact with erased words to its other source, without the wording', () => {
+    const facts = graph.facts.map((one) => ({ ...one, episodes: ['turn', 'other'] }))
+    const left = cut({ ...graph, facts, episodes: [...graph.episodes, episode('other', 2)] })
+    expect(left.facts.map(({ uuid, episodes, fact: wording }) => [uuid, episodes, wording])).toEqual([
+      ['supported', ['turn', 'other'], 'Bert Beispiel asks Nowhere Works'],
+      ['of-both', ['other'], ''],
+    ])
+  })
+  it('a second time changes nothing', () => {
+    expect(cut(cut(graph))).toEqual(cut(graph))
+  })
+  it('has no effect when another author wrote it', () => {
+    const found = neighbourhoodIn(graph, ['turn'])
+    const { change, verdicts } = judge(found, { ...policy(), decide: () => ({ decision: 'retained' }) })
+    expect(changed(graph, change)).toEqual(graph)
+    expect(verdicts).toMatchObject([{ kind: 'episode', verdict: 'kept', reason: 'other_author' }])
   })
 })
 

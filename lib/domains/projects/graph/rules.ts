@@ -1,5 +1,8 @@
 import type { Verdict } from '#lib/kernel/holder.ts'
-import type { Fact, GraphChange, Neighbourhood } from '#lib/stores/graph/graph.ts'
+import type { Episode, Fact, GraphChange, Neighbourhood } from '#lib/stores/graph/graph.ts'
+import type { DerivedTextDecision } from '../words/derived-text.ts'
+import { occurrences } from '../words/fingerprints.ts'
+import { tokenize } from '../words/tokens.ts'
 import { type EntityKinds, kindOf } from './entity-kinds.ts'
 import { linksAround, pointersOf } from './episode-chain.ts'
 
@@ -14,6 +17,10 @@ export interface Policy {
     /** All episodes of the group that this erasure takes, on this page or another. */
     goes: ReadonlySet<string>
   }
+  /** What becomes of an episode that was found; without it, all are deleted. */
+  decide?(episode: Episode): DerivedTextDecision
+  /** Whether a text has erased words that no remaining text explains. */
+  hasErased?(text: string): boolean
 }
 export type Judged = Omit<Verdict, 'store' | 'found'>
 export interface Judgement {
@@ -23,14 +30,54 @@ export interface Judgement {
 
 const times = (one: Date | null, other: Date | null) =>
   one !== null && other !== null && one.getTime() === other.getTime()
+const wordsOf = (text: string) => new Set(tokenize(text).map(({ word }) => word))
+
+/** An episode that keeps the words of other authors: what remains of its content, and the words that only the erased part has. */
+interface Cut {
+  rest: string
+  erasedWords: ReadonlySet<string>
+}
+function cutOf({ content }: Episode, rest: string): Cut {
+  const kept = wordsOf(rest)
+  return { rest, erasedWords: new Set([...wordsOf(content)].filter((word) => !kept.has(word))) }
+}
+const isNamedIn = (text: string, name: string): boolean =>
+  occurrences(text, name).length > 0 || (tokenize(name).length === 0 && name !== '' && text.includes(name))
+
+/** A change that changes nothing. */
+export const noChange = (): GraphChange => ({
+  deleteEpisodes: [],
+  deleteEntities: [],
+  deleteFacts: [],
+  editEpisodes: [],
+  removeMentions: [],
+  changeFacts: [],
+  editTexts: [],
+  restoreFacts: [],
+  blankEntities: [],
+  blankCommunities: [],
+  deleteCommunities: [],
+  deleteSagas: [],
+  changeSagas: [],
+  link: [],
+  names: [],
+  redact: false,
+  told: { personal: 0, unreferenced: 0, unproven: [], counts: {}, met: {}, gone: [] },
+})
 
 /**
  * The hybrid policy. An entity that an erased episode mentions: personal, it goes, always; else mentioned by an episode that stays, it stays
  * without what was told of it; else it goes. A fact goes with its last source or with either end; else the source comes off, and the
  * wording if it came from it. What was built on an erased episode cannot be told from what was not, so summaries, attributes, communities
  * and sagas that may have been are emptied. Pure: the same neighbourhood, the same end, in whichever order pages come.
+ *
+ * An episode that is cut counts as erased for what its rest does not support: a mention stays when the rest contains the entity's name, and a
+ * fact stays when the rest contains every word that it shares with the erased part.
  */
-export function judge(found: Neighbourhood, { entityKinds, redacts, provenance }: Policy): Judgement {
+export function judge(
+  found: Neighbourhood,
+  { entityKinds, redacts, provenance, decide = () => ({ decision: 'deleted' }), hasErased = () => false }: Policy,
+): Judgement {
   const verdicts: Judged[] = []
   const tell = (
     kind: string,
@@ -40,44 +87,59 @@ export function judge(found: Neighbourhood, { entityKinds, redacts, provenance }
     reason: string,
     evidence: string[] = [],
   ) => verdicts.push({ kind, id, name, verdict, reason, evidence })
-  const erased = new Set(found.episodes.map(({ uuid }) => uuid))
-  const change: GraphChange = {
-    deleteEpisodes: [...erased],
-    deleteEntities: [],
-    deleteFacts: [],
-    changeFacts: [],
-    restoreFacts: [],
-    blankEntities: [],
-    blankCommunities: [],
-    deleteCommunities: [],
-    deleteSagas: [],
-    changeSagas: [],
-    link: linksAround(found, erased),
-    names: [],
-    redact: redacts,
-    told: { personal: 0, unreferenced: 0, unproven: [] },
+  const change: GraphChange = { ...noChange(), redact: redacts }
+  const [erased, cut] = [new Set<string>(), new Map<string, Cut>()]
+  for (const episode of found.episodes) {
+    const { uuid, name } = episode
+    const decided = decide(episode)
+    if (decided.decision === 'cut') {
+      cut.set(uuid, cutOf(episode, decided.text))
+      change.editEpisodes.push({ uuid, content: decided.text })
+      tell('episode', uuid, name, 'changed', 'cut')
+    } else if (decided.decision === 'deleted') {
+      erased.add(uuid)
+      tell('episode', uuid, name, 'deleted', 'source')
+    } else tell('episode', uuid, name, 'kept', 'other_author')
   }
-  for (const { uuid, name } of found.episodes) tell('episode', uuid, name, 'deleted', 'source')
+  if (erased.size + cut.size === 0) return { change, verdicts }
+  change.deleteEpisodes = [...erased]
+  change.link = linksAround(found, erased)
+  const [judgedAgain, orphaned] = [[] as string[], [] as string[]]
 
   const names = new Set<string>()
+  const mentions = Map.groupBy(found.mentions, ({ entity }) => entity)
+  const factsAt = (uuid: string) => found.facts.filter(({ source, target }) => source === uuid || target === uuid)
   for (const entity of found.entities) {
     const { uuid, name } = entity
-    const others = found.otherMentions.get(uuid) ?? 0
+    const own = mentions.get(uuid)?.map(({ episode }) => episode) ?? []
+    // A partial ingestion leaves entities without mentions: the sources of their facts take their place.
+    const by = own.length > 0 ? own : [...new Set(factsAt(uuid).flatMap(({ episodes }) => episodes))]
+    const inRest = by.filter((episode) => isNamedIn(cut.get(episode)?.rest ?? '', name))
+    const outOfRest = by.filter((episode) => cut.has(episode) && !inRest.includes(episode))
+    const isErased = by.length === 0 || by.some((episode) => erased.has(episode)) || outOfRest.length > 0
+    if (!isErased && inRest.length === 0) continue
+    const left = own.filter((episode) => !erased.has(episode) && !cut.has(episode))
+    const others = (found.otherMentions.get(uuid) ?? 0) + inRest.length + left.length
     const labels = entity.labels.map((label) => `label:${label}`)
     const { isPersonal, isPerson, evidence } = kindOf(entity, entityKinds)
-    if (isPersonal) {
+    if (isErased && isPersonal) {
       change.deleteEntities.push(uuid)
       change.told.personal++
       if (isPerson) names.add(name.trim())
       tell('entity', uuid, name, 'deleted', 'pii', [...evidence, `mentions:${others}`])
-    } else if (others === 0) {
+    } else if (isErased && others === 0) {
       change.deleteEntities.push(uuid)
       change.told.unreferenced++
       tell('entity', uuid, name, 'deleted', 'unreferenced', labels)
     } else {
       const isBare = entity.summary === '' && Object.keys(entity.attributes).length === 0
       if (!isBare) change.blankEntities.push(uuid)
-      tell('entity', uuid, name, isBare ? 'kept' : 'changed', 'orphaned', [...labels, `mentions:${others}`])
+      for (const episode of own.filter((one) => outOfRest.includes(one)))
+        change.removeMentions.push({ episode, entity: uuid })
+      judgedAgain.push(uuid)
+      if (isErased) orphaned.push(uuid)
+      const reason = isErased ? 'orphaned' : 'judged_again'
+      tell('entity', uuid, name, isBare ? 'kept' : 'changed', reason, [...labels, `mentions:${others}`])
     }
   }
   change.names = [...names].filter((name) => name.length > 1).sort()
@@ -86,37 +148,72 @@ export function judge(found: Neighbourhood, { entityKinds, redacts, provenance }
   const goes = (uuid: string) => erased.has(uuid) || provenance.goes.has(uuid)
   const staying: Fact[] = []
   for (const fact of found.facts) {
-    const { uuid, name, episodes } = fact
-    const rest = episodes.filter((episode) => !erased.has(episode))
-    if (rest.some((episode) => !goes(episode)) && !gone.has(fact.source) && !gone.has(fact.target)) staying.push(fact)
-    if (gone.has(fact.source) || gone.has(fact.target)) {
+    const { uuid, name } = fact
+    const episodes =
+      fact.episodes.length > 0
+        ? fact.episodes
+        : found.episodes.filter(({ entityEdges }) => entityEdges.includes(uuid)).map((episode) => episode.uuid)
+    const cuts = episodes.flatMap((episode) => cut.get(episode) ?? [])
+    if (cuts.length === 0 && !episodes.some((episode) => erased.has(episode)) && episodes.length > 0) continue
+    const rest = episodes.filter((episode) => !erased.has(episode) && !cut.has(episode))
+    const isSupported = cuts.length > 0 && !hasErased(`${name} ${fact.fact}`) && isSupportedBy(fact, cuts)
+    const without = episodes.filter((episode) => erased.has(episode) || (cut.has(episode) && !isSupported))
+    const isKept = rest.length > 0 || isSupported
+    const isGone = gone.has(fact.source) || gone.has(fact.target)
+    if ((rest.some((episode) => !goes(episode)) || isSupported) && !isGone) staying.push(fact)
+    if (isGone) {
       change.deleteFacts.push(uuid)
       tell('fact', uuid, fact.fact, 'deleted', 'endpoint', [`episodes:${rest.length}`])
-    } else if (rest.length === 0) {
+    } else if (!isKept) {
       change.deleteFacts.push(uuid)
       tell('fact', uuid, fact.fact, 'deleted', 'source')
     } else {
       const [first] = episodes
-      const isBlanked = first !== undefined && erased.has(first)
-      change.changeFacts.push({ uuid, isBlanked })
-      tell('fact', uuid, fact.fact || name, 'changed', isBlanked ? 'wording' : 'shared', [`episodes:${rest.length}`])
+      const isBlanked = (first !== undefined && erased.has(first)) || (cuts.length > 0 && !isSupported)
+      judgedAgain.push(uuid)
+      if (without.length > 0 || Object.keys(fact.attributes).length > 0)
+        change.changeFacts.push({ uuid, isBlanked, without })
+      const reason = isBlanked ? 'wording' : without.length > 0 ? 'shared' : 'judged_again'
+      const isChanged = without.length > 0
+      tell('fact', uuid, fact.fact || name, isChanged ? 'changed' : 'kept', reason, [`episodes:${rest.length}`])
     }
   }
-  restore(found, change, { erased, staying, gone, endedBy: provenance.endedBy }, tell)
+  restore(found, change, { erased, cut, staying, gone, endedBy: provenance.endedBy }, tell)
 
   for (const { uuid, name, summary, members, others } of found.communities) {
     const isEmpty = others === 0 && members.every((member) => gone.has(member))
     if (isEmpty) change.deleteCommunities.push(uuid)
-    else if (name !== '' || summary !== '') change.blankCommunities.push(uuid)
+    else {
+      judgedAgain.push(uuid)
+      if (name !== '' || summary !== '') change.blankCommunities.push(uuid)
+    }
     tell('community', uuid, name, isEmpty ? 'deleted' : 'changed', isEmpty ? 'unreferenced' : 'built_on_source')
   }
+  const remaining = new Set(found.episodes.flatMap(({ uuid }) => (erased.has(uuid) ? [] : [uuid])))
   for (const saga of found.sagas) {
-    const isEmpty = saga.others === 0
+    const isEmpty = saga.others === 0 && !saga.episodes.some((episode) => remaining.has(episode))
     if (isEmpty) change.deleteSagas.push(saga.uuid)
-    else change.changeSagas.push({ uuid: saga.uuid, ...pointersOf(saga, found.next, erased) })
+    else {
+      judgedAgain.push(saga.uuid)
+      change.changeSagas.push({ uuid: saga.uuid, ...pointersOf(saga, found.next, erased) })
+    }
     tell('saga', saga.uuid, saga.name, isEmpty ? 'deleted' : 'changed', isEmpty ? 'unreferenced' : 'built_on_source')
   }
+  change.told.met = { derivedJudgedAgain: judgedAgain, entitiesOrphaned: orphaned }
+  change.told.gone = [
+    ...change.deleteEntities,
+    ...change.deleteFacts,
+    ...change.deleteCommunities,
+    ...change.deleteSagas,
+  ]
   return { change, verdicts }
+}
+
+/** Whether what remains of its cut sources contains every word that the fact shares with what was cut. */
+function isSupportedBy({ fact, name }: Fact, cuts: readonly Cut[]): boolean {
+  const kept = wordsOf(cuts.map(({ rest }) => rest).join('\n'))
+  const shared = [...wordsOf(`${name} ${fact}`)].filter((word) => cuts.some(({ erasedWords }) => erasedWords.has(word)))
+  return shared.every((word) => kept.has(word))
 }
 
 /**
@@ -124,10 +221,11 @@ export function judge(found: Neighbourhood, { entityKinds, redacts, provenance }
  * What may have been ended by it, by its time or by what Graphiti noted, is told and left.
  */
 function restore(
-  { episodes, facts, ended }: Neighbourhood,
+  { episodes: all, facts, ended }: Neighbourhood,
   change: GraphChange,
   by: {
     erased: ReadonlySet<string>
+    cut: ReadonlyMap<string, unknown>
     staying: readonly Fact[]
     gone: ReadonlySet<string>
     endedBy: Policy['provenance']['endedBy']
@@ -141,6 +239,7 @@ function restore(
     evidence?: string[],
   ) => void,
 ): void {
+  const episodes = all.filter(({ uuid }) => by.erased.has(uuid) || by.cut.has(uuid))
   const leaving = new Set(change.deleteFacts)
   const noted = new Set(episodes.flatMap(({ entityEdges }) => entityEdges))
   for (const fact of ended) {

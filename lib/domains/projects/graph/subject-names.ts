@@ -1,32 +1,16 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Manner, Mention, Scope, Subject } from '#lib/kernel/holder.ts'
-import type { GraphChange, GraphStore } from '#lib/stores/graph/graph.ts'
+import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { holdMembers, subjectOf, writersOf } from '../held.ts'
 import { mayBeTakenOut, namePattern } from './name-rules.ts'
+import { noChange } from './rules.ts'
 
 /** What a person is called: name and address; nothing once they are erased. */
 export type NamesOf = (tx: Transaction, accountId: string) => Promise<string[]>
 
 /** Rows of one kind in one project that are listed at most. */
 const mostListed = 200
-
-const nothing: GraphChange = {
-  deleteEpisodes: [],
-  deleteEntities: [],
-  deleteFacts: [],
-  changeFacts: [],
-  restoreFacts: [],
-  blankEntities: [],
-  blankCommunities: [],
-  deleteCommunities: [],
-  deleteSagas: [],
-  changeSagas: [],
-  link: [],
-  names: [],
-  redact: false,
-  told: { personal: 0, unreferenced: 0, unproven: [] },
-}
 
 const byThem = '(SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w (kind, id))'
 const theirs = `WITH ${holdMembers('$3')} SELECT p.group_id AS group FROM projects p
@@ -110,7 +94,7 @@ export async function namesLeft(
   for (const isTaken of [true, false]) {
     const some = names.filter((name) => (redacts && mayBeTakenOut(name)) === isTaken)
     if (some.length === 0) continue
-    const change = { ...nothing, names: some, redact: isTaken }
+    const change = { ...noChange(), names: some, redact: isTaken }
     const { mentions } = await graph.change(
       group,
       [],

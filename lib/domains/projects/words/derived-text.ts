@@ -1,5 +1,6 @@
 import type { ErasedWords } from '#lib/kernel/holder.ts'
-import { merged, occurrences, type Span } from './fingerprints.ts'
+import { merged, type Span } from './fingerprints.ts'
+import { allOf, finderOf, type TextFinder } from './text-index.ts'
 import { tokenize } from './tokens.ts'
 
 /**
@@ -16,35 +17,47 @@ export interface DerivedText {
   /** Provenance of an erased message or document names it. */
   isNamed: boolean
   /** Texts of the erased sources that provenance names for it: they are cut out at any length. */
-  named: readonly string[]
+  named: readonly string[] | TextFinder
   /** Texts of messages and documents that remain: those that provenance names for it, and those found in it. */
-  remaining: readonly string[]
+  remaining: readonly string[] | TextFinder
+  /** Remaining texts that are so short that they occur by chance: they count only where remaining texts explain everything. */
+  short?: TextFinder
+  /** Provenance of a remaining message or document names it. */
+  isShared?: boolean
+  /** It was looked at before: nothing of the erased texts is left in it, and other authors' words are. */
+  isRepeated?: boolean
 }
 
 /** Sharing never protects words: a text with erased words is cut if words of an author who is not erased remain, and else deleted. */
 export function decideDerivedText(
-  { text, isNamed, named, remaining }: DerivedText,
+  { text, isNamed, named, remaining, short, isShared = false, isRepeated = false }: DerivedText,
   erased: Pick<ErasedWords, 'runsIn'>,
   explained: ReadonlySet<number>,
 ): DerivedTextDecision {
+  const others = finderOf(remaining)
+  const all = short ? allOf(others, short) : others
+  const hasOthers = (rest: string) => others.spansIn(rest).length > 0 || (short !== undefined && isExplained(rest, all))
   const matches = erased.runsIn(text)
   const unexplained = matches.filter(({ run }) => !explained.has(run))
-  const whole = isNamed ? named.flatMap((one) => occurrences(text, one)) : []
+  const whole = isNamed ? finderOf(named).spansIn(text) : []
+  // A wrong pointer has no effect on what another author wrote, quotes included. Equal words of its own source remain its own.
+  const isOwn = whole.length > 0 && cutFrom(text, merged(whole)) === null
+  if (isNamed && unexplained.length === 0 && (!isOwn || isShared) && isExplained(text, all))
+    return { decision: 'retained' }
   const spans = merged([...unexplained, ...whole])
   if (spans.length === 0) {
-    if (isNamed) return { decision: isExplained(text, remaining) ? 'retained' : 'deleted' }
-    return { decision: matches.length > 0 ? 'retained' : 'untouched' }
+    if (!isNamed) return { decision: matches.length > 0 ? 'retained' : 'untouched' }
+    if (isRepeated && hasOthers(text)) return { decision: matches.length > 0 ? 'retained' : 'untouched' }
+    return { decision: 'deleted' }
   }
   const rest = cutFrom(text, spans)
-  return rest !== null && remaining.some((one) => occurrences(rest, one).length > 0)
-    ? { decision: 'cut', text: rest }
-    : { decision: 'deleted' }
+  return rest !== null && hasOthers(rest) ? { decision: 'cut', text: rest } : { decision: 'deleted' }
 }
 
 /** Whether all words of a text but those of speakers' labels are words of remaining texts. */
-function isExplained(text: string, remaining: readonly string[]): boolean {
-  const rest = cutFrom(text, merged(remaining.flatMap((one) => occurrences(text, one))))
-  return rest === null && remaining.length > 0
+export function isExplained(text: string, remaining: TextFinder): boolean {
+  const spans = remaining.spansIn(text)
+  return spans.length > 0 && cutFrom(text, merged(spans)) === null
 }
 
 /** Before what somebody said: `user: `, `Dr. Anna Schmidt (doctor): `, `[2026-01-02 10:30] Anna: `. */

@@ -3,6 +3,7 @@ import type { ErasedWords } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { type Authored, holdMembers, joinHolds, staysSql } from '../held.ts'
 import { occurrences } from './fingerprints.ts'
+import { type TextFinder, TextIndex } from './text-index.ts'
 
 /** A message or document that remains, with what it says and said before. */
 export interface RemainingText {
@@ -70,6 +71,33 @@ export async function explainedRuns(
     places.push({ kind, id })
   }
   return { runs, places }
+}
+
+/** Texts from which on one that is found in another is no chance. */
+const leastTold = 20
+
+/** All remaining texts of a project at once: what they explain of some erased words, and which other texts contain one of them. */
+export interface RemainingTexts {
+  explained: ReadonlySet<number>
+  long: TextFinder
+  /** Texts that occur in others by chance. */
+  short: TextFinder
+}
+export async function readRemainingTexts(
+  tx: Transaction,
+  project: string,
+  words: ErasedWords,
+  now: Date,
+  going?: ReadonlySet<string>,
+): Promise<RemainingTexts> {
+  const [explained, long, short] = [new Set<number>(), new TextIndex(), new TextIndex()]
+  for await (const { texts } of remainingTexts(tx, project, now, going))
+    for (const text of texts) {
+      for (const { run } of words.runsIn(text)) explained.add(run)
+      if (text.length >= leastTold) long.add(text)
+      else short.add(text)
+    }
+  return { explained, long, short }
 }
 
 /** Texts shorter than this occur by chance in others. */

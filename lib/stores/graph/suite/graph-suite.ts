@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { judge, type Policy } from '#lib/domains/projects/graph/rules.ts'
+import { judge, noChange, type Policy } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -103,13 +103,14 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
         const outcome = await change([id('e1')])
         expect(outcome).toMatchObject({
           episodesDeleted: 1,
-          entitiesDeleted: 5,
-          orphaned: [id('company')],
+          entitiesDeleted: 4,
+          orphaned: [id('company'), id('mailed')],
           factsDeleted: 4,
           factsChanged: 2,
         })
         const left = await graph.planting.standing(group)
-        expect(left.entities.map(({ uuid }) => uuid)).toEqual([id('company'), id('theirs')])
+        expect(left.entities.map(({ uuid }) => uuid)).toEqual([id('company'), id('mailed'), id('theirs')])
+        expect(left.entities.find(({ uuid }) => uuid === id('mailed'))?.summary).toBe('')
         expect(left.facts.map(({ uuid }) => uuid)).toEqual(
           ['f-before', 'f-ended', 'f-first', 'f-maybe', 'f-second', 'f-theirs'].map(id),
         )
@@ -172,7 +173,7 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(by(left.sagas).get(id('s-all'))).toMatchObject({
         ...{ summary: '', summarizedTo: null, firstEpisode: id('e2'), lastEpisode: id('e5') },
       })
-      expect(blanked).toBe(6)
+      expect(blanked).toBe(7)
     })
 
     it('the chain of episodes closes over what went, from either end and in the middle', async () => {
@@ -272,6 +273,120 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       )
       await change([id('e1')])
       expect(await graph.dump(others)).toBe(before)
+    })
+
+    it('an episode is cut: what the rest does not support is judged again, and the rest stays', async () => {
+      const { id } = await planted()
+      const rest = 'Nowhere Works answers Quokka Nobody.'
+      const { episodesCut, episodesDeleted, entitiesDeleted } = await change([id('e1')], {
+        ...policy(),
+        decide: () => ({ decision: 'cut', text: rest }),
+        hasErased: (text) => text.includes('quokka'),
+      })
+      expect([episodesCut, episodesDeleted, entitiesDeleted]).toEqual([1, 0, 3])
+      const left = await graph.planting.standing(group)
+      expect(by(left.episodes).get(id('e1'))?.content).toBe(rest)
+      expect(left.mentions.filter(({ episode: one }) => one === id('e1')).map(({ entity: other }) => other)).toEqual([
+        id('company'),
+        id('plain'),
+      ])
+      expect(left.entities.map(({ uuid, summary }) => [uuid, summary])).toEqual([
+        [id('company'), ''],
+        [id('mailed'), ''],
+        [id('plain'), ''],
+        [id('theirs'), `summary of ${id('theirs')}`],
+      ])
+      expect(by(left.facts).get(id('f-first'))).toMatchObject({ fact: '', episodes: [id('e3')] })
+      expect(left.facts.map(({ uuid }) => uuid)).not.toContain(id('f-alone'))
+      expect(left.next).toContainEqual({ from: id('e1'), to: id('e2') })
+      expect(by(left.sagas).get(id('s-first'))?.summary).toBe('')
+      expect(await graph.dump(group)).not.toMatch(/quokka in the vault/)
+      expect(dangling(left)).toEqual([])
+    })
+
+    it('every text of a group is read, each with its place, and no id or embedding', async () => {
+      const { id } = await planted()
+      await graph.planting.plant(dealGraph(`${group}-other`))
+      const texts = await graph.transaction(async (tx) => {
+        const found = []
+        for await (const some of await graph.store.texts(group, tx)) found.push(...some)
+        return found
+      })
+      const of = (name: string, field: string) => texts.find((one) => one.id === id(name) && one.field === field)?.text
+      expect(of('e1', 'content')).toBe(`${sentence}.`)
+      expect(of('company', 'summary')).toBe(sentence)
+      expect(of('company', 'attributes.note')).toBe(`note\n${sentence}`)
+      expect(of('f-alone', 'fact')).toBe(sentence)
+      expect(of('c-around', 'name')).toBe(sentence)
+      expect(of('s-all', 'summary')).toBe(sentence)
+      expect(texts.every((one) => one.id.startsWith(group) && !one.id.startsWith(`${group}-other`))).toBe(true)
+      expect(texts.filter(({ text }) => text.includes('0.25') || text === id('e1'))).toEqual([])
+    })
+
+    it('records that contain a phrase are found by the index of words', async () => {
+      const { id } = await planted()
+      await graph.planting.plant(dealGraph(`${group}-other`))
+      const found = await graph.transaction((tx) => graph.store.textsWith(group, ['hides a quokka', 'no such'], tx))
+      const fields = new Set(found.filter(({ text }) => text.includes('quokka')).map((one) => `${one.id} ${one.field}`))
+      for (const place of ['e1 content', 'company summary', 'company attributes.note', 'f-alone fact', 's-all summary'])
+        expect(fields, place).toContain(id(place))
+      expect([...fields].filter((place) => place.includes('-other'))).toEqual([])
+    })
+
+    it('texts are edited with their embeddings, and other texts stay', async () => {
+      const { id, ...before } = await planted()
+      const edits = [
+        { kind: 'entity', id: id('company'), field: 'summary', text: '' },
+        { kind: 'entity', id: id('company'), field: 'attributes.note', text: null },
+        { kind: 'fact', id: id('f-theirs'), field: 'fact', text: 'They met once.' },
+        { kind: 'community', id: id('c-theirs'), field: 'name', text: '' },
+        { kind: 'episode', id: id('e3'), field: 'name', text: '' },
+        { kind: 'saga', id: id('s-theirs'), field: 'summary', text: '' },
+        { kind: 'entity', id: id('not-there'), field: 'summary', text: '' },
+      ] as const
+      const run = (key: string) =>
+        graph.transaction((tx) =>
+          graph.store.change(group, [], key, () => ({ ...noChange(), editTexts: [...edits] }), tx),
+        )
+      expect((await run(newId('run'))).textsEdited).toBe(6)
+      const left = await graph.planting.standing(group)
+      expect(by(left.entities).get(id('company'))).toMatchObject({ name: 'Nowhere Works', summary: '', attributes: {} })
+      expect(by(left.facts).get(id('f-theirs'))?.fact).toBe('They met once.')
+      expect(by(left.communities).get(id('c-theirs'))).toMatchObject({ name: '', summary: 'Of others' })
+      expect(by(left.episodes).get(id('e3'))?.name).toBe('')
+      expect(by(left.sagas).get(id('s-theirs'))?.summary).toBe('')
+      expect(left.embedded).toContain(id('company'))
+      expect(left.embedded).not.toContain(id('f-theirs'))
+      expect(left.embedded).not.toContain(id('c-theirs'))
+      expect(by(left.entities).get(id('person'))).toEqual(by(before.entities).get(id('person')))
+    })
+
+    it('texts that were generated after an episode are found by both times, up to the context window', async () => {
+      const ids = Array.from({ length: 15 }, (_, n) => `${group}-x${String(n).padStart(2, '0')}`)
+      const who = (n: number) => `${group}-w${String(n).padStart(2, '0')}`
+      await graph.planting.plant({
+        ...{ group, communities: [], sagas: [], next: [] },
+        // The last one is valid late, and was created right after the first.
+        episodes: ids.map((uuid, n) => episode(uuid, n, n === 14 ? { createdAt: at(0.5) } : {})),
+        entities: ids.map((_, n) => entity(who(n), `Thing ${n}`, ['Company'])),
+        facts: [fact(`${group}-f2`, who(2), who(3), [ids[2] ?? ''])],
+        mentions: ids.map((one, n) => ({ episode: one, entity: who(n) })),
+      })
+      const found = await graph.transaction((tx) => graph.store.exposedTexts(group, [ids[0] ?? ''], tx))
+      const exposed = [...new Set(found.map(({ id }) => id))].sort()
+      expect(exposed).toEqual([`${group}-f2`, ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 14].map(who)].sort())
+      expect(found.filter(({ kind, field }) => kind === 'entity' && field === 'name')).toEqual([])
+    })
+
+    it('entities without mentions and facts are found', async () => {
+      const { id } = await planted()
+      await graph.planting.plant({
+        ...{ group, episodes: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+        entities: [entity(id('bare'), 'Bare Works', [])],
+      })
+      expect(await graph.transaction((tx) => graph.store.bareEntities(group, tx))).toEqual([
+        { uuid: id('bare'), name: 'Bare Works' },
+      ])
     })
 
     it('a repetition changes nothing', async () => {

@@ -1,0 +1,240 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ErasedWords, RunMatch, Scope } from '#lib/kernel/holder.ts'
+import type { Episode, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
+import { redacted } from '#lib/stores/graph/graph.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { type Authored, covered, holdMembers, joinHolds, partOf, staysSql } from '../held.ts'
+import { cutFrom, type DerivedTextDecision, decideDerivedText } from '../words/derived-text.ts'
+import { merged } from '../words/fingerprints.ts'
+import { type RemainingTexts, readRemainingTexts } from '../words/remaining-texts.ts'
+import { allOf, TextIndex } from '../words/text-index.ts'
+import { tokenize } from '../words/tokens.ts'
+import { idsIn, namingOf } from './episode-search.ts'
+
+/** How long what remains of a project is remembered, in milliseconds of system time. What is erased meanwhile is searched for by its own erasure. */
+const rememberedFor = 30_000
+
+/** The sources of an episode. Another project has no say in it. */
+interface EpisodeSources {
+  /** Texts of erased sources. */
+  erased: string[]
+  /** Texts of remaining sources. */
+  remaining: string[]
+  /** A remaining message or document names it. */
+  isShared: boolean
+}
+const noSources: EpisodeSources = { erased: [], remaining: [], isShared: false }
+
+const textsOfMessages =
+  'ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id ORDER BY e.edited_at, e.id)'
+const textsOfDocuments = 'ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)'
+/** $1: the group; $2 and $3: episodes and ids of sources that they name, side by side; $4: the present; $5: episodes. */
+const sourcesOf = `WITH ${holdMembers('$4')},
+  named AS MATERIALIZED (
+    SELECT v.ref, v.source_kind AS kind, v.source_id AS id, v.project_id FROM provenance v JOIN projects p ON p.id = v.project_id
+      WHERE v.store = 'graph' AND v.ref = ANY($5::text[]) AND v.place IN ('', $1) AND p.group_id = $1
+    UNION SELECT a.ref, k.kind, a.id, p.id FROM unnest($2::text[], $3::text[]) AS a (ref, id), projects p, (VALUES ('message'), ('document')) AS k (kind)
+      WHERE p.group_id = $1)
+  SELECT n.ref, x.id AS source, ${textsOfMessages} AS texts, ${staysSql('x', 'c.erasing_since IS NOT NULL')} AS stays
+    FROM named n JOIN messages x ON n.kind = 'message' AND x.id = n.id AND x.project_id = n.project_id JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')}
+  UNION ALL SELECT n.ref, x.id, ${textsOfDocuments}, ${staysSql('x')}
+    FROM named n JOIN documents x ON n.kind = 'document' AND x.id = n.id AND x.project_id = n.project_id ${joinHolds('x')}`
+
+/** What a scope covers in a group, whether or not it is marked by now. */
+const idsOf = (kind: Authored, where: string): string =>
+  `SELECT x.id FROM ${kind} x JOIN projects p ON p.id = x.project_id WHERE ${where} AND p.group_id = $3`
+async function idsInScope(scope: Scope, group: string, tx: Transaction): Promise<Set<string>> {
+  const ids = new Set<string>()
+  for (const kind of ['messages', 'documents'] as const) {
+    const which = covered(scope, kind)
+    if (!which) continue
+    const name = `graph-scope-${partOf(scope)?.kind ?? 'subject'}-${kind}`
+    const rows = await queryWithin<{ id: string }>(tx, name, idsOf(kind, which.where), [...which.values, group])
+    for (const { id } of rows) ids.add(id)
+  }
+  return ids
+}
+
+/** What an erasure knows about texts of one group: which words are erased, and which of them remaining texts explain. */
+export interface ErasedTexts {
+  readonly words: ErasedWords
+  /** Reads what remains of the project if one of the texts contains erased words. */
+  prepare(texts: Iterable<string>, tx: Transaction): Promise<void>
+  /** Runs of erased words that no remaining text explains; before {@link prepare}, all runs. */
+  unexplained(text: string): RunMatch[]
+  /** Whether a generated text has erased words, or a name of the erased person. */
+  hasErased(text: string): boolean
+  /** What becomes of a generated text, or of a description of an episode; undefined where nothing does. */
+  edit(text: GraphText): TextEdit | undefined
+  /**
+   * Decides about episodes. `isPlanned`: the plan names it, so that it is looked at for the first time. `isFound`: it names an erased source,
+   * which may be deleted by now.
+   */
+  decider(
+    episodes: readonly Episode[],
+    tx: Transaction,
+    how: { isPlanned: (uuid: string) => boolean; isFound: (uuid: string) => boolean },
+  ): Promise<EpisodeDecider>
+}
+export interface EpisodeDecider {
+  decide(episode: Episode): DerivedTextDecision
+  /** Whether the episode has words of other authors, or a remaining source names it. */
+  isShared(uuid: string): boolean
+}
+
+const nothingRemains: RemainingTexts = { explained: new Set(), long: new TextIndex(), short: new TextIndex() }
+const known = new WeakMap<ErasedWords, Map<string, { until: number; texts: ErasedTexts }>>()
+
+/** Of one run and group, for a short time the same. */
+export async function erasedTexts(
+  group: string,
+  scope: Scope,
+  words: ErasedWords,
+  tx: Transaction,
+  now: Date,
+): Promise<ErasedTexts> {
+  const ofRun = known.get(words) ?? new Map()
+  known.set(words, ofRun)
+  const found = ofRun.get(group)
+  if (found && found.until > performance.now()) return found.texts
+  const texts = await makeErasedTexts(group, scope, words, tx, now)
+  ofRun.set(group, { until: performance.now() + rememberedFor, texts })
+  return texts
+}
+
+async function makeErasedTexts(
+  group: string,
+  scope: Scope,
+  words: ErasedWords,
+  first: Transaction,
+  now: Date,
+): Promise<ErasedTexts> {
+  const going = await idsInScope(scope, group, first)
+  let remaining: RemainingTexts | undefined
+  const load = async (tx: Transaction): Promise<RemainingTexts> => {
+    if (remaining) return remaining
+    const project = await tx.project.findUnique({ where: { groupId: group }, select: { id: true } })
+    remaining = project ? await readRemainingTexts(tx, project.id, words, now, going) : nothingRemains
+    return remaining
+  }
+  const unexplained = (text: string) => words.runsIn(text).filter(({ run }) => !remaining?.explained.has(run))
+  const hasErased = (text: string) => unexplained(text).length > 0 || words.namesIn(text).length > 0
+
+  async function sourcesOfEpisodes(
+    episodes: readonly Episode[],
+    tx: Transaction,
+  ): Promise<Map<string, EpisodeSources>> {
+    const found = new Map<string, EpisodeSources>()
+    const uuids = episodes.map(({ uuid }) => uuid)
+    if (uuids.length === 0) return found
+    const pairs = episodes.flatMap((episode) =>
+      idsIn(namingOf(episode), going).map((id) => [episode.uuid, id] as const),
+    )
+    const rows = await queryWithin<{ ref: string; source: string; texts: string[]; stays: boolean }>(
+      tx,
+      'graph-sources-of-episodes',
+      sourcesOf,
+      [group, pairs.map(([uuid]) => uuid), pairs.map(([, id]) => id), now, uuids],
+    )
+    for (const { ref, source, texts, stays } of rows) {
+      const of = found.get(ref) ?? { erased: [], remaining: [], isShared: false }
+      found.set(ref, of)
+      const isRemaining = stays && !going.has(source)
+      for (const text of texts) (isRemaining ? of.remaining : of.erased).push(text)
+      of.isShared ||= isRemaining
+    }
+    return found
+  }
+
+  return {
+    words,
+    unexplained,
+    hasErased,
+    async prepare(texts, tx) {
+      if (remaining || words.isEmpty) return
+      for (const text of texts)
+        if (words.runsIn(text).length > 0) {
+          await load(tx)
+          return
+        }
+    },
+    edit({ kind, id, field, text }) {
+      const place = { kind, id, field }
+      const runs = unexplained(text)
+      const isText = field in emptied
+      if (kind === 'episode') {
+        if (runs.length === 0 || field === 'content') return undefined
+        return { ...place, text: isText ? (cutFrom(text, merged(runs)) ?? '') : null }
+      }
+      if (runs.length > 0)
+        return { ...place, text: isText ? (kind === 'fact' && field === 'name' ? 'RELATES_TO' : '') : null }
+      const names = merged(words.namesIn(text))
+      if (names.length === 0) return undefined
+      if (!isText || kind === 'link') return { ...place, text: null }
+      return { ...place, text: withoutNames(text, names) }
+    },
+    async decider(episodes, tx, { isPlanned, isFound }) {
+      const sources = await sourcesOfEpisodes(episodes, tx)
+      const prepared = new Map(
+        episodes.map(({ uuid }) => {
+          const { erased, remaining: others, isShared } = sources.get(uuid) ?? noSources
+          return [uuid, { erased: new TextIndex(erased), remaining: new TextIndex(others), isShared }]
+        }),
+      )
+      const decideWith = ({ uuid, content }: Episode, rest: RemainingTexts): DerivedTextDecision => {
+        const of = prepared.get(uuid)
+        if (!of) return { decision: 'untouched' }
+        const isNamed = isPlanned(uuid) || isFound(uuid) || !of.erased.isEmpty
+        return decideDerivedText(
+          {
+            text: content,
+            isNamed,
+            named: of.erased,
+            remaining: allOf(of.remaining, rest.long),
+            short: rest.short,
+            isShared: of.isShared,
+            isRepeated: !isPlanned(uuid) || of.erased.isEmpty,
+          },
+          words,
+          rest.explained,
+        )
+      }
+      // What remains of the project is read only where it matters: an episode that is wholly of erased texts is deleted in any case.
+      for (const episode of episodes) {
+        if (remaining) break
+        const of = prepared.get(episode.uuid)
+        const spans = of?.erased.spansIn(episode.content) ?? []
+        const isOwn = of?.isShared === false && spans.length > 0 && cutFrom(episode.content, merged(spans)) === null
+        const isNamed = isPlanned(episode.uuid) || isFound(episode.uuid) || of?.erased.isEmpty === false
+        if (isOwn || (!isNamed && words.runsIn(episode.content).length === 0)) continue
+        await load(tx)
+      }
+      return {
+        decide: (episode) => decideWith(episode, remaining ?? nothingRemains),
+        isShared: (uuid) => prepared.get(uuid)?.isShared === true,
+      }
+    },
+  }
+}
+
+/** Fields that are one text each: they become empty, other properties are removed. */
+const emptied = { name: true, summary: true, fact: true, content: true, sourceDescription: true }
+
+function withoutNames(text: string, names: readonly { start: number; end: number }[]): string {
+  let rest = ''
+  let from = 0
+  for (const { start, end } of names) {
+    rest += text.slice(from, start) + redacted
+    from = end
+  }
+  return rest + text.slice(from)
+}
+
+/** Whether a text consists of names of the erased person. */
+export const isOnlyNames = (words: ErasedWords, text: string): boolean => {
+  const names = merged(words.namesIn(text))
+  return (
+    names.length > 0 &&
+    tokenize(text).every(({ start, end }) => names.some((name) => name.start <= start && name.end >= end))
+  )
+}

@@ -1,0 +1,187 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Erased, ErasedWords, Manner, Scope } from '#lib/kernel/holder.ts'
+import type { Episode, GraphChange, GraphOutcome, GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
+import type { Sources } from '../sources.ts'
+import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-texts.ts'
+import { episodesInGroup, goingOf, policyOf } from './erasing.ts'
+import type { GroupItems } from './items.ts'
+import { judge, type Policy } from './rules.ts'
+import type { NamesOf } from './subject-names.ts'
+import { type FoundByWords, searchWords } from './word-search.ts'
+
+/** See {@link Erased}. */
+export interface ErasedPage extends Erased {
+  results: ReturnType<typeof noResults>
+  tallies: ReturnType<typeof noTallies>
+}
+export const noResults = () => ({
+  episodesDeleted: 0,
+  entitiesDeleted: 0,
+  entitiesOrphaned: 0,
+  entitiesPersonal: 0,
+  entitiesUnreferenced: 0,
+  factsUnproven: 0,
+  factsDeleted: 0,
+  factsChanged: 0,
+  blanked: 0,
+  textsEdited: 0,
+  derivedCut: 0,
+  derivedDeleted: 0,
+  derivedJudgedAgain: 0,
+  derivedRetained: 0,
+  exposedMatched: 0,
+  exposedUnmatched: 0,
+})
+interface Tally {
+  met: string[]
+  gone: string[]
+}
+const noTally = (): Tally => ({ met: [], gone: [] })
+export const noTallies = () => ({
+  entitiesOrphaned: noTally(),
+  factsUnproven: noTally(),
+  derivedJudgedAgain: noTally(),
+  derivedRetained: noTally(),
+  exposedUnmatched: noTally(),
+})
+
+const nothingFound: FoundByWords = { episodes: [], deleteEntities: [], edits: [] }
+const idOf = ({ kind, id }: Pick<GraphText, 'kind' | 'id'>): string => `${kind} ${id}`
+
+/** Erases a page's items in one group, and adds to the page's counts. */
+export async function eraseInGroup(
+  parts: { graph: GraphStore; sources: Sources; namesOf: NamesOf },
+  scope: Scope,
+  of: GroupItems,
+  manner: Manner & { words: ErasedWords },
+  page: ErasedPage,
+  tx: Transaction,
+): Promise<void> {
+  const { graph } = parts
+  const { group } = of
+  const { words, now, round = 0 } = manner
+  const erased = await erasedTexts(group, scope, words, tx, now)
+  const byWords =
+    of.words && !words.isEmpty
+      ? await searchWords(parts, scope, group, erased, { isThorough: round > 0, now }, tx)
+      : nothingFound
+  const { planned, found } = await episodesInGroup(parts, of, tx)
+  const episodes = await graph.episodesById(group, [...new Set([...planned, ...found, ...byWords.episodes])].sort(), tx)
+  const [isPlanned, isFound] = [new Set(planned), new Set(found)]
+  const decider = await erased.decider(episodes, tx, {
+    isPlanned: (uuid) => isPlanned.has(uuid),
+    isFound: (uuid) => isFound.has(uuid),
+  })
+  const decided = episodes.map((episode) => ({ episode, decision: decider.decide(episode).decision }))
+  const acting = decided.flatMap(({ episode, decision }) =>
+    decision === 'deleted' || decision === 'cut' ? [episode.uuid] : [],
+  )
+  const retained = decided.flatMap(({ episode, decision }) => (decision === 'retained' ? [episode] : []))
+  const exposed = acting.length === 0 || words.isEmpty ? [] : await graph.exposedTexts(group, acting, tx)
+  await erased.prepare(
+    exposed.map(({ text }) => text),
+    tx,
+  )
+  // Who asks for their own words to go has a say over their own name, and none over those of people that they wrote of.
+  const redacts = manner.redacts && 'part' in scope
+  const { ended, policy } = await policyOf(group, acting, scope, tx, { redacts, now })
+  const outcome = await graph.change(
+    group,
+    acting,
+    `${manner.key}:${group}`,
+    (neighbourhood) => {
+      const { change } = judge(neighbourhood, { ...policy, ...policyBy(erased, decider) })
+      addRetained(change, retained, erased)
+      addByWords(change, byWords)
+      addExposed(change, exposed, erased)
+      const shared = change.deleteEpisodes.filter((uuid) => decider.isShared(uuid))
+      change.told.counts.derivedDeleted = shared.length
+      return change
+    },
+    tx,
+    ended,
+  )
+  await addOutcome(page, group, outcome, { scope, redacts, now }, tx)
+}
+
+/** How the rules ask about words. */
+export const policyBy = (erased: ErasedTexts, { decide }: EpisodeDecider): Pick<Policy, 'decide' | 'hasErased'> => ({
+  decide,
+  hasErased: (text) => erased.hasErased(text),
+})
+
+/** Episodes that other authors wrote: they remain, and are mentions where they contain erased words. */
+function addRetained(change: GraphChange, retained: readonly Episode[], { words }: ErasedTexts): void {
+  change.told.met.derivedRetained = retained.map(({ uuid }) => uuid)
+  change.told.met.mentions = retained.flatMap(({ uuid, content }) => (words.runsIn(content).length > 0 ? [uuid] : []))
+}
+
+function addByWords(change: GraphChange, { deleteEntities, edits }: FoundByWords): void {
+  const known = new Set(change.deleteEntities)
+  change.deleteEntities.push(...deleteEntities.filter((uuid) => !known.has(uuid)))
+  change.editTexts.push(...edits)
+}
+
+/** Generated texts that the model may have written with an erased episode before it. A record counts once. */
+function addExposed(change: GraphChange, exposed: readonly GraphText[], erased: ErasedTexts): void {
+  const gone = new Set([...change.deleteEntities, ...change.deleteFacts])
+  const blanked = new Set([
+    ...change.blankEntities,
+    ...change.changeFacts.flatMap(({ uuid, isBlanked }) => (isBlanked ? [uuid] : [])),
+  ])
+  const edits: TextEdit[] = []
+  const matched = new Set<string>()
+  for (const text of exposed) {
+    const edit = erased.edit(text)
+    if (!edit) continue
+    matched.add(idOf(text))
+    if (!gone.has(text.id) && !blanked.has(text.id)) edits.push(edit)
+  }
+  change.editTexts.push(...edits)
+  const unmatched = exposed.filter((text) => !matched.has(idOf(text)) && !gone.has(text.id) && !blanked.has(text.id))
+  change.told.counts.exposedMatched = matched.size
+  change.told.met.exposedUnmatched = [...new Set(unmatched.map(({ id }) => id))]
+  change.told.gone.push(...blanked, ...edits.map(({ id }) => id))
+}
+
+async function addOutcome(
+  page: ErasedPage,
+  group: string,
+  outcome: GraphOutcome,
+  { scope, redacts, now }: { scope: Scope; redacts: boolean; now: Date },
+  tx: Transaction,
+): Promise<void> {
+  const { results, tallies } = page
+  const { told } = outcome
+  const inGroup = (ids: readonly string[] = []) => ids.map((uuid) => `${group}/${uuid}`)
+  results.episodesDeleted += outcome.episodesDeleted
+  results.entitiesDeleted += outcome.entitiesDeleted
+  results.entitiesPersonal += told.personal
+  results.entitiesUnreferenced += told.unreferenced
+  results.factsDeleted += outcome.factsDeleted
+  results.factsChanged += outcome.factsChanged
+  results.blanked += outcome.blanked
+  results.textsEdited += outcome.textsEdited
+  results.derivedCut += outcome.episodesCut
+  results.derivedDeleted += told.counts.derivedDeleted ?? 0
+  results.exposedMatched += told.counts.exposedMatched ?? 0
+  const add = (name: keyof typeof tallies, met: readonly string[], gone: readonly string[]) => {
+    results[name] += met.length
+    tallies[name].met.push(...inGroup(met))
+    tallies[name].gone.push(...inGroup(gone))
+  }
+  add('entitiesOrphaned', told.met.entitiesOrphaned ?? [], outcome.deleted)
+  add('factsUnproven', told.unproven, [])
+  add('derivedJudgedAgain', told.met.derivedJudgedAgain ?? [], told.gone)
+  add('derivedRetained', told.met.derivedRetained ?? [], [])
+  add('exposedUnmatched', told.met.exposedUnmatched ?? [], told.gone)
+  page.count += outcome.episodesDeleted + outcome.episodesCut
+  // Where a later page takes the episode, no name stays.
+  const isSaid = outcome.mentions.some(({ kind }) => kind === 'episode')
+  const going = isSaid ? await goingOf(scope, group, tx, now) : new Set<string>()
+  for (const place of outcome.mentions)
+    if (place.kind !== 'episode' || !going.has(place.id))
+      page.mentions.push({ store: 'graph', ...place, isRedacted: redacts })
+  for (const id of told.met.mentions ?? [])
+    page.mentions.push({ store: 'graph', kind: 'episode', id, field: 'content', isRedacted: false })
+}

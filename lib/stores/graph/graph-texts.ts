@@ -1,0 +1,31 @@
+import type { GraphText, NamePlace } from './graph.ts'
+
+/** All strings in a property, keys included, one per line; empty where it contains none. */
+export function textIn(value: unknown): string {
+  if (typeof value === 'string') return value
+  if (typeof value !== 'object' || value === null || value instanceof Date) return ''
+  const isList = Array.isArray(value)
+  return Object.entries(value)
+    .flatMap(([key, inner]) => [...(isList ? [] : [key]), textIn(inner)])
+    .filter((text) => text !== '')
+    .join('\n')
+}
+
+/** The texts of a record: `fields` maps properties to fields, `attributes` are all others. */
+export function textsOf(
+  kind: NamePlace['kind'] | 'link',
+  id: string,
+  fields: Readonly<Record<string, unknown>>,
+  attributes: Readonly<Record<string, unknown>> = {},
+): GraphText[] {
+  const found: GraphText[] = []
+  const add = (field: string, text: string) => {
+    if (text !== '') found.push({ kind, id, field, text })
+  }
+  for (const [field, value] of Object.entries(fields)) add(field, textIn(value))
+  for (const [key, value] of Object.entries(attributes)) {
+    const text = textIn(value)
+    add(`attributes.${key}`, text === '' ? '' : `${key}\n${text}`)
+  }
+  return found
+}
