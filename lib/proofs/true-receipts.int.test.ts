@@ -232,6 +232,7 @@ async function dumped({
   project,
   conversation,
   cached,
+  said,
 }: World): Promise<{ place: string; id: string; text: string }[]> {
   const found: { place: string; id: string; text: string }[] = []
   for (const table of ['graph_episodes', 'graph_entities', 'graph_facts', 'graph_gatherings'])
@@ -250,7 +251,8 @@ async function dumped({
       for (const one of textsOf(JSON.parse(text))) found.push({ place: table, id: conversation, text: one })
   for (const { key, value } of await test.db.query<{ key: string; value: unknown }>(
     undefined,
-    'SELECT key, value FROM langgraph.store',
+    'SELECT key, value FROM langgraph.store WHERE key = ANY($1::text[])',
+    [said.map(({ id }) => `memory of ${id}`)],
   ))
     for (const text of textsOf(value)) found.push({ place: 'store', id: key, text })
   for (const key of cached) {

@@ -39,7 +39,11 @@ export function decideDerivedText(
   const hasOthers = (rest: string) => others.spansIn(rest).length > 0 || (short !== undefined && isExplained(rest, all))
   const matches = erased.runsIn(text)
   const unexplained = matches.filter(({ run }) => !explained.has(run))
-  const whole = isNamed ? finderOf(named).spansIn(text) : []
+  const theirs = others.spansIn(text)
+  // Inside a longer text of another author it is that author's quotation.
+  const isQuoted = ({ start, end }: Span) =>
+    theirs.some((one) => one.start <= start && one.end >= end && one.end - one.start > end - start)
+  const whole = (isNamed ? finderOf(named).spansIn(text) : []).filter((span) => !isQuoted(span))
   // A wrong pointer has no effect on what another author wrote, quotes included. Equal words of its own source remain its own.
   const isOwn = whole.length > 0 && cutFrom(text, merged(whole)) === null
   if (isNamed && unexplained.length === 0 && (!isOwn || isShared) && isExplained(text, all))

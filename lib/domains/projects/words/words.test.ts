@@ -156,6 +156,13 @@ describe('decideDerivedText', () => {
     const text = { text: `Ben quotes: ${erased}`, isNamed: false, named: [], remaining: [] }
     expect(decideDerivedText(text, found, explained)).toEqual({ decision: 'retained' })
   })
+  it('cuts the erased line and keeps another author’s quotation of it', () => {
+    const quote = `You wrote: "${erased}" ${answer}`
+    const found = fingerprintsOf(erased)
+    const explained = new Set(found.runsIn(quote).map(({ run }) => run))
+    const text = { text: `Anna: ${erased}\nBen: ${quote}`, isNamed: true, named: [erased], remaining: [quote] }
+    expect(decideDerivedText(text, found, explained)).toEqual({ decision: 'cut', text: `Ben: ${quote}` })
+  })
   it('cuts a message of one word only where provenance names it', () => {
     const short = new Fingerprints()
     short.add('yes')
