@@ -198,7 +198,7 @@ const rawTexts = ({ blob, checkpoint, metadata, channel, ns }: ThreadRow): strin
   ...[checkpoint ?? '', metadata ?? '', channel, ns],
 ]
 /** Rows in which erased words stand that no remaining author explains. Reads their bytes and decodes nothing. */
-export async function rowsWithWords(
+async function rowsWithWords(
   ask: Ask,
   shape: Shape,
   thread: string,

@@ -20,7 +20,7 @@ import { planning, type ThreadPlan } from './planning.ts'
 import { isSure, projectsOf, remembered, together } from './sought.ts'
 import { fingerprintsOf, type SearchedWords, wordSearch } from './word-search.ts'
 
-export const checkpointsHolderName = 'checkpoints.messages'
+const checkpointsHolderName = 'checkpoints.messages'
 /** Its step waits for the decision about threads that cannot be rewritten; all other steps go on. */
 export const threadsHolderName = 'checkpoints.threads'
 
