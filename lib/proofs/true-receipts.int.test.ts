@@ -305,4 +305,4 @@ it('leaves no run of erased words outside remaining authors’ texts, whatever i
     }),
     { numRuns: histories, seed: sampleSeed, endOnFailure: true },
   )
-})
+}, 14_400_000)
