@@ -204,10 +204,14 @@ export function fileObjects(root: string): ObjectStore {
       if (!isKey(key) || version !== '') return undefined
       const { folder, name } = pathOf(key)
       try {
-        await using file = await open(join(folder, `${name}.o`), 'r')
-        const state = stateOf(await file.stat({ bigint: true }))
-        const bytes = await bytesUpTo(file.createReadStream({ autoClose: false }), most)
-        return { version: '', state, mediaType: undefined, bytes, described: [] }
+        const file = await open(join(folder, `${name}.o`), 'r')
+        try {
+          const state = stateOf(await file.stat({ bigint: true }))
+          const bytes = await bytesUpTo(file.createReadStream({ autoClose: false }), most)
+          return { version: '', state, mediaType: undefined, bytes, described: [] }
+        } finally {
+          await file.close()
+        }
       } catch (error) {
         if (isMissing(error)) return undefined
         throw refused(error)

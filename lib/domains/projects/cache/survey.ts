@@ -55,7 +55,7 @@ const isOwn = (name: string): boolean => name.startsWith(ownPrefix)
 const whole = ({ name, type }: CacheEntry, found: FoundBy): Finding => ({ name, type, found, verdict: 'deleted' })
 
 /** Judges entries one by one. */
-export function cacheJudge(sought: Sought) {
+function cacheJudge(sought: Sought) {
   const ids = needlesOf([...sought.ids])
   const telling = [...sought.chosen].filter(({ id }) => isTelling(id))
   const chosen = needlesOf(telling.map(({ id }) => id))
