@@ -28,6 +28,7 @@ const unexported: Record<string, string> = {
   erasure_tallies: 'ids of what an erasure under way met and left, so that it is counted once; it is gone with its end',
   erased_words:
     'fingerprints of the words that a run erases; they cannot be read and are deleted with its last verification',
+  erasure_waits: 'names of stores that an erasure waits for, and times; the row is deleted when the store answers',
   erasure_pages: 'ids of what an erasure under way is about to remove; they name records that other parts give out',
   write_fences: 'that an erasure is under way; its run says so',
   suppressions: 'keyed hashes of who was erased, and of nobody who is here',
@@ -44,6 +45,7 @@ const ofPeople = [
   'account_links',
   'known_sign_ins',
   'prepared_exports',
+  'project_participants',
   'saved_searches',
 ]
 

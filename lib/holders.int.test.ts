@@ -26,6 +26,7 @@ const unheld: Record<string, string> = {
   erasure_tallies: 'ids of what a run met and left, so that it is counted once; they go with its end',
   erased_words:
     'keyed fingerprints of erased words, by which verification finds them in other texts; deleted with the last verification',
+  erasure_waits: 'names of stores that a run waits for, and times; the row is deleted when the store answers',
   remaining_mentions: 'places where a name of an erased person stands in what others wrote: ids, no words',
   write_fences: 'ids of whom nothing is written for, while their erasure is under way',
   suppressions: 'keyed hashes, so that who was erased does not come back by an import; named on the receipt',

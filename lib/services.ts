@@ -13,7 +13,7 @@ import { noticeVersion } from './domains/agents/rules.ts'
 import { agentsService } from './domains/agents/service.ts'
 import { auditLog } from './domains/audit/log.ts'
 import { joinClade, leaveClade, recallOfRestricted } from './domains/clades/joining.ts'
-import { deletionRows } from './domains/erasure/deletion-log.ts'
+import { deletionRows, recordDeletion } from './domains/erasure/deletion-log.ts'
 import { erasedAmong } from './domains/erasure/erased-ids.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
 import { ownReceipts } from './domains/erasure/own-receipts.ts'
@@ -40,14 +40,20 @@ import { restoredRecord } from './domains/knowledge/restored.ts'
 import { skillImporter } from './domains/knowledge/skills/imports.ts'
 import type { IsSuppressed } from './domains/knowledge/suppression.ts'
 import { llmLogMeasures } from './domains/llm-log/lateness.ts'
+import { copyAskedFor } from './domains/privacy-requests/copy-asked-for.ts'
+import { requestParticipantExporters } from './domains/privacy-requests/exporters.ts'
 import { requestMeasures } from './domains/privacy-requests/measures.ts'
 import { openRequestsOf } from './domains/privacy-requests/open-count.ts'
 import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
 import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
 import { privacyRequestsService } from './domains/privacy-requests/service.ts'
-import { ownsPart, projectParts } from './domains/projects/erasing/parts.ts'
+import { answersForPart, projectParts } from './domains/projects/erasing/parts.ts'
+import { participantExporters } from './domains/projects/exporters.ts'
 import { gatheredSources } from './domains/projects/gathered-sources.ts'
+import { graphParticipantExporters } from './domains/projects/graph/exporters.ts'
 import { followAgent } from './domains/projects/moving.ts'
+import { actedFor, ownsProjectOf, projectOfParticipant } from './domains/projects/participants/acting.ts'
+import { participationsOf } from './domains/projects/participants/seizing.ts'
 import type { ProjectPorts } from './domains/projects/ports.ts'
 import { projectsService } from './domains/projects/service.ts'
 import { runWords } from './domains/projects/words/run-words.ts'
@@ -150,7 +156,13 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     limiterMeasures(limiter),
   ])
   const log = auditLog(db)
-  const gate: GatePorts = { clock, transaction: db.transaction, ...log, idempotency: idempotencyRecords }
+  const gate: GatePorts = {
+    clock,
+    transaction: db.transaction,
+    ...log,
+    recordDeletion,
+    idempotency: idempotencyRecords,
+  }
   const signer = createSigner(db, secret)
   const suppressionKeys = createSuppressionKeys(db, { ledger, secret, clock })
   const suppressed = suppressions(suppressionKeys)
@@ -207,7 +219,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     isSuppressed: suppressed.among,
     hindering: (region) => hindering(region, judged),
     strict: env.KP_SANITIZER_STRICT,
-    onDeath: [insureTheDead, leaveClade],
+    onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, recordDeletion)],
     onRestriction: [recallOfRestricted],
     joinClade,
     createOrganisation,
@@ -235,6 +247,14 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
   const engine = subjectEngine({
     ...erasing,
     interrupt,
+    async notifyAdmins(tx, waiting, now) {
+      for (const { accountId } of await accounts.adminContacts(tx))
+        for (const { store, runs, since } of waiting)
+          await enqueueNotice(tx, {
+            ...{ kind: 'store-unavailable', accountId, store, runs },
+            ...{ since: since.toISOString(), at: now.toISOString() },
+          })
+    },
     async onChange(tx, change) {
       await requests.erasureChanged(tx, change)
       if (!telemetry.isOn || change.state !== 'done') return
@@ -250,7 +270,11 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
   const projectPorts: ProjectPorts = {
     db,
     objects: stores.objects,
+    stored: stores,
     erasedAmong,
+    isSuppressed: suppressed.among,
+    verifiedAddressOf: accounts.verifiedAddressOf,
+    copyAskedFor: copyAskedFor(db),
     accountWithAddress: async (tx, address) => (await accounts.byEmail(tx, address))?.accountId,
     contactOf: accounts.contactOf,
     erasures: engine,
@@ -267,6 +291,11 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
   }
   const projects = projectsService({
     ...projectPorts,
+    participantExporters: [
+      ...participantExporters(db),
+      ...graphParticipantExporters(db, stores.graph),
+      ...requestParticipantExporters(db),
+    ],
     shapes: { schemaVersion, zip: (head, parts, files) => zipArchive(head, parts, undefined, files) },
   })
   /** What of projects a scope covers, for the holders of what was derived from it. */
@@ -298,6 +327,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     kept,
     registeredOn: lawfulBases(db),
     selfHosted: selfHostedAmong(db),
+    participationsOf: (accountId) => participationsOf(db.prisma, accountId),
     placeOf: (store) => placeNamed(places, store, judged),
     quotaOf: async (id) => {
       const agent = await profileOf(db)(id)
@@ -305,18 +335,23 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     },
     isAttributed: isAttributed(db),
     importers: [
-      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed, pseudonymOf }),
-      skillImporter({ strict: env.KP_SANITIZER_STRICT, isSuppressed }),
+      unitImporter({ strict: env.KP_SANITIZER_STRICT, erasedAmong, isSuppressed }),
+      skillImporter({ strict: env.KP_SANITIZER_STRICT }),
     ],
     erasedOf,
   })
   const privacy: PrivacyParts = {
     db,
     gate,
-    people: accounts,
+    people: {
+      ...accounts,
+      mayFileFor: async (tx, filer, member) =>
+        (await accounts.sameOrganisation(tx, filer, member)) || (await ownsProjectOf(tx, filer, member)),
+    },
     agents,
+    participants: { find: actedFor(db), projectOf: projectOfParticipant },
     erasures: engine,
-    ownsPart: ownsPart(db),
+    answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),
     copies: exported,
     async holdsOn(tx, subject, now) {
       const { account, agents: held } = await holdsInForce.inForce(tx, subject, now)

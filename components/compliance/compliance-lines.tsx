@@ -44,6 +44,7 @@ function CheckWords({ check, isAlone, role }: { check: CheckView; isAlone: boole
     ...check.numbers,
     unanswered_names: check.facts.unanswered ?? '',
     missing_names: check.facts.missing ?? '',
+    kind_names: check.facts.kinds ?? '',
     mode: check.facts.mode ?? '',
   }
   const times = Object.entries(check.times).flatMap(([name, at]) => (at !== null && isTime(name) ? [{ name, at }] : []))

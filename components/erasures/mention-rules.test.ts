@@ -4,7 +4,16 @@ import type { Run } from './places.ts'
 
 const step = (store: string, planned: number): Run['steps'][number] => ({
   ...{ holder: `${store}.things`, store, stage: 'derived', state: 'done', planned, erased: planned, held: [] },
-  ...{ residue: 0, results: {}, attempts: 1, fault: null, started_at: null, finished_at: null, verified_at: null },
+  ...{
+    residue: 0,
+    results: {},
+    attempts: 1,
+    fault: null,
+    waiting_since: null,
+    started_at: null,
+    finished_at: null,
+    verified_at: null,
+  },
 })
 
 describe('names in what others wrote', () => {

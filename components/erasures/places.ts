@@ -1,16 +1,17 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type { listErasures, readErasure } from '#lib/domains/privacy-requests/erasures-contract.ts'
-import type { dropThread } from '#lib/domains/projects/checkpoints/contract.ts'
-import type { retryErasure } from '#lib/domains/projects/erasing/contract.ts'
+import type { decideThread } from '#lib/domains/projects/checkpoints/contract.ts'
+import type { cancelErasure, retryErasure } from '#lib/domains/projects/erasing/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const erasuresAt: Endpoint<typeof listErasures> = { method: 'get', path: '/api/erasures' }
 export const erasureAt: Endpoint<typeof readErasure> = { method: 'get', path: '/api/erasures/{id}' }
-export const dropThreadAt: Endpoint<typeof dropThread> = {
+export const decideThreadAt: Endpoint<typeof decideThread> = {
   method: 'post',
-  path: '/api/erasures/{id}/threads/{threadId}/drop',
+  path: '/api/erasures/{id}/threads/{threadId}/decision',
 }
 export const retryErasureAt: Endpoint<typeof retryErasure> = { method: 'post', path: '/api/erasures/{id}/retry' }
+export const cancelErasureAt: Endpoint<typeof cancelErasure> = { method: 'post', path: '/api/erasures/{id}/cancel' }
 export type ErasurePage = Output<typeof listErasures>
 export type Erasure = ErasurePage['data'][number]
 export type Run = Output<typeof readErasure>['data']

@@ -7,21 +7,25 @@ import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { type Run, retryErasureAt } from './places.ts'
 
-/** Tries an erasure again that no privacy request asked for; nothing while it goes on. Needs the words `storeProgress`. */
-export function RetryErasure({ run }: { run: Pick<Run, 'state' | 'steps' | 'request_id' | 'audit_id' | 'fault'> }) {
+interface RetryErasureProps {
+  run: Pick<Run, 'state' | 'steps' | 'request_id' | 'audit_id' | 'fault' | 'waits_for'>
+}
+/** Retries an erasure without a privacy request that is stuck or failed, or waits for a store; else nothing. Needs the words `storeProgress`. */
+export function RetryErasure({ run }: RetryErasureProps) {
   const t = useTranslations('storeProgress')
   const common = useTranslations('common')
   const retry = useChange(retryErasureAt, { touches: touched })
   const auditId = run.audit_id
-  const isUnplanned = run.state === 'planning' && run.fault !== null
-  const stands = isUnplanned || run.state === 'failed' || run.steps.some(({ state }) => state === 'stuck')
-  if (auditId === null || run.request_id !== null || !stands) return null
+  const isWaiting = run.state !== 'done' && run.waits_for.length > 0
+  const isUnplanned = run.state === 'planning' && run.fault !== null && run.fault !== 'unavailable'
+  const isStuck = isUnplanned || run.state === 'failed' || run.steps.some(({ state }) => state === 'stuck')
+  if (auditId === null || run.request_id !== null || !(isStuck || isWaiting)) return null
   return (
     <div className="grid justify-items-start gap-2">
       {isUnplanned && <p className="text-amber">{t('unplanned', { fault: run.fault ?? '' })}</p>}
       {retry.problem && <ProblemAlert problem={retry.problem} />}
       <Button tone="plain" aria-disabled={retry.isPending} onClick={() => retry.begin({ params: { id: auditId } })}>
-        {retry.isPending ? common('busy') : t('again')}
+        {retry.isPending ? common('busy') : t(isStuck ? 'again' : 'retryNow')}
       </Button>
     </div>
   )

@@ -1,6 +1,7 @@
 import { useFormatter, useTranslations } from 'next-intl'
 import { Progress } from '#components/ui/progress.tsx'
 import { Tag } from '#components/ui/tag.tsx'
+import { Time } from '#components/ui/time.tsx'
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
 import {
   holderKey,
@@ -12,7 +13,14 @@ import {
   storeRows,
 } from './store-rows.ts'
 
-const tones = { waiting: 'plain', running: 'accent', done: 'accent', stuck: 'red', checked: 'plain' } as const
+const tones = {
+  waiting: 'plain',
+  blocked: 'amber',
+  running: 'accent',
+  done: 'accent',
+  stuck: 'red',
+  checked: 'plain',
+} as const
 
 /** The name of a holder or a store in words; one that there are no words for keeps its own. */
 export function useHoldingNames() {
@@ -54,7 +62,12 @@ function Kind({ step }: { step: Step }) {
           {format.list(results.map(({ name, count }) => t(`results.${name}`, { count })))}
         </p>
       )}
-      {step.state === 'waiting' && step.fault !== null && (
+      {step.waiting_since !== null && (
+        <p className="text-sm text-amber">
+          {t.rich('waitingForStore', { time: () => <Time at={step.waiting_since ?? ''} /> })}
+        </p>
+      )}
+      {step.state === 'waiting' && step.fault !== null && step.waiting_since === null && (
         <p className="text-sm text-amber">{t('retried', { attempts: step.attempts, fault: step.fault })}</p>
       )}
       {held > 0 && <p className="text-sm text-quiet">{t('held', { count: held })}</p>}
@@ -65,18 +78,36 @@ function Kind({ step }: { step: Step }) {
 
 interface StoreProgressProps {
   /** As the API has them, of an erasure that is under way or over. */
-  run: Pick<RunDetail, 'state' | 'steps'>
+  run: Pick<RunDetail, 'state' | 'steps' | 'waits_for'>
+}
+
+/** Stores that do not answer: since when, and that nobody has to do anything for the erasure to go on. */
+function UnavailableStores({ waits }: { waits: RunDetail['waits_for'] }) {
+  const t = useTranslations('storeProgress')
+  const names = useHoldingNames()
+  return waits.map(({ store, since }) => (
+    <p key={store} className="text-amber">
+      {t.rich('storeDown', { store: names.store(store), time: () => <Time at={since} /> })}
+    </p>
+  ))
 }
 
 /** How far an erasure is: a row of stores filling up, and under it what is erased, kind by kind. Needs the words `storeProgress`. */
-export function StoreProgress({ run: { state, steps } }: StoreProgressProps) {
+export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgressProps) {
   const t = useTranslations('storeProgress')
   const names = useHoldingNames()
-  if (steps.length === 0) return <p className="text-quiet">{t('planning')}</p>
+  if (steps.length === 0)
+    return (
+      <>
+        <p className="text-quiet">{t('planning')}</p>
+        <UnavailableStores waits={waits_for} />
+      </>
+    )
   const rows = storeRows(steps)
   const planned = rows.reduce((sum, row) => sum + row.planned, 0)
   const erased = rows.reduce((sum, row) => sum + row.erased, 0)
-  const isThere = (step: Step) => step.planned > 0 || step.held.length > 0 || step.state === 'stuck'
+  const isThere = (step: Step) =>
+    step.planned > 0 || step.held.length > 0 || step.state === 'stuck' || step.waiting_since !== null
   const empty = steps.filter((step) => !isThere(step)).map(({ holder }) => names.holder(holder))
   return (
     <div className="grid gap-4">
@@ -87,6 +118,7 @@ export function StoreProgress({ run: { state, steps } }: StoreProgressProps) {
             : t('nothing')
           : t('summary', { erased, planned, stores: rows.length })}
       </p>
+      <UnavailableStores waits={waits_for} />
       <ul aria-label={t('stores')} className="grid gap-3 sm:grid-cols-2">
         {rows.map((row) => (
           <li key={row.store} className="grid gap-2 rounded-box border border-line bg-raised p-3">

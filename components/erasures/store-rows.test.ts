@@ -16,6 +16,7 @@ const step = (holder: string, more: Partial<Step> = {}): Step => ({
   results: {},
   attempts: 0,
   fault: null,
+  waiting_since: null,
   started_at: null,
   finished_at: null,
   verified_at: null,
@@ -53,6 +54,13 @@ describe('the stores of an erasure', () => {
     expect(storeRows(states.map((state) => step('x', { state })))[0]?.state).toBe(whole)
   })
 
+  it('a store that does not answer is blocked until a step of it is stuck', () => {
+    const waiting = step('x', { state: 'running', fault: 'unavailable', waiting_since: at })
+    expect(progressOf(waiting)).toBe('blocked')
+    expect(storeRows([step('y', { state: 'done' }), waiting])[0]?.state).toBe('blocked')
+    expect(progressOf({ ...waiting, state: 'stuck' })).toBe('stuck')
+  })
+
   it('are searched again only once every step was, and nothing was left', () => {
     const checked = step('x', { state: 'done', verified_at: at, residue: 0 })
     expect(progressOf(checked)).toBe('checked')
@@ -85,8 +93,8 @@ describe.each([
 ])('the progress of an erasure in %s', (_, { storeProgress }) => {
   it('has words for every holder and store, and none left over', () => {
     expect(Object.keys(storeProgress.holders).sort()).toEqual(app.holders.map(({ name }) => holderKey(name)).sort())
-    // Of a place elsewhere a plan alone speaks.
-    const stores = new Set([...app.holders.map(({ store }) => storeKey(store)), 'outside'])
+    // Only a plan names places elsewhere, and only a wait names the ledger.
+    const stores = new Set(['ledger', ...app.holders.map(({ store }) => storeKey(store)), 'outside'])
     expect(Object.keys(storeProgress.storeNames).sort()).toEqual([...stores].sort())
   })
 })

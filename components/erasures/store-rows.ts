@@ -2,13 +2,15 @@ import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.
 
 export type Steps = RunDetail['steps']
 export type Step = Steps[number]
-export type Progress = Step['state'] | 'checked'
+export type Progress = Step['state'] | 'blocked' | 'checked'
 
-/** How far one kind of data is: searched again comes after erased, and only where nothing was found. */
-export const progressOf = ({ state, verified_at, residue }: Step): Progress =>
-  state === 'done' && verified_at !== null && (residue ?? 0) === 0 ? 'checked' : state
+/** How far one kind of data is; `blocked`: its store does not answer. Searched again comes after erased, and only where nothing was found. */
+export const progressOf = ({ state, verified_at, residue, waiting_since }: Step): Progress => {
+  if (state === 'done') return verified_at !== null && (residue ?? 0) === 0 ? 'checked' : state
+  return state !== 'stuck' && waiting_since !== null ? 'blocked' : state
+}
 
-const order = ['stuck', 'running', 'waiting', 'done', 'checked'] as const
+const order = ['stuck', 'blocked', 'running', 'waiting', 'done', 'checked'] as const
 
 export interface StoreRow {
   store: string
@@ -80,6 +82,7 @@ const holders = [
   'audit_searches',
   'projects_projects',
   'projects_members',
+  'projects_participants',
   'projects_conversations',
   'projects_messages',
   'projects_documents',
@@ -87,10 +90,21 @@ const holders = [
   'projects_outside',
   'graph_episodes',
   'checkpoints_messages',
+  'checkpoints_threads',
   'cache_entries',
   'objects_bytes',
 ] as const
-const stores = ['postgresql', 'files', 'snapshot_keys', 'graph', 'checkpoints', 'cache', 'objects', 'outside'] as const
+const stores = [
+  'postgresql',
+  'files',
+  'snapshot_keys',
+  'graph',
+  'checkpoints',
+  'cache',
+  'objects',
+  'ledger',
+  'outside',
+] as const
 
 /** Where the words on a holder stand; a dot would nest them. Undefined: there are none. */
 export const holderKey = (name: string) => holders.find((key) => key === name.replaceAll('.', '_'))

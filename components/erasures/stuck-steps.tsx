@@ -8,30 +8,42 @@ import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { faultParts } from './fault-rules.ts'
-import { dropThreadAt } from './places.ts'
+import { decideThreadAt } from './places.ts'
 import { useHoldingNames } from './store-progress.tsx'
 import type { Step, Steps } from './store-rows.ts'
 
 const faults = ['unavailable', 'internal'] as const
 
-/** Lets a thread go whole that cannot be rewritten: others' words in it go too, so that it is asked once more. */
-function DropThread({ auditId, thread }: { auditId: string; thread: string }) {
+const decisions = {
+  delete: { tone: 'danger', open: 'drop', ask: 'dropAsk', text: 'dropText', action: 'dropDo' },
+  retain: { tone: 'plain', open: 'keep', ask: 'keepAsk', text: 'keepText', action: 'keepDo' },
+} as const
+
+interface DecideThreadProps {
+  auditId: string
+  thread: string
+  decision: keyof typeof decisions
+}
+/** Deletes or retains a thread that cannot be rewritten, after a confirmation: neither can be undone. */
+function DecideThread({ auditId, thread, decision }: DecideThreadProps) {
   const t = useTranslations('adminRequest.stuck')
   const [isOpen, setOpen] = useState(false)
-  const drop = useChange(dropThreadAt, { touches: touched })
+  const decide = useChange(decideThreadAt, { touches: touched })
+  const words = decisions[decision]
+  const params = { id: auditId, threadId: thread }
   return (
     <>
-      <Button tone="danger" size="small" onClick={() => setOpen(true)}>
-        {t('drop')}
+      <Button tone={words.tone} size="small" onClick={() => setOpen(true)}>
+        {t(words.open)}
       </Button>
       <Confirm
         open={isOpen}
         onOpenChange={setOpen}
-        title={<span className="[overflow-wrap:anywhere]">{t('dropAsk', { thread })}</span>}
-        consequences={<p>{t('dropText')}</p>}
-        action={t('dropDo')}
-        change={drop}
-        onConfirm={() => drop.begin({ params: { id: auditId, threadId: thread } }, () => setOpen(false))}
+        title={<span className="[overflow-wrap:anywhere]">{t(words.ask, { thread })}</span>}
+        consequences={<p>{t(words.text)}</p>}
+        action={t(words.action)}
+        change={decide}
+        onConfirm={() => decide.begin({ params, body: { decision } }, () => setOpen(false))}
       />
     </>
   )
@@ -79,7 +91,12 @@ function StuckStep({ step, requestId, auditId }: StuckStepProps) {
             {retry.isPending ? common('busy') : t('retry')}
           </Button>
         )}
-        {auditId !== null && thread !== null && <DropThread auditId={auditId} thread={thread} />}
+        {auditId !== null && thread !== null && (
+          <>
+            <DecideThread auditId={auditId} thread={thread} decision="retain" />
+            <DecideThread auditId={auditId} thread={thread} decision="delete" />
+          </>
+        )}
       </p>
     </li>
   )

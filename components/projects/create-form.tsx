@@ -12,8 +12,8 @@ import { createAt, projectPage, regions, touched } from './places.ts'
 
 const empty = { name: '', region: '', group: '' }
 
-/** A new project, whose owner the reader becomes. */
-export function CreateForm() {
+/** A new project, whose owner the reader becomes. `prefixes`: a graph group begins with one of them; empty where any id may be used. */
+export function CreateForm({ prefixes }: { prefixes: readonly string[] }) {
   const t = useTranslations('projects.create')
   const faults = useTranslations('common.faults')
   const { draft, change, clear } = useDraft('projects.create', empty)
@@ -81,7 +81,11 @@ export function CreateForm() {
           />
           <Field
             label={t('group')}
-            hint={t('groupHint')}
+            hint={
+              prefixes.length === 0
+                ? t('groupHint')
+                : `${t('groupHint')} ${t('groupPrefix', { prefixes: prefixes.join(', ') })}`
+            }
             name="group_id"
             autoComplete="off"
             autoCapitalize="none"

@@ -13,6 +13,7 @@ const step = (state: 'waiting' | 'running' | 'done' | 'stuck', results: Record<s
   results,
   attempts: 0,
   fault: null,
+  waiting_since: null,
   started_at: null,
   finished_at: null,
   verified_at: null,

@@ -1,7 +1,9 @@
 'use client'
 
+import { useRouter } from 'next/navigation'
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
+import { CancelErasure } from '#components/erasures/cancel-erasure.tsx'
 import { Mentions } from '#components/erasures/mentions.tsx'
 import { erasureAt, isLive, type Run } from '#components/erasures/places.ts'
 import { RetryErasure } from '#components/erasures/retry-erasure.tsx'
@@ -23,7 +25,7 @@ interface PartErasureProps {
   initial: { data: Run }
   /** May let a thread go whole that cannot be rewritten. */
   isAdmin: boolean
-  /** Owners of the project may, and admins. */
+  /** Everybody who reads it may, but for auditors. */
   mayRetry: boolean
 }
 /** How far the erasure of a part is, store by store, until every store was searched again and the receipt is signed. */
@@ -31,6 +33,7 @@ export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasu
   const t = useTranslations('projects.erasure')
   const format = useFormatter()
   const names = useHoldingNames()
+  const router = useRouter()
   const asked = useAsked(
     erasureAt,
     { params: { id: initial.data.audit_id ?? initial.data.run_id } },
@@ -75,6 +78,7 @@ export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasu
       <Section id="progress" title={t('stores')}>
         {isAdmin && <StuckSteps steps={run.steps} requestId={null} auditId={run.audit_id} />}
         {mayRetry && <RetryErasure run={run} />}
+        {mayRetry && <CancelErasure run={run} onCancelled={() => router.push(projectPage(projectId))} />}
         <StoreProgress run={run} />
       </Section>
       <Mentions run={run} />

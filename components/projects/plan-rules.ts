@@ -154,6 +154,8 @@ const reasons = [
   'other_author',
   'words',
   'shared',
+  'cut',
+  'other_author',
   'wording',
   'endpoint',
   'built_on_source',

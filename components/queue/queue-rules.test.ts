@@ -14,6 +14,7 @@ const request = (more: Partial<AdminRequest> = {}): AdminRequest => ({
   state: 'waiting',
   subject: 'person',
   agent_id: null,
+  participant_id: null,
   grace: '24h',
   redact: false,
   received_at: '2026-01-31T12:00:00.000Z',

@@ -11,7 +11,7 @@ import { DueTag } from './due-tag.tsx'
 import type { AdminRequestDetail } from './places.ts'
 import { useRequestWords } from './request-words.tsx'
 
-const ways = ['password', 'link', 'token', 'admin'] as const
+const ways = ['password', 'link', 'token', 'admin', 'manager'] as const
 
 export function RequestFacts({ request }: { request: AdminRequestDetail }) {
   const t = useTranslations('adminRequest.facts')

@@ -11,8 +11,9 @@ export function useRequestWords() {
     subject_name,
     agent_id,
     account_id,
-  }: Pick<AdminRequest, 'subject_name' | 'agent_id' | 'account_id'>): string =>
-    subject_name ?? agent_id ?? account_id ?? t('erasedSubject')
+    participant_id,
+  }: Pick<AdminRequest, 'subject_name' | 'agent_id' | 'account_id' | 'participant_id'>): string =>
+    subject_name ?? agent_id ?? account_id ?? participant_id ?? t('erasedSubject')
   return {
     kinds,
     subject,

@@ -7,7 +7,7 @@ import { ourTerm } from '#lib/domains/privacy-requests/rules.ts'
 import { ClockRow } from './clock-row.tsx'
 import type { RequestDetail } from './requests.ts'
 
-const proofs = ['password', 'link', 'token', 'admin'] as const
+const proofs = ['password', 'link', 'token', 'admin', 'manager'] as const
 
 /** When it came and by when it has to be done: by our own limit, and by the law's. */
 export function RequestClocks({ request }: { request: RequestDetail }) {
@@ -18,7 +18,7 @@ export function RequestClocks({ request }: { request: RequestDetail }) {
   const proof = proofs.find((one) => one === request.verified_by)
   const about = request.for_member
     ? t('about.member')
-    : (request.agent_id ?? t(request.subject === 'agent' ? 'about.agent' : 'about.you'))
+    : (request.agent_id ?? t(request.subject === 'person' ? 'about.you' : `about.${request.subject}`))
   const facts: [string, ReactNode][] = [
     [t('request.facts.about'), about],
     [t('request.facts.received'), <Time key="received" at={received_at} />],

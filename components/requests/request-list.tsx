@@ -47,7 +47,7 @@ export function RequestList({ initial }: { initial: Requests }) {
             key: 'about',
             title: t('columns.about'),
             cell: ({ agent_id, subject, for_member }) =>
-              for_member ? t('about.member') : (agent_id ?? t(subject === 'agent' ? 'about.agent' : 'about.you')),
+              for_member ? t('about.member') : (agent_id ?? t(subject === 'person' ? 'about.you' : `about.${subject}`)),
           },
           { key: 'state', title: t('columns.state'), cell: ({ state }) => t(`states.${state}`) },
           { key: 'due', title: t('columns.due'), cell: (row) => <TimeLeft {...row} /> },

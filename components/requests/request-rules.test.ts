@@ -3,7 +3,7 @@ import { english } from '#lib/domains/privacy-requests/letters-english.ts'
 import { states } from '#lib/domains/privacy-requests/rules.ts'
 import en from '#messages/en.ts'
 import zh from '#messages/zh.ts'
-import { leadOf, pace, type Saying, sayingOf, signedReceipt, type TimelineEvent } from './request-rules.ts'
+import { isRetryable, leadOf, pace, type Saying, sayingOf, signedReceipt, type TimelineEvent } from './request-rules.ts'
 import { handOf, leftOf, spanOf } from './time-left-rules.ts'
 import { wordsOf } from './timeline-rules.ts'
 
@@ -151,4 +151,22 @@ describe('time left', () => {
     expect(handOf(anHourAgo, inAnHour, now)).toEqual({ elapsed: 0.5, secondsLeft: 3_600 })
     expect(handOf(anHourAgo, anHourAgo, now).elapsed).toBe(1)
   })
+})
+
+it.each([
+  ['a stuck step', { steps: ['stuck'], waits: 0 }, true],
+  ['a store that does not answer', { steps: ['waiting'], waits: 1 }, true],
+  ['neither', { steps: ['running', 'done'], waits: 0 }, false],
+] as const)('isRetryable with %s returns the expected value', (_, { steps, waits }, expected) => {
+  const step = { holder: 'h', store: 's', planned: 1, erased: 0, held: [], residue: null, results: {}, attempts: 0 }
+  const times = { fault: null, waiting_since: null, started_at: null, finished_at: null, verified_at: null }
+  const erasure = {
+    state: 'erasing' as const,
+    steps: steps.map((state) => ({ ...step, ...times, state })),
+    waits_for: Array.from({ length: waits }, () => ({ store: 'graph', since: now.toISOString() })),
+  }
+  const given = { for_member: false, closed_at: null, parts: [], erasure }
+  expect(isRetryable(given)).toBe(expected)
+  expect(isRetryable({ ...given, for_member: true })).toBe(false)
+  expect(isRetryable({ ...given, closed_at: now.toISOString() })).toBe(false)
 })

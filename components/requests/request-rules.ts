@@ -1,4 +1,5 @@
 import type { RequestView } from '#lib/domains/privacy-requests/contract.ts'
+import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
 import { isClosed } from '#lib/domains/privacy-requests/rules.ts'
 
 /** One row of a timeline, as the API has it. */
@@ -101,3 +102,18 @@ export function pace(request: Pick<RequestView, 'state'>, run: { state: string }
   if (run && ['planning', 'erasing', 'verifying'].includes(run.state)) return 3_000
   return request.state === 'running' || request.state === 'verifying' ? 10_000 : 60_000
 }
+
+/** Whether the person can retry it: a part of it failed, or a step of its erasure is stuck or waits for a store. */
+export const isRetryable = ({
+  for_member,
+  closed_at,
+  parts,
+  erasure,
+}: Pick<RequestView, 'for_member' | 'closed_at' | 'parts'> & {
+  erasure: Pick<RunDetail, 'state' | 'steps' | 'waits_for'> | null
+}): boolean =>
+  !for_member &&
+  closed_at === null &&
+  (parts.some(({ state }) => state === 'failed') ||
+    (erasure !== null && erasure.state !== 'done' && erasure.waits_for.length > 0) ||
+    (erasure?.steps.some(({ state }) => state === 'stuck') ?? false))

@@ -13,8 +13,16 @@ import { CancelButton, CancelOutcome } from './cancel-button.tsx'
 import { PasswordAct } from './password-act.tsx'
 import { RequestClocks } from './request-clocks.tsx'
 import { RequestParts } from './request-parts.tsx'
-import { pace, sayingOf, signedReceipt, waitsForAddress } from './request-rules.ts'
-import { type RequestDetail, readAt, useCancelling, useExpediting, useSendingLink, useVerifying } from './requests.ts'
+import { isRetryable, pace, sayingOf, signedReceipt, waitsForAddress } from './request-rules.ts'
+import {
+  type RequestDetail,
+  readAt,
+  useCancelling,
+  useExpediting,
+  useRetrying,
+  useSendingLink,
+  useVerifying,
+} from './requests.ts'
 import { Said, SaidMore } from './saying.tsx'
 import { Timeline } from './timeline.tsx'
 
@@ -39,17 +47,20 @@ function Actions({ request, hasPassword }: { request: RequestDetail; hasPassword
   const expediting = useExpediting()
   const verifying = useVerifying()
   const sending = useSendingLink()
+  const retrying = useRetrying()
   const isErasing = request.kinds.includes('erasure')
   const mayEnd = request.state === 'waiting' && request.paused === null && !request.for_member
   const mayConfirm = request.state === 'received' && !request.for_member && hasPassword
   const maySend = request.state === 'received' || (waitsForAddress(request) && !request.for_member)
+  const mayRetry = isRetryable(request)
   const said = cancelling.isSuccess || cancelling.isError || sending.isSuccess || sending.isError
-  if (!request.can_cancel && !mayConfirm && !maySend && !said) return null
+  if (!request.can_cancel && !mayConfirm && !maySend && !mayRetry && !said) return null
   return (
     <div className="grid gap-3">
       <CancelOutcome cancelling={cancelling} />
       {sending.isSuccess && <Alert tone="done" isLive title={t('linkSent')} />}
       {sending.problem && <ProblemAlert problem={sending.problem} />}
+      {retrying.problem && <ProblemAlert problem={retrying.problem} />}
       <div className="flex flex-wrap gap-2">
         {mayConfirm && <PasswordAct id={request.id} act="verify" change={verifying} />}
         {maySend && (
@@ -67,6 +78,15 @@ function Actions({ request, hasPassword }: { request: RequestDetail; hasPassword
             cancelling={cancelling}
             label={t(!isErasing ? 'cancel' : request.subject === 'agent' ? 'keepAgent' : 'keep')}
           />
+        )}
+        {mayRetry && (
+          <Button
+            tone="plain"
+            aria-disabled={retrying.isPending}
+            onClick={() => retrying.begin({ params: { id: request.id } })}
+          >
+            {t('retry')}
+          </Button>
         )}
         {mayEnd && hasPassword && <PasswordAct id={request.id} act="expedite" change={expediting} />}
       </div>

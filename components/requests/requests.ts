@@ -7,6 +7,7 @@ import type {
   expediteRequest,
   listRequests,
   readRequest,
+  retryOwnRequest,
   sendRequestLink,
   verifyRequest,
 } from '#lib/domains/privacy-requests/contract.ts'
@@ -17,6 +18,7 @@ export const readAt: Endpoint<typeof readRequest> = { method: 'get', path: '/api
 const cancelAt: Endpoint<typeof cancelRequest> = { method: 'post', path: '/api/privacy/requests/{id}/cancel' }
 const expediteAt: Endpoint<typeof expediteRequest> = { method: 'post', path: '/api/privacy/requests/{id}/expedite' }
 const verifyAt: Endpoint<typeof verifyRequest> = { method: 'post', path: '/api/privacy/requests/{id}/verify' }
+const retryAt: Endpoint<typeof retryOwnRequest> = { method: 'post', path: '/api/privacy/requests/{id}/retry' }
 const linkAt: Endpoint<typeof sendRequestLink> = { method: 'post', path: '/api/privacy/requests/{id}/link' }
 
 export type Requests = Output<typeof listRequests>
@@ -27,4 +29,5 @@ const touches = ['/api/privacy/requests', '/api/overview', '/api/work']
 export const useCancelling = () => useChange(cancelAt, { touches })
 export const useExpediting = () => useChange(expediteAt, { touches })
 export const useVerifying = () => useChange(verifyAt, { touches })
+export const useRetrying = () => useChange(retryAt, { touches })
 export const useSendingLink = () => useChange(linkAt, { touches })

@@ -2,7 +2,15 @@ import { seizeAccount } from '#lib/domains/accounts/seizing.ts'
 import type { accountsService } from '#lib/domains/accounts/service.ts'
 import { agentsSince, newestAgent, seizeAgents } from '#lib/domains/agents/seizing.ts'
 import type { agentsService } from '#lib/domains/agents/service.ts'
+import { participating } from '#lib/domains/erasure/run-rules.ts'
 import type { SubjectErasurePorts } from '#lib/domains/erasure/subject-erasures.ts'
+import {
+  newestParticipant,
+  participantKeys,
+  participantsSince,
+  participationsOf,
+  seizeParticipants,
+} from '#lib/domains/projects/participants/seizing.ts'
 
 interface Known {
   accounts: Pick<ReturnType<typeof accountsService>, 'byId'>
@@ -13,25 +21,32 @@ export const erasureSubjects = ({ accounts, agents }: Known): SubjectErasurePort
   // The account first, as whoever claims an agent does.
   async seize(tx, subject, how) {
     const email = subject.account === null ? null : await seizeAccount(tx, subject.account, how.now)
-    return { email, agents: await seizeAgents(tx, subject, how) }
+    const agents = await seizeAgents(tx, subject, how)
+    return { email, agents, participants: await seizeParticipants(tx, subject, how) }
   },
   release: agents.unsuspend,
-  async newest(tx, { account, agents: named }) {
+  async newest(tx, { account, agents: named, participants = [] }) {
     const found = account === null ? undefined : await accounts.byId(tx, account)
-    const agent = await newestAgent(tx, named)
-    return found && (!agent || found.createdAt > agent) ? found.createdAt : agent
+    const times = [found?.createdAt, await newestAgent(tx, named), await newestParticipant(tx, participants)]
+    return times.reduce<Date | null>((newest, at) => (at && (!newest || at > newest) ? at : newest), null)
   },
   async agentsOf(tx, { account, agents: named }) {
     const owned = account === null ? [] : await agents.agentsOfAccount(tx, account)
     return [...new Set([...named, ...owned])].sort()
   },
-  async stored(tx, { account, agents: named }, at) {
+  participantsOf: async (tx, { account, participants = [] }) => {
+    const claimed = account === null ? [] : await participationsOf(tx, account)
+    return [...new Set([...participants, ...claimed])].sort()
+  },
+  participantKeys,
+  async stored(tx, { account, agents: named, participants = [] }, at) {
     const { before, since } = await agentsSince(tx, named, at)
+    const taking = await participantsSince(tx, participants, at)
     const found = account === null ? undefined : await accounts.byId(tx, account)
     const accountAt = (isSince: boolean) => (found && found.createdAt > at === isSince ? account : null)
     return {
-      before: { account: accountAt(false), agents: before },
-      since: { account: accountAt(true), agents: since },
+      before: { account: accountAt(false), agents: before, ...participating(taking.before) },
+      since: { account: accountAt(true), agents: since, ...participating(taking.since) },
     }
   },
 })

@@ -1,3 +1,4 @@
+import { erasedSubjects } from '#lib/domains/erasure/erased-names.ts'
 import { withdrawNaming } from '#lib/domains/idempotency/holders.ts'
 import { withdrawAnswers } from '#lib/domains/idempotency/records.ts'
 import { knowledgeExpiry } from '#lib/domains/knowledge/expiry.ts'
@@ -6,6 +7,7 @@ import { unitHolder } from '#lib/domains/knowledge/holders.ts'
 import { inspection } from '#lib/domains/knowledge/inspection.ts'
 import { knowledgeJobs } from '#lib/domains/knowledge/jobs.ts'
 import { records } from '#lib/domains/knowledge/records.ts'
+import { referenceDecisions } from '#lib/domains/knowledge/reference-decisions.ts'
 import { referencesHolder } from '#lib/domains/knowledge/references-held.ts'
 import { rejectionsHolder } from '#lib/domains/knowledge/rejections-held.ts'
 import { reputationHolder } from '#lib/domains/knowledge/reputation/holders.ts'
@@ -26,7 +28,7 @@ import type { Domain, Parts } from './domain.ts'
 
 /** What agents share. */
 export function sharedKnowledge(parts: Parts) {
-  const { db, env, erasures, isSuppressed, pseudonymOf, recognise, retention, secret } = parts
+  const { db, env, erasures, ledger, pseudonymOf, recognise, retention, secret } = parts
   return {
     safety: { offers: safetyService(db) },
     // Before knowledge: words are taken out while the rows that have them are there.
@@ -38,7 +40,6 @@ export function sharedKnowledge(parts: Parts) {
         strict: env.KP_SANITIZER_STRICT,
         withdrawAnswers,
         withdrawNaming,
-        isSuppressed,
         networkKey: lazily(() => deriveKey(secret(), 'report networks')),
         names: recognise,
       }),
@@ -58,10 +59,18 @@ export function sharedKnowledge(parts: Parts) {
         erasures,
         strict: env.KP_SANITIZER_STRICT,
         withdrawAnswers,
-        isSuppressed,
         names: recognise,
       }),
       holders: [skillHolder(db, { withdrawNaming })],
+    },
+    references: {
+      offers: referenceDecisions({
+        db,
+        pseudonymOf,
+        withdrawAnswers,
+        erasedSubject: erasedSubjects({ ledger, backupDays: env.KP_BACKUP_DAYS }),
+        noteItems: (id, holder, items) => ledger.append({ kind: 'items', id, holder, items }),
+      }),
     },
     inspection: {
       offers: {
@@ -76,7 +85,6 @@ export function sharedKnowledge(parts: Parts) {
         erasures,
         strict: env.KP_SANITIZER_STRICT,
         withdrawAnswers,
-        isSuppressed,
         names: recognise,
       }),
     },

@@ -1,14 +1,16 @@
-import { replaceItems } from '#lib/domains/erasure/planned-items.ts'
+import { itemsBeginning, moveItems, replaceItems } from '#lib/domains/erasure/planned-items.ts'
 import { withdrawNaming } from '#lib/domains/idempotency/holders.ts'
 import { cacheHolder } from '#lib/domains/projects/cache/holder.ts'
-import { threadDropping } from '#lib/domains/projects/checkpoints/dropping.ts'
 import { checkpointsHolder } from '#lib/domains/projects/checkpoints/holder.ts'
+import { threadDecisions } from '#lib/domains/projects/checkpoints/thread-decisions.ts'
+import { threadsHolder } from '#lib/domains/projects/checkpoints/threads-holder.ts'
 import { projectJobs } from '#lib/domains/projects/closing/jobs.ts'
 import { partErasures } from '#lib/domains/projects/erasing/service.ts'
 import { projectExporters, projectPersonExporters } from '#lib/domains/projects/exporters.ts'
 import { graphExporters, graphPersonExporters } from '#lib/domains/projects/graph/exporters.ts'
 import { graphHolder } from '#lib/domains/projects/graph/holder.ts'
 import { objectsHolder } from '#lib/domains/projects/objects/holder.ts'
+import { participantHolder } from '#lib/domains/projects/participants/holder.ts'
 import { documentHolder, messageHolder } from '#lib/domains/projects/rows/authored.ts'
 import { conversationHolder, projectHolder } from '#lib/domains/projects/rows/containers.ts'
 import { outsidePointerHolder } from '#lib/domains/projects/rows/outside-pointers.ts'
@@ -27,7 +29,10 @@ export function projectsAndWhatCameOfThem(parts: Parts) {
       exporters: [...projectExporters(db), ...graphExporters(db, stores.graph)],
       personExporters: [...projectPersonExporters(db), ...graphPersonExporters(db, stores.graph)],
       holders: [
-        cacheHolder({ db, cache: stores.cache, sources, whatIsMissing: known.missing('cache') }),
+        cacheHolder({
+          ...{ db, cache: stores.cache, sources, whatIsMissing: known.missing('cache') },
+          pointerPrefixes: projectPorts.pointerPrefixes,
+        }),
         graphHolder({
           db,
           graph: stores.graph,
@@ -35,21 +40,32 @@ export function projectsAndWhatCameOfThem(parts: Parts) {
           whatIsMissing: known.missing('graph'),
           namesOf,
         }),
-        objectsHolder({ db, objects: stores.objects, sources, whatIsMissing: known.missing('objects') }),
+        objectsHolder({
+          ...{ db, objects: stores.objects, sources, whatIsMissing: known.missing('objects') },
+          pointerPrefixes: projectPorts.pointerPrefixes,
+        }),
         outsidePointerHolder(db),
         // Before the messages: what was made from one is found by it.
         documentHolder(db, { withdrawNaming }),
         messageHolder(db, { withdrawNaming }),
         conversationHolder(db, { withdrawNaming }),
         memberHolder(db),
+        participantHolder(db),
         projectHolder(db, { withdrawNaming }),
         projectReferencesHolder(db, { pseudonymOf }),
       ],
     },
     checkpoints: {
-      offers: threadDropping({ erasures: engine, replaceItems }),
+      offers: threadDecisions({ db, erasures: engine, replaceItems, itemsBeginning }),
       holders: [
-        checkpointsHolder({ db, store: stores.checkpoints, sources, whatIsMissing: known.missing('checkpoints') }),
+        checkpointsHolder({
+          db,
+          store: stores.checkpoints,
+          sources,
+          whatIsMissing: known.missing('checkpoints'),
+          moveItems,
+        }),
+        threadsHolder({ db, store: stores.checkpoints }),
       ],
     },
     erasing: {

@@ -87,7 +87,7 @@ export function rights(parts: Parts) {
             return { organisationId, agents: await ownedAgents(db)(accountId) }
           },
         }),
-        exportUpkeep({ ...prepared, clock }),
+        exportUpkeep(prepared),
       ),
       exporters: exportExporters(db),
       personExporters: exportPersonExporters(db),

@@ -13,13 +13,19 @@ const free = `SELECT graphile_worker.force_unlock_workers(array_agg(name)) AS do
     WHERE locked_by IS NOT NULL AND locked_at <= now() - $1::float8 * interval '1 ms') AS w
   WHERE pg_try_advisory_xact_lock(hashtext('graphile_worker'), hashtext(name))`
 
+/** A job that another one with its key replaced while its worker was at it never runs again: without its worker nobody else deletes it. */
+const dropReplaced = `SELECT graphile_worker.complete_jobs(array_agg(id)) FROM graphile_worker.jobs
+  WHERE key IS NULL AND locked_at IS NULL AND attempts >= max_attempts AND last_error IS NULL HAVING count(*) > 0`
+
 /**
  * Frees the jobs of workers whose process is gone; the queue by itself would leave them for four hours. Returns how many workers that
  * were. A job that is freed while it is still being done is done twice, which every job stands.
  */
 export async function freeAbandoned(db: Pick<Database, 'query'>, patience = settled): Promise<number> {
   const [row] = await db.query<{ n: number }>('jobs-free-abandoned', free, [patience])
-  return row?.n ?? 0
+  const count = row?.n ?? 0
+  if (count > 0) await db.query('jobs-drop-replaced', dropReplaced)
+  return count
 }
 
 /**

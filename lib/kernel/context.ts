@@ -67,6 +67,15 @@ export interface StoredReply {
   headers: Record<string, string>
 }
 
+/** A row of the deletion log: ids and counts only. */
+export interface Deletion {
+  requestedBy: string
+  reason: string
+  scope: Record<string, string>
+  results: Record<string, number>
+  now: Date
+}
+
 /** What the gate needs from below; lib/services.ts connects it. */
 export interface GatePorts {
   clock: Clock
@@ -79,6 +88,8 @@ export interface GatePorts {
   ): Promise<Row | undefined>
   /** However many there are: one insert, with the rest of the transaction. */
   auditWithin(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
+  /** Writes the row with the rest of the transaction; it is retained for seven years. */
+  recordDeletion(tx: Transaction, deletion: Deletion): Promise<unknown>
   /** Resolves once the entry is stored; entries of concurrent reads share one insert. */
   auditGrouped(record: AuditRecord): Promise<void>
   idempotency: {

@@ -44,13 +44,15 @@ export interface RunView {
   accountId: string | null
   /** Empty once everything of them is erased. */
   agents: string[]
+  /** Empty once everything of them is erased. */
+  participants: string[]
   /** In place of a subject: a part of a project. */
   part: Part | null
   /** Of its entry in the deletion log. */
   auditId: string | null
   requestedBy: string
   reason: string
-  /** The code of what kept it from being planned up to now. */
+  /** The code of what kept it from being planned or verified up to now. */
   fault: string | null
   rounds: number
   createdAt: Date
@@ -64,6 +66,8 @@ export interface RunView {
   lateFound: number
   /** Where names of whom it erased stand in what others wrote. */
   mentions: Mention[]
+  /** Stores that do not answer, and since when it waits for them. */
+  waits: { store: string; since: Date }[]
   /** In the order in which their turns come. */
   steps: StepView[]
 }
@@ -131,6 +135,11 @@ export interface SubjectErasures {
   retry(tx: Transaction, runId: string, holder: string | undefined, now: Date): Promise<boolean>
   /** As {@link retry}, of all that stands still, in a transaction of its own. */
   resume(runId: string): Promise<boolean>
+  /**
+   * Deletes the run of a part of which nothing is erased yet: it is read and written again. False where a step may have begun, of the closing of
+   * a project, and of subjects. Locks the run, before anything else in the transaction.
+   */
+  cancel(tx: Transaction, runId: string): Promise<boolean>
   /** After a hold was released: runs that holds keep open look again. */
   resumeHeld(tx: Transaction): Promise<void>
 }

@@ -1,9 +1,14 @@
 import type { Transaction } from './context.ts'
 
-/** Whom a privacy request is about: a person with the agents they own, or an agent alone. Which agents is settled when the fence is raised. */
+/**
+ * Whom a privacy request is about: a person with the agents they own, an agent alone, or a participant of a project alone. Which agents and
+ * participations belong to a person is settled when the fence is raised.
+ */
 export interface Subject {
   account: string | null
   agents: readonly string[]
+  /** Participations in projects: those that the account claimed, or the one that the request is about. */
+  participants?: readonly string[]
 }
 export const partKinds = ['project', 'conversation', 'message', 'document'] as const
 export type PartKind = (typeof partKinds)[number]
@@ -147,6 +152,8 @@ export interface Erased {
   /** Of counts whose things another page may meet again, by the name in `results`: what this page met, and what no longer counts. A run counts each once. */
   tallies?: Record<string, { met: readonly string[]; gone: readonly string[] }>
   mentions: Mention[]
+  /** Of the items, how many remain: somebody decided so, or another step erases them. */
+  retained?: number
 }
 export const erasedOf = (erased: number | Erased): Erased =>
   typeof erased === 'number' ? { count: erased, results: {}, mentions: [] } : erased
@@ -246,7 +253,7 @@ export interface DataHolder {
    */
   notSearched?(results: Readonly<Record<string, number>>): { what: string; count: number | null }[]
   /** What of so many erased items stays where nobody can erase it, in words for the receipt. */
-  leftBehind?(count: number): { what: string; ground: string }
+  leftBehind?(count: number, results?: Readonly<Record<string, number>>): { what: string; ground: string } | undefined
   /** What it keeps of a subject on purpose as long as a legal hold keeps the erasure open, in words for the receipt; it ends with the hold. */
   whileHeld?(subject: Subject): Promise<{ what: string; ground: string }[]>
   /**

@@ -12,6 +12,12 @@ export type AuditAction = 'create' | 'read' | 'update' | 'delete' | 'export' | '
 /** What the gate writes on success; or why it writes nothing. */
 export type AuditRule = { action: AuditAction; resourceType: string } | { none: string }
 
+/**
+ * What the deletion log says of an operation that deletes. counts: the gate writes a row with this count, in the same transaction. by: an
+ * erasure writes the row when it ends. none: why there is none.
+ */
+export type DeletionRule = { counts: string } | { by: 'erasure' } | { none: string }
+
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
 export interface OperationShape {
@@ -24,6 +30,8 @@ export interface OperationShape {
   description?: string
   permission: Permission
   audit: AuditRule
+  /** Of every operation whose audit action is `delete`. */
+  deletes?: DeletionRule
   /** Whoever asks from the machine itself, past no proxy, needs no token for it. */
   isOpenToLocal?: true
   /**

@@ -22,6 +22,8 @@ export const problems = {
   id_in_use: [409, 'The id is in use'],
   held: [409, 'A legal hold covers it'],
   fenced: [409, 'It is being erased'],
+  not_stuck: [409, 'The erasure is still running'],
+  cannot_cancel: [409, 'The erasure cannot be cancelled any more'],
   wrong_state: [409, 'It has gone too far for this'],
   idempotency_in_progress: [409, 'The same request is still being carried out'],
   erased: [410, 'Erased'],

@@ -1,16 +1,7 @@
-import type { Context, Transaction } from './context.ts'
+import type { Context, Deletion, Transaction } from './context.ts'
 
 /** Writes an entry of the deletion log: ids and counts, for seven years. */
-export type RecordDeletion = (
-  tx: Transaction,
-  deletion: {
-    requestedBy: string
-    reason: string
-    scope: Record<string, string>
-    results: Record<string, number>
-    now: Date
-  },
-) => Promise<unknown>
+export type RecordDeletion = (tx: Transaction, deletion: Deletion) => Promise<unknown>
 
 /** What went by the clock: in words of ours, how much of what, and the resource that the audit log calls it. */
 export interface Purged {

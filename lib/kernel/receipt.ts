@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { partKinds } from './holder.ts'
 
 /** Who may be erased as a whole. */
-export const subjectKinds = ['account', 'agent'] as const
+export const subjectKinds = ['account', 'agent', 'participant'] as const
 export type SubjectKind = (typeof subjectKinds)[number]
 
 /** What a receipt may be about. */

@@ -23,6 +23,8 @@ export interface Reply<T> {
   details?: Record<string, unknown>
   /** Where it touched many things, or things of several kinds: one audit entry for each, and none of its own. */
   entries?: readonly Entry[]
+  /** How many of {@link OperationShape.deletes} were deleted, one unless told; and ids that the deletion log names beside the resource's. */
+  deleted?: { count?: number; scope?: Record<string, string> }
   status?: number
   headers?: Record<string, string>
   /** What follows the commit and precedes the answer; its reply takes the place of this one. A crash before it loses no work of the transaction's. */
@@ -140,6 +142,22 @@ const replay = (stored: StoredReply): Answer => ({
 
 type Made = Answer & { resourceId: string }
 
+/** The row of the deletion log, where the operation deletes personal content without an erasure run. */
+async function recordDeletion(
+  { deletes, audit }: OperationShape,
+  { tx, gate, actor, now }: MutationContext,
+  { resourceId, resourceType, deleted: { count = 1, scope } = {} }: Reply<unknown>,
+): Promise<void> {
+  if (!deletes || !('counts' in deletes) || 'none' in audit || count === 0) return
+  await gate.recordDeletion(tx, {
+    requestedBy: actor.id,
+    reason: 'user_request',
+    scope: { ...scope, [resourceType ?? audit.resourceType]: resourceId },
+    results: { [deletes.counts]: count },
+    now,
+  })
+}
+
 async function once(ctx: MutationContext, operation: OperationShape, run: () => Promise<Made>): Promise<Answer> {
   if (!ctx.idempotency) return run()
   const stored = await ctx.gate.idempotency.claim(ctx.tx, ctx.idempotency, ctx.now)
@@ -187,6 +205,7 @@ export function preparedMutation<const O extends OperationShape, P>(
             const reply = await run(inside, input, prepared)
             afterCommit = reply.afterCommit
             await ctx.gate.auditWithin(tx, ...recordsOf(operation, ctx, reply))
+            await recordDeletion(operation, inside, reply)
             return { ...answer(operation, reply), resourceId: reply.resourceId }
           })
         })

@@ -1,5 +1,5 @@
 // Of the endpoint, the engine and every connected store together: what one store does by itself is tested beside it.
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -11,6 +11,7 @@ import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { placesOf } from '#lib/testing/everything.ts'
 import { sentence } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
+import { signedIn } from '#lib/testing/people.ts'
 import { freePort } from '#lib/testing/ports.ts'
 import { dataOf } from '#lib/testing/projects.ts'
 import { startRedis } from '#lib/testing/redis.ts'
@@ -118,6 +119,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     })
     database = await testDatabase()
     app = await started(stores.settings)
+    await signedIn(app, 'admin')
   }, 600_000)
   afterAll(async () => {
     for (const one of apps) await one.close()
@@ -131,6 +133,37 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
   const tried = async (by = app): Promise<void> => {
     let rounds = 0
     await drain(by, { mayFail: true, until: () => rounds++ > 1 })
+  }
+  const alertsOf = async (store: string, by = app): Promise<number> =>
+    (
+      await by.db.query<{ n: number }>(
+        undefined,
+        `SELECT count(*)::int AS n FROM graphile_worker._private_jobs WHERE payload->>'kind' = 'store-unavailable' AND payload->>'store' = $1`,
+        [store],
+      )
+    )[0]?.n ?? 0
+  /** Forty-five minutes pass. The queue retries, nobody helps, and no step is stuck. Admins are notified at most once for each run. */
+  async function outage(store: string, runs: number, by = app): Promise<void> {
+    const before = await alertsOf(store, by)
+    for (let minutes = 0; minutes < 45; minutes += 15) {
+      let rounds = 0
+      await drain(by, { mayFail: true, except: ['accounts.notify'], until: () => rounds++ > 0 })
+      await by.app.jobs.find(({ name }) => name === 'erasure.watch')?.execute(by.app.gate, {})
+      by.clock.advance(15 * 60_000)
+    }
+    expect(await by.app.subjectErasures.open()).toMatchObject({ stuck: 0, failed: 0 })
+    // A try that finds the store unavailable is no failed attempt.
+    const failed = { fault: 'unavailable', attempts: { gt: 0 } }
+    expect(await by.db.prisma.erasureStep.count({ where: failed })).toBe(0)
+    // One email for each admin names the store and counts the erasures.
+    expect((await alertsOf(store, by)) - before).toBeGreaterThan(0)
+    expect((await alertsOf(store, by)) - before).toBeLessThanOrEqual(runs)
+    const late = await by.db.query(
+      undefined,
+      `SELECT 1 FROM graphile_worker.jobs WHERE task_identifier LIKE 'erasure.%' AND attempts < max_attempts AND run_at > now() + interval '30 seconds'
+         AND task_identifier <> 'erasure.finish'`,
+    )
+    expect(late).toEqual([])
   }
   const erase = async ({ message, project }: SpreadMessage, by = app): Promise<string> => {
     const { status, json, headers } = await by.fetch('DELETE', message.path, project.owner)
@@ -173,7 +206,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     ['the database of the checkpoints', 'KP_CHECKPOINTS_URL', 'checkpoints', 'checkpoints.messages'],
     ['Neo4j', 'KP_GRAPH_URL', 'graph', 'graph.episodes'],
   ])(
-    '%s, stopped at every stage or switched off: it waits, says so, and is done once it is back',
+    '%s, stopped for 45 minutes at every stage or switched off: the erasure waits, reports it, and ends without help',
     async (_, setting, store, holder) => {
       const server = servers.get(setting)
       if (!server) throw new Error(`no server for ${setting}`)
@@ -192,7 +225,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
       await server.stop()
       expect(await unanswered(unplanned)).toEqual([store])
       const paths = [first, await erase(unplanned)]
-      await tried()
+      await outage(store, of.length)
       for (const [n, one] of of.entries()) {
         await isNotDone(one, paths[n] ?? '', { rows: 1 })
         await says(one, paths[n] ?? '', waits)
@@ -203,7 +236,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
       await tried()
       crashAt = undefined
       await server.stop()
-      await tried()
+      await outage(store, of.length)
       for (const [n, one] of of.entries()) {
         await says(one, paths[n] ?? '', { state: 'verifying' })
         await isNotDone(one, paths[n] ?? '', { rows: 0 })
@@ -216,11 +249,31 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
       const partial = await started(others)
       expect(await unanswered(switchedOff, partial)).toEqual([store])
       const path = await erase(switchedOff, partial)
-      await tried(partial)
+      await outage(store, 1, partial)
       await isNotDone(switchedOff, path, { rows: 1 })
       await says(switchedOff, path, waits)
       await isDone([switchedOff], [path])
     },
-    240_000,
+    480_000,
   )
+
+  test('the erasure ledger, away for 45 minutes at its start and at its end: the erasure waits and ends without help', async () => {
+    const of = [await spreadMessage(app, stores), await spreadMessage(app, stores)]
+    const [atEnd, atStart] = of
+    if (!atEnd || !atStart) throw new Error('no messages')
+    const ledger = join(keptFor, 'erasures')
+    crashAt = 'verify.before'
+    const paths = [await erase(atEnd)]
+    crashAt = undefined
+    renameSync(ledger, `${ledger}-away`)
+    paths.push(await erase(atStart))
+    await outage('ledger', of.length)
+    await isNotDone(atEnd, paths[0] ?? '', { rows: 0 })
+    await isNotDone(atStart, paths[1] ?? '', { rows: 1 })
+    for (const [n, state] of (['verifying', 'planning'] as const).entries())
+      await says(of[n] ?? atEnd, paths[n] ?? '', { state, waits_for: [expect.objectContaining({ store: 'ledger' })] })
+    rmSync(ledger, { recursive: true, force: true })
+    renameSync(`${ledger}-away`, ledger)
+    await isDone(of, paths)
+  }, 480_000)
 })

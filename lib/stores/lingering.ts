@@ -19,7 +19,12 @@ export const lingeringIn =
       if (store === 'graph' && graph.provider === 'neo4j')
         return [{ what: 'transaction logs of the graph database, until it prunes them', days: null }]
       if (store === 'cache' && cache.provider === 'redis')
-        return [{ what: 'the append-only file and snapshots of the cache, until they are rewritten', days: null }]
+        return [
+          {
+            what: 'the append-only file and snapshots of the cache, and deleted entries of its streams, until they are rewritten',
+            days: null,
+          },
+        ]
       if (store === 'checkpoints' && hasOtherCheckpoints)
         return [{ what: 'dead rows and the write-ahead log of the checkpoints’ database', days: null }]
       if (store !== 'objects' || objects.provider === 'files') return []

@@ -75,6 +75,8 @@ const settled = (text: string): string =>
     .replace(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, '<uuid>')
     .replace(/\b(plan|aud|job|evt|store)_[0-9A-Za-z]{22}\b/g, '<$1>')
     .replace(/"jws": ?"[^"]*"/g, '"jws": "<jws>"')
+    .replace(/"fingerprints": ?"[^"]*"/g, '"fingerprints": "<keyed>"')
+    .replace(/("holder": ?"erased\.words".*"item": ?)"[^"]*"/, '$1"<keyed>"')
 
 const Tries = z.object({ key: z.string().nullable(), attempts: z.number(), max_attempts: z.number() })
 /** A job of an erasure whose worker died at every try: others took the step over, and the row waits to be looked at. */

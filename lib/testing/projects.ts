@@ -28,7 +28,11 @@ export interface MadeProject {
   /** An agent of the owner, a member of the project. */
   agent: Issued
 }
-/** A project of a person, with an agent of theirs as a member, through the API. */
+/** Lets an organisation claim every graph group and thread, as an admin does who assigns it the namespace `*`. */
+export const mayClaimAny = (test: TestApp, organisationId: string) =>
+  test.db.prisma.organisation.update({ where: { id: organisationId }, data: { storeNamespaces: ['*'] } })
+
+/** A project of a person, with an agent of theirs as a member, through the API. Its organisation may claim every group and thread. */
 export async function madeProject(
   test: TestApp,
   {
@@ -38,6 +42,7 @@ export async function madeProject(
   }: { owner?: Person; agent?: Issued; name?: string; group_id?: string; entity_kinds?: object } = {},
 ): Promise<MadeProject> {
   const person = owner ?? (await signedIn(test))
+  await mayClaimAny(test, person.organisationId)
   const made = await dataOf(test, 'POST', '/api/projects', person, { body: { name: 'A project', ...body } })
   const path = `/api/projects/${made.id}`
   const issued = agent ?? (await issuedAgent(test, ['read', 'write'], { tier: 'enterprise', owner: person }))

@@ -20,11 +20,12 @@ export default async function ProjectsPage({ searchParams }: Props) {
   const hasOffice = role === 'manager' || role === 'admin'
   const named = viewNamed(typeof asked === 'string' ? asked : undefined)
   const view = named === 'all' && !hasOffice ? 'mine' : named
-  const [t, projects, mine, closing] = await Promise.all([
+  const [t, projects, mine, closing, { data: namespace }] = await Promise.all([
     getTranslations('projects'),
     ask(app.projects.list, { query: { ...viewQuery(view), limit: String(rowsAtOnce) } }),
     ask(app.projects.list, { query: { limit: '1' } }),
     ask(app.projects.list, { query: { status: 'closing', limit: '1' } }),
+    ask(app.accounts.namespace),
   ])
   return (
     <Words of={['projects']}>
@@ -54,7 +55,7 @@ export default async function ProjectsPage({ searchParams }: Props) {
         </div>
         {role !== 'auditor' && (
           <Section id="create" title={t('create.title')}>
-            <CreateForm />
+            <CreateForm prefixes={namespace.is_any ? [] : [namespace.prefix, ...namespace.namespaces]} />
           </Section>
         )}
       </Page>

@@ -8,6 +8,7 @@ import { CorrectForm } from '#components/privacy/correct-form.tsx'
 import { ExportDesk } from '#components/privacy/export-desk.tsx'
 import { sortedHoldings } from '#components/privacy/inventory-rules.ts'
 import { OpenRequests } from '#components/privacy/open-requests.tsx'
+import { Participations } from '#components/privacy/participations.tsx'
 import { RestrictionPanel } from '#components/privacy/restriction-panel.tsx'
 import { StatementForm } from '#components/privacy/statement-form.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
@@ -34,16 +35,18 @@ export default async function PrivacyPage({
   const person = await opened('privacy')
   const agentId = agentIn((await searchParams).agent)
   const query = agentId === undefined ? {} : { agent_id: agentId }
-  const [t, words, { agents, total }, inventory, exported, requests, standing, ofAll] = await Promise.all([
-    getTranslations('myPrivacy'),
-    getTranslations('inventory'),
-    ownAgents(),
-    askOwn(app.exports.readInventory, { query }),
-    ask(app.exports.listExports),
-    ask(app.requests.list, { query: { open: 'true', limit: String(mostOpen) } }),
-    askOwn(app.agents.readRestriction, { query }),
-    ask(app.agents.readRestriction),
-  ])
+  const [t, words, { agents, total }, inventory, exported, requests, standing, ofAll, participations] =
+    await Promise.all([
+      getTranslations('myPrivacy'),
+      getTranslations('inventory'),
+      ownAgents(),
+      askOwn(app.exports.readInventory, { query }),
+      ask(app.exports.listExports),
+      ask(app.requests.list, { query: { open: 'true', limit: String(mostOpen) } }),
+      askOwn(app.agents.readRestriction, { query }),
+      ask(app.agents.readRestriction),
+      ask(app.projects.participations),
+    ])
   const listed = agents.find(({ id }) => id === agentId)
   const agent: Whose | undefined = agentId === undefined ? undefined : (listed ?? { id: agentId, name: agentId })
   const identity = identityOf(person)
@@ -82,6 +85,12 @@ export default async function PrivacyPage({
         >
           <OpenRequests requests={requests.data} more={requests.total - requests.data.length} />
         </Section>
+
+        {!agent && participations.data.length > 0 && (
+          <Section id="participations" title={t('participations.title')} lead={t('participations.lead')}>
+            <Participations initial={participations} />
+          </Section>
+        )}
 
         <Section id="download" title={t('download.title')} lead={t('download.lead')}>
           {agent ? <AgentExport agent={agent} /> : <ExportDesk initial={exported} />}

@@ -8,6 +8,7 @@ import { limitKeyOf } from '#lib/access/client-address.ts'
 import { nextAuthOptions } from '#lib/access/next-auth.ts'
 import { createSessions, sessionSecret } from '#lib/access/sessions.ts'
 import { auditLog } from '#lib/domains/audit/log.ts'
+import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
 import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -65,6 +66,7 @@ beforeAll(async () => {
     clock,
     transaction: db.transaction,
     ...auditLog(db),
+    recordDeletion,
     idempotency: { claim: async () => undefined, complete: async () => {}, release: async () => {} },
   }
   accounts = accountsService(db, {

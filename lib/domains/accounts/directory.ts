@@ -43,6 +43,15 @@ export const accountDirectory = {
     return found ? { ...found, locale: localeNamed(found.locale) } : undefined
   },
 
+  /** The address at which the person showed that they receive email. */
+  async verifiedAddressOf(tx: Transaction, accountId: string): Promise<string | undefined> {
+    const found = await tx.account.findFirst({
+      where: { id: accountId, emailVerifiedAt: { not: null } },
+      select: { email: true },
+    })
+    return found?.email
+  },
+
   async byId(tx: Transaction, accountId: string): Promise<KnownAccount | undefined> {
     const found = await tx.account.findUnique({ where: { id: accountId }, select: known })
     return found ? shown(found) : undefined

@@ -79,6 +79,7 @@ export async function accountOfIdentity(
   if (account.deactivatedAt || (await isFenced(tx, found.id))) return { accountId: found.id, isNew: false }
   if (account.passwordHash === null && !others.some(({ unlinkedAt }) => unlinkedAt === null)) return 'unaccepted'
   await tx.accountIdentity.create({ data: { issuer, subject, accountId: found.id, linkedAt: now } })
+  await tx.account.update({ where: { id: found.id }, data: { emailVerifiedAt: now } })
   return { accountId: found.id, isNew: true }
 }
 

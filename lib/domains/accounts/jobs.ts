@@ -6,7 +6,7 @@ import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
 import { type Addressee, dropLink, makeLink } from './links.ts'
-import { passwordResetMail, tokenRevokedMail } from './mails.ts'
+import { passwordResetMail, storeUnavailableMail, tokenRevokedMail } from './mails.ts'
 import { Notice, noticeJob } from './notices.ts'
 import { endedLinksKept, endedSessionsKept, knownFor, localeNamed } from './rules.ts'
 import { removeUninvited } from './uninvited.ts'
@@ -32,6 +32,10 @@ function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts)
       return passwordResetMail(localeNamed(locale), facts)
     case 'password-set':
       return passwordSetMail(localeNamed(locale), facts)
+    case 'store-unavailable': {
+      const { store, runs, since } = notice
+      return storeUnavailableMail(localeNamed(locale), { ...facts, store, runs, since: new Date(since) })
+    }
     case 'identity-linked':
       return identityLinkedMail(localeNamed(locale), { ...facts, provider: parts.provider ?? 'OpenID' })
   }

@@ -54,7 +54,13 @@ export const linkUse = (parts: LinkParts) => ({
     if (fault !== undefined) throw invalid(['new_password'], faultWords[fault])
     await tx.account.update({
       where: { id: accountId },
-      data: { passwordHash: await hashPassword(new_password), mustChangePassword: false, updatedAt: now },
+      // The link came to the address by email.
+      data: {
+        passwordHash: await hashPassword(new_password),
+        mustChangePassword: false,
+        emailVerifiedAt: now,
+        updatedAt: now,
+      },
     })
     // Until then somebody else had made the account: choosing a password is the person's own wish to be here.
     if (passwordHash === null || mustChangePassword) await parts.unsuppress(tx, 'email', email)

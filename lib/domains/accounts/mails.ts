@@ -37,3 +37,44 @@ export function passwordResetMail(locale: Locale, { url, at }: { url: string; at
         `${url}/sign-in`,
       ])
 }
+
+/** Stores by their names on receipts, as people know them; another one keeps its name. */
+const storeNames: Record<Locale, Partial<Record<string, string>>> = {
+  en: {
+    graph: 'knowledge graph',
+    checkpoints: 'checkpoint database',
+    cache: 'cache',
+    objects: 'object store',
+    ledger: 'erasure ledger',
+    postgresql: 'database',
+  },
+  zh: {
+    graph: '知识图谱',
+    checkpoints: '检查点数据库',
+    cache: '缓存',
+    objects: '对象存储',
+    ledger: '删除账本',
+    postgresql: '数据库',
+  },
+}
+
+/** To an admin: a store has not answered for longer than an erasure should wait. */
+export function storeUnavailableMail(
+  locale: Locale,
+  { url, store, runs, since }: { url: string; store: string; runs: number; since: Date },
+): LetterContent {
+  const name = storeNames[locale][store] ?? store
+  return locale === 'zh'
+    ? letter(locale, `数据删除任务正在等待${name}恢复`, [
+        `自 ${time(since)} 起，${name}没有响应，或者曾保存数据的${name}已被关闭。有 ${runs} 个删除任务正在等待它。`,
+        '数据没有丢失。系统会持续重试，存储恢复后一分钟内会自动继续删除，无需重新提交。',
+        '请检查该存储是否在运行、网络是否可达、设置是否正确。',
+        `${url}/admin/erasures`,
+      ])
+    : letter(locale, `Erasures are waiting for the ${name}`, [
+        `The ${name} has not answered since ${time(since)}, or it contains data and is switched off. ${runs === 1 ? 'One erasure is' : `${runs} erasures are`} waiting for it.`,
+        'No data was lost. The system keeps retrying, and the erasures continue without help within a minute after the store returns.',
+        'Check that the store is running, that the network reaches it, and that its settings are correct.',
+        `${url}/admin/erasures`,
+      ])
+}

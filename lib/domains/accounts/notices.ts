@@ -13,6 +13,14 @@ export const Notice = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('reset-link'), by: z.enum(['admin', 'anybody']), ...plain }),
   z.strictObject({ kind: z.literal('password-set'), ...plain }),
   z.strictObject({ kind: z.literal('identity-linked'), ...plain }),
+  /** To an admin: erasures wait for a store that does not answer. */
+  z.strictObject({
+    kind: z.literal('store-unavailable'),
+    store: z.string(),
+    runs: z.number().int().positive(),
+    since: z.iso.datetime(),
+    ...plain,
+  }),
 ])
 export type Notice = z.output<typeof Notice>
 export const noticeJob = 'accounts.notify'

@@ -44,6 +44,9 @@ export async function rectifyAccount(
     await endLinks(tx, accountId, now)
     await unsuppress(tx, 'email', email)
   }
-  await tx.account.update({ where: { id: accountId }, data: { ...after, updatedAt: now } })
+  await tx.account.update({
+    where: { id: accountId },
+    data: { ...after, ...(email !== before.email && { emailVerifiedAt: now }), updatedAt: now },
+  })
   return changed
 }

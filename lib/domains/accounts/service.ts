@@ -17,6 +17,7 @@ import { ownIdentities } from './identities.ts'
 import { type LinkParts, linkUse } from './link-use.ts'
 import { endLinks } from './links.ts'
 import { organisationMembers } from './members.ts'
+import { storeNamespaces } from './namespaces.ts'
 import { enqueueNotice } from './notices.ts'
 import { accountOf } from './own-account.ts'
 import { faultWords, hashPassword, isPassword } from './passwords.ts'
@@ -101,6 +102,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
     ...linkUse(parts),
     ...userAdministration(db, parts, { createAccount, createOrganisation }),
     ...organisationMembers(db, { createAccount, createOrganisation }),
+    ...storeNamespaces(db),
     ...accountDirectory,
     /** By the mark that stands in the name of a letter about it. */
     async accountMarked(mark: string): Promise<string | undefined> {

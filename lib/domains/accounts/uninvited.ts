@@ -52,5 +52,9 @@ export async function removeUninvited(
       ip: '',
       details: { reason: 'invitation_not_accepted' },
     })
+    await ctx.gate.recordDeletion(tx, {
+      ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject: id, kind: 'account' } },
+      ...{ results: { accountsDeleted: 1 }, now: ctx.now },
+    })
   }
 }

@@ -66,6 +66,7 @@ export const deleteSearch = operation({
   summary: 'Forget one of my saved searches',
   permission: 'audit:audit',
   audit: { action: 'delete', ...search },
+  deletes: { counts: 'savedSearchesDeleted' },
   limit: 'write',
   status: 204,
   params: z.strictObject({ id: SearchId }),

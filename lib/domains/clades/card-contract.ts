@@ -52,6 +52,7 @@ export const withdrawCard = operation({
   summary: 'Take an agent’s performance card back',
   permission: 'clades:write',
   audit: { action: 'delete', ...card },
+  deletes: { counts: 'performanceCardsDeleted' },
   limit: 'write',
   status: 204,
   params: ofAgent,

@@ -258,6 +258,7 @@ export const recallShare = operation({
     'What it held is destroyed at once, or, while a legal hold keeps our sealed copy, when that ends. Siblings that never fetched it get nothing; those that did are told to remove it, and it can be read here who acknowledged. Shares that were made from it are recalled too.',
   permission: 'clades:write',
   audit: { action: 'delete', ...share },
+  deletes: { counts: 'sharesRecalled' },
   limit: 'write',
   status: 200,
   params: ofShare,

@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { invalid } from '#lib/kernel/problem.ts'
+import type { RecordDeletion } from '#lib/kernel/purging.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { lockClade, recallShares, removeOfDead } from './recalling.ts'
 
@@ -21,13 +22,26 @@ export async function joinClade(
   await tx.agent.updateMany({ where: { id: { in: [agentId, ancestorId] } }, data: { cladeId: id } })
 }
 
-/** An agent that dies: what it shared is recalled, what waits for it goes, and it is nobody's sibling any more. Its row is locked. */
-export async function leaveClade(tx: Transaction, { agentId, now }: { agentId: string; now: Date }): Promise<void> {
+/**
+ * An agent that dies: its shares are recalled, shares that wait for it and its card are deleted, and it leaves its clade. Its row is locked.
+ * The deletion log gets a row where something was deleted.
+ */
+export async function leaveClade(
+  tx: Transaction,
+  { agentId, now }: { agentId: string; now: Date },
+  recordDeletion: RecordDeletion,
+): Promise<void> {
   const agent = await tx.agent.findUnique({ where: { id: agentId }, select: { cladeId: true } })
   // A share that is under way is waited for: what it brings this one goes too.
   if (typeof agent?.cladeId === 'string') await lockClade(tx, [agent.cladeId])
-  await recallShares(tx, { of: [agentId], now })
-  await removeOfDead(tx, { agentId, now })
+  const { shares } = await recallShares(tx, { of: [agentId], now })
+  const removed = await removeOfDead(tx, { agentId, now })
+  const results = { sharesRecalled: shares.length, ...removed }
+  if (Object.values(results).some((count) => count > 0))
+    await recordDeletion(tx, {
+      ...{ requestedBy: 'system:agents.death', reason: 'agent_retired' },
+      ...{ scope: { subject: agentId, kind: 'agent' }, results, now },
+    })
   await tx.agent.updateMany({ where: { id: agentId }, data: { cladeId: null, sharingSince: null } })
 }
 

@@ -100,6 +100,7 @@ export const cladeShares = ({ db, agents }: CladePorts) => ({
     return {
       resourceId: shareId,
       details: { agent_id: id, count: shares.length, changed: share.recalledAt === null },
+      deleted: { count: shares.length },
       body: { data: { share_id: shareId, recalled: shares, withdrawn, to_acknowledge: toAcknowledge } },
     }
   }),

@@ -1,5 +1,6 @@
 import { type AskDatabase, type Check, type EvidenceLine, failsIf } from '#lib/kernel/evidence.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
+import { deletionCheck } from './deletion-check.ts'
 
 /** Tables with nothing of anybody in them, or with what must outlive an erasure; everything else needs a holder or a ground. */
 const impersonal = [
@@ -38,6 +39,7 @@ const rights: readonly { line: EvidenceLine; operations: readonly string[] }[] =
 ]
 
 export const coverageChecks = ({ holders, kept, operations, usesOf }: CoverageParts): Check[] => [
+  deletionCheck(operations),
   {
     line: 'cascade',
     name: 'holders.tables',

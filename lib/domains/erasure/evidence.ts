@@ -2,6 +2,7 @@ import { constants } from 'node:fs'
 import { access, stat } from 'node:fs/promises'
 import { type Check, failsIf } from '#lib/kernel/evidence.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
+import { alertAfter } from './run-rules.ts'
 import { type Signer, verifyReceipt } from './signing.ts'
 
 const hour = 3_600_000
@@ -81,15 +82,20 @@ export const erasureEvidence = (signer: Pick<Signer, 'keys'>, ledgerFolder: stri
     line: 'cascade',
     name: 'erasure.steps',
     page: '/admin/erasures',
-    async ask(query) {
+    async ask(query, now) {
+      const [waits] = await query<{ waiting: number }>(
+        'SELECT count(*)::int AS waiting FROM erasure_waits WHERE since <= $1',
+        [new Date(now.getTime() - alertAfter)],
+      )
+      const waiting = waits?.waiting ?? 0
       const rows = await query<{ store: string; stuck: number; done: number }>(
         `SELECT store, count(*) FILTER (WHERE state = 'stuck')::int AS stuck, count(*) FILTER (WHERE state = 'done')::int AS done
          FROM erasure_steps GROUP BY store ORDER BY store`,
       )
       const stuck = rows.reduce((sum, row) => sum + row.stuck, 0)
       return {
-        state: rows.length === 0 ? 'not_applicable' : stuck > 0 ? 'attention' : 'holds',
-        numbers: { stores: rows.length, stuck, done: rows.reduce((sum, row) => sum + row.done, 0) },
+        state: stuck + waiting > 0 ? 'attention' : rows.length === 0 ? 'not_applicable' : 'holds',
+        numbers: { stores: rows.length, stuck, waiting, done: rows.reduce((sum, row) => sum + row.done, 0) },
         facts: {
           stuckIn: rows
             .filter((row) => row.stuck > 0)

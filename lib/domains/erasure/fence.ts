@@ -20,23 +20,32 @@ export async function raiseFence(
     await tx.erasureRun.update({ where: { id: run.id }, data: { fencedAt } })
     return
   }
-  // A replay erases who was there then; agents that came since stay.
+  // A replay erases who was there then; agents and participations that came since stay.
   const andOwned = run.fencedAt === null && run.reason !== 'replay'
-  const { agents, email } = await subjects.seize(tx, subjectOf(run), { andOwned, now })
+  const { agents, email, participants } = await subjects.seize(tx, subjectOf(run), { andOwned, now })
   const fenced = [
     ...(run.accountId === null ? [] : [{ kind: 'account' as const, value: run.accountId }]),
     ...agents.map((value) => ({ kind: 'agent' as const, value })),
   ]
+  const raised = [...fenced, ...participants.map(({ id }) => ({ kind: 'participant' as const, value: id }))]
   // Of two runs about the same agent the later has the fence; the earlier one finds nothing more once that is done.
+  // Organisation and registration decide which references mean the subject, also after its row is deleted.
   await tx.$executeRaw`
-    INSERT INTO write_fences (kind, id, run_id, raised_at)
-    SELECT f.kind, f.value, ${run.id}, ${fencedAt} FROM jsonb_to_recordset(${JSON.stringify(fenced)}::jsonb) AS f(kind text, value text)
+    INSERT INTO write_fences (kind, id, run_id, raised_at, organisation_id, registered_at)
+    SELECT f.kind, f.value, ${run.id}, ${fencedAt}, b.organisation_id, b.registered_at
+    FROM jsonb_to_recordset(${JSON.stringify(raised)}::jsonb) AS f(kind text, value text)
+      LEFT JOIN name_bearers b ON b.kind = f.kind AND b.id = f.value
     ON CONFLICT (kind, id) DO UPDATE SET run_id = excluded.run_id`
-  await suppressions.add(tx, [...fenced, ...(email === null ? [] : [{ kind: 'email' as const, value: email }])], {
-    runId: run.id,
-    since: fencedAt,
+  const suppressed = [
+    ...fenced,
+    ...participants.flatMap(({ key }) => (key === null ? [] : [{ kind: 'participant' as const, value: key }])),
+    ...(email === null ? [] : [{ kind: 'email' as const, value: email }]),
+  ]
+  await suppressions.add(tx, suppressed, { runId: run.id, since: fencedAt })
+  await tx.erasureRun.update({
+    where: { id: run.id },
+    data: { agents, participants: participants.map(({ id }) => id), fencedAt },
   })
-  await tx.erasureRun.update({ where: { id: run.id }, data: { agents, fencedAt } })
 }
 
 export const lowerFence = async (tx: Transaction, runId: string): Promise<void> => {

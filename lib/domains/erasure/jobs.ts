@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { job } from '#lib/kernel/job.ts'
+import { overtakenJob } from './overtaken.ts'
 import { recheckJob } from './recheck.ts'
 import { startJob, stepJob, verifyJob } from './runs.ts'
 import type { ErasureService } from './service.ts'
@@ -13,22 +14,33 @@ export const erasureJobs = (erasures: ErasureService, subjects: SubjectEngine) =
   job({
     name: startJob,
     payload: z.strictObject({ runId: z.string() }),
-    run: (_ctx, { runId }) => subjects.start(runId),
+    async run(_ctx, { runId }) {
+      await subjects.start(runId)
+    },
   }),
   job({
     name: stepJob,
     payload: z.strictObject({ runId: z.string(), holder: z.string() }),
-    run: (_ctx, { runId, holder }) => subjects.step(runId, holder),
+    async run(_ctx, { runId, holder }) {
+      await subjects.step(runId, holder)
+    },
   }),
   job({
     name: verifyJob,
     payload: z.strictObject({ runId: z.string() }),
-    run: (_ctx, { runId }) => subjects.verify(runId),
+    async run(_ctx, { runId }) {
+      await subjects.verify(runId)
+    },
   }),
   job({
     name: recheckJob,
     payload: z.strictObject({ runId: z.string() }),
     run: (_ctx, { runId }) => subjects.recheck(runId),
+  }),
+  job({
+    name: overtakenJob,
+    payload: z.strictObject({ runId: z.string() }),
+    run: (_ctx, { runId }) => subjects.overtaken(runId),
   }),
   job({
     name: 'erasure.recheck',
@@ -45,9 +57,9 @@ export const erasureJobs = (erasures: ErasureService, subjects: SubjectEngine) =
   job({
     name: 'erasure.resume',
     payload: z.unknown(),
-    cron: '*/10 * * * *',
+    cron: '* * * * *',
     async run(ctx) {
-      // One that cannot be finished now must not keep the others from it; its own job says why.
+      // Each minute, so that one that waits for the ledger or a store ends soon after these answer. One that cannot be finished now must not keep the others from it; its own job says why.
       for (const receiptId of await erasures.unfinished(new Date(ctx.now.getTime() - overdue)))
         await erasures
           .finish(receiptId)

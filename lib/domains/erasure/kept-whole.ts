@@ -1,7 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { lowerFence } from './fence.ts'
 import type { Aim } from './plans.ts'
-import type { RunScope } from './run-rules.ts'
+import { participating, type RunScope } from './run-rules.ts'
 import { partOf, type RunRow, scopeOf, subjectOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
@@ -10,11 +10,17 @@ import type { Suppressions } from './suppressions.ts'
 export async function wholeOf(
   tx: Transaction,
   run: RunRow,
-  subjects: Pick<SubjectErasurePorts['subjects'], 'agentsOf'>,
+  subjects: Pick<SubjectErasurePorts['subjects'], 'agentsOf' | 'participantsOf'>,
 ): Promise<RunScope> {
   const scope = scopeOf(run)
   if ('part' in scope || run.fencedAt !== null || run.reason === 'replay') return scope
-  return { subject: { account: run.accountId, agents: await subjects.agentsOf(tx, scope.subject) } }
+  return {
+    subject: {
+      account: run.accountId,
+      agents: await subjects.agentsOf(tx, scope.subject),
+      ...participating(await subjects.participantsOf(tx, scope.subject)),
+    },
+  }
 }
 
 /** Whether holds leave nobody to erase, and nothing was erased before they were set. */
@@ -37,12 +43,21 @@ export async function letGo(
   // Who asked for it has marked it before there was a fence.
   if (part) return parts.release(tx, part)
   if (run.fencedAt === null) return
-  const left = await tx.$queryRaw<{ kind: 'account' | 'agent'; id: string; runId: string; since: Date }[]>`
+  const left = await tx.$queryRaw<
+    { kind: 'account' | 'agent' | 'participant'; id: string; runId: string; since: Date }[]
+  >`
     UPDATE write_fences f SET run_id = r.id FROM erasure_runs r
     WHERE f.run_id = ${run.id} AND r.id <> ${run.id} AND r.fenced_at IS NOT NULL AND r.state <> 'done'
-      AND CASE f.kind WHEN 'agent' THEN f.id = ANY(r.agents) ELSE f.id = r.account_id END
+      AND CASE f.kind WHEN 'agent' THEN f.id = ANY(r.agents) WHEN 'participant' THEN f.id = ANY(r.participants) ELSE f.id = r.account_id END
     RETURNING f.kind, f.id, r.id AS "runId", r.fenced_at AS since`
-  for (const { kind, id, runId, since } of left) await suppressions.add(tx, [{ kind, value: id }], { runId, since })
+  const keys = await subjects.participantKeys(
+    tx,
+    left.flatMap(({ kind, id }) => (kind === 'participant' ? [id] : [])),
+  )
+  for (const { kind, id, runId, since } of left) {
+    const value = kind === 'participant' ? keys.get(id) : id
+    if (value !== undefined) await suppressions.add(tx, [{ kind, value }], { runId, since })
+  }
   await suppressions.forget(tx, run.id)
   await lowerFence(tx, run.id)
   const isLeft = (wanted: string, value: string) => left.some(({ kind, id }) => kind === wanted && id === value)

@@ -6,6 +6,7 @@ import { type Aim, aimAt, erasedItems, insertItems } from './plans.ts'
 import { type RunScope, stageAt } from './run-rules.ts'
 import { enqueueNext, lockedRun, type RunRow, scopeOf, stepsOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+import { needing } from './waits.ts'
 
 export interface LastLookParts extends Pick<SubjectErasurePorts, 'holds' | 'interrupt'> {
   db: Database
@@ -39,7 +40,8 @@ export function lastLook({ db, ledger, holders, holds, interrupt, now }: LastLoo
   async function search(free: RunScope): Promise<Found[]> {
     const found: Found[] = []
     for (const holder of holders.filter(({ late }) => late)) {
-      const items = await db.transaction(async (tx) => (await holder.late?.(free, tx, now())) ?? [], timeFor(holder))
+      const search = async (tx: Transaction) => (await holder.late?.(free, tx, now())) ?? []
+      const items = await needing(holder.store, () => db.transaction(search, timeFor(holder)))
       if (items.length > 0) found.push({ holder, items })
     }
     return found
@@ -61,7 +63,7 @@ export function lastLook({ db, ledger, holders, holds, interrupt, now }: LastLoo
       await enqueueNext(tx, run)
     })
 
-  /** True when something was found, and the run goes on with that. Throws `unavailable` when a store does not answer. */
+  /** True when something was found, and the run goes on with that. Throws `StoreUnavailable` when a store does not answer. */
   return async function look(runId: string): Promise<boolean> {
     const found = await db.transaction((tx) => due(tx, runId))
     if (!found) return false
@@ -70,7 +72,9 @@ export function lastLook({ db, ledger, holders, holds, interrupt, now }: LastLoo
     if (late.length === 0) return false
     // Before it goes the ledger has it.
     for (const { holder, items } of late)
-      await ledger.append({ kind: 'items', id: found.run.receiptId, holder: holder.name, items })
+      await needing('ledger', () =>
+        ledger.append({ kind: 'items', id: found.run.receiptId, holder: holder.name, items }),
+      )
     await sendBack(found.run, late)
     interrupt('last-look.after')
     return true

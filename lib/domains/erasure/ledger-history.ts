@@ -49,6 +49,9 @@ export async function ledgerHistory(ledger: Pick<Ledger, 'read'>): Promise<Ledge
   }
 }
 
+/** In place of a data source, on a row of items: its one item is the fingerprints of the erased words. */
+export const wordsRow = 'erased.words'
+
 /** The rows of items of those that were carried out, streamed. */
 export async function* committedItems(
   ledger: Pick<Ledger, 'read'>,

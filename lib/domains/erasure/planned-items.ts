@@ -21,3 +21,33 @@ export async function replaceItems(
   }
   return count
 }
+
+/**
+ * What one step cannot erase goes to another of the same run, once: items of `from` that begin so become `marker`, which counts nothing there,
+ * and `item` is added to what `to` has still to erase, whatever a later plan finds.
+ */
+export async function moveItems(
+  tx: Transaction,
+  { runId, from, to, prefix, marker, item }: Record<'runId' | 'from' | 'to' | 'prefix' | 'marker' | 'item', string>,
+): Promise<void> {
+  const counted = await tx.erasurePage.findMany({ where: { runId, holder: from, erasedAt: null, isWatched: false } })
+  const moved = counted.flatMap(({ items }) => items.filter((one) => one.startsWith(prefix))).length
+  await replaceItems(tx, { runId, holder: from, prefix, item: marker })
+  await tx.erasureStep.updateMany({ where: { runId, holder: from }, data: { planned: { decrement: moved } } })
+  const pages = await tx.erasurePage.findMany({ where: { runId, holder: to }, select: { page: true, items: true } })
+  if (pages.some(({ items }) => items.some((one) => one.startsWith(prefix)))) return
+  const page = Math.max(-1, ...pages.map((one) => one.page)) + 1
+  await tx.erasurePage.create({ data: { runId, holder: to, page, items: [item], stays: true } })
+  await tx.erasureStep.update({
+    where: { runId_holder: { runId, holder: to } },
+    data: { state: 'waiting', finishedAt: null, attempts: 0, planned: { increment: 1 } },
+  })
+}
+/** Of all that a holder erases or erased in a run: items that begin so. */
+export async function itemsBeginning(
+  tx: Transaction,
+  { runId, holder, prefix }: { runId: string; holder: string; prefix: string },
+): Promise<string[]> {
+  const pages = await tx.erasurePage.findMany({ where: { runId, holder }, orderBy: { page: 'asc' } })
+  return pages.flatMap(({ items }) => items.filter((one) => one.startsWith(prefix)))
+}

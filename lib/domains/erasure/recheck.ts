@@ -7,8 +7,9 @@ import { recordDeletion } from './deletion-log.ts'
 import { noteMentions } from './mentions.ts'
 import { kindOf, namedInLog, nameOf } from './run-names.ts'
 import { nobody, type RunScope, recheckAfter, recheckAgainAfter } from './run-rules.ts'
-import { lockedRun, type RunRow, scopeOf } from './runs.ts'
+import { lockedRun, type RunRow, scopeOf, waitingJob } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+import { endWaits, needing, recordWait, unavailableStore } from './waits.ts'
 
 export interface RecheckParts extends SubjectErasurePorts {
   db: Database
@@ -136,20 +137,27 @@ export function runRecheck(parts: RecheckParts) {
     }
   }
 
-  /** Safe to repeat. Throws what a store threw that does not answer: the search stays due, and is tried again. */
-  return async function recheck(runId: string): Promise<void> {
+  /** The search stays due, and is tried again however long the store takes. */
+  const wait = (runId: string, store: string): Promise<void> =>
+    db.transaction(async (tx) => {
+      if (!(await due(tx, runId))) return
+      const next = { wait: await recordWait(tx, runId, store, now()) }
+      await enqueue(tx, recheckJob, { runId }, { key: `${recheckJob}:${runId}`, ...waitingJob(next) })
+    })
+
+  async function searchAll(runId: string): Promise<void> {
     if (!(await db.transaction((tx) => due(tx, runId)))) return
     interrupt('recheck.before')
     let found = 0
     let left = 0
     for (const holder of holders.filter(({ isShared }) => isShared)) {
-      const one = await search(runId, holder)
+      const one = await needing(holder.store, () => search(runId, holder))
       found += one.found
       left += one.left
     }
     interrupt('recheck.searched')
     // What the stores remember of the pages goes before the ids by which it would be found.
-    if (found === 0) for (const holder of holders) await holder.forget?.(runId)
+    if (found === 0) for (const holder of holders) await needing(holder.store, async () => holder.forget?.(runId))
     await db.transaction(async (tx) => {
       if (!(await due(tx, runId))) return
       const recheckAt = left > 0 ? later(recheckAgainAfter) : found > 0 ? later(recheckAfter) : null
@@ -157,10 +165,24 @@ export function runRecheck(parts: RecheckParts) {
         where: { id: runId },
         data: { recheckAt, recheckedAt: now(), ...(recheckAt === null && { projects: [] }) },
       })
+      await endWaits(tx, runId)
       if (recheckAt !== null) return
       await tx.erasurePage.deleteMany({ where: { runId } })
       await parts.words.forget(tx, runId)
     })
     interrupt('recheck.after')
+  }
+
+  /** Safe to repeat. While a store does not answer a later job is enqueued. */
+  return async function recheck(runId: string): Promise<void> {
+    try {
+      await searchAll(runId)
+    } catch (error) {
+      const store = unavailableStore(error, 'postgresql')
+      if (store === undefined) throw error
+      await wait(runId, store).catch(() => {
+        throw error
+      })
+    }
   }
 }

@@ -65,7 +65,8 @@ export function reinstatement({
     })
     const beyondReach = holders.flatMap(({ name, leftBehind }) => {
       const count = erased[name] ?? 0
-      return leftBehind && count > 0 ? [leftBehind(count)] : []
+      const left = count > 0 ? leftBehind?.(count) : undefined
+      return left ? [left] : []
     })
     const emptied = new Set(holders.filter(({ name }) => (erased[name] ?? 0) > 0).map(({ store }) => store))
     const receipt = await signer.sign({

@@ -8,7 +8,7 @@ import { aimAt } from './plans.ts'
 import { type ReinstatementParts, type RunIntent, reason, reinstatement, requestedBy } from './reinstatement.ts'
 import { restoredStores, type Unsearched } from './restored-stores.ts'
 import { kindOf, nameOf } from './run-names.ts'
-import { isNobody, nobody, type RunScope } from './run-rules.ts'
+import { isNobody, nobody, participating, type RunScope } from './run-rules.ts'
 import { beginRun } from './runs.ts'
 import type { ErasureService } from './service.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
@@ -47,6 +47,7 @@ export interface Replay {
 
 export interface ReplayParts extends ReinstatementParts {
   holds: SubjectErasurePorts['holds']
+  words: SubjectErasurePorts['words']
   parts: Pick<SubjectErasurePorts['parts'], 'seize' | 'restored'>
   /** The unit or skill, locked, if it is stored and was at that time. */
   restored(
@@ -64,6 +65,7 @@ export interface ReplayParts extends ReinstatementParts {
 const without = (subject: Subject, gone: Subject): Subject => ({
   account: subject.account === gone.account ? null : subject.account,
   agents: subject.agents.filter((agent) => !gone.agents.includes(agent)),
+  ...participating(subject.participants?.filter((id) => !gone.participants?.includes(id))),
 })
 
 /** When the last ledger was lost, as an admin stated: a later one has nothing of before. */
@@ -77,7 +79,7 @@ export function replayErasures(parts: ReplayParts) {
   const { db, ledger, records, holders, holds, subjects, audit, now } = parts
   const reinstate = reinstatement(parts)
   const inStores = restoredStores({
-    ...{ db, ledger, holders, audit, now },
+    ...{ db, ledger, holders, words: parts.words, audit, now },
     async isHeld(tx, { scope, ...intent }) {
       const { kept } = await aimAt(tx, scope, holds, now())
       const projects = 'projects' in intent ? (intent.projects ?? []) : []

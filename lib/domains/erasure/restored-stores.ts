@@ -1,15 +1,16 @@
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
-import { type DataHolder, erasedOf, type ItemId, timeFor } from '#lib/kernel/holder.ts'
+import { type DataHolder, type ErasedWords, erasedOf, type ItemId, timeFor } from '#lib/kernel/holder.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { ItemsRow, Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
-import { type Committed, committedItems } from './ledger-history.ts'
+import { type Committed, committedItems, wordsRow } from './ledger-history.ts'
 import { type RunIntent, reason, requestedBy } from './reinstatement.ts'
 import { kindOf, namedInLog, nameOf } from './run-names.ts'
 import { nobody, type RunScope } from './run-rules.ts'
+import type { RunWords } from './subject-erasures.ts'
 
 export interface RestoredStoresParts {
   db: Database
@@ -17,6 +18,7 @@ export interface RestoredStoresParts {
   holders: readonly DataHolder[]
   /** Whether a hold of this moment covers anything of it, within the transaction; no hold is set before that ends. */
   isHeld(tx: Transaction, intent: RunIntent): Promise<boolean>
+  words: Pick<RunWords, 'read'>
   audit(tx: Transaction, ...records: readonly AuditRecord[]): Promise<void>
   now(): Date
 }
@@ -40,7 +42,7 @@ const nobodys: RunScope = { subject: nobody }
  * it was found are gone, so it is looked for by its items, as a second search does. What something that stands uses by now stays, and so does what a hold
  * covers. Safe to repeat.
  */
-export function restoredStores({ db, ledger, holders, isHeld, audit, now }: RestoredStoresParts) {
+export function restoredStores({ db, ledger, holders, isHeld, words, audit, now }: RestoredStoresParts) {
   /** Items that are nobody else's by now. */
   const own = (holder: DataHolder, items: readonly ItemId[]): Promise<ItemId[]> =>
     db.transaction(async (tx) => {
@@ -49,13 +51,20 @@ export function restoredStores({ db, ledger, holders, isHeld, audit, now }: Rest
     })
 
   /** Erases a row's items once more; gives how many things went. */
-  const eraseRow = (holder: DataHolder, items: readonly ItemId[], { intent }: Committed<RunIntent>): Promise<number> =>
+  const eraseRow = (
+    holder: DataHolder,
+    items: readonly ItemId[],
+    { intent }: Committed<RunIntent>,
+    erasedWords: ErasedWords,
+  ): Promise<number> =>
     db.transaction(async (tx) => {
       if (await isHeld(tx, intent)) return 0
       const at = now()
       const again = newId('run')
       const { count, results } = erasedOf(
-        await holder.erase(nobodys, items, tx, { key: `${again}:${holder.name}:0`, redacts: false, now: at }),
+        await holder.erase(nobodys, items, tx, {
+          ...{ key: `${again}:${holder.name}:0`, redacts: false, round: 1, words: erasedWords, now: at },
+        }),
       )
       await holder.forget?.(again)
       if (count === 0) return 0
@@ -83,14 +92,19 @@ export function restoredStores({ db, ledger, holders, isHeld, audit, now }: Rest
     const erased = new Set<string>()
     const unsearched = new Map<string, Unsearched>()
     const waiting = new Map<DataHolder, ItemsRow[]>()
+    /** By receipt; the last one counts, which has them all. */
+    const fingerprints = new Map<string, string>()
+    const wordsOf = (ids: readonly string[]): ErasedWords =>
+      words.read([...new Set(ids)].flatMap((id) => fingerprints.get(id) ?? []))
 
     async function searchRow(holder: DataHolder, row: ItemsRow): Promise<void> {
       const one = of.get(row.id)
       const items = await own(holder, row.items)
-      if (!one || items.length === 0 || (await holder.residue(nobodys, items, now())) === 0) return
-      if ((await eraseRow(holder, items, one)) > 0) erased.add(row.id)
+      const erasedWords = wordsOf([row.id])
+      if (!one || items.length === 0 || (await holder.residue(nobodys, items, now(), erasedWords)) === 0) return
+      if ((await eraseRow(holder, items, one, erasedWords)) > 0) erased.add(row.id)
       else if (await db.transaction((tx) => isHeld(tx, one.intent))) return
-      if ((await holder.residue(nobodys, items, now())) > 0)
+      if ((await holder.residue(nobodys, items, now(), erasedWords)) > 0)
         throw new Problem('unavailable', `${holder.name} still holds some of what was erased.`)
     }
     async function search(holder: DataHolder, rows: readonly ItemsRow[]): Promise<void> {
@@ -99,7 +113,8 @@ export function restoredStores({ db, ledger, holders, isHeld, audit, now }: Rest
           holder,
           rows.flatMap((row) => row.items),
         )
-        if (items.length === 0 || (await holder.residue(nobodys, items, now())) === 0) return
+        if (items.length === 0) return
+        if ((await holder.residue(nobodys, items, now(), wordsOf(rows.map(({ id }) => id)))) === 0) return
         for (const row of rows) await searchRow(holder, row)
       } catch (error) {
         // A store that is down keeps the others from nothing; who asked is told to replay again.
@@ -110,6 +125,8 @@ export function restoredStores({ db, ledger, holders, isHeld, audit, now }: Rest
     }
 
     for await (const row of committedItems(ledger, of)) {
+      const [noted] = row.items
+      if (row.holder === wordsRow && noted !== undefined) fingerprints.set(row.id, noted)
       const holder = holders.find(({ name, isShared }) => isShared && name === row.holder)
       if (!holder || row.items.length === 0) continue
       const rows = [...(waiting.get(holder) ?? []), row]

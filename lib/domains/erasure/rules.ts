@@ -58,6 +58,16 @@ const untilSearchedAgain = (deletedAt: Date, isSearchedAgain: boolean): Receipt[
       ]
     : []
 
+/** The fingerprints of erased words, in the ledger. Their key is destroyed when backups end, or with the ledger's files after seven years. */
+export const fingerprintsKept = (deletedAt: Date, { backupDays }: RetentionFacts): Receipt['retained'] => [
+  {
+    what: 'keyed fingerprints of the erased words, sealed in the erasure ledger, so that a restored store can be searched for them; the words cannot be read from them',
+    ground: 'effectiveness of the erasure (GDPR art. 17(1))',
+    // The key of a month serves until the month ends.
+    until: backupDays === undefined ? plusYears(deletedAt, 7).toISOString() : plusDays(deletedAt, 31 + backupDays),
+  },
+]
+
 /** As {@link retainedAfter}, of a part of a project: what legal holds keep, and for how long its ids are known. */
 export const retainedOfPart = (
   deletedAt: Date,
@@ -65,8 +75,10 @@ export const retainedOfPart = (
     held,
     beyondReach = [],
     isSearchedAgain = false,
+    words = [],
   }: {
     held: readonly { hold: string; count: number }[]
+    words?: Receipt['retained']
     /** What stays where nobody here can erase it. */
     beyondReach?: readonly { what: string; ground: string }[]
     isSearchedAgain?: boolean
@@ -74,6 +86,7 @@ export const retainedOfPart = (
 ): Receipt['retained'] => [
   ...heldLines(held),
   ...beyondReach.map((left) => ({ ...left, until: null })),
+  ...words,
   ...untilSearchedAgain(deletedAt, isSearchedAgain),
   ...retainedAfter(deletedAt),
 ]
@@ -104,7 +117,9 @@ export const retainedOfSubject = (
     whileHeld = [],
     letters = 'none',
     isSearchedAgain = false,
+    words = [],
   }: {
+    words?: Receipt['retained']
     isOfRequest: boolean
     requestsYears: number
     held: readonly { hold: string; count: number }[]
@@ -140,11 +155,18 @@ export const retainedOfSubject = (
         },
       ]
     : []),
+  // Always, and without a count: whether there are any is others' data.
+  {
+    what: 'texts equal to an id of the erased in records of others that do not verifiably mean them; an admin decides about each',
+    ground: 'rights and freedoms of others (GDPR art. 15(4)): anybody may choose a name that somebody else has',
+    until: null,
+  },
   {
     what: 'keyed hashes of the ids and of the e-mail address, so that no import brings them back',
     ground: 'effectiveness of the erasure (GDPR art. 17(1))',
     until: null,
   },
+  ...words,
   ...untilSearchedAgain(deletedAt, isSearchedAgain),
   ...retainedAfter(deletedAt),
 ]

@@ -1,11 +1,16 @@
-import type { PartKind } from '#lib/kernel/holder.ts'
+import type { PartKind, Subject } from '#lib/kernel/holder.ts'
 import type { Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
 import type { RunScope } from './run-rules.ts'
 
 /** What a run's subject or part is called on receipt and log. */
 export const nameOf = (scope: RunScope): string =>
-  'part' in scope ? scope.part.id : (scope.subject.account ?? scope.subject.agents[0] ?? 'nobody')
-const subjectKindOf = ({ account }: { account: string | null }): SubjectKind => (account === null ? 'agent' : 'account')
+  'part' in scope
+    ? scope.part.id
+    : (scope.subject.account ?? scope.subject.agents[0] ?? scope.subject.participants?.[0] ?? 'nobody')
+function subjectKindOf({ account, agents, participants = [] }: Subject): SubjectKind {
+  if (account !== null) return 'account'
+  return agents.length === 0 && participants.length > 0 ? 'participant' : 'agent'
+}
 /** Of which kind that name is. */
 export const kindOf = (scope: RunScope): SubjectKind | PartKind =>
   'part' in scope ? scope.part.kind : subjectKindOf(scope.subject)

@@ -11,6 +11,15 @@ export const pageSize = 100
 export const restAfter = (took: number, stage: Stage): number => took * (stage === 'derived' ? 0.2 : 0.7)
 /** Failures of a step after which it is stuck, until it is retried by hand. */
 export const mostAttempts = 8
+/** An unavailable store is asked again after this many milliseconds, twice as many after each try, and {@link longestRetry} at most, without limit. */
+const firstRetry = 1_000
+/** At most this many milliseconds pass from the return of a store to the next try. */
+export const longestRetry = 30_000
+/** Milliseconds of system time until the next try, after so many. */
+export const retryStoreAfter = (tries: number): number =>
+  Math.min(firstRetry * 2 ** Math.min(Math.max(tries, 1) - 1, 16), longestRetry)
+/** Admins are notified of a store for which an erasure has waited for this long, in milliseconds. */
+export const alertAfter = 15 * 60_000
 /** How long after an erasure stores that others write to are searched once more, in milliseconds. */
 export const recheckAfter = 24 * 3_600_000
 /** How long after one that could not come to its end. */
@@ -46,7 +55,11 @@ export function dueSteps<S extends { store: string; position: number; state: Ste
 export type RunScope = { subject: Subject } | { part: Part }
 
 export const nobody: Subject = { account: null, agents: [] }
-export const isNobody = ({ account, agents }: Subject): boolean => account === null && agents.length === 0
+export const isNobody = ({ account, agents, participants = [] }: Subject): boolean =>
+  account === null && agents.length === 0 && participants.length === 0
+/** The participations as a member to spread, absent where there are none. */
+export const participating = (participants: readonly string[] = []): Pick<Subject, 'participants'> =>
+  participants.length > 0 ? { participants: [...participants] } : {}
 
 /** Who of the subject may be erased, and whom a hold on themselves keeps. A hold on the person keeps every agent of theirs. */
 export function narrowed(
@@ -60,7 +73,11 @@ export function narrowed(
     return hold === undefined ? [] : [{ hold, part: { account: null, agents: [agent] } }]
   })
   return {
-    free: { account: subject.account, agents: subject.agents.filter((agent) => !holds.agents.has(agent)) },
+    free: {
+      account: subject.account,
+      agents: subject.agents.filter((agent) => !holds.agents.has(agent)),
+      ...participating(subject.participants),
+    },
     kept,
   }
 }

@@ -1,12 +1,13 @@
 import { z } from 'zod'
-import { enqueue } from '#lib/jobs/queue.ts'
+import { type EnqueueOptions, enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { BeginRun, RunChange, RunState, RunView, StepState } from '#lib/kernel/erasure-run.ts'
 import { type Part, partKinds, type Subject } from '#lib/kernel/holder.ts'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
-import { dueSteps, heldCounts, heldTogether, type RunScope, stageAt } from './run-rules.ts'
+import { dueSteps, heldCounts, heldTogether, participating, type RunScope, stageAt } from './run-rules.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+import { endWaits } from './waits.ts'
 
 export const startJob = 'erasure.start'
 export const stepJob = 'erasure.step'
@@ -18,6 +19,7 @@ export interface RunRow {
   receiptId: string
   accountId: string | null
   agents: string[]
+  participants: string[]
   partKind: string | null
   partId: string | null
   projectId: string | null
@@ -61,9 +63,14 @@ export interface StepRow {
 const Counts = z.record(z.string(), z.number().int())
 const PartKind = z.enum(partKinds)
 
-export const subjectOf = ({ accountId, agents }: Pick<RunRow, 'accountId' | 'agents'>): Subject => ({
+export const subjectOf = ({
+  accountId,
+  agents,
+  participants,
+}: Pick<RunRow, 'accountId' | 'agents' | 'participants'>): Subject => ({
   account: accountId,
   agents,
+  ...participating(participants),
 })
 /** The part that it is about; null where it is about a subject. */
 export const partOf = ({
@@ -80,7 +87,7 @@ export function scopeOf(run: RunRow): RunScope {
   return part ? { part } : { subject: subjectOf(run) }
 }
 
-const selectRun = `SELECT id, request_id AS "requestId", receipt_id AS "receiptId", account_id AS "accountId", agents, part_kind AS "partKind",
+const selectRun = `SELECT id, request_id AS "requestId", receipt_id AS "receiptId", account_id AS "accountId", agents, participants, part_kind AS "partKind",
   part_id AS "partId", project_id AS "projectId", conversation_id AS "conversationId", redacts, projects, fault, audit_id AS "auditId",
   requested_by AS "requestedBy", reason, state, holds_seen AS "holdsSeen", plan_id AS "planId", rounds, created_at AS "createdAt",
   fenced_at AS "fencedAt", planned_at AS "plannedAt", erased_at AS "erasedAt", finished_at AS "finishedAt", recheck_at AS "recheckAt",
@@ -169,6 +176,7 @@ export async function beginRun(tx: Transaction, run: BeginRun): Promise<Begun> {
       auditId,
       accountId: subject.account,
       agents: [...new Set(subject.agents)].sort(),
+      participants: [...new Set(subject.participants)].sort(),
       partKind: part?.kind ?? null,
       partId: part?.id ?? null,
       projectId: part?.project ?? null,
@@ -184,6 +192,24 @@ export async function beginRun(tx: Transaction, run: BeginRun): Promise<Begun> {
   return { runId, receiptId, auditId }
 }
 
+/**
+ * Deletes the run of a part before its first step, when nothing of the part is erased, so that the part is read and written again. False where
+ * a step may have begun, or it is the closing of a project. The run is the first lock of the transaction.
+ */
+export async function cancelRun(
+  tx: Transaction,
+  runId: string,
+  { parts }: Pick<SubjectErasurePorts, 'parts'>,
+): Promise<boolean> {
+  const run = await lockedRun(tx, runId)
+  const part = run && partOf(run)
+  // What the ledger intends and never commits is not replayed.
+  if (!part || part.kind === 'project' || run.state !== 'planning' || run.plannedAt !== null) return false
+  await parts.release(tx, part)
+  await tx.erasureRun.delete({ where: { id: runId } })
+  return true
+}
+
 /** How long a request has for the run that it began before the queue takes it over, in milliseconds of system time. */
 const handOver = 30_000
 /** `wait`: milliseconds of system time until it is due. */
@@ -194,10 +220,21 @@ export const enqueueStart = (tx: Transaction, runId: string, wait = 0): Promise<
     { runId },
     { key: `${startJob}:${runId}`, ...(wait > 0 && { runAt: new Date(Date.now() + wait) }) },
   )
-export const enqueueStep = (tx: Transaction, runId: string, holder: string): Promise<void> =>
-  enqueue(tx, stepJob, { runId, holder }, { key: `${stepJob}:${runId}:${holder}` })
+/** `wait`: the milliseconds of system time until the store that the job waits for is asked again. */
+export interface StoreWait {
+  wait: number
+}
+export const waitingJob = (store: StoreWait | undefined): EnqueueOptions =>
+  store ? { runAt: new Date(Date.now() + store.wait), isWaiting: true } : {}
+export const enqueueStep = (tx: Transaction, runId: string, holder: string, store?: StoreWait): Promise<void> =>
+  enqueue(tx, stepJob, { runId, holder }, { key: `${stepJob}:${runId}:${holder}`, ...waitingJob(store) })
 const enqueueVerify = (tx: Transaction, runId: string): Promise<void> =>
   enqueue(tx, verifyJob, { runId }, { key: `${verifyJob}:${runId}` })
+/** The start or the verification of a run that waits for a store, whichever its state asks for. */
+export const enqueueAgain = (tx: Transaction, { id, state }: Pick<RunRow, 'id' | 'state'>, store: StoreWait) => {
+  const name = state === 'verifying' ? verifyJob : startJob
+  return enqueue(tx, name, { runId: id }, { key: `${name}:${id}`, ...waitingJob(store) })
+}
 
 /** Enqueues what comes next for a run that is not finished; a job that waits already is not doubled. */
 export async function enqueueNext(tx: Transaction, run: Pick<RunRow, 'id' | 'state'>): Promise<void> {
@@ -238,6 +275,7 @@ export async function goOn(
   const steps = await turnsOf(tx, run.id)
   if (steps.every(({ state }) => state === 'done')) {
     await tx.erasureRun.update({ where: { id: run.id }, data: { state: 'verifying', erasedAt: now } })
+    await endWaits(tx, run.id)
     await enqueueVerify(tx, run.id)
     return onChange(tx, changeOf(run, await stepsOf(tx, run.id), 'verifying', now))
   }
@@ -260,11 +298,21 @@ export async function viewOf(tx: Transaction, run: RunRow): Promise<RunView> {
     omit: { runId: true },
     orderBy: [{ store: 'asc' }, { kind: 'asc' }, { id: 'asc' }, { field: 'asc' }],
   })
+  const steps = await stepsOf(tx, run.id)
+  const mayWait = run.fault === 'unavailable' || steps.some(({ fault }) => fault === 'unavailable')
+  const waits = mayWait
+    ? await tx.erasureWait.findMany({
+        where: { runId: run.id },
+        select: { store: true, since: true },
+        orderBy: [{ since: 'asc' }, { store: 'asc' }],
+      })
+    : []
   return {
     ...shown,
     part: partOf(run),
     mentions,
-    steps: (await stepsOf(tx, run.id)).map(({ position, held, ...step }) => ({
+    waits,
+    steps: steps.map(({ position, held, ...step }) => ({
       ...step,
       stage: stageAt(position),
       held: heldCounts(held),

@@ -6,11 +6,24 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { raiseFence } from './fence.ts'
 import { isKeptWhole, letGo, wholeOf } from './kept-whole.ts'
+import { wordsRow } from './ledger-history.ts'
 import { type Aim, aimAt, planOf, withPages, writeStep } from './plans.ts'
-import { inOrder, nobody, type RunScope } from './run-rules.ts'
-import { changeOf, goOn, lockedRun, partOf, planAgain, type RunRow, scopeOf, stepsOf, subjectOf } from './runs.ts'
+import { inOrder, longestRetry, nobody, participating, type RunScope } from './run-rules.ts'
+import {
+  changeOf,
+  enqueueAgain,
+  goOn,
+  lockedRun,
+  partOf,
+  planAgain,
+  type RunRow,
+  scopeOf,
+  stepsOf,
+  subjectOf,
+} from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
+import { endWaits, leavesAsking, needing, recordWait, unavailableStore } from './waits.ts'
 
 export interface StartParts extends SubjectErasurePorts {
   db: Database
@@ -83,15 +96,16 @@ export function runStart(parts: StartParts) {
   async function planAll(plan: Plan): Promise<'planned' | 'outdated' | undefined> {
     for (const { holder, position } of inOrder(holders)) {
       const gathered = holder.isShared
-        ? await db.transaction((tx) => planOf(holder, plan, tx, now()), timeFor(holder))
+        ? await needing(holder.store, () => db.transaction((tx) => planOf(holder, plan, tx, now()), timeFor(holder)))
         : undefined
-      const found = await db.transaction(async (tx) => {
+      const write = async (tx: Transaction) => {
         const run = await planned(tx, plan)
         if (!run || run === 'outdated') return run
         const toErase = gathered ?? (await planOf(holder, plan, tx, now()))
         await writeStep(tx, run.id, { holder, position }, toErase, { isKept: plan.free === null, now: now() })
-        return 'planned'
-      })
+        return 'planned' as const
+      }
+      const found = await needing(holder.store, () => db.transaction(write))
       if (found !== 'planned') return found
     }
     return 'planned'
@@ -108,12 +122,13 @@ export function runStart(parts: StartParts) {
         newest: await parts.parts.newest(tx, part),
         says: { scope: { part }, heldBy, ...redacts },
       }
-    const { account, agents } = free !== null && 'subject' in free ? free.subject : nobody
+    const { account, agents, participants } = free !== null && 'subject' in free ? free.subject : nobody
+    const subject = { account, agents, ...participating(participants) }
     return {
       receiptId: run.receiptId,
-      newest: await subjects.newest(tx, { account, agents }),
+      newest: await subjects.newest(tx, subject),
       says: {
-        scope: { subject: { account, agents } },
+        scope: { subject },
         hashes: await suppressions.ofRun(tx, runId),
         heldBy,
         ...(run.projects.length > 0 && { projects: run.projects }),
@@ -130,6 +145,8 @@ export function runStart(parts: StartParts) {
     const at = (newest !== null && newest > time ? newest : time).toISOString()
     const { receiptId } = intent
     await ledger.append({ kind: 'intent', id: receiptId, at, ...intent.says })
+    const noted = await words.noted(db.prisma, runId)
+    if (noted) await ledger.append({ kind: 'items', id: receiptId, holder: wordsRow, items: [noted.fingerprints] })
     const toErase = await withPages(db, runId, { isErased: false })
     for (const { holder } of inOrder(holders).filter(({ holder: { name } }) => toErase.has(name)))
       for (let after: number | undefined = -1; after !== undefined; ) {
@@ -146,6 +163,7 @@ export function runStart(parts: StartParts) {
       if (!run || run === 'outdated') return run
       const at = now()
       await tx.erasureRun.update({ where: { id: run.id }, data: { state: 'erasing', plannedAt: at, fault: null } })
+      if (run.fault !== null) await endWaits(tx, run.id)
       await parts.onChange(tx, changeOf(run, await stepsOf(tx, run.id), 'erasing', at))
       await goOn(tx, run, parts, at)
       return 'off'
@@ -158,6 +176,7 @@ export function runStart(parts: StartParts) {
       if (!run || run === 'outdated') return run
       const at = now()
       await letGo(tx, run, parts, at)
+      await endWaits(tx, run.id)
       await tx.erasureRun.update({
         where: { id: run.id },
         data: { state: 'held', fencedAt: null, plannedAt: at, finishedAt: at, fault: null },
@@ -182,12 +201,16 @@ export function runStart(parts: StartParts) {
       return items.length === 0 && isSame(held, before)
     }
     let changed = false
-    for (const holder of holders) changed ||= !(await db.transaction((tx) => isAsBefore(tx, holder), timeFor(holder)))
+    for (const holder of holders)
+      changed ||= !(await needing(holder.store, () => db.transaction((tx) => isAsBefore(tx, holder), timeFor(holder))))
     await db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'held') return
       if (changed) await planAgain(tx, runId)
-      else await tx.erasureRun.update({ where: { id: runId }, data: { holdsSeen: aim.fingerprint } })
+      else {
+        await tx.erasureRun.update({ where: { id: runId }, data: { holdsSeen: aim.fingerprint } })
+        await endWaits(tx, runId)
+      }
     })
     return changed
   }
@@ -199,37 +222,73 @@ export function runStart(parts: StartParts) {
       data: { fault: Problem.is(error) ? error.code : 'internal' },
     })
 
-  async function plan(runId: string): Promise<void> {
-    const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true } })
-    if (run?.state === 'held' && !(await looksAgain(runId))) return
+  /** What keeps it from being planned is no failure: it is tried again however long the store takes. False where there is nothing to plan. */
+  const wait = (runId: string, store: string): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'planning' && run?.state !== 'held') return false
+      if (run.state === 'planning') await tx.erasureRun.update({ where: { id: runId }, data: { fault: 'unavailable' } })
+      await enqueueAgain(tx, run, { wait: await recordWait(tx, runId, store, now()) })
+      return true
+    })
+
+  /** Whether others ask the store that the run waits for; a later job is enqueued then. */
+  const isLater = (runId: string): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'planning' || !(await leavesAsking(tx, runId, null, now()))) return false
+      await enqueueAgain(tx, run, { wait: longestRetry })
+      return true
+    })
+
+  /** True while it waits for a store. */
+  async function plan(runId: string): Promise<boolean> {
+    const run = await db.prisma.erasureRun.findUnique({ where: { id: runId }, select: { state: true, fault: true } })
+    if (run?.state === 'held' && !(await looksAgain(runId))) return false
+    if (run?.fault === 'unavailable' && (await isLater(runId))) return true
     interrupt('start.before')
     for (let tries = 0; tries < mostPlans; tries++) {
-      if (!(await fence(runId))) return
+      // A fence may need a new suppression key, which the ledger notes.
+      if (!(await needing('ledger', () => fence(runId)))) return false
       interrupt('start.fenced')
       const plan = await newPlan(runId)
-      if (!plan) return
+      if (!plan) return false
       if (plan === 'outdated') continue
       if (plan.free !== null) await gatherWords(runId, plan.free)
       const made = await planAll(plan)
-      if (!made) return
+      if (!made) return false
       if (made === 'outdated') continue
       interrupt('start.planned')
       if (plan.isKeptWhole) {
-        if ((await setAside(plan)) !== 'outdated') return interrupt('start.after')
+        if ((await setAside(plan)) !== 'outdated') {
+          interrupt('start.after')
+          return false
+        }
         continue
       }
-      await writeIntent(plan)
+      await needing('ledger', () => writeIntent(plan))
       interrupt('start.intent')
-      if ((await setOff(plan)) !== 'outdated') return interrupt('start.after')
+      if ((await setOff(plan)) !== 'outdated') {
+        interrupt('start.after')
+        return false
+      }
     }
     throw new Problem('unavailable', 'Legal holds keep changing; the erasure is planned again later.')
   }
 
-  /** Safe to repeat, and beside another. Throws `unavailable` when the ledger, a store or the database does not answer; nothing is erased then. */
-  return async function start(runId: string): Promise<void> {
+  /**
+   * Safe to repeat, and beside another. True while the ledger or a store does not answer: nothing is erased then, and a later job is enqueued.
+   * Throws `unavailable` when the database does not answer.
+   */
+  return async function start(runId: string): Promise<boolean> {
     try {
-      await plan(runId)
+      return await plan(runId)
     } catch (error) {
+      const store = unavailableStore(error, 'postgresql')
+      if (store !== undefined)
+        return wait(runId, store).catch(() => {
+          throw error
+        })
       // Where the database is what failed, nobody can be told through it.
       await noteFault(runId, error).catch(() => undefined)
       throw error

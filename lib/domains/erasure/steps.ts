@@ -8,10 +8,11 @@ import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { lastLook } from './last-look.ts'
 import { noteMentions } from './mentions.ts'
 import { aimAt } from './plans.ts'
-import { addedUp, dueSteps, mostAttempts, restAfter } from './run-rules.ts'
+import { addedUp, dueSteps, longestRetry, mostAttempts, restAfter } from './run-rules.ts'
 import { enqueueStep, goOn, lockedRun, planAgain, scopeOf, stepJob, turnsOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { talliedUp } from './tallies.ts'
+import { endWaits, leavesAsking, needing, recordWait, unavailableStore } from './waits.ts'
 
 export interface StepParts extends SubjectErasurePorts {
   db: Database
@@ -23,8 +24,8 @@ export interface StepParts extends SubjectErasurePorts {
 /** How long one job erases before it lets others have their turn, in milliseconds of system time. */
 const turn = 20_000
 
-/** `page`: one more is erased; `all`: none is left; `holds`: others are in force than the plan knew; `over`: there is nothing to do here. */
-type Outcome = 'page' | 'all' | 'holds' | 'over'
+/** `later`: others ask its store, which does not answer; `page`: one more is erased; `all`: none is left; `holds`: others are in force than the plan knew; `over`: there is nothing to do here. */
+type Outcome = 'later' | 'page' | 'all' | 'holds' | 'over'
 
 /** Why a step did not work, by its code; a store that names the thread that it is about adds it, for who may let it go. */
 function faultOf(error: unknown): string {
@@ -33,24 +34,37 @@ function faultOf(error: unknown): string {
   return typeof thread === 'string' ? `${error.code}:${thread}` : error.code
 }
 
+const needsDecision = (error: unknown): boolean => Problem.is(error) && error.extensions.needsDecision === true
+
 /** One holder's step: page by page, each its own transaction, so that a page is erased and counted or neither. */
 export function runStep(parts: StepParts) {
   const { db, holders, holds, now, interrupt } = parts
   const look = lastLook(parts)
+  /** The stores that a step asks: its own, and where rows go those of derived data and the ledger. */
+  const needed = ({ store, stage }: DataHolder): string[] =>
+    stage === 'derived' ? [store] : [store, 'ledger', ...holders.filter(({ late }) => late).map((one) => one.store)]
 
   async function nextPage(tx: Transaction, runId: string, holder: DataHolder): Promise<Outcome> {
     const run = await lockedRun(tx, runId, { shared: true })
     if (run?.state !== 'erasing') return 'over'
     // Two workers of one step take turns: each finds the pages that the other left.
-    const [counted] = await queryWithin<{ results: Record<string, number>; startedAt: Date | null }>(
+    const [counted] = await queryWithin<{
+      results: Record<string, number>
+      startedAt: Date | null
+      fault: string | null
+    }>(
       tx,
       'erasure-step-lock',
-      'SELECT results, started_at AS "startedAt" FROM erasure_steps WHERE run_id = $1 AND holder = $2 FOR UPDATE',
+      'SELECT results, started_at AS "startedAt", fault FROM erasure_steps WHERE run_id = $1 AND holder = $2 FOR UPDATE',
       [runId, holder.name],
     )
     // A job of an older plan may come before the turn of its step; it is enqueued again when that comes.
     const isDue = dueSteps(await turnsOf(tx, runId)).some((one) => one.holder === holder.name)
     if (!isDue || !counted) return 'over'
+    if (counted.fault === 'unavailable' && (await leavesAsking(tx, runId, holder.store, now()))) {
+      await enqueueStep(tx, runId, holder.name, { wait: longestRetry })
+      return 'later'
+    }
     const { fingerprint, free } = await aimAt(tx, scopeOf(run), holds, now())
     if (fingerprint !== run.holdsSeen) return 'holds'
     const [page, next] = await tx.erasurePage.findMany({
@@ -81,11 +95,13 @@ export function runStep(parts: StepParts) {
       where: { runId_holder: { runId, holder: holder.name } },
       data: {
         state: 'running',
-        erased: { increment: isWatched ? 0 : items.length },
+        erased: { increment: isWatched ? 0 : items.length - (erased.retained ?? 0) },
         results: addedUp([counted.results, results]),
         startedAt: counted.startedAt ?? now(),
+        fault: null,
       },
     })
+    if (counted.fault !== null) await endWaits(tx, runId, needed(holder))
     interrupt(`step.${holder.name}.inside`)
     return next ? 'page' : 'all'
   }
@@ -144,20 +160,36 @@ export function runStep(parts: StepParts) {
         data: { attempts: { increment: 1 }, fault: faultOf(error) },
       })
       const { count } = await tx.erasureStep.updateMany({
-        where: { ...where, attempts: { gte: mostAttempts } },
+        // Trying again decides nothing.
+        where: needsDecision(error) ? where : { ...where, attempts: { gte: mostAttempts } },
         data: { state: 'stuck' },
       })
       return count > 0
     })
 
-  async function erase(runId: string, holder: DataHolder): Promise<void> {
+  /** The step waits for a store that does not answer: that is no failure of it, and is tried again however long it takes. False where the step is over. */
+  const wait = (runId: string, holder: string, store: string): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId, { shared: true })
+      if (run?.state !== 'erasing') return false
+      const { count } = await tx.erasureStep.updateMany({
+        where: { runId, holder, state: { in: ['waiting', 'running'] } },
+        data: { fault: 'unavailable' },
+      })
+      if (count === 0) return false
+      await enqueueStep(tx, runId, holder, { wait: await recordWait(tx, runId, store, now()) })
+      return true
+    })
+
+  /** True while the step waits for a store. */
+  async function erase(runId: string, holder: DataHolder): Promise<boolean> {
     interrupt(`step.${holder.name}.before`)
-    if (holder.stage !== 'derived' && (await look(runId))) return
+    if (holder.stage !== 'derived' && (await look(runId))) return false
     const until = performance.now() + turn
     let outcome: Outcome
     for (;;) {
       const began = performance.now()
-      outcome = await db.transaction((tx) => nextPage(tx, runId, holder), timeFor(holder))
+      outcome = await needing(holder.store, () => db.transaction((tx) => nextPage(tx, runId, holder), timeFor(holder)))
       const ended = performance.now()
       if (outcome !== 'page' || ended >= until) break
       await delay(restAfter(ended - began, holder.stage))
@@ -166,19 +198,30 @@ export function runStep(parts: StepParts) {
     if (outcome === 'all') await finish(runId, holder.name)
     if (outcome === 'holds') await planUnderNewHolds(runId)
     interrupt(`step.${holder.name}.after`)
+    return outcome === 'later'
   }
 
-  /** Safe to repeat, and beside another. Throws what the holder threw, so that the queue tries again, until the step is stuck. */
-  return async function step(runId: string, name: string): Promise<void> {
+  /**
+   * Safe to repeat, and beside another. True while it waits for a store, in which case a later job is enqueued. Throws what the holder threw,
+   * so that the queue tries again, until the step is stuck.
+   */
+  return async function step(runId: string, name: string): Promise<boolean> {
+    const holder = holders.find((one) => one.name === name)
     try {
-      const holder = holders.find((one) => one.name === name)
       if (!holder) throw new Error(`there is no holder ${name}`)
-      await erase(runId, holder)
+      return await erase(runId, holder)
     } catch (error) {
+      const store = unavailableStore(error, holder?.store ?? name)
+      // Where the database is what does not answer, nothing can be recorded, and the queue tries again.
+      if (store !== undefined)
+        return wait(runId, name, store).catch(() => {
+          throw error
+        })
       // Where the database is what failed, the failure is not counted, and the queue's own count goes on.
       const isStuck = await noteFault(runId, name, error).catch(() => false)
       if (!isStuck) throw error
       logFault(error, { job: stepJob, runId, holder: name, state: 'stuck' })
+      return false
     }
   }
 }

@@ -3,11 +3,13 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunState, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { type Explained, timeFor, type Verdict } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { planOvertaken } from './overtaken.ts'
 import { aimAt, dryRun } from './plans.ts'
 import { enqueueRechecks, runRecheck } from './recheck.ts'
-import { dueSteps, nobody } from './run-rules.ts'
+import { dueSteps, nobody, participating } from './run-rules.ts'
 import {
   beginRun,
+  cancelRun,
   enqueueNext,
   enqueueStart,
   lockedRun,
@@ -22,18 +24,22 @@ import {
 import { runStart, type StartParts } from './start.ts'
 import { runStep } from './steps.ts'
 import { runVerification, type VerificationParts } from './verification.ts'
+import { alertOfWaits } from './waits.ts'
 
 /** What the worker does for runs. */
 export interface SubjectEngine extends SubjectErasures {
-  start(runId: string): Promise<void>
-  step(runId: string, holder: string): Promise<void>
-  verify(runId: string): Promise<void>
-  /** Brings a run as far as it comes without waiting: done, held or failed, or erasing with a stuck step. */
+  /** Each of the three returns true while it waits for a store that does not answer; a later job is enqueued then. */
+  start(runId: string): Promise<boolean>
+  step(runId: string, holder: string): Promise<boolean>
+  verify(runId: string): Promise<boolean>
+  /** Brings a run as far as it comes without waiting: done, held or failed, or to a step that is stuck, or to a store that does not answer. */
   complete(runId: string): Promise<RunState>
   /** Searches once more what others write to, if that is due. */
   recheck(runId: string): Promise<void>
   /** Enqueues {@link recheck} of every run that is due. */
   recheckAll(): Promise<void>
+  /** Plans a failing run again that a larger one has made redundant. */
+  overtaken(runId: string): Promise<void>
   /** Takes up runs that no job in the queue is about, and held ones whose hold ended by itself. */
   watch(): Promise<void>
 }
@@ -52,17 +58,21 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
   const recheck = runRecheck(parts)
 
   async function complete(runId: string): Promise<RunState> {
+    /** Steps that wait for a store, so that they are asked once. */
+    const waiting = new Set<string>()
     for (let tries = 0; ; tries++) {
       const run = await db.prisma.erasureRun.findUniqueOrThrow({ where: { id: runId }, select: { state: true } })
       if (run.state === 'planning') {
         // A newer plan stops an older one: of several who plan at once, one is let past.
         if (tries > 0) await delay(Math.random() * Math.min(250 * 2 ** tries, 4_000))
-        await start(runId)
-      } else if (run.state === 'verifying') await verify(runId)
-      else if (run.state === 'erasing') {
-        const due = dueSteps(await db.transaction((tx) => turnsOf(tx, runId)))
+        if (await start(runId)) return run.state
+      } else if (run.state === 'verifying') {
+        if (await verify(runId)) return run.state
+      } else if (run.state === 'erasing') {
+        const turns = dueSteps(await db.transaction((tx) => turnsOf(tx, runId)))
+        const due = turns.filter(({ holder }) => !waiting.has(holder))
         if (due.length === 0) return run.state
-        for (const { holder } of due) await step(runId, holder)
+        for (const { holder } of due) if (await step(runId, holder)) waiting.add(holder)
       } else return run.state
     }
   }
@@ -125,13 +135,19 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
       await enqueueStart(tx, runId)
       return true
     }
+    // What waits for a store is asked again now, and not in half a minute.
+    if (run?.state === 'verifying' && run.fault !== null && holder === undefined) {
+      await enqueueNext(tx, run)
+      return true
+    }
     if (run?.state !== 'erasing') return false
     const { count } = await tx.erasureStep.updateMany({
       where: { runId, state: 'stuck', ...(holder !== undefined && { holder }) },
       data: { state: 'waiting', attempts: 0 },
     })
-    if (count > 0) await enqueueNext(tx, run)
-    return count > 0
+    const isWaiting = holder === undefined && (await tx.erasureWait.count({ where: { runId } })) > 0
+    if (count > 0 || isWaiting) await enqueueNext(tx, run)
+    return count > 0 || isWaiting
   }
 
   return {
@@ -166,11 +182,15 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
     begin: beginRun,
     lock: (tx, runId) => lockedRun(tx, runId),
     resumeHeld: lookAtHeld,
+    overtaken: (runId) => planOvertaken(db, runId),
+    cancel: (tx, runId) => cancelRun(tx, runId, parts),
 
     async dryRun(subject, now) {
       const aim = await db.transaction(async (tx) => {
         const agents = await subjects.agentsOf(tx, subject)
-        return aimAt(tx, { subject: { account: subject.account, agents } }, holds, now)
+        const participants = await subjects.participantsOf(tx, subject)
+        const whole = { account: subject.account, agents, ...participating(participants) }
+        return aimAt(tx, { subject: whole }, holds, now)
       })
       return dryRun(holders, aim, db, now)
     },
@@ -196,7 +216,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
       const [row] = await db.query<Awaited<ReturnType<SubjectErasures['open']>>>(
         'open-erasures',
         `SELECT ${openStates.map((state) => `count(*) FILTER (WHERE state = '${state}')::int AS ${state}`).join(', ')},
-           count(*) FILTER (WHERE EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.state = 'stuck') OR (state = 'planning' AND fault IS NOT NULL))::int AS stuck
+           count(*) FILTER (WHERE EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.state = 'stuck') OR (state = 'planning' AND fault <> 'unavailable'))::int AS stuck
          FROM erasure_runs r WHERE state <> 'done'`,
       )
       return row ?? { planning: 0, erasing: 0, verifying: 0, held: 0, failed: 0, stuck: 0 }
@@ -207,6 +227,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
 
     async watch() {
       await takeUpForgotten()
+      await alertOfWaits(db, parts.notifyAdmins, now())
       await db.transaction(lookAtHeld)
     },
   }

@@ -8,7 +8,8 @@ import type { Ledger, LedgerRow } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { assertPresentSecret } from '#lib/stores/postgres/secret-record.ts'
 
-export type SuppressedKind = 'email' | 'account' | 'agent'
+/** The value of a participant is {@link participantKey}. */
+export type SuppressedKind = 'email' | 'account' | 'agent' | 'participant'
 export interface SuppressionHashes {
   /**
    * The hash of a value with the key of today, which is made at the first need. An e-mail address comes normalised. Inside a

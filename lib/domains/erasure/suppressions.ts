@@ -2,7 +2,7 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { LedgerHash } from '#lib/stores/ledger/ledger.ts'
 import type { SuppressedKind, SuppressionHashes } from './suppression-keys.ts'
 
-/** Who was erased, known by keyed hashes alone: neither an import nor a contribution brings them back. */
+/** Erased subjects, known by keyed hashes alone: imports of what they wrote and registrations of their ids are rejected. */
 export function suppressions(hashes: SuppressionHashes) {
   const store = (tx: Transaction, rows: readonly LedgerHash[], { runId, since }: { runId: string; since: Date }) =>
     tx.$executeRaw`

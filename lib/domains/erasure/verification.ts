@@ -6,15 +6,25 @@ import type { Ledger } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { lowerFence } from './fence.ts'
+import { wordsRow } from './ledger-history.ts'
 import { countMentions, type MentionCount, noteMentions } from './mentions.ts'
+import { enqueueOvertaken } from './overtaken.ts'
 import { type Aim, aimAt, withPages } from './plans.ts'
 import { derivedOf, notSearchedOf } from './receipt-counts.ts'
 import { type Accounting, keepReceipt } from './receipts.ts'
-import { type Lingering, lingeringAfter, type RetentionFacts, retainedOfPart, retainedOfSubject } from './rules.ts'
+import {
+  fingerprintsKept,
+  type Lingering,
+  lingeringAfter,
+  type RetentionFacts,
+  retainedOfPart,
+  retainedOfSubject,
+} from './rules.ts'
 import { kindOf, namedInLog, namedOnReceipt, nameOf } from './run-names.ts'
-import { heldCounts, heldTogether, inOrder, mostRounds, nobody, recheckAfter } from './run-rules.ts'
+import { heldCounts, heldTogether, inOrder, longestRetry, mostRounds, nobody, recheckAfter } from './run-rules.ts'
 import {
   changeOf,
+  enqueueAgain,
   lockedRun,
   partOf,
   planAgain,
@@ -26,6 +36,7 @@ import {
 } from './runs.ts'
 import type { Signer } from './signing.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+import { endWaits, leavesAsking, needing, recordWait, unavailableStore } from './waits.ts'
 
 export interface VerificationParts extends SubjectErasurePorts {
   db: Database
@@ -60,7 +71,8 @@ export function runVerification(parts: VerificationParts) {
       const items = pages.flatMap((page) => page.items)
       const isAsked = free !== null || items.length > 0
       const words = holder.isShared ? runWords : undefined
-      found.set(holder.name, isAsked ? await holder.residue(free ?? { subject: nobody }, items, now(), words) : 0)
+      const search = () => holder.residue(free ?? { subject: nobody }, items, now(), words)
+      found.set(holder.name, isAsked ? await needing(holder.store, search) : 0)
     }
     return found
   }
@@ -75,11 +87,19 @@ export function runVerification(parts: VerificationParts) {
     return undefined
   }
 
+  /** Every store was searched. */
+  async function answered(tx: Transaction, { id, fault }: RunRow): Promise<void> {
+    if (fault === null) return
+    await tx.erasureRun.update({ where: { id }, data: { fault: null } })
+    await endWaits(tx, id)
+  }
+
   const sendBack = (known: RunRow, residues: ReadonlyMap<string, number>): Promise<void> =>
     db.transaction(async (tx) => {
       const found = await verified(tx, known)
       if (!found) return
       const { run } = found
+      await answered(tx, run)
       for (const [holder, residue] of residues)
         await tx.erasureStep.updateMany({ where: { runId: run.id, holder }, data: { residue } })
       if (run.rounds < mostRounds) {
@@ -125,15 +145,22 @@ export function runVerification(parts: VerificationParts) {
       inStores,
       isSearchedAgain,
       mentions,
-    }: { inStores: readonly Lingering[]; isSearchedAgain: boolean; mentions: readonly MentionCount[] },
+      hasWords,
+    }: {
+      inStores: readonly Lingering[]
+      isSearchedAgain: boolean
+      mentions: readonly MentionCount[]
+      hasWords: boolean
+    },
     at: Date,
   ): Omit<Receipt, 'jws'> {
     const deletedAt = run.erasedAt ?? at
     const isHeld = steps.some(({ held }) => Object.keys(held).length > 0)
+    const words = hasWords ? fingerprintsKept(deletedAt, facts) : []
     const held = heldCounts(heldTogether(steps.map((step) => step.held)))
     const heldTotal = held.reduce((sum, { count }) => sum + count, 0)
-    const beyondReach = steps.flatMap(({ holder, planned }) => {
-      const left = planned > 0 ? holders.find(({ name }) => name === holder)?.leftBehind?.(planned) : undefined
+    const beyondReach = steps.flatMap(({ holder, planned, results }) => {
+      const left = planned > 0 ? holders.find(({ name }) => name === holder)?.leftBehind?.(planned, results) : undefined
       return left ? [left] : []
     })
     const lineOf = ({ holder, store, planned, erased }: StepRow): Receipt['stores'][number] => ({
@@ -155,13 +182,14 @@ export function runVerification(parts: VerificationParts) {
       // Every holder was asked; of a part, few have anything.
       stores: (partOf(run) ? steps.filter(({ planned }) => planned > 0) : steps).map(lineOf),
       retained: partOf(run)
-        ? retainedOfPart(deletedAt, { held, beyondReach, isSearchedAgain })
+        ? retainedOfPart(deletedAt, { held, beyondReach, isSearchedAgain, words })
         : retainedOfSubject(deletedAt, {
             isOfRequest: run.requestId !== null,
             requestsYears: facts.requestsYears,
             held,
             whileHeld: [...whileHeld, ...beyondReach],
             isSearchedAgain,
+            words,
             letters:
               run.requestId === null || run.accountId === null || !facts.lettersInFolder
                 ? 'none'
@@ -183,6 +211,7 @@ export function runVerification(parts: VerificationParts) {
       const found = await verified(tx, known)
       if (!found) return
       const { run, aim } = found
+      await answered(tx, run)
       const at = new Date(receipt.signed_at)
       const scope = scopeOf(run)
       const steps = await stepsOf(tx, run.id)
@@ -211,7 +240,10 @@ export function runVerification(parts: VerificationParts) {
         details: { receipt: run.receiptId, state, items: total(steps) - before.total },
       })
       await tx.erasureRun.update({ where: { id: run.id }, data: { state, finishedAt: at, rounds: 0 } })
-      if (state === 'done') await forget(tx, run, at)
+      if (state === 'done') {
+        await enqueueOvertaken(tx, run, parts)
+        await forget(tx, run, at)
+      }
       await parts.onChange(tx, changeOf(run, steps, state, at))
     })
 
@@ -229,6 +261,7 @@ export function runVerification(parts: VerificationParts) {
       data: {
         accountId: null,
         agents: [],
+        participants: [],
         recheckAt,
         ...(recheckAt === null && { projects: [] }),
         ...(isTheirs && { requestedBy: 'subject' }),
@@ -244,26 +277,50 @@ export function runVerification(parts: VerificationParts) {
       await holder.forget?.(runId).catch((error: unknown) => logFault(error, { runId, holder: holder.name }))
   }
 
-  /** Safe to repeat, and beside another. */
-  return async function verify(runId: string): Promise<void> {
+  /** A store that cannot be searched is no failure: it is asked again however long it takes, and nothing is signed before. False where the run is over. */
+  const wait = (runId: string, store: string): Promise<boolean> =>
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'verifying') return false
+      await tx.erasureRun.update({ where: { id: runId }, data: { fault: 'unavailable' } })
+      await enqueueAgain(tx, run, { wait: await recordWait(tx, runId, store, now()) })
+      return true
+    })
+
+  /** True while it waits for a store. */
+  async function search(runId: string): Promise<boolean> {
     const found = await db.transaction(async (tx) => {
       const run = await lockedRun(tx, runId)
       if (run?.state !== 'verifying') return undefined
+      if (run.fault === 'unavailable' && (await leavesAsking(tx, runId, null, now()))) {
+        await enqueueAgain(tx, run, { wait: longestRetry })
+        return 'later'
+      }
       return { run, aim: await aimAt(tx, scopeOf(run), holds, now()), steps: await stepsOf(tx, runId) }
     })
-    if (!found) return
+    if (!found) return false
+    if (found === 'later') return true
     interrupt('verify.before')
     const { run, aim, steps } = found
     const erased = Object.fromEntries(steps.map((step) => [step.holder, step.erased]))
-    await ledger.append({ kind: 'commit', id: run.receiptId, at: now().toISOString(), erased })
+    // Stores added their own wordings since the plan. Before the commit, so that a replay reads them.
+    const noted = await parts.words.noted(db.prisma, run.id)
+    const commit = { kind: 'commit', id: run.receiptId, at: now().toISOString(), erased } as const
+    await needing('ledger', async () => {
+      if (noted?.isChanged)
+        await ledger.append({ kind: 'items', id: run.receiptId, holder: wordsRow, items: [noted.fingerprints] })
+      await ledger.append(commit)
+    })
     interrupt('verify.committed')
     const left = [...(await searchAll(run, aim))].filter(([, residue]) => residue > 0)
     if (left.length > 0) await sendBack(run, new Map(left))
     else {
       const beyond = {
-        inStores: await parts.lingering(storesOf(steps)),
+        // Of the stores, the object store alone is asked.
+        inStores: await needing('objects', () => parts.lingering(storesOf(steps))),
         isSearchedAgain: (await toSearchAgain(db.prisma, run.id)).length > 0,
         mentions: await findMentions(run.id),
+        hasWords: noted !== undefined,
       }
       const receipt = await signer.sign(receiptOf(run, steps, await keptWhileHeld(run, steps), beyond, now()))
       interrupt('verify.signed')
@@ -271,6 +328,20 @@ export function runVerification(parts: VerificationParts) {
       await forgetPages(run.id)
     }
     interrupt('verify.after')
+    return false
+  }
+
+  /** Safe to repeat, and beside another. True while a store does not answer: nothing is signed then, and a later job is enqueued. */
+  return async function verify(runId: string): Promise<boolean> {
+    try {
+      return await search(runId)
+    } catch (error) {
+      const store = unavailableStore(error, 'postgresql')
+      if (store === undefined) throw error
+      return wait(runId, store).catch(() => {
+        throw error
+      })
+    }
   }
 }
 

@@ -12,6 +12,8 @@ export interface InventoryPorts {
   registeredOn(agents: readonly string[]): Promise<string[]>
   /** Those of the agents that run and remember elsewhere. */
   selfHosted(agents: readonly string[]): Promise<string[]>
+  /** The participations in projects that the account claimed. */
+  participationsOf(accountId: string): Promise<string[]>
   /** Where a store is: provider and region. */
   placeOf(store: string): string
 }
@@ -23,8 +25,16 @@ const bases: Record<string, string> = {
 }
 const contract = 'contract (GDPR art. 6(1)(b)): the account that you have here'
 
-function subjectOf({ actor }: Context, agentId: string | undefined): Subject {
-  if (agentId === undefined) return { account: actor.accountId ?? null, agents: actor.agents }
+async function subjectOf(
+  { participationsOf }: Pick<InventoryPorts, 'participationsOf'>,
+  { actor }: Context,
+  agentId: string | undefined,
+): Promise<Subject> {
+  if (agentId === undefined) {
+    const { accountId, agents } = actor
+    if (accountId === undefined) return { account: null, agents }
+    return { account: accountId, agents, participants: await participationsOf(accountId) }
+  }
   if (!actor.agents.includes(agentId)) throw new Problem('not_found', 'There is no such agent, or it is not yours.')
   return { account: null, agents: [agentId] }
 }
@@ -34,9 +44,9 @@ const times = ({ since, until }: Holding) => ({
 })
 
 /** What is held on a subject: asked of every holder, so that none is missing that could be erased. */
-export const inventory = ({ holders, kept, registeredOn, selfHosted, placeOf }: InventoryPorts) =>
+export const inventory = ({ holders, kept, registeredOn, selfHosted, placeOf, participationsOf }: InventoryPorts) =>
   read(readInventory, async (ctx, { query: { agent_id: agentId } }) => {
-    const subject = subjectOf(ctx, agentId)
+    const subject = await subjectOf({ participationsOf }, ctx, agentId)
     const registered = (await registeredOn(subject.agents)).map((name) => bases[name] ?? name).sort()
     const ofContent = registered.length > 0 ? registered.join(', ') : contract
     const data = []

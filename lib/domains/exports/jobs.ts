@@ -10,5 +10,5 @@ export const exportJobs = (preparation: Preparation, upkeep: ExportUpkeep) => [
     payload: z.strictObject({ id: z.string() }),
     run: (_ctx, { id }) => preparation.run(id),
   }),
-  job({ name: 'exports.upkeep', payload: z.unknown(), cron: '* * * * *', run: () => upkeep.run() }),
+  job({ name: 'exports.upkeep', payload: z.unknown(), cron: '* * * * *', run: (ctx) => upkeep.run(ctx) }),
 ]

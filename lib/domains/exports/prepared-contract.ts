@@ -112,6 +112,7 @@ export const deleteExport = operation({
   description: 'The file goes at once; one that is being prepared is given up. It still counts in the day’s quota.',
   permission: 'privacy:self',
   audit: { action: 'delete', resourceType: 'export' },
+  deletes: { counts: 'exportsDeleted' },
   limit: 'write',
   status: 204,
   params,

@@ -1,4 +1,5 @@
-import type { Clock } from '#lib/kernel/clock.ts'
+import type { Context } from '#lib/kernel/context.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
 import type { Attempt } from './export-files.ts'
 import { type PreparedPorts, prepareAnew, prepareJob, tellOf } from './prepared.ts'
 import { rememberedFor } from './rules.ts'
@@ -21,11 +22,12 @@ interface UnderWay {
  * What goes by the clock: files whose four hours are over, what it is remembered of them, what a crash left behind; and exports that a
  * killed worker left in the middle begin again.
  */
-export function exportUpkeep(ports: PreparedPorts & { clock: Clock }) {
-  const { db, files, clock } = ports
+export function exportUpkeep(ports: PreparedPorts) {
+  const { db, files } = ports
 
   /** Of those whose time is over, some; returns how many. */
-  const expireSome = async (now: Date): Promise<number> => {
+  const expireSome = async (ctx: Context): Promise<number> => {
+    const { now } = ctx
     const gone = await db.transaction(async (tx) => {
       const due = await tx.$queryRaw<{ id: string }[]>`
         SELECT id FROM prepared_exports WHERE state = 'ready' AND expires_at <= ${now}
@@ -34,6 +36,12 @@ export function exportUpkeep(ports: PreparedPorts & { clock: Clock }) {
       const rows = await tx.preparedExport.findMany({ where: { id: { in: ids } } })
       await tx.preparedExport.updateMany({ where: { id: { in: ids } }, data: { state: 'expired', agents: [] } })
       for (const row of rows) if (row.downloadedAt === null) await tellOf(ports, tx, row, 'gone', now)
+      await notePurge(ctx.gate.recordDeletion, ctx, tx, {
+        what: 'prepared exports that expired',
+        results: { exportsDeleted: rows.length },
+        resourceType: 'export',
+        resourceId: 'expired',
+      })
       return rows
     })
     for (const { id, attempt } of gone) if (attempt !== null) await files.remove({ id, attempt })
@@ -100,9 +108,9 @@ export function exportUpkeep(ports: PreparedPorts & { clock: Clock }) {
   }
 
   return {
-    async run(): Promise<void> {
-      const now = clock.now()
-      while ((await expireSome(now)) === batch);
+    async run(ctx: Context): Promise<void> {
+      const { now } = ctx
+      while ((await expireSome(ctx)) === batch);
       await forget(now)
       await revive(now)
       await sweep()

@@ -272,6 +272,7 @@ export const deleteEntry = operation({
   description: 'Also of a paused agent; of a dead one by its owner. Nothing of it is kept.',
   permission: 'grimoire:write',
   audit: { action: 'delete', ...entry },
+  deletes: { counts: 'entriesDeleted' },
   limit: 'write',
   status: 204,
   params: ofEntry,

@@ -14,7 +14,6 @@ import { prepareUnit } from './preparation.ts'
 import { countRejections, rejectionOf } from './rejections.ts'
 import { awardStored, type StorableUnit, type Storage, type StorageOptions, storeUnits } from './storage.ts'
 import type { KnowledgeParts } from './stored-unit.ts'
-import { foreignNames, type IsSuppressed, namesAny, namesErased } from './suppression.ts'
 import { Unit } from './unit.ts'
 
 /** Issues that one refused item names at most. */
@@ -115,47 +114,29 @@ async function judge(items: readonly Item[], bounds: Bounds, places: Map<string,
   return judged
 }
 
-interface StorageOfBatch extends StorageOptions {
-  isSuppressed: IsSuppressed
-}
-/** Stores what names nobody who was erased; the rest is refused with it. */
-async function storePart(tx: Transaction, { units }: Judged, { isSuppressed, ...options }: StorageOfBatch) {
-  const names = foreignNames(units)
-  const gone = new Set(names.length === 0 ? [] : await isSuppressed('agent', names, tx))
-  const [unwelcome, welcome] = [
-    units.filter((unit) => namesAny(unit, gone)),
-    units.filter((unit) => !namesAny(unit, gone)),
-  ]
-  return { fate: await storeUnits(tx, welcome, options), unwelcome: unwelcome.map(({ id }) => id) }
-}
-
 /** Judges all, and stores what may be; a part is stored while the next one is judged. */
-async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, options: StorageOfBatch) {
+async function judgeAndStore(tx: Transaction, items: readonly unknown[], bounds: Bounds, options: StorageOptions) {
   const places = new Map<string, number>()
   const all: Judged = { units: [], refusals: [], stages: [] }
   const fates: Storage[] = []
-  const unwelcome = new Set<string>()
   let before: Judged | undefined
   for (const part of [...partsOf(items), []]) {
-    const [storing, judged] = await Promise.all([before && storePart(tx, before, options), judge(part, bounds, places)])
-    if (storing) fates.push(storing.fate)
-    for (const id of storing?.unwelcome ?? []) unwelcome.add(id)
+    const [storing, judged] = await Promise.all([
+      before && storeUnits(tx, before.units, options),
+      judge(part, bounds, places),
+    ])
+    if (storing) fates.push(storing)
     all.units.push(...judged.units)
     all.refusals.push(...judged.refusals)
     all.stages.push(...judged.stages)
     before = judged
   }
   const union = (name: keyof Storage) => new Set(fates.flatMap((fate) => [...fate[name]]))
-  return { ...all, stored: union('stored'), quarantined: union('quarantined'), erased: union('erased'), unwelcome }
+  return { ...all, stored: union('stored'), quarantined: union('quarantined'), erased: union('erased') }
 }
 
 /** Many units in one transaction: what each is refused with is named, the rest is stored; with `atomic`, all or none. */
-export function batch({
-  db,
-  strict,
-  isSuppressed,
-  names,
-}: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed' | 'names'>) {
+export function batch({ db, strict, names }: Pick<KnowledgeParts, 'db' | 'strict' | 'names'>) {
   const keepCount = (author: string, now: Date, stages: readonly string[]) => () =>
     db.transaction((tx) => countRejections(tx, author, now, stages))
 
@@ -168,15 +149,13 @@ export function batch({
         extensions: { limit: most },
       })
     const bounds = { author, strict, unitBytes }
-    const made = await judgeAndStore(tx, items, bounds, { organisationId, now, isSuppressed })
-    const { units, refusals, stages, stored, quarantined, erased, unwelcome } = made
+    const made = await judgeAndStore(tx, items, bounds, { organisationId, now })
+    const { units, refusals, stages, stored, quarantined, erased } = made
     const kept = units.filter(({ id }) => stored.has(id))
     for (const { index, id } of units)
       if (!stored.has(id))
         refusals.push(
-          unwelcome.has(id)
-            ? refused(index, new Problem('erased', namesErased))
-            : refused(index, erased.has(id) ? new Problem('erased', idErased) : new Problem('id_in_use', idInUse), id),
+          refused(index, erased.has(id) ? new Problem('erased', idErased) : new Problem('id_in_use', idInUse), id),
         )
     const isAtomic = query.atomic === 'true'
     const notAlone = new Problem('batch_rejected', 'Nothing is wrong with it; another unit of the batch was refused.')

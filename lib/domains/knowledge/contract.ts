@@ -124,6 +124,7 @@ export const eraseUnit = operation({
     'Erasure (GDPR art. 17): gone from every read path at once, verified, and attested by a signed receipt, whose id is in X-Deletion-Receipt. With "Prefer: return=representation" the answer is 200 and the receipt.',
   permission: 'knowledge:write',
   audit: { action: 'delete', ...resource },
+  deletes: { by: 'erasure' },
   limit: 'write',
   status: 204,
   params,

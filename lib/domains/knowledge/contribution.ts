@@ -9,7 +9,6 @@ import { recordRejection } from './rejections.ts'
 import { awardOne, awardValues } from './reputation/award.ts'
 import { rejectionsToQuarantine, rejectionWindow } from './rules.ts'
 import type { KnowledgeParts } from './stored-unit.ts'
-import { refuseErasedNames } from './suppression.ts'
 import type { Unit } from './unit.ts'
 import { etagOf } from './visibility.ts'
 
@@ -72,7 +71,7 @@ export type Contributed = ReturnType<typeof contributed>
  * `invalid`, `id_in_use`, `erased`.
  */
 export async function planContribution(
-  { db, strict, isSuppressed, names }: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed' | 'names'>,
+  { db, strict, names }: Pick<KnowledgeParts, 'db' | 'strict' | 'names'>,
   ctx: Context,
   sent: Unit,
 ): Promise<StatementPlan<Contributed>> {
@@ -80,7 +79,6 @@ export async function planContribution(
   refuseOthers(sent, author)
   const { now } = ctx
   const prepared = await recordRejection(db, author, now, () => prepareUnit(sent, { author, strict }))
-  await refuseErasedNames(isSuppressed, prepared.document, { author })
   const warnings = await warningsWithNames(names, { ...prepared, value: prepared.document })
   const unit = { ...prepared, warnings }
   return {
@@ -117,5 +115,5 @@ export async function planContribution(
   }
 }
 
-export const contribution = (parts: Pick<KnowledgeParts, 'db' | 'strict' | 'isSuppressed' | 'names'>) =>
+export const contribution = (parts: Pick<KnowledgeParts, 'db' | 'strict' | 'names'>) =>
   statement(contributeUnit, (ctx, { body }) => planContribution(parts, ctx, body))

@@ -18,19 +18,23 @@ const unitRecord = ({ basis }: ExportReader): string =>
     ${basis === 'all' ? `',"quality_score":' || c.quality_score::text ||` : ''}
     ',"created_at":"' || ${utc('c.created_at')} || '","updated_at":"' || ${utc('c.updated_at')} || '"}'`
 
+/** Whether a record of the reader's sight, written at that time, means the agent $1: of its organisation, or written after its registration. */
+const meansAgent = (at: string): string => `EXISTS (SELECT FROM name_bearers b WHERE b.kind = 'agent' AND b.id = $1
+    AND (b.organisation_id = u.organisation_id OR ${at} >= b.registered_at))`
+
 /**
  * Units that somebody else contributed and that name the agent as their expert or first author. Such a name is a text that anybody chooses,
- * so it opens nothing: the reader finds what it could read anyway, and an admin, who knows whom they answer, all.
+ * so it opens nothing: the reader finds what it could read anyway and what means the agent, and an admin, who decides about the rest, all.
  */
 const attributed = `u.agent_id <> $1 AND (u.attributed_to = $1 OR u.original_author = $1) AND u.created_at <= $2
-  AND ($3 OR ${visibleTo('$4::text[]', '$5', '$3')})`
+  AND ($3 OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('u.created_at')}))`
 
 /**
  * Wordings of others' SOPs, former ones included, that name the agent as their expert, as {@link attributed}: to the reader as readers of
  * the SOP have them, which is the present one and the newest approved one, as far as these were shared with it.
  */
 const namedInWording = `u.agent_id <> $1 AND v.document->'source'->>'expert_id' = $1 AND v.created_at <= $2 AND ($3 OR u.agent_id = ANY($4::text[])
-  OR (${visibleTo('$4::text[]', '$5', '$3')}
+  OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('v.created_at')}
     AND v.document->'metadata'->>'visibility' = ANY(CASE WHEN u.organisation_id = $5 THEN '{network,org}' ELSE '{network}' END::text[])
     AND v.version IN ((SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id),
       (SELECT max(n.version) FROM sop_versions n WHERE n.unit_id = u.id AND n.approved_at IS NOT NULL))))`
@@ -71,7 +75,8 @@ export function knowledgeExporters(db: Database): Exporter[] {
         recordPages(db, {
           // A reference in somebody else's unit: where it stands, and nothing of theirs.
           from: 'units u',
-          where: `u.agent_id <> $1 AND ${validatedBy} AND u.created_at <= $2 AND ($3 OR ${visibleTo('$4::text[]', '$5', '$3')})`,
+          where: `u.agent_id <> $1 AND ${validatedBy} AND u.created_at <= $2
+            AND ($3 OR (${visibleTo('$4::text[]', '$5', '$3')} AND ${meansAgent('u.created_at')}))`,
           values: [agentId, until, isAdmin, agents, organisationId ?? null],
           at: 'u.created_at',
           id: 'u.id',

@@ -7,7 +7,7 @@ import { heldForReview, idErased } from './contribution.ts'
 import { prepareUnit } from './preparation.ts'
 import { countRejections, rejectionOf } from './rejections.ts'
 import { type StorableUnit, storeUnits } from './storage.ts'
-import { foreignNames, type IsSuppressed, type PseudonymOf, renamed } from './suppression.ts'
+import type { IsSuppressed } from './suppression.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
 import { type Reader, readerOf, visibleTo } from './visibility.ts'
 
@@ -45,12 +45,7 @@ export interface ImportParts {
   /** Those of the ids that were erased here. */
   erasedAmong(tx: Transaction, ids: readonly string[]): Promise<readonly string[]>
   isSuppressed: IsSuppressed
-  pseudonymOf: PseudonymOf
 }
-/** Whose data a unit is, beside the importing agent's. */
-const subjectsOf = ({ originalAuthor, attributedTo }: StorableUnit): string[] =>
-  [originalAuthor, attributedTo].filter((id) => id != null)
-
 /** Counts an importer's refusals against the agent that imports. */
 export const countingRefused: Importer['countRefused'] = (tx, refused, { author, ctx }) =>
   countRejections(
@@ -63,15 +58,10 @@ const failed = (id: string, code: ProblemCode, detail: string) => ({ id, status:
 
 /**
  * Takes units of another registry under their ids. The importing agent becomes their author; who wrote them is kept as their first author,
- * a name that nobody verified. What names an erased author or expert is refused. Refused content is counted like any other: whoever
+ * a name that nobody verified. What an erased agent wrote is refused; an erased agent's name in what others wrote is a text, and stays. Refused content is counted like any other: whoever
  * brings it here answers for it.
  */
-export const unitImporter = ({
-  strict,
-  erasedAmong,
-  isSuppressed,
-  pseudonymOf,
-}: ImportParts): Importer<StorableUnit> => ({
+export const unitImporter = ({ strict, erasedAmong, isSuppressed }: ImportParts): Importer<StorableUnit> => ({
   part: 'knowledge_units',
   countRefused: countingRefused,
   prepare(record, { author, ctx }, bytes) {
@@ -94,16 +84,11 @@ export const unitImporter = ({
   },
   async store(tx, records, { organisationId, ctx }) {
     const units = records.map(({ content }) => content)
-    const named = [...new Set([...units.flatMap((unit) => subjectsOf(unit)), ...foreignNames(units)])]
-    const suppressed = named.length === 0 ? [] : await isSuppressed('agent', named, tx)
-    const gone = new Set([...(await erasedAmong(tx, named)), ...suppressed])
-    const isOfErased = (unit: StorableUnit) => subjectsOf(unit).some((id) => gone.has(id))
-    // Who validated it is a reference in somebody else's unit: it comes without the name.
-    const unnamed = (unit: StorableUnit): StorableUnit => {
-      const document = renamed(unit.document, (name) => (gone.has(name) ? pseudonymOf(name) : name))
-      return document === unit.document ? unit : { ...unit, document, json: JSON.stringify(document) }
-    }
-    const welcome = units.filter((unit) => !isOfErased(unit)).map(unnamed)
+    const authors = [...new Set(units.flatMap(({ originalAuthor }) => originalAuthor ?? []))]
+    const suppressed = authors.length === 0 ? [] : await isSuppressed('agent', authors, tx)
+    const gone = new Set([...(await erasedAmong(tx, authors)), ...suppressed])
+    const isOfErased = ({ originalAuthor }: StorableUnit) => originalAuthor != null && gone.has(originalAuthor)
+    const welcome = units.filter((unit) => !isOfErased(unit))
     const now = ctx.gate.clock.now()
     const { stored, quarantined, inUse, erased } = await storeUnits(tx, welcome, { organisationId, now })
     const known = await sameOf(
@@ -116,7 +101,7 @@ export const unitImporter = ({
         const { id } = unit
         if (stored.has(id)) return { id, status: 'stored', ...(quarantined.has(id) && { detail: heldForReview }) }
         if (known.has(id)) return { id, status: 'known' }
-        if (isOfErased(unit)) return failed(id, 'erased', 'Its author, or the expert it names, was erased here.')
+        if (isOfErased(unit)) return failed(id, 'erased', 'Its author was erased here.')
         if (erased.has(id)) return failed(id, 'erased', idErased)
         return failed(id, 'id_in_use', 'A unit with this id and other content is already here; it was left as it is.')
       }),

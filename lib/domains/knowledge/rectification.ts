@@ -10,7 +10,6 @@ import { type PreparedUnit, prepareUnit } from './preparation.ts'
 import { isUnderReview, recordingRejection } from './rejections.ts'
 import { noveltyAtFirst, qualityOf, scoreOf } from './rules.ts'
 import { goneOrNever, type KnowledgeParts, shown, type UnitRow } from './stored-unit.ts'
-import { namesIn, refuseErasedNames } from './suppression.ts'
 import { Unit } from './unit.ts'
 import { etagOf, passes } from './visibility.ts'
 import { dropVotes } from './weighing.ts'
@@ -94,7 +93,7 @@ async function rewrite(
 }
 
 /** Rectification (GDPR art. 16): what was wrong is overwritten wherever it stands; it becomes no history. */
-export const rectification = ({ db, erasures, strict, withdrawAnswers, isSuppressed, names }: KnowledgeParts) =>
+export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: KnowledgeParts) =>
   mutation(rectifyUnit, async (ctx, { params: { id }, headers, body }) => {
     const { agents, isAdmin, id: actorId } = ctx.actor
     // An admin corrects what is shared; what is private is its author's and its owner's alone.
@@ -108,8 +107,6 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, isSuppres
       prepareUnit(validated(corrected(row, body)), { author: row.agent_id, strict }),
     )
     refuseLarger(ctx, row.document, unit)
-    const naming = { author: row.agent_id, before: namesIn(row.document), tx: ctx.tx }
-    await refuseErasedNames(isSuppressed, unit.document, naming)
     const changed = changedPaths(row.document, unit.document).sort()
     const told = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings: [...warnings] } : {})
     const texts = { value: unit.document, found: unit.found }

@@ -3,7 +3,6 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import type { Names } from './names-told.ts'
-import type { IsSuppressed } from './suppression.ts'
 import type { Unit } from './unit.ts'
 
 /** What knowledge asks of erasure, which it does not know. */
@@ -31,7 +30,6 @@ export interface KnowledgeParts {
   withdrawAnswers(tx: Transaction, ...resourceIds: string[]): Promise<unknown>
   /** Takes stored answers out of use that name units or skills which are erased. */
   withdrawNaming(tx: Transaction, ids: readonly string[]): Promise<unknown>
-  isSuppressed: IsSuppressed
   /** Keys the hashes of reporters' networks. */
   networkKey: () => Uint8Array
   names: Names

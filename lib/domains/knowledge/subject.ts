@@ -8,8 +8,3 @@ export const doersOf = ({ account, agents }: Subject): string[] => [
   ...agents,
   ...(account === null ? [] : [`user:${account}`]),
 ]
-/** As content may name whom it came from: an account also by its bare id. */
-export const namesOf = (subject: Subject): string[] => [
-  ...doersOf(subject),
-  ...(subject.account === null ? [] : [subject.account]),
-]

@@ -112,6 +112,7 @@ export const deleteExchange = operation({
   description: 'Also of a paused agent; of a dead one by its owner. Nothing of it is kept.',
   permission: 'llm-log:write',
   audit: { action: 'delete', ...exchange },
+  deletes: { counts: 'exchangesDeleted' },
   limit: 'write',
   status: 204,
   params: ofOne,

@@ -26,6 +26,11 @@ async function startPart(parts: PrivacyParts, work: Work, row: RequestRow, kind:
     case 'access':
     case 'portability': {
       const basis = kind === 'access' ? 'all' : 'provided'
+      if (row.participantId !== null) {
+        const project = await parts.participants.projectOf(tx, row.participantId)
+        const path = `/api/projects/${project}/participants/${row.participantId}/export?scope=${basis}`
+        return setPart(work, row, kind, 'done', { export: path })
+      }
       if (row.accountId === null)
         return setPart(work, row, kind, 'done', { export: `/v1/export/${row.agentId}?scope=${basis}` })
       const copy = { accountId: row.accountId, requestId: row.id, basis, now } as const

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { RunDetail } from './erasures-contract.ts'
-import { channels, dueTags, graces, kinds, parties, partStates, states } from './rules.ts'
+import { channels, dueTags, graces, kinds, parties, partStates, requestSubjects, states } from './rules.ts'
 
 const when = z.iso.datetime()
 const whenever = when.nullable()
@@ -30,14 +30,15 @@ const requestFields = {
   parts: z.array(PartView),
   channel: z.enum(channels),
   state: z.enum(states),
-  subject: z.enum(['person', 'agent']),
+  subject: z.enum(requestSubjects),
   agent_id: z.string().nullable(),
+  participant_id: z.string().nullable().meta({ description: 'Of a request about a participant of a project' }),
   grace: z.enum(graces).nullable(),
   redact: z.boolean().meta({
     description: 'Of an erasure: the name is taken out of what others wrote in the graphs of the projects, too',
   }),
   received_at: when,
-  verified_by: z.string().nullable().meta({ description: 'password, link, token or admin' }),
+  verified_by: z.string().nullable().meta({ description: 'password, link, token, admin or manager' }),
   verified_at: whenever,
   waiting_until: whenever.meta({ description: 'The end of the grace' }),
   started_at: whenever,
@@ -225,6 +226,16 @@ export const cancelRequest = operation({
   summary: 'Take a request back',
   description:
     'Until its work begins. After that 409, with what is erased already, by store, in `erased`. A token needs the scope `write`, and takes back what its agent asked for itself.',
+  output: answered,
+  refusals: ['not_found', 'wrong_state', 'scope_too_small'],
+})
+
+export const retryOwnRequest = operation({
+  ...act,
+  id: 'retryOwnPrivacyRequest',
+  path: '/api/privacy/requests/{id}/retry',
+  summary: 'Retry my request, where a part of it failed or its erasure is stuck',
+  description: 'A token needs the scope `write`, and retries what its agent asked for itself.',
   output: answered,
   refusals: ['not_found', 'wrong_state', 'scope_too_small'],
 })

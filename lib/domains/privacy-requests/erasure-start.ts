@@ -44,11 +44,15 @@ export async function closeAsMoot(work: Work, given: RequestRow): Promise<Reques
  * Other requests about whom this erasure takes are moot. One that somebody changes at this moment is left to them, and closed when the
  * erasure comes to the requests.
  */
-async function closeOthers(work: Work, { id }: RequestRow, { account, agents }: Subject): Promise<void> {
+async function closeOthers(
+  work: Work,
+  { id }: RequestRow,
+  { account, agents, participants = [] }: Subject,
+): Promise<void> {
   const { tx } = work
   const free = await tx.$queryRaw<{ id: string }[]>`
     SELECT id FROM privacy_requests
-    WHERE (account_id = ${account} OR agent_id = ANY(${[...agents]}::text[])) AND id <> ${id} AND run_id IS NULL AND closed_at IS NULL
+    WHERE (account_id = ${account} OR agent_id = ANY(${[...agents]}::text[]) OR participant_id = ANY(${[...participants]}::text[])) AND id <> ${id} AND run_id IS NULL AND closed_at IS NULL
     ORDER BY id FOR NO KEY UPDATE SKIP LOCKED`
   for (const { id: otherId } of free) {
     const found = await tx.privacyRequest.findUnique({ where: { id: otherId }, include: withParts })

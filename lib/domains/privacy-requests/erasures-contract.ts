@@ -22,6 +22,9 @@ const StepView = z
     }),
     attempts: z.number().int(),
     fault: z.string().nullable(),
+    waiting_since: whenever.meta({
+      description: 'Its store has not answered since then. The step is retried without limit, and is not stuck',
+    }),
     started_at: whenever,
     finished_at: whenever,
     verified_at: whenever,
@@ -36,6 +39,9 @@ export const RunDetail = z
     fenced_at: whenever,
     finished_at: whenever,
     receipt_id: z.string().nullable().meta({ description: 'Once the receipt is signed' }),
+    waits_for: z.array(z.strictObject({ store: z.string(), since: when })).meta({
+      description: 'Stores that do not answer. It continues without help within a minute after they return',
+    }),
     steps: z.array(StepView),
   })
   .meta({ id: 'ErasureRun' })
@@ -75,7 +81,10 @@ export const ErasureDetail = z
     recheck_at: whenever.meta({ description: 'When stores that others write to are searched once more' }),
     rechecked_at: whenever,
     late_found: z.number().int().meta({ description: 'What others had written again by then; it is erased' }),
-    fault: z.string().nullable().meta({ description: 'Why it could not be planned, as the code of a problem' }),
+    fault: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why it could not be planned or verified, as the code of a problem' }),
   })
   .meta({ id: 'ErasureDetail' })
 export type ErasureDetail = z.output<typeof ErasureDetail>
@@ -130,7 +139,7 @@ export const readErasure = operation({
   path: '/api/erasures/{id}',
   summary: 'One erasure with its steps',
   description:
-    'By its own id, or by that of its entry in the deletion log. For admins, auditors, and whose it is; of a part of a project for whoever asked for it, and the project’s owners.',
+    'By its own id, or by that of its entry in the deletion log. For admins, auditors, and whose it is; of a part of a project for its requester, the author of the part while its row exists, the project’s owners, and the managers of the organization.',
   permission: 'privacy:self',
   audit: { action: 'read', resourceType: 'erasure' },
   limit: 'read',

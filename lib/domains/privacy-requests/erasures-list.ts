@@ -24,7 +24,7 @@ const listed = (run: RunView) => ({
   steps_total: run.steps.length,
   stuck:
     run.steps.filter(({ state }) => state === 'stuck').length +
-    (run.state === 'planning' && run.fault !== null ? 1 : 0),
+    (run.state === 'planning' && run.fault !== null && run.fault !== 'unavailable' ? 1 : 0),
   planned: sum(run.steps.map(({ planned }) => planned)),
   erased: sum(run.steps.map(({ erased }) => erased)),
 })
@@ -84,7 +84,10 @@ export function erasuresList(parts: PrivacyParts) {
       const mayRead = async (): Promise<boolean> =>
         run !== undefined &&
         (ctx.actor.can('erasures:audit') ||
-          (run.part !== null && (run.requestedBy === ctx.actor.id || (await parts.ownsPart(ctx, run.part)))) ||
+          (run.part !== null &&
+            (run.requestedBy === ctx.actor.id ||
+              ctx.actor.agents.includes(run.requestedBy) ||
+              (await parts.answersForPart(ctx, run.part)))) ||
           (run.requestId !== null &&
             (await db.prisma.privacyRequest.count({
               where: { AND: [{ id: run.requestId }, ownedBy(ctx)] },

@@ -90,7 +90,15 @@ const requestParts = (db: Database, mine: (id: string, reader: ExportReader) => 
   },
 ]
 
-export const requestPersonExporters = (db: Database): PersonExporter[] => requestParts(db, () => 'q.account_id = $1')
+/** Of requests about the person, and about the participations that they claimed. */
+export const requestPersonExporters = (db: Database): PersonExporter[] =>
+  requestParts(
+    db,
+    () => '(q.account_id = $1 OR q.participant_id IN (SELECT n.id FROM participations n WHERE n.account_id = $1))',
+  )
+/** Of requests about a participant of a project. */
+export const requestParticipantExporters = (db: Database): PersonExporter[] =>
+  requestParts(db, () => 'q.participant_id = $1')
 
 /** Of requests about one agent. Its token is not its owner: it is given what it asked for itself, and nobody else's words. */
 export const requestExporters = (db: Database): Exporter[] =>

@@ -42,6 +42,8 @@ async function contactFor(
   about: About,
 ): Promise<Contact | undefined> {
   if ('account' in about) return people.contactOf(tx, about.account)
+  // An address that an application reported is nobody's until it is verified: no email goes there.
+  if ('participant' in about) return undefined
   const owner = await agents.ownerOf(tx, about.agent)
   return owner ? people.contactOf(tx, owner) : undefined
 }
@@ -56,6 +58,11 @@ async function refuseLastAdmin({ people }: PrivacyParts, tx: Transaction, about:
     )
 }
 
+function namedBy(about: About): ['account' | 'agent' | 'participant', string] {
+  if ('account' in about) return ['account', about.account]
+  return 'agent' in about ? ['agent', about.agent] : ['participant', about.participant]
+}
+
 /**
  * Files a request: the kinds that are open for the subject are joined where the caller may ({@link mayJoin}), the others make one new
  * request. The caller then shows identity or sends the link.
@@ -63,8 +70,7 @@ async function refuseLastAdmin({ people }: PrivacyParts, tx: Transaction, about:
 export async function file(parts: PrivacyParts, work: Work, filing: Filing): Promise<Filed> {
   const { tx } = work
   const { about } = filing
-  const [kindOfSubject, id] =
-    'account' in about ? (['account', about.account] as const) : (['agent', about.agent] as const)
+  const [kindOfSubject, id] = namedBy(about)
   const subjectKey = subjectHash(parts.subjectKey(), kindOfSubject, id)
   await lockSubject(tx, subjectKey)
   const open = await tx.privacyRequest.findMany({
@@ -123,7 +129,8 @@ export async function file(parts: PrivacyParts, work: Work, filing: Filing): Pro
       channel: filing.channel,
       accountId: 'account' in about ? about.account : null,
       agentId: 'agent' in about ? about.agent : null,
-      subjectKind: 'account' in about ? 'person' : 'agent',
+      participantId: 'participant' in about ? about.participant : null,
+      subjectKind: kindOfSubject === 'account' ? 'person' : kindOfSubject,
       subjectKey,
       filedBy: filing.filedBy,
       grace: fresh.includes('erasure') ? GraceName.parse(filing.grace ?? '24h') : null,

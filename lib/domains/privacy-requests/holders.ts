@@ -13,9 +13,13 @@ const actorsOf = ({ account, agents }: Subject): string[] => [
   ...agents,
 ]
 
-const hashesOf = ({ subjectKey }: Pick<PrivacyParts, 'subjectKey'>, { account, agents }: Subject): string[] => [
+const hashesOf = (
+  { subjectKey }: Pick<PrivacyParts, 'subjectKey'>,
+  { account, agents, participants = [] }: Subject,
+): string[] => [
   ...(account === null ? [] : [subjectHash(subjectKey(), 'account', account)]),
   ...agents.map((id) => subjectHash(subjectKey(), 'agent', id)),
+  ...participants.map((id) => subjectHash(subjectKey(), 'participant', id)),
 ]
 
 /** Of those that are being carried out by an erasure of their own: their address stays until the last letter. */
@@ -40,12 +44,12 @@ export const requestHolder = (
   basis: 'legal obligation (GDPR art. 6(1)(c) with art. 5(2), 12)',
   tables: ['privacy_requests', 'privacy_request_parts', 'privacy_request_events', 'privacy_links'],
 
-  async inventory({ account, agents }) {
+  async inventory({ account, agents, participants = [] }) {
     const [row] = await parts.db.query<{ n: number; since: Date | null; closed: Date | null }>(
       'requests-inventory',
       `SELECT count(*)::int AS n, min(received_at) AS since, max(closed_at) AS closed FROM privacy_requests
-       WHERE account_id = $1 OR agent_id = ANY($2::text[])`,
-      [account, agents],
+       WHERE account_id = $1 OR agent_id = ANY($2::text[]) OR participant_id = ANY($3::text[])`,
+      [account, agents, participants],
     )
     return {
       count: row?.n ?? 0,
@@ -55,28 +59,32 @@ export const requestHolder = (
   },
 
   async plan(scope, tx) {
-    const { account, agents } = subjectIn(scope)
-    const actors = actorsOf({ account, agents })
-    const hashes = hashesOf(parts, { account, agents })
+    const subject = subjectIn(scope)
+    const { account, agents, participants = [] } = subject
+    const actors = actorsOf(subject)
+    const hashes = hashesOf(parts, subject)
     const rows = await tx.$queryRaw<{ id: string }[]>`
       SELECT id FROM privacy_requests
-      WHERE account_id = ${account} OR agent_id = ANY(${[...agents]}::text[]) OR filed_by = ANY(${actors}::text[]) OR assigned_to = ${account}
+      WHERE account_id = ${account} OR agent_id = ANY(${[...agents]}::text[]) OR participant_id = ANY(${[...participants]}::text[])
+        OR filed_by = ANY(${actors}::text[]) OR assigned_to = ${account}
         OR (subject_key = ANY(${hashes}::text[]) AND (contact IS NOT NULL OR closed_at IS NULL) AND NOT (run_id IS NOT NULL AND closed_at IS NULL))
       ORDER BY id`
     return { items: rows.map(({ id }) => id), held: {} }
   },
 
   async erase(scope, items, tx) {
-    const { account, agents } = subjectIn(scope)
+    const subject = subjectIn(scope)
+    const { account, agents, participants = [] } = subject
     const ids = [...items]
-    const actors = actorsOf({ account, agents })
-    const hashes = hashesOf(parts, { account, agents })
+    const actors = actorsOf(subject)
+    const hashes = hashesOf(parts, subject)
     await tx.$queryRaw`SELECT 1 FROM privacy_requests WHERE id = ANY(${ids}::text[]) ORDER BY id FOR NO KEY UPDATE`
     // A request of somebody else's, which the subject filed or minded, loses the subject's name alone.
     const own = await tx.$queryRaw<{ id: string; isMoot: boolean }[]>`
       SELECT id, run_id IS NULL AND closed_at IS NULL AS "isMoot" FROM privacy_requests
       WHERE id = ANY(${ids}::text[])
-        AND (account_id = ${account} OR agent_id = ANY(${[...agents]}::text[]) OR subject_key = ANY(${hashes}::text[]))`
+        AND (account_id = ${account} OR agent_id = ANY(${[...agents]}::text[]) OR participant_id = ANY(${[...participants]}::text[])
+          OR subject_key = ANY(${hashes}::text[]))`
     const ownIds = own.map(({ id }) => id)
     const work = systemWork(tx, parts.gate.clock.now(), 'erasure')
     for (const { id, isMoot } of own) {
@@ -90,7 +98,7 @@ export const requestHolder = (
     await tx.$executeRaw`UPDATE privacy_request_parts SET outcome = outcome - 'export' WHERE request_id = ANY(${ownIds}::text[]) AND outcome ? 'export'`
     await tx.privacyLink.deleteMany({ where: { requestId: { in: ownIds } } })
     await tx.$executeRaw`
-      UPDATE privacy_requests SET account_id = NULL, agent_id = NULL, payload = NULL, version = version + 1,
+      UPDATE privacy_requests SET account_id = NULL, agent_id = NULL, participant_id = NULL, payload = NULL, version = version + 1,
         contact = CASE WHEN run_id IS NOT NULL AND closed_at IS NULL THEN contact END
       WHERE id = ANY(${ownIds}::text[])`
     await tx.$executeRaw`
@@ -102,18 +110,18 @@ export const requestHolder = (
 
   /** By the keyed hash of who they were about, and by the words that are left, and not by the columns that erase went by. */
   async residue(scope, items) {
-    const { account, agents } = subjectIn(scope)
-    const hashes = hashesOf(parts, { account, agents })
+    const subject = subjectIn(scope)
+    const hashes = hashesOf(parts, subject)
     const [row] = await parts.db.query<{ n: number }>(
       'requests-residue',
       `SELECT ((SELECT count(*) FROM privacy_requests WHERE subject_key = ANY($1::text[])
-           AND (account_id IS NOT NULL OR agent_id IS NOT NULL OR payload IS NOT NULL
+           AND (account_id IS NOT NULL OR agent_id IS NOT NULL OR participant_id IS NOT NULL OR payload IS NOT NULL
              OR (run_id IS NULL AND closed_at IS NULL) OR (contact IS NOT NULL AND NOT (${isBeingErased}))))
          + (SELECT count(*) FROM privacy_requests WHERE id = ANY($2::text[]) AND (filed_by = ANY($3::text[]) OR assigned_to = $4))
          + (SELECT count(*) FROM privacy_request_events e JOIN privacy_requests q ON q.id = e.request_id
             WHERE q.subject_key = ANY($1::text[]) AND e.note IS NOT NULL)
          + (SELECT count(*) FROM privacy_links l JOIN privacy_requests q ON q.id = l.request_id WHERE q.subject_key = ANY($1::text[])))::int AS n`,
-      [hashes, items, actorsOf({ account, agents }), account],
+      [hashes, items, actorsOf(subject), subject.account],
     )
     return row?.n ?? 0
   },

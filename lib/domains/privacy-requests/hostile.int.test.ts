@@ -23,6 +23,7 @@ describe('another’s request', () => {
       ['POST', '/verify', { password: other.password }],
       ['POST', '/link', undefined],
       ['POST', '/cancel', undefined],
+      ['POST', '/retry', undefined],
       ['POST', '/expedite', { password: other.password }],
     ] as const) {
       const [theirs, none] = await Promise.all(

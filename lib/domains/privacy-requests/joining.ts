@@ -4,7 +4,7 @@ import { GraceName, kindsOf, payloadOf, type RequestRow } from './requests.ts'
 import { type Channel, type Grace, graceEnd, type Kind, legalDueAt, longerGrace } from './rules.ts'
 import { change, type Work } from './timeline.ts'
 
-export type About = { account: string } | { agent: string }
+export type About = { account: string } | { agent: string } | { participant: string }
 export interface Filing {
   about: About
   kinds: readonly Kind[]

@@ -12,10 +12,11 @@ import {
   fileRequest,
   listRequests,
   readRequest,
+  retryOwnRequest,
   sendRequestLink,
   verifyRequest,
 } from './contract.ts'
-import { expedite } from './deciding.ts'
+import { expedite, requestForRetry, retry } from './deciding.ts'
 import { askForLink, checkFiling, file, lockSubject } from './filing.ts'
 import type { About } from './joining.ts'
 import { makeLink } from './links.ts'
@@ -68,9 +69,12 @@ export function ownRequests(parts: PrivacyParts) {
     if (body.agent_id !== undefined && body.member !== undefined)
       throw invalid(['member'], 'cannot stand beside agent_id')
     if (body.member !== undefined) {
-      const isMember =
-        actor.accountId !== undefined && (await people.sameOrganisation(tx, actor.accountId, body.member))
-      if (!isMember) throw new Problem('not_found', 'There is no such member in an organisation that you manage.')
+      const isMember = actor.accountId !== undefined && (await people.mayFileFor(tx, actor.accountId, body.member))
+      if (!isMember)
+        throw new Problem(
+          'not_found',
+          'There is no such member in an organization that you manage or a project that you own.',
+        )
       return { account: body.member }
     }
     const agent = body.agent_id ?? (actor.kind === 'agent' ? actor.id : undefined)
@@ -238,6 +242,15 @@ export function ownRequests(parts: PrivacyParts) {
       const row = await own(ctx, id)
       const work = workOf(ctx, 'subject')
       return replied(ctx, work, await verify(parts, work, row, 'password'))
+    }),
+
+    retryOwn: mutation(retryOwnRequest, async (ctx, { params: { id } }) => {
+      if ((await ctx.tx.privacyRequest.count({ where: { AND: [{ id }, ownedBy(ctx)] } })) === 0) throw noRequest()
+      refuseReaders(ctx.actor)
+      const row = await requestForRetry(parts, ctx.tx, id)
+      if (!row) throw noRequest()
+      const work = workOf(ctx, 'subject')
+      return replied(ctx, work, await retry(parts, work, row))
     }),
 
     sendLink: mutation(sendRequestLink, async (ctx, { params: { id } }) => {

@@ -27,8 +27,8 @@ export interface People {
   byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined>
   /** Two that ask at once wait for each other: ask in the transaction that then suspends the account. */
   isLastAdmin(tx: Transaction, accountId: string): Promise<boolean>
-  /** Whether the first manages and the second belongs to the same organisation. */
-  sameOrganisation(tx: Transaction, managerId: string, memberId: string): Promise<boolean>
+  /** Whether the first manages the organization of the second, or owns a project in which the second is a member. Nobody acts for themselves. */
+  mayFileFor(tx: Transaction, filerId: string, memberId: string): Promise<boolean>
   /** Those who may sign in. */
   adminContacts(tx: Transaction): Promise<(KnownAccount & Contact & { name: string })[]>
   /** Counted, and as slow for a wrong one. Throws `rate_limited`, and `invalid` with the path `password`. */
@@ -50,6 +50,23 @@ export interface Agents {
   /** GDPR art. 18; by an objection, 18(1)(d). */
   restrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
   unrestrict(tx: Transaction, subject: Subject, reason: 'request' | 'objection', now: Date): Promise<unknown>
+}
+/** A participant of a project, and as what the caller acts for it. */
+export interface KnownParticipant {
+  id: string
+  /** The account that claimed the participation. */
+  accountId: string | null
+  actsAs: 'owner' | 'manager' | 'admin'
+}
+/** What is asked of the projects. */
+export interface Participants {
+  /** Throws `not_found`; `forbidden` for those who do not act for the participants of the project. */
+  find(
+    ctx: Pick<Context, 'actor'> & { tx?: Transaction },
+    which: { projectId: string; participantId: string },
+  ): Promise<KnownParticipant>
+  /** Undefined once the participant is erased. */
+  projectOf(tx: Transaction, participantId: string): Promise<string | undefined>
 }
 /** What is asked of the engine. */
 export type Erasures = Pick<
@@ -77,9 +94,10 @@ export interface PrivacyParts {
   gate: Pick<GatePorts, 'clock' | 'transaction' | 'auditWithin'>
   people: People
   agents: Agents
+  participants: Participants
   erasures: Erasures
-  /** Whether they own the project that it is a part of. */
-  ownsPart(ctx: Context, part: Part): Promise<boolean>
+  /** Whether they own its project, manage the organisation, or wrote it. */
+  answersForPart(ctx: Context, part: Part): Promise<boolean>
   copies: Copies
   /** Ids of the legal holds in force on a subject. */
   holdsOn(tx: Transaction, subject: Subject, now: Date): Promise<string[]>

@@ -5,7 +5,7 @@ import type { Subject } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Prisma } from '../../../generated/prisma/client.ts'
 import type { Agents, People } from './ports.ts'
-import { type Clocks, channels, graces, type Kind, kinds, partStates, states } from './rules.ts'
+import { type Clocks, channels, graces, type Kind, kinds, partStates, requestSubjects, states } from './rules.ts'
 
 export const withParts = { parts: true } as const
 export type RequestRow = Prisma.PrivacyRequestGetPayload<{ include: typeof withParts }>
@@ -26,6 +26,7 @@ export type Payload = z.output<typeof Payload>
 export const payloadOf = ({ payload }: Pick<RequestRow, 'payload'>): Payload => Payload.parse(payload ?? {})
 
 export const KindName = z.enum(kinds)
+export const SubjectName = z.enum(requestSubjects)
 export const StateName = z.enum(states)
 export const ChannelName = z.enum(channels)
 export const GraceName = z.enum(graces)
@@ -36,18 +37,23 @@ export const clocksOf = (row: RequestRow): Clocks => row
 export const partOf = (row: RequestRow, kind: Kind): PartRow | undefined => row.parts.find((part) => part.kind === kind)
 
 /** Who a request is about, by the keyed hash that stays when the request is pseudonymous. */
-export const subjectHash = (key: Uint8Array, kind: 'account' | 'agent', id: string): string =>
+export const subjectHash = (key: Uint8Array, kind: 'account' | 'agent' | 'participant', id: string): string =>
   createHmac('sha256', key).update(`${kind}:${id}`).digest('base64url')
 
 /** The subject as it is now: which agents go with a person is settled when the fence is raised. */
 export async function subjectOf(tx: Transaction, row: RequestRow, agents: Agents): Promise<Subject> {
   if (row.accountId !== null) return { account: row.accountId, agents: await agents.agentsOfAccount(tx, row.accountId) }
+  if (row.participantId !== null) return { account: null, agents: [], participants: [row.participantId] }
   return { account: null, agents: row.agentId === null ? [] : [row.agentId] }
 }
 
 /** Whom it was about is erased: kinds, states, times and counts are left of it. */
-export const isPseudonymous = ({ accountId, agentId }: Pick<RequestRow, 'accountId' | 'agentId'>): boolean =>
-  accountId === null && agentId === null
+export const isPseudonymous = ({
+  accountId,
+  agentId,
+  participantId,
+}: Pick<RequestRow, 'accountId' | 'agentId' | 'participantId'>): boolean =>
+  accountId === null && agentId === null && participantId === null
 
 /** A rectification waits until its new address is confirmed. */
 export const waitsForAddress = (row: RequestRow): boolean => {
@@ -89,7 +95,7 @@ export function ownedBy(
  * not this member, has no more to do with it.
  */
 export async function filedFor(
-  people: Pick<People, 'sameOrganisation'>,
+  people: Pick<People, 'mayFileFor'>,
   tx: Transaction,
   { actor }: Pick<Context, 'actor'>,
   id?: string,
@@ -103,7 +109,7 @@ export async function filedFor(
   })
   const members: string[] = []
   for (const { accountId } of filed)
-    if (accountId !== null && (await people.sameOrganisation(tx, managerId, accountId))) members.push(accountId)
+    if (accountId !== null && (await people.mayFileFor(tx, managerId, accountId))) members.push(accountId)
   return members
 }
 

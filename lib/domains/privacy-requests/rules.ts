@@ -1,6 +1,8 @@
 /** What a subject may ask for, in the order in which it is carried out: erasure after everything that needs the data. */
 export const kinds = ['access', 'portability', 'rectification', 'restriction', 'objection', 'erasure'] as const
 export type Kind = (typeof kinds)[number]
+/** Whom a request can be about. */
+export const requestSubjects = ['person', 'agent', 'participant'] as const
 export const channels = ['console', 'api', 'mail', 'manager'] as const
 export type Channel = (typeof channels)[number]
 export const graces = ['now', '24h', '7d', '14d'] as const
@@ -36,14 +38,14 @@ export const transitions: readonly Transition[] = [
   {
     from: 'received',
     to: 'verified',
-    by: ['subject', 'admin'],
-    when: 'identity is shown: password, token, link, or an admin’s check',
+    by: ['subject', 'manager', 'admin'],
+    when: 'identity is shown: password, token, link, an admin’s check, or a project’s owner or manager for its participant',
   },
   {
     from: 'received',
     to: 'cancelled',
-    by: ['subject', 'system'],
-    when: 'the subject cancels, nobody shows who they are within the month, or an erasure makes it moot',
+    by: ['subject', 'manager', 'admin', 'system'],
+    when: 'the subject cancels, or the filer of a participant’s request, nobody shows who they are within the month, or an erasure makes it moot',
   },
   { from: 'received', to: 'rejected', by: ['admin'], when: 'refused with a reason and the remedies' },
   { from: 'verified', to: 'waiting', by: ['system'], when: 'an erasure is part of it: the grace begins' },
@@ -51,8 +53,8 @@ export const transitions: readonly Transition[] = [
   {
     from: 'verified',
     to: 'cancelled',
-    by: ['subject', 'system'],
-    when: 'the subject cancels, or an erasure makes it moot',
+    by: ['subject', 'manager', 'admin', 'system'],
+    when: 'the subject cancels, or the filer of a participant’s request, or an erasure makes it moot',
   },
   { from: 'verified', to: 'rejected', by: ['admin'], when: 'refused with a reason and the remedies' },
   {
@@ -64,8 +66,8 @@ export const transitions: readonly Transition[] = [
   {
     from: 'waiting',
     to: 'cancelled',
-    by: ['subject', 'system'],
-    when: 'the subject cancels, or another erasure makes it moot',
+    by: ['subject', 'manager', 'admin', 'system'],
+    when: 'the subject cancels, or the filer of a participant’s request, or another erasure makes it moot',
   },
   { from: 'waiting', to: 'rejected', by: ['admin'], when: 'refused with a reason and the remedies' },
   { from: 'running', to: 'verifying', by: ['system'], when: 'every holder has erased' },

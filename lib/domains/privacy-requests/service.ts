@@ -8,12 +8,14 @@ import { following } from './following.ts'
 import { linkUse } from './link-use.ts'
 import { notifying } from './notifying.ts'
 import { ownRequests } from './own-requests.ts'
+import { participantRequests } from './participant-requests.ts'
 import type { PrivacyParts } from './ports.ts'
 import { requestQueue } from './queue.ts'
 
 /** What a subject asks for under the GDPR, from the first call to the last row of the timeline. */
 export const privacyRequestsService = (parts: PrivacyParts) => ({
   ...ownRequests(parts),
+  ...participantRequests(parts),
   ...linkUse(parts),
   ...requestQueue(parts),
   ...bulk(parts),

@@ -4,7 +4,8 @@ import type { PrivacyParts } from './ports.ts'
 import { type RequestRow, StateName } from './requests.ts'
 import { change, type Work } from './timeline.ts'
 
-export type Proof = 'password' | 'token' | 'link' | 'admin'
+/** manager: an owner of a project, or a manager, confirmed who the participant is. */
+export type Proof = 'password' | 'token' | 'link' | 'admin' | 'manager'
 
 /**
  * Identity was shown: what was asked for begins, or its grace. A request that came further already stays as it is when the same is
@@ -26,7 +27,7 @@ export async function verify(parts: PrivacyParts, work: Work, row: RequestRow, p
       ...(row.pausedAt && { pausedAt: null, legalDueAt: new Date(row.legalDueAt.getTime() + paused) }),
     },
     details: { by: proof },
-    by: proof === 'admin' ? 'admin' : 'subject',
+    by: proof === 'admin' || proof === 'manager' ? proof : 'subject',
   })
   return carryOut(parts, work, verified)
 }

@@ -14,6 +14,7 @@ import {
   payloadOf,
   type RequestRow,
   StateName,
+  SubjectName,
 } from './requests.ts'
 import { dueNow, isCancellable, kinds, parties, standing } from './rules.ts'
 
@@ -42,8 +43,9 @@ export function requestView(row: RequestRow, now: Date, reasons: ReadonlyMap<str
       .sort((one, other) => kinds.indexOf(one.kind) - kinds.indexOf(other.kind)),
     channel: ChannelName.parse(row.channel),
     state,
-    subject: row.subjectKind === 'agent' ? 'agent' : 'person',
+    subject: SubjectName.parse(row.subjectKind),
     agent_id: row.agentId,
+    participant_id: row.participantId,
     grace: row.grace === null ? null : GraceName.parse(row.grace),
     redact: row.redacts,
     received_at: row.receivedAt.toISOString(),
@@ -116,6 +118,7 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
   fenced_at: text(run.fencedAt),
   finished_at: text(run.finishedAt),
   receipt_id: signedReceipt(run),
+  waits_for: run.waits.map(({ store, since }) => ({ store, since: since.toISOString() })),
   steps: run.steps.map((step) => ({
     holder: step.holder,
     store: step.store,
@@ -127,6 +130,10 @@ export const runView = (run: RunView): z.input<typeof RunDetail> => ({
     results: step.results,
     attempts: step.attempts,
     fault: step.fault,
+    waiting_since:
+      step.fault === 'unavailable' && step.state !== 'stuck'
+        ? text(run.waits.find(({ store }) => store === step.store)?.since ?? null)
+        : null,
     started_at: text(step.startedAt),
     finished_at: text(step.finishedAt),
     verified_at: text(step.verifiedAt),

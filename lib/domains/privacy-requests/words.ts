@@ -24,6 +24,8 @@ export function wordsFor(
     case 'verified':
       return 'It is settled who asks; the work begins.'
     case 'waiting':
+      if (row.subjectKind === 'participant')
+        return `The erasure begins at ${until}. Until then the application can write on behalf of the participant. Cancel the request before that time, and nothing is erased.`
       return `The erasure begins at ${until}. ${tokens}${person}. Cancel it any time before, and nothing is erased.${
         row.verifiedBy === 'token' && row.contact !== null
           ? ' This agent has an owner: they are told by letter and can cancel it too, which is why it waits 24 hours at least.'

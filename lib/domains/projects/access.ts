@@ -140,10 +140,24 @@ export const mayClose = ({ role, office }: SeenProject): boolean => role === 'ow
 export interface Authored {
   authorKind: string
   authorId: string
+  /** The agent that wrote on behalf of a participant. */
+  writtenBy?: string | null
+  /** The account that claimed the author's participation. */
+  claimedBy?: string | null
 }
-/** Whether the actor wrote it, or an agent of theirs. */
-export const isMine = (actor: Pick<Actor, 'accountId' | 'agents'>, { authorKind, authorId }: Authored): boolean =>
-  authorKind === 'account' ? authorId === actor.accountId : actor.agents.includes(authorId)
+/** Whether the actor wrote it, an agent of theirs did, or it was written on behalf of a participation that they claimed. */
+export function isMine(
+  actor: Pick<Actor, 'accountId' | 'agents'>,
+  { authorKind, authorId, writtenBy, claimedBy }: Authored,
+): boolean {
+  if (authorKind === 'account') return authorId === actor.accountId
+  if (authorKind === 'agent') return actor.agents.includes(authorId)
+  const isWriter = typeof writtenBy === 'string' && actor.agents.includes(writtenBy)
+  return isWriter || (typeof claimedBy === 'string' && claimedBy === actor.accountId)
+}
+/** SQL: the account that claimed the participation of the author of a row; null for other authors. */
+export const claimantSql = (alias: string): string =>
+  `(SELECT pc.account_id FROM project_participants pc WHERE ${alias}.author_kind = 'participant' AND pc.id = ${alias}.author_id)`
 /** Who may erase a message or document: who wrote it, and the owners of the project. */
 export const mayErase = (project: SeenProject, actor: Actor, authored: Authored): boolean =>
   project.role === 'owner' || isMine(actor, authored)
@@ -157,7 +171,8 @@ export function writerOf({ kind, accountId, id }: Actor): { kind: MemberKind; id
 
 /** SQL: a writer as the API shows one, from a column of their kind and one of their id; the name as it is now. */
 export const writerSql = (kind: string, id: string): string => `json_build_object('kind', ${kind}, 'id', ${id}, 'name',
-    CASE ${kind} WHEN 'account' THEN (SELECT w.name FROM account_names w WHERE w.id = ${id}) ELSE (SELECT coalesce(w.name, w.id) FROM agent_names w WHERE w.id = ${id}) END)`
+    CASE ${kind} WHEN 'account' THEN (SELECT w.name FROM account_names w WHERE w.id = ${id})
+      WHEN 'participant' THEN (SELECT coalesce(w.name, w.external_id) FROM project_participants w WHERE w.id = ${id}) ELSE (SELECT coalesce(w.name, w.id) FROM agent_names w WHERE w.id = ${id}) END)`
 /** The same from a column with a name as the audit log has it: an agent's id, or `user:<account>`. */
 export const doerSql = (doer: string): string =>
   writerSql(

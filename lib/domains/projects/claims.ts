@@ -1,6 +1,7 @@
 import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { type Issue, invalid, Problem } from '#lib/kernel/problem.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { namespaceAdvice, outsideNamespace } from './namespaces.ts'
 import { isTied, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 
@@ -14,8 +15,8 @@ async function speaksForOrganisation(tx: Transaction, actor: Actor): Promise<boo
 }
 
 /**
- * What a group has goes with its project, so what is there already is not given to whoever names it first: a manager of the organisation or
- * an admin says that it is theirs. Throws `invalid`.
+ * A project's erasure deletes its group. The organisation therefore claims only groups in its namespace, and only a manager or an admin
+ * claims a group that already has episodes. Throws `invalid`.
  */
 export async function claimGroup(
   { hasEpisodes }: Pick<ProjectPorts, 'hasEpisodes'>,
@@ -23,6 +24,11 @@ export async function claimGroup(
   actor: Actor,
   group: string,
 ): Promise<void> {
+  if ((await outsideNamespace(tx, actor, actor.organisationId, [group])).size > 0)
+    throw invalid(
+      ['group_id'],
+      `is outside the namespace of your organisation. ${namespaceAdvice(actor.organisationId)} Nothing was made.`,
+    )
   if (!(await hasEpisodes(tx, group)) || (await speaksForOrganisation(tx, actor))) return
   throw invalid(
     ['group_id'],
@@ -57,9 +63,48 @@ async function refuseForeign(
     throw new Problem('invalid', { detail: 'Some threads say that they are another’s. Nothing was kept.', issues })
 }
 
+const organisationOf = async (tx: Transaction, projectId: string): Promise<string | undefined> => {
+  const text = 'SELECT organisation_id AS id FROM projects WHERE id = $1'
+  return (await queryWithin<{ id: string }>(tx, 'organisation-of-project', text, [projectId]))[0]?.id
+}
+
+/** Those of the threads that the project's organisation does not own. A thread that contains one of `ties`, ids that we made, is the project's. */
+export async function foreignThreads(
+  tx: Transaction,
+  actor: Actor,
+  projectId: string,
+  threads: readonly string[],
+  ties: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const untied = threads.filter((thread) => !isTied(thread, ties, []))
+  return untied.length === 0
+    ? new Set()
+    : outsideNamespace(tx, actor, await organisationOf(tx, projectId), [...new Set(untied)])
+}
+
+/** Throws `invalid` with every thread outside the namespace of the project's organisation. */
+export async function requireOwnThreads(
+  tx: Transaction,
+  actor: Actor,
+  projectId: string,
+  named: readonly NamedThread[],
+  ties: readonly string[],
+): Promise<void> {
+  const threads = named.map(({ thread }) => thread)
+  const outside = await foreignThreads(tx, actor, projectId, threads, ties)
+  if (outside.size === 0) return
+  throw new Problem('invalid', {
+    detail: `Some threads are outside the namespace of your organisation. ${namespaceAdvice(await organisationOf(tx, projectId))} Nothing was kept.`,
+    issues: named
+      .filter(({ thread }) => outside.has(thread))
+      .map(({ path }) => ({ path, message: 'is outside the namespace of your organisation' })),
+  })
+}
+
 /**
- * The same for threads, which go with their conversation, and out of which go messages that pointers name. A thread with an id in it that we
- * made, one of `ties`, is whose that id is. Throws `invalid` with every thread that is not given, `unavailable`.
+ * A conversation's erasure deletes its threads, and messages that pointers name are removed from theirs. The organisation therefore claims
+ * only threads in its namespace, and only a manager or an admin claims a thread that already has checkpoints. A thread that contains one of
+ * `ties`, ids that we made, is the project's. Throws `invalid` with every refused thread, and `unavailable`.
  */
 export async function claimThreads(
   { withCheckpoints }: Pick<ProjectPorts, 'withCheckpoints'>,
@@ -70,6 +115,7 @@ export async function claimThreads(
   ties: readonly string[],
 ): Promise<void> {
   await refuseForeign(tx, projectId, named, ties)
+  await requireOwnThreads(tx, actor, projectId, named, ties)
   const untied = named.filter(({ thread }) => !isTied(thread, ties, []))
   if (untied.length === 0) return
   const present = new Set(await withCheckpoints(tx, [...new Set(untied.map(({ thread }) => thread))]))

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { idForm, Line, memberKinds, memberRoles, most, projectStatuses, seenRoles } from './rules.ts'
+import { idForm, Line, memberKinds, memberRoles, most, projectStatuses, seenRoles, writerKinds } from './rules.ts'
 
 export const when = z.iso.datetime()
 const whenever = when.nullable()
@@ -12,11 +12,16 @@ export const Id = z
   .min(1)
   .max(200)
   .refine((id) => !id.includes('\0') && id.isWellFormed(), 'is not an id')
+/** The agent that wrote on behalf of a participant. */
+export const WrittenBy = z
+  .string()
+  .nullable()
+  .meta({ description: 'The agent that wrote on behalf of the author; null where the author wrote' })
 /** The client's own id, of what it makes. */
 export const OwnId = z.string().regex(idForm, 'takes letters, digits, _ . : and -, 200 at most')
 
 /** Who wrote or did something; the name as it is now, null where nobody is called so any more. */
-export const Writer = z.strictObject({ kind: z.enum(memberKinds), id: z.string(), name: z.string().nullable() })
+export const Writer = z.strictObject({ kind: z.enum(writerKinds), id: z.string(), name: z.string().nullable() })
 export type Writer = z.output<typeof Writer>
 
 const EntityKinds = z
@@ -98,7 +103,7 @@ export const createProject = operation({
   path: '/api/projects',
   summary: 'Begin a project',
   description:
-    'You become its owner. `group_id`: under which a connected graph keeps what comes from it; the project’s id unless told, and no two projects share one.',
+    'You become its owner. `group_id`: under which a connected graph keeps what comes from it; the project’s id unless told, and no two projects share one. Another one begins with your organisation’s prefix (GET /api/stores/namespace).',
   audit: { action: 'create', ...project },
   status: 201,
   body: z.strictObject({
@@ -199,6 +204,7 @@ export const removeProjectMember = operation({
   description:
     'For owners, and for oneself. What they wrote stays, and stays theirs to erase; the last owner stays, too.',
   audit: { action: 'delete', ...member },
+  deletes: { none: 'a membership holds no content' },
   status: 204,
   params: z.strictObject({ projectId: Id, kind: z.enum(memberKinds), memberId: Id }),
   output: z.undefined(),

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
-import { count, Id, OwnId, Writer, when } from './contract.ts'
+import { count, Id, OwnId, Writer, WrittenBy, when } from './contract.ts'
+import { Author } from './participants/rules.ts'
 import { Pointer } from './provenance-contract.ts'
 import { Content, FileName, fileTypes, Line, messageRoles, most, Reference } from './rules.ts'
 
@@ -38,6 +39,7 @@ const messageFields = {
   conversation_id: z.string(),
   role: z.enum(messageRoles),
   author: Writer,
+  written_by: WrittenBy,
   content: z.string().meta({ description: 'As it was said: text to be escaped, never markup' }),
   edits: count.meta({ description: 'How often it was changed' }),
   attachments: z.array(AttachmentView),
@@ -83,7 +85,7 @@ export const createConversation = operation({
   path: '/api/projects/{projectId}/conversations',
   summary: 'Begin a conversation',
   description:
-    '`threads`: LangGraph’s thread_ids that carry it, so that its erasure finds them; its own id is always one. No two conversations share one. One that has checkpoints already, and no id of this project or conversation in it, a manager of the organisation or an admin names.',
+    '`threads`: LangGraph’s thread_ids that carry it, so that its erasure finds them; its own id is one, unless you chose an id outside your organisation’s namespace. No two conversations share one. A thread begins with your organisation’s prefix (GET /api/stores/namespace), or has the id of this project or conversation in it. One that has checkpoints already, and no such id, a manager of the organisation or an admin names.',
   audit: { action: 'create', ...conversation },
   status: 201,
   params,
@@ -148,6 +150,7 @@ export const createMessage = operation({
     id: OwnId.optional(),
     role: z.enum(messageRoles),
     content: Content,
+    author: Author.optional(),
     created_at: Timestamp.optional().meta({
       description: 'When it was said, for what is brought from elsewhere; now unless told',
     }),
@@ -155,7 +158,7 @@ export const createMessage = operation({
   }),
   output: z.strictObject({ data: MessageView }),
   secrets: ['content', 'author', 'attachments'],
-  refusals: ['not_found', 'id_in_use', 'erased', 'fenced', 'wrong_state'],
+  refusals: ['not_found', 'forbidden', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'conflict'],
 })
 export const readMessage = operation({
   ...reading,

@@ -4,7 +4,7 @@ import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { type Ask, asking, askingWithin, doerSql, readableProject, readerOf, writableProject } from './access.ts'
-import { claimThreads } from './claims.ts'
+import { claimThreads, foreignThreads, requireOwnThreads } from './claims.ts'
 import type { Writer } from './contract.ts'
 import {
   type ConversationView,
@@ -86,20 +86,64 @@ export async function refuseErased(
 export const idInUse = (): Problem =>
   new Problem('id_in_use', 'Something has this id already. Choose another, or none.')
 
-export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmong' | 'withCheckpoints'>) => {
+type ConversationPorts = Pick<ProjectPorts, 'erasedAmong' | 'withCheckpoints'>
+
+/** Threads that a conversation has not yet; `named`: as the request names them. */
+function claim(
+  ports: ConversationPorts,
+  { tx, actor }: { tx: Transaction; actor: Actor },
+  { id, projectId }: { id: string | undefined; projectId: string },
+  added: readonly string[],
+  named: readonly string[] = [],
+): Promise<void> {
+  const pathOf = (thread: string) => (named.includes(thread) ? ['threads', named.indexOf(thread)] : ['id'])
+  const threads = added.map((thread) => ({ thread, path: pathOf(thread) }))
+  return claimThreads(ports, tx, actor, projectId, threads, conversationTies(projectId, id))
+}
+
+/** Before another conversation's claim is looked for: whether there is one tells nothing about other organisations' threads. */
+function requireOwn(
+  tx: Transaction,
+  actor: Actor,
+  { id, projectId }: { id: string | undefined; projectId: string },
+  threads: readonly string[],
+  named: readonly string[],
+): Promise<void> {
+  const paths = threads.map((thread) => ({ thread, path: ['threads', named.indexOf(thread)] }))
+  return requireOwnThreads(tx, actor, projectId, paths, conversationTies(projectId, id))
+}
+
+/**
+ * Stores a conversation of a project that the actor may write into, and returns its id. Throws `erased`, `id_in_use`, `conflict`, and what
+ * the claim of its threads throws.
+ */
+export async function makeConversation(
+  ports: ConversationPorts,
+  ctx: { tx: Transaction; actor: Actor; now: Date },
+  projectId: string,
+  given: { id?: string | undefined; title: string; threads?: readonly string[] | undefined; at?: Date | undefined },
+): Promise<string> {
+  const { tx, actor, now } = ctx
+  const id = given.id ?? newId('conv')
+  if (given.id !== undefined) await refuseErased(ports, tx, id)
+  const named = given.threads ?? []
+  await requireOwn(tx, actor, { id: undefined, projectId }, named, named)
+  // An id that the client chose outside its organisation's namespace claims no thread.
+  const outside = given.id === undefined ? new Set<string>() : await foreignThreads(tx, actor, projectId, [id], [])
+  const threads = [...new Set([id, ...named])].filter((thread) => !outside.has(thread))
+  await takeThreads(tx, id, threads)
+  const made = await tx.$queryRaw<{ id: string }[]>`
+    INSERT INTO conversations (id, project_id, title, threads, created_by, created_at, updated_at)
+    VALUES (${id}, ${projectId}, ${given.title}, ${threads}, ${actor.id}, ${given.at ?? now}, ${now})
+    ON CONFLICT (id) DO NOTHING RETURNING id`
+  if (made.length === 0) throw idInUse()
+  // An id that the client chose tells nothing.
+  await claim(ports, ctx, { id: given.id === undefined ? id : undefined, projectId }, threads, given.threads)
+  return id
+}
+
+export const projectConversations = (ports: ConversationPorts & Pick<ProjectPorts, 'db'>) => {
   const { db } = ports
-  /** Threads that a conversation has not yet; `named`: as the request names them. */
-  function claim(
-    tx: Transaction,
-    actor: Actor,
-    { id, projectId }: { id: string | undefined; projectId: string },
-    added: readonly string[],
-    named: readonly string[] = [],
-  ): Promise<void> {
-    const pathOf = (thread: string) => (named.includes(thread) ? ['threads', named.indexOf(thread)] : ['id'])
-    const threads = added.map((thread) => ({ thread, path: pathOf(thread) }))
-    return claimThreads(ports, tx, actor, projectId, threads, conversationTies(projectId, id))
-  }
   return {
     conversations: read(listConversations, async (ctx, { params: { projectId }, query: { cursor, limit } }) => {
       const ask = asking(db)
@@ -124,20 +168,9 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
     }),
 
     createConversation: mutation(createConversation, async (ctx, { params: { projectId }, body }) => {
-      const { tx, actor, now } = ctx
-      const ask = askingWithin(tx)
+      const ask = askingWithin(ctx.tx)
       await writableProject(ask, readerOf(ctx), projectId)
-      const id = body.id ?? newId('conv')
-      if (body.id !== undefined) await refuseErased(ports, tx, id)
-      const threads = [...new Set([id, ...(body.threads ?? [])])]
-      await takeThreads(tx, id, threads)
-      const made = await tx.$queryRaw<{ id: string }[]>`
-        INSERT INTO conversations (id, project_id, title, threads, created_by, created_at, updated_at)
-        VALUES (${id}, ${projectId}, ${body.title}, ${threads}, ${actor.id}, ${now}, ${now})
-        ON CONFLICT (id) DO NOTHING RETURNING id`
-      if (made.length === 0) throw idInUse()
-      // An id that the client chose tells nothing.
-      await claim(tx, actor, { id: body.id === undefined ? id : undefined, projectId }, threads, body.threads)
+      const id = await makeConversation(ports, ctx, projectId, body)
       return {
         body: { data: await conversationIn(ask, projectId, id) },
         resourceId: id,
@@ -156,7 +189,7 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
     }),
 
     editConversation: mutation(editConversation, async (ctx, { params: { projectId, conversationId }, body }) => {
-      const { tx, actor, now } = ctx
+      const { tx, now } = ctx
       const ask = askingWithin(tx)
       await writableProject(ask, readerOf(ctx), projectId)
       const [before] = await ask<{ threads: string[]; erasing_since: Date | null }>(
@@ -169,9 +202,10 @@ export const projectConversations = (ports: Pick<ProjectPorts, 'db' | 'erasedAmo
         throw new Problem('fenced', 'The conversation is being erased: nothing about it is changed any more.')
       const threads = [...new Set([...before.threads, ...(body.threads ?? [])])]
       if (threads.length > most.threads) throw invalid(['threads'], `are more than ${most.threads} in all`)
-      await takeThreads(tx, conversationId, threads)
       const added = threads.filter((thread) => !before.threads.includes(thread))
-      await claim(tx, actor, { id: conversationId, projectId }, added, body.threads)
+      await requireOwn(tx, ctx.actor, { id: conversationId, projectId }, added, body.threads ?? [])
+      await takeThreads(tx, conversationId, threads)
+      await claim(ports, ctx, { id: conversationId, projectId }, added, body.threads)
       await tx.conversation.update({
         where: { id: conversationId },
         data: { threads, updatedAt: now, ...(body.title !== undefined && { title: body.title }) },

@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
-import { count, Id, OwnId, Writer, when } from './contract.ts'
+import { count, Id, OwnId, Writer, WrittenBy, when } from './contract.ts'
+import { ExternalId } from './participants/rules.ts'
 import { documentKinds, FileName, fileTypes } from './rules.ts'
 
 export const DocumentView = z
@@ -14,6 +15,7 @@ export const DocumentView = z
     bytes: count,
     sha256: z.string(),
     author: Writer,
+    written_by: WrittenBy,
     made_from: z
       .string()
       .nullable()
@@ -59,11 +61,14 @@ export const addDocument = operation({
     kind: z.enum(documentKinds).default('document'),
     id: OwnId.optional(),
     made_from: Id.optional(),
+    author: ExternalId.optional().meta({
+      description: 'The `external_id` of the participant on whose behalf an agent adds it',
+    }),
   }),
   upload: fileTypes,
   output: z.strictObject({ data: DocumentView }),
   secrets: ['name', 'author', 'sha256'],
-  refusals: ['not_found', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'idempotency_in_progress'],
+  refusals: ['not_found', 'forbidden', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'idempotency_in_progress'],
 })
 export const readDocument = operation({
   ...reading,

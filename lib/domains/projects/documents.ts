@@ -9,17 +9,18 @@ import {
   type Ask,
   asking,
   askingWithin,
+  claimantSql,
   isMine,
   readableProject,
   readerOf,
   writableProject,
-  writerOf,
   writerSql,
 } from './access.ts'
 import { fileReply } from './attachments.ts'
 import type { Writer } from './contract.ts'
 import { idInUse, refuseErased } from './conversations.ts'
 import { addDocument, type DocumentView, downloadDocument, listDocuments, readDocument } from './documents-contract.ts'
+import { authorFor } from './participants/authors.ts'
 import { objectPointer, store } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 import { chunksOf, type DocumentKind, isText, most } from './rules.ts'
@@ -34,17 +35,24 @@ interface DocumentRow {
   bytes: number
   sha256: string
   author: Writer
+  written_by: string | null
+  claimed_by: string | null
   made_from: string | null
   chunks: number
   created_at: Date
   updated_at: Date
 }
 const columns = `d.id, d.project_id, d.kind, d.name, d.media_type, d.bytes, encode(d.sha256, 'hex') AS sha256,
-  ${writerSql('d.author_kind', 'd.author_id')} AS author, d.made_from, d.created_at, d.updated_at,
+  ${writerSql('d.author_kind', 'd.author_id')} AS author, d.written_by, ${claimantSql('d')} AS claimed_by, d.made_from, d.created_at, d.updated_at,
   (SELECT count(*)::int FROM document_chunks k WHERE k.document_id = d.id) AS chunks`
-const viewOf = ({ actor }: Context, row: DocumentRow): DocumentView => ({
+const viewOf = ({ actor }: Context, { claimed_by, ...row }: DocumentRow): DocumentView => ({
   ...row,
-  is_mine: isMine(actor, { authorKind: row.author.kind, authorId: row.author.id }),
+  is_mine: isMine(actor, {
+    authorKind: row.author.kind,
+    authorId: row.author.id,
+    writtenBy: row.written_by,
+    claimedBy: claimed_by,
+  }),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })
@@ -95,7 +103,7 @@ async function storeChunks(tx: Transaction, id: string, chunks: readonly string[
 }
 
 /** Documents and artifacts: their bytes are objects, their text also lies in pieces beside them. */
-export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'erasedAmong'>) => {
+export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'erasedAmong' | 'isSuppressed'>) => {
   const { db } = ports
   return {
     documents: read(listDocuments, async (ctx, { params: { projectId }, query: { kind, cursor, limit } }) => {
@@ -126,12 +134,14 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
       addDocument,
       async (ctx, { params: { projectId }, query, upload }) => {
         const { actor, now } = ctx
-        const writer = writerOf(actor)
+        // Refused before the bytes come, and looked up again with the row.
+        const author = query.author === undefined ? undefined : { external_id: query.author }
         const id = query.id ?? newId('doc')
         // One upload, one key: of two at once under one id, neither writes over the other's bytes.
         const key = `projects/${projectId}/documents/${id}/${newId('file')}`
         const check = async (tx: Transaction) => {
           await writableProject(askingWithin(tx), readerOf(ctx), projectId)
+          await authorFor(ports, { tx, actor, now }, projectId, author)
           if (query.id !== undefined) await refuseErased(ports, tx, id)
           if ((await tx.document.count({ where: { id } })) > 0) throw idInUse()
           if (
@@ -145,10 +155,11 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
         const kept = (chunks: readonly string[]) =>
           ctx.gate.transaction(async (tx) => {
             await check(tx)
+            const writer = await authorFor(ports, { tx, actor, now }, projectId, author)
             const made = await tx.$queryRaw<{ id: string }[]>`
-            INSERT INTO documents (id, project_id, kind, name, media_type, bytes, sha256, object_key, made_from, author_kind, author_id, created_at, updated_at)
+            INSERT INTO documents (id, project_id, kind, name, media_type, bytes, sha256, object_key, made_from, author_kind, author_id, written_by, created_at, updated_at)
             VALUES (${id}, ${projectId}, ${query.kind}, ${query.name}, ${stored.mediaType}, ${stored.bytes}, ${stored.sha256}, ${key}, ${query.made_from ?? null},
-              ${writer.kind}, ${writer.id}, ${now}, ${now})
+              ${writer.kind}, ${writer.id}, ${writer.writtenBy}, ${now}, ${now})
             ON CONFLICT DO NOTHING RETURNING id`
             if (made.length === 0) throw idInUse()
             await storeChunks(tx, id, chunks)

@@ -1,8 +1,18 @@
 import type { Exporter, PersonExporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
-import type { MemberKind } from './rules.ts'
+import type { WriterKind } from './rules.ts'
 import { lastingDocument, standingConversation, standingMessage } from './standing.ts'
+
+/**
+ * SQL: that `$1`, an account, an agent or a participant, is the author of a row; of an account also what was written on behalf of the
+ * participations that it claimed.
+ */
+export const writtenBy = (kind: WriterKind, alias: string): string =>
+  kind === 'account'
+    ? `(${alias}.author_kind, ${alias}.author_id) IN (
+        SELECT 'account', $1::text UNION ALL SELECT 'participant', pw.id FROM project_participants pw WHERE pw.account_id = $1)`
+    : `${alias}.author_kind = '${kind}' AND ${alias}.author_id = $1`
 
 interface Given extends Omit<RecordQuery, 'values'> {
   part: string
@@ -15,9 +25,9 @@ interface Given extends Omit<RecordQuery, 'values'> {
  * Of `$1`, as of `$2`: what the subject wrote and brought, and where they take part, without what is being erased. Others' words are theirs
  * (GDPR art. 15(4)).
  */
-const givenOf = (kind: MemberKind): Given[] => {
+const givenOf = (kind: WriterKind): Given[] => {
   const doer = kind === 'account' ? "'user:' || $1" : '$1'
-  const wrote = (alias: string) => `${alias}.author_kind = '${kind}' AND ${alias}.author_id = $1`
+  const wrote = (alias: string) => writtenBy(kind, alias)
   const said = `${wrote('m')} AND ${standingMessage('m')}`
   const brought = `${wrote('d')} AND ${lastingDocument('d')}`
   return [
@@ -130,8 +140,29 @@ const givenOf = (kind: MemberKind): Given[] => {
   ]
 }
 
-const exportersOf = (db: Database, kind: MemberKind) =>
-  givenOf(kind).map(({ part, tables, isDerived, ...shape }): Exporter & PersonExporter => ({
+const ofParticipations = (where: string): Given => ({
+  part: 'project_participations',
+  tables: ['project_participants'],
+  from: 'project_participants x',
+  where: `${where} AND x.created_at <= $2`,
+  at: 'x.created_at',
+  id: 'x.id',
+  columns: 'x.*',
+  record: jsonObject({
+    ...{ participant_id: 'c.id', project_id: 'c.project_id', external_id: 'c.external_id', name: 'c.name' },
+    ...{ email: 'c.email', claimed_at: utc('c.claimed_at'), created_at: utc('c.created_at') },
+  }),
+})
+/** An agent has no participations; a participant is no member. */
+function partsOf(kind: WriterKind): Given[] {
+  const given = givenOf(kind)
+  if (kind === 'agent') return given
+  if (kind === 'account') return [...given, ofParticipations('x.account_id = $1')]
+  return [ofParticipations('x.id = $1'), ...given.filter(({ part }) => part !== 'project_memberships')]
+}
+
+const exportersOf = (db: Database, kind: WriterKind) =>
+  partsOf(kind).map(({ part, tables, isDerived, ...shape }): Exporter & PersonExporter => ({
     part,
     tables,
     bases: isDerived ? ['all'] : ['provided', 'all'],
@@ -142,3 +173,5 @@ const exportersOf = (db: Database, kind: MemberKind) =>
 export const projectExporters = (db: Database): Exporter[] => exportersOf(db, 'agent')
 /** What a person wrote and brought, and in which projects they take part. */
 export const projectPersonExporters = (db: Database): PersonExporter[] => exportersOf(db, 'account')
+/** What was written on behalf of a participant of a project. */
+export const participantExporters = (db: Database): PersonExporter[] => exportersOf(db, 'participant')

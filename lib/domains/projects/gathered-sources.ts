@@ -3,6 +3,7 @@ import type { Scope } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { wholeConversations, wholeProjects } from './emptied.ts'
 import { type Authored, covered, holdMembers, holdOf, joinHolds, partOf, plannedSql, subjectOf } from './held.ts'
+import type { WriterKind } from './rules.ts'
 import type { Pointer, Source, Sources, Whole } from './sources.ts'
 
 /** Sources of one batch at most, and bytes of their texts, of which the first may have more; and ids that are looked up at once. */
@@ -17,7 +18,7 @@ interface SourceRow {
   conversation: string | null
   threads: string[] | null
   created_at: Date
-  author_kind: 'account' | 'agent'
+  author_kind: WriterKind
   author_id: string
   author_name: string | null
   texts: string[]
@@ -53,6 +54,7 @@ function* together(rows: readonly { id: string; weight: number }[]): Generator<s
 
 const common = `x.id, x.project_id AS project, p.group_id AS group, x.created_at, x.author_kind, x.author_id,
   CASE x.author_kind WHEN 'account' THEN (SELECT n.name FROM account_names n WHERE n.id = x.author_id)
+    WHEN 'participant' THEN (SELECT n.name FROM project_participants n WHERE n.id = x.author_id)
     ELSE (SELECT n.name FROM agent_names n WHERE n.id = x.author_id) END AS author_name,
   coalesce((SELECT json_agg(json_build_object('store', v.store, 'ref', v.ref, 'place', v.place, 'ended', v.ended) ORDER BY v.store, v.place, v.ref)
     FROM provenance v WHERE v.source_id = x.id), '[]') AS pointers`

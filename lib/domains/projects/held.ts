@@ -4,9 +4,13 @@ export const subjectOf = (scope: Scope): Subject | undefined => ('subject' in sc
 export const partOf = (scope: Scope): Part | undefined => ('part' in scope ? scope.part : undefined)
 
 /** Kinds and ids of whoever of a subject may have written something, side by side. */
-export const writersOf = ({ account, agents }: Subject): { kinds: string[]; ids: string[] } => ({
-  kinds: [...agents.map(() => 'agent'), ...(account === null ? [] : ['account'])],
-  ids: [...agents, ...(account === null ? [] : [account])],
+export const writersOf = ({ account, agents, participants = [] }: Subject): { kinds: string[]; ids: string[] } => ({
+  kinds: [
+    ...agents.map(() => 'agent'),
+    ...(account === null ? [] : ['account']),
+    ...participants.map(() => 'participant'),
+  ],
+  ids: [...agents, ...(account === null ? [] : [account]), ...participants],
 })
 /** As rows name who did something: agents by their ids, a person as the audit log does. */
 export const doersOf = ({ account, agents }: Subject): string[] => [
@@ -16,7 +20,7 @@ export const doersOf = ({ account, agents }: Subject): string[] => [
 
 /**
  * Members of a WITH list, read from the side of the holds, for few things are held: `held_projects (id, hold)` and
- * `held_writers (kind, id, hold)`, the people and agents that holds cover, agents of held people included. `now` is a placeholder.
+ * `held_writers (kind, id, hold)`, the people and agents that holds cover, agents and claimed participations of held people included. `now` is a placeholder.
  */
 export const holdMembers = (now: string): string => `in_force AS MATERIALIZED (
     SELECT id, kind, target_id FROM holds_in_force WHERE kind IN ('project', 'agent', 'account') AND (expires_at IS NULL OR expires_at > ${now}::timestamptz)),
@@ -24,7 +28,8 @@ export const holdMembers = (now: string): string => `in_force AS MATERIALIZED (
   held_writers AS MATERIALIZED (
     SELECT kind, id, min(hold) AS hold FROM (
       SELECT kind, target_id AS id, id AS hold FROM in_force WHERE kind IN ('agent', 'account')
-      UNION ALL SELECT 'agent', o.id, h.id FROM in_force h JOIN agent_owners o ON o.owner_id = h.target_id WHERE h.kind = 'account') AS g
+      UNION ALL SELECT 'agent', o.id, h.id FROM in_force h JOIN agent_owners o ON o.owner_id = h.target_id WHERE h.kind = 'account'
+      UNION ALL SELECT 'participant', o.id, h.id FROM in_force h JOIN project_participants o ON o.account_id = h.target_id WHERE h.kind = 'account') AS g
     GROUP BY kind, id)`
 /** The hold on something authored, `alias`, of {@link holdMembers}: its project's, or its writer's. */
 export const holdOf = 'coalesce(hp.hold, hw.hold)'

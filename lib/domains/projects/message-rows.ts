@@ -1,6 +1,6 @@
 import type { Actor } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { type Ask, doerSql, isMine, wasErased, writerSql } from './access.ts'
+import { type Ask, claimantSql, doerSql, isMine, wasErased, writerSql } from './access.ts'
 import type { Writer } from './contract.ts'
 import type { AttachmentView, MessageDetail, MessageView } from './conversations-contract.ts'
 import type { messageRoles } from './rules.ts'
@@ -12,6 +12,8 @@ export interface MessageRow {
   conversation_id: string
   role: (typeof messageRoles)[number]
   author: Writer
+  written_by: string | null
+  claimed_by: string | null
   content: string
   edits: number
   attachments: ListedAttachment[]
@@ -23,7 +25,7 @@ const utc = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', '
 export const attachmentSql = `json_build_object('id', a.id, 'name', a.name, 'media_type', a.media_type, 'bytes', a.bytes,
   'sha256', encode(a.sha256, 'hex'), 'created_at', ${utc('a.created_at')})`
 /** Of `m`. */
-export const messageColumns = `m.id, m.conversation_id, m.role, ${writerSql('m.author_kind', 'm.author_id')} AS author, m.content,
+export const messageColumns = `m.id, m.conversation_id, m.role, ${writerSql('m.author_kind', 'm.author_id')} AS author, m.written_by, ${claimantSql('m')} AS claimed_by, m.content,
   (SELECT count(*)::int FROM message_edits e WHERE e.message_id = m.id) AS edits,
   coalesce((SELECT json_agg(${attachmentSql} ORDER BY a.created_at, a.id) FROM attachments a WHERE a.message_id = m.id), '[]') AS attachments,
   m.created_at, m.updated_at`
@@ -33,10 +35,16 @@ export const messageView = (actor: Actor, row: MessageRow): MessageView => ({
   conversation_id: row.conversation_id,
   role: row.role,
   author: row.author,
+  written_by: row.written_by,
   content: row.content,
   edits: row.edits,
   attachments: row.attachments,
-  is_mine: isMine(actor, { authorKind: row.author.kind, authorId: row.author.id }),
+  is_mine: isMine(actor, {
+    authorKind: row.author.kind,
+    authorId: row.author.id,
+    writtenBy: row.written_by,
+    claimedBy: row.claimed_by,
+  }),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })
@@ -97,6 +105,8 @@ interface LockedMessage {
   id: string
   author_kind: string
   author_id: string
+  written_by: string | null
+  claimed_by: string | null
   content: string
   erasing_since: Date | null
 }
@@ -107,12 +117,19 @@ interface LockedMessage {
 export async function ownMessage(ask: Ask, actor: Actor, place: MessagePlace): Promise<LockedMessage> {
   const [row] = await ask<LockedMessage>(
     'lock-message',
-    `SELECT id, author_kind, author_id, content, erasing_since FROM messages WHERE id = $1 AND conversation_id = $2 AND project_id = $3
-     FOR NO KEY UPDATE`,
+    `SELECT m.id, m.author_kind, m.author_id, m.written_by, ${claimantSql('m')} AS claimed_by, m.content, m.erasing_since FROM messages m
+     WHERE m.id = $1 AND m.conversation_id = $2 AND m.project_id = $3 FOR NO KEY UPDATE OF m`,
     [place.messageId, place.conversationId, place.projectId],
   )
   if (!row) throw noMessage()
-  if (!isMine(actor, { authorKind: row.author_kind, authorId: row.author_id }))
+  if (
+    !isMine(actor, {
+      authorKind: row.author_kind,
+      authorId: row.author_id,
+      writtenBy: row.written_by,
+      claimedBy: row.claimed_by,
+    })
+  )
     throw new Problem('forbidden', 'Only who wrote a message changes it.')
   if (row.erasing_since !== null)
     throw new Problem(

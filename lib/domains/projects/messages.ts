@@ -1,8 +1,10 @@
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
+import type { Input } from '#lib/kernel/operation.ts'
 import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { asking, askingWithin, readableProject, readerOf, writableProject, writerOf } from './access.ts'
+import { asking, askingWithin, readableProject, readerOf, type SeenProject, writableProject } from './access.ts'
 import { claimPlaces } from './claims.ts'
 import { idInUse, noConversation, refuseErased, requireConversation } from './conversations.ts'
 import { createMessage, editMessage, listMessages, readMessage } from './conversations-contract.ts'
@@ -15,7 +17,8 @@ import {
   ownMessage,
   pageBytes,
 } from './message-rows.ts'
-import { confine, defaultsOf, store } from './pointers.ts'
+import { authorFor, type RowAuthor } from './participants/authors.ts'
+import { confine, defaultsOf, store, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 
 /** Sizes first, so that no page is read that is too large to be sent. */
@@ -32,10 +35,51 @@ const orders = {
   newest: { name: 'messages-page-newest', text: pageOf('<', 'DESC'), start: { at: 'infinity', id: '' } },
 }
 
+type MessagePorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'pointerPrefixes' | 'withCheckpoints'>
+type NewMessage = Input<typeof createMessage>['body']
+
+/** The pointers of a message as its request names them. */
+export const toldOf = (id: string, { provenance = [] }: Pick<NewMessage, 'provenance'>): ToldPointer[] =>
+  provenance.map((entry, index) => ({ ...entry, source: id, kind: 'message', path: ['provenance', index] }))
+
+/**
+ * Stores a message in a conversation of a project that the actor may write into, with its author and its pointers. Throws `not_found`,
+ * `invalid`, `erased`, `id_in_use`, and what its author and its pointers are refused for.
+ */
+export async function makeMessage(
+  ports: MessagePorts,
+  ctx: { tx: Transaction; actor: Actor; now: Date },
+  project: SeenProject,
+  conversationId: string,
+  body: NewMessage,
+): Promise<{ id: string; author: RowAuthor }> {
+  const { tx, actor, now } = ctx
+  const projectId = project.id
+  const [conversation] = await askingWithin(tx)<{ threads: string[] }>(
+    'conversation-threads',
+    'SELECT threads FROM conversations WHERE id = $1 AND project_id = $2',
+    [conversationId, projectId],
+  )
+  if (!conversation) throw noConversation()
+  if (body.created_at !== undefined && body.created_at > now) throw invalid(['created_at'], 'lies ahead of now')
+  const id = body.id ?? newId('msg')
+  if (body.id !== undefined) await refuseErased(ports, tx, id)
+  const author = await authorFor(ports, ctx, projectId, body.author)
+  const at = body.created_at ?? now
+  const made = await tx.$queryRaw<{ id: string }[]>`
+    INSERT INTO messages (id, project_id, conversation_id, role, author_kind, author_id, written_by, content, created_at, updated_at)
+    VALUES (${id}, ${projectId}, ${conversationId}, ${body.role}, ${author.kind}, ${author.id}, ${author.writtenBy}, ${body.content}, ${at}, ${now})
+    ON CONFLICT (id) DO NOTHING RETURNING id`
+  if (made.length === 0) throw idInUse()
+  const told = toldOf(id, body)
+  await confine(tx, project, told, ports.pointerPrefixes)
+  await claimPlaces(ports, tx, actor, projectId, told)
+  await store(tx, [...told, ...defaultsOf(id)], { projectId, toldBy: actor.id, now })
+  return { id, author }
+}
+
 /** What was said. */
-export const projectMessages = (
-  ports: Pick<ProjectPorts, 'db' | 'erasedAmong' | 'pointerPrefixes' | 'withCheckpoints'>,
-) => {
+export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) => {
   const { db } = ports
   return {
     messages: read(listMessages, async (ctx, { params, query: { cursor, limit, order } }) => {
@@ -69,38 +113,18 @@ export const projectMessages = (
     createMessage: mutation(createMessage, async (ctx, { params: { projectId, conversationId }, body }) => {
       const { tx, actor, now } = ctx
       const ask = askingWithin(tx)
-      const writer = writerOf(actor)
       const project = await writableProject(ask, readerOf(ctx), projectId)
-      const [conversation] = await ask<{ threads: string[] }>(
-        'conversation-threads',
-        'SELECT threads FROM conversations WHERE id = $1 AND project_id = $2',
-        [conversationId, projectId],
-      )
-      if (!conversation) throw noConversation()
-      if (body.created_at !== undefined && body.created_at > now) throw invalid(['created_at'], 'lies ahead of now')
-      const id = body.id ?? newId('msg')
-      if (body.id !== undefined) await refuseErased(ports, tx, id)
-      const at = body.created_at ?? now
-      const made = await tx.$queryRaw<{ id: string }[]>`
-        INSERT INTO messages (id, project_id, conversation_id, role, author_kind, author_id, content, created_at, updated_at)
-        VALUES (${id}, ${projectId}, ${conversationId}, ${body.role}, ${writer.kind}, ${writer.id}, ${body.content}, ${at}, ${now})
-        ON CONFLICT (id) DO NOTHING RETURNING id`
-      if (made.length === 0) throw idInUse()
-      const told = (body.provenance ?? []).map((entry, index) => ({
-        ...entry,
-        source: id,
-        kind: 'message' as const,
-        path: ['provenance', index],
-      }))
-      await confine(tx, project, told, ports.pointerPrefixes)
-      await claimPlaces(ports, tx, actor, projectId, told)
-      await store(tx, [...told, ...defaultsOf(id)], { projectId, toldBy: actor.id, now })
+      const { id, author } = await makeMessage(ports, ctx, project, conversationId, body)
       await tx.conversation.update({ where: { id: conversationId }, data: { updatedAt: now } })
       const row = await messageAt(ask, { projectId, conversationId, messageId: id })
       return {
         body: { data: messageView(actor, row) },
         resourceId: id,
-        details: { project: projectId, conversation: conversationId },
+        details: {
+          project: projectId,
+          conversation: conversationId,
+          ...(author.kind === 'participant' && { participant: author.id }),
+        },
       }
     }),
 

@@ -1,16 +1,13 @@
-import type { ExportPage } from '#lib/kernel/holder.ts'
 import { stream } from '#lib/kernel/use-case.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { asking, readableProject, readerOf, writerSql } from './access.ts'
 import { exportProject } from './closing-contract.ts'
+import { type ExportPart, ndjson } from './ndjson.ts'
 import type { ProjectPorts } from './ports.ts'
 import { asDownload } from './rules.ts'
 import { standingSource } from './standing.ts'
+import { storedParts } from './stored-parts.ts'
 
-interface ExportPart {
-  name: string
-  pages(): AsyncIterable<ExportPage>
-}
 interface ExportFile {
   /** Its path in the archive. */
   name: string
@@ -20,6 +17,8 @@ export interface ExportHead {
   project_id: string
   exported_at: string
   schema_version: string
+  /** Parts that are not included while something of the project is being erased. */
+  left_out?: string[]
 }
 /** The forms that exports have; who makes them is another domain. */
 export interface ExportShapes {
@@ -56,6 +55,17 @@ const shapes: Record<string, Shape> = {
     columns: 'm.*',
     record: jsonObject({ member: writerSql('c.kind', 'c.member_id'), role: 'c.role', added_at: utc('c.added_at') }),
   },
+  participants: {
+    from: 'project_participants x',
+    where: 'x.project_id = $1 AND x.created_at <= $2',
+    at: 'x.created_at',
+    id: 'x.id',
+    columns: 'x.*',
+    record: jsonObject({
+      ...{ id: 'c.id', external_id: 'c.external_id', name: 'c.name', email: 'c.email' },
+      ...{ claimed: 'c.account_id IS NOT NULL', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+    }),
+  },
   conversations: {
     from: 'conversations x',
     where: 'x.project_id = $1 AND x.created_at <= $2 AND x.erasing_since IS NULL',
@@ -77,7 +87,7 @@ const shapes: Record<string, Shape> = {
     record: jsonObject({
       ...{ id: 'c.id', conversation_id: 'c.conversation_id', role: 'c.role' },
       ...{ author: writerSql('c.author_kind', 'c.author_id'), content: 'c.content' },
-      ...{ created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
+      ...{ written_by: 'c.written_by', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
     }),
   },
   edits: {
@@ -136,21 +146,6 @@ const shapes: Record<string, Shape> = {
   },
 }
 
-/** A header, a line for each record that names its part, and a last line with the totals. */
-async function* ndjson(head: ExportHead, parts: readonly ExportPart[]): AsyncGenerator<string> {
-  const totals: Record<string, number> = {}
-  yield `${JSON.stringify(head)}\n`
-  for (const { name, pages } of parts) {
-    const member = `{"part":${JSON.stringify(name)},`
-    totals[name] = 0
-    for await (const { lines, count } of pages()) {
-      yield `${member}${lines.slice(1).replaceAll('\n{', `\n${member}`)}\n`
-      totals[name] += count
-    }
-  }
-  yield `${JSON.stringify({ totals })}\n`
-}
-
 const filesPage = `SELECT f.* FROM (
     SELECT 'documents/' || d.id AS folder, d.name, d.object_key FROM documents d
       WHERE d.project_id = $1 AND d.created_at <= $2 AND d.erasing_since IS NULL AND d.object_key > $3
@@ -177,16 +172,23 @@ async function* filesOf(
   }
 }
 
-export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects'> & ExportShapes) => ({
+export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'stored'> & ExportShapes) => ({
   exportProject: stream(exportProject, async (ctx, { params: { projectId }, query: { format } }) => {
     const { db } = ports
-    await readableProject(asking(db), readerOf(ctx), projectId)
+    const { groupId: group } = await readableProject(asking(db), readerOf(ctx), projectId)
     const until = ctx.now
-    const head = { project_id: projectId, exported_at: until.toISOString(), schema_version: ports.shapes.schemaVersion }
-    const parts = Object.entries(shapes).map(([name, shape]) => ({
+    const stored = await storedParts(db, ports.stored, { projectId, group })
+    const head = {
+      project_id: projectId,
+      exported_at: until.toISOString(),
+      schema_version: ports.shapes.schemaVersion,
+      ...(stored.leftOut.length > 0 && { left_out: stored.leftOut }),
+    }
+    const ofRows = Object.entries(shapes).map(([name, shape]) => ({
       name,
       pages: () => recordPages(db, { ...shape, values: [projectId, until] }),
     }))
+    const parts = [...ofRows, ...stored.parts]
     return {
       body: format === 'zip' ? ports.shapes.zip(head, parts, filesOf(ports, projectId, until)) : ndjson(head, parts),
       resourceId: projectId,

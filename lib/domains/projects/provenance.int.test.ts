@@ -144,9 +144,17 @@ describe('the export of a project', () => {
     expect(lines.at(-1)).toEqual({
       totals: {
         ...{ project: 1, members: 2, conversations: 1, messages: 1, edits: 1, attachments: 1 },
-        ...{ documents: 1, document_chunks: 1, provenance: 3 },
+        ...{ documents: 1, document_chunks: 1, provenance: 3, participants: 0, checkpoints: 0 },
       },
     })
+    // A summary or a fact may have the words of what is being erased.
+    expect(lines[0].left_out).toEqual([
+      'graph_episodes',
+      'graph_entities',
+      'graph_facts',
+      'graph_communities',
+      'graph_sagas',
+    ])
     expect(lines.find(({ part }) => part === 'messages')).toMatchObject({ content: 'Otherwise.', id: message.id })
     expect(text).toContain('Line one\\nline two')
     expect(text).not.toContain('Being erased.')

@@ -8,6 +8,9 @@ export type MemberRole = (typeof memberRoles)[number]
 export const seenRoles = [...memberRoles, 'manager', 'admin'] as const
 export const memberKinds = ['account', 'agent'] as const
 export type MemberKind = (typeof memberKinds)[number]
+/** Who may be the author of a message or document: members, and participants on whose behalf an agent writes. */
+export const writerKinds = [...memberKinds, 'participant'] as const
+export type WriterKind = (typeof writerKinds)[number]
 export const messageRoles = ['user', 'assistant', 'system', 'tool'] as const
 export const documentKinds = ['document', 'artifact'] as const
 export type DocumentKind = (typeof documentKinds)[number]

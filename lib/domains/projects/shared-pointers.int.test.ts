@@ -1,3 +1,4 @@
+import { buffer } from 'node:stream/consumers'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, type Person } from '#lib/testing/people.ts'
@@ -18,24 +19,28 @@ beforeAll(async () => {
 })
 afterAll(() => test?.close())
 
+const ownWords = 'I want to sell the villa on the lake before winter.'
+const theirWords = 'We will look for a buyer in the next two weeks.'
+const turn = `user: ${ownWords}\nassistant: ${theirWords}`
+
 let project: MadeProject
 let member: Person
 let own: MadeMessage
 let name: string
 const key = () => `answers:${project.id}`
 const object = () => `answers/${project.id}.json`
-/** Two messages of two people, and what was made of both. */
+/** Two messages of two people, and a cache entry and an object derived from both. */
 beforeEach(async () => {
   project = await madeProject(test)
   member = await madeMember(test, project)
   const conversation = await madeConversation(test, project)
-  own = await madeMessage(test, conversation, project.owner)
-  const theirs = await madeMessage(test, conversation, member)
+  own = await madeMessage(test, conversation, project.owner, { content: ownWords })
+  const theirs = await madeMessage(test, conversation, member, { content: theirWords })
   const { cache, objects } = test.app.stored
-  await cache.set(key(), 'an answer', { ttl: 600, about: [] })
+  await cache.set(key(), turn, { ttl: 600, about: [] })
   ;[name = ''] = await cache.search([project.id])
   const bytes = async function* () {
-    yield Buffer.from('an answer')
+    yield Buffer.from(turn)
   }
   await objects.put(object(), bytes(), { mediaType: 'text/plain' })
   for (const [asker, source_id] of [
@@ -47,32 +52,34 @@ beforeEach(async () => {
       { source_id, store: 'objects', ref: object() },
     ])
 })
-const left = async (): Promise<string[]> => {
+const left = async (): Promise<(string | undefined)[]> => {
   const { cache, objects } = test.app.stored
-  return [...(await cache.search([project.id])), ...(await objects.list(object(), '', 10))]
+  const bytes = await objects.get(object())
+  return [await cache.get(key()), bytes && (await buffer(bytes)).toString()]
 }
+const cut = `assistant: ${theirWords}`
 const eraseOwn = () => erasedWhole(test, own.path, project.owner)
 const fence = () =>
   test.db.prisma.writeFence.create({
     data: { kind: 'account', id: member.accountId, runId: 'run_of_this_test', raisedAt: test.clock.now() },
   })
 
-it('what a message names that stays, stays', async () => {
+it('an erasure cuts its words out of an entry and an object that a remaining message names too', async () => {
   await eraseOwn()
-  expect(await left()).toEqual([name, object()])
+  expect(await left()).toEqual([cut, cut])
 })
 
-it('what only a message names whose writer is being erased, goes with whoever of the two plans later', async () => {
+it('an erasure deletes both when the author of the other message is being erased too', async () => {
   await fence()
   await eraseOwn()
-  expect(await left()).toEqual([])
+  expect(await left()).toEqual([undefined, undefined])
 })
 
-it('of a writer whom a hold keeps it stays', async () => {
+it('an erasure keeps the words of an author whom a legal hold covers', async () => {
   await fence()
   const admin = await issuedAgent(test, ['admin', 'read', 'write'], { tier: 'enterprise' })
   const body = { kind: 'account', target_id: member.accountId, reason: 'a court asked for it' }
   expect((await test.fetch('POST', '/v1/holds', { token: admin.token, body })).status).toBe(201)
   await eraseOwn()
-  expect(await left()).toEqual([name, object()])
+  expect(await left()).toEqual([cut, cut])
 })

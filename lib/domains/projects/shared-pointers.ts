@@ -29,3 +29,52 @@ export async function othersOf(
   ])
   return new Set(rows.filter(({ source }) => !goes.has(source)).map(({ ref }) => ref))
 }
+
+/** Remaining sources whose texts are read at most. */
+const mostNaming = 500
+const namingTexts = `WITH ${holdMembers('$3')}
+  SELECT * FROM (SELECT v.ref, x.id AS source, ARRAY[x.content] || ARRAY(SELECT e.content FROM message_edits e WHERE e.message_id = x.id) AS texts
+    FROM provenance v JOIN messages x ON v.source_kind = 'message' AND x.id = v.source_id
+    JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')}
+    WHERE v.store = $1 AND v.ref = ANY($2::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL')}
+  UNION ALL SELECT v.ref, x.id, ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)
+    FROM provenance v JOIN documents x ON v.source_kind = 'document' AND x.id = v.source_id ${joinHolds('x')}
+    WHERE v.store = $1 AND v.ref = ANY($2::text[]) AND ${staysSql('x')}) AS f WHERE NOT source = ANY($4::text[]) LIMIT ${mostNaming}`
+
+/** The texts of remaining sources whose pointers name these keys, by key. */
+export async function textsNaming(
+  tx: Transaction,
+  store: 'cache' | 'objects',
+  refs: readonly string[],
+  goes: ReadonlySet<string>,
+  now: Date,
+): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>()
+  if (refs.length === 0) return found
+  const rows = await queryWithin<{ ref: string; texts: string[] }>(tx, 'texts-naming', namingTexts, [
+    store,
+    refs,
+    now,
+    [...goes],
+  ])
+  for (const { ref, texts } of rows) found.set(ref, [...(found.get(ref) ?? []), ...texts])
+  return found
+}
+
+/** Of the keys those that pointers of other projects name and no pointer of these projects. */
+export async function foreignRefs(
+  tx: Transaction,
+  store: 'cache' | 'objects',
+  refs: readonly string[],
+  projects: readonly string[],
+): Promise<Set<string>> {
+  if (refs.length === 0) return new Set()
+  const rows = await queryWithin<{ ref: string }>(
+    tx,
+    'foreign-refs',
+    `SELECT v.ref FROM provenance v WHERE v.store = $1 AND v.ref = ANY($2::text[]) GROUP BY v.ref
+     HAVING bool_and(v.project_id <> ALL($3::text[]))`,
+    [store, refs, projects],
+  )
+  return new Set(rows.map(({ ref }) => ref))
+}

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Scope } from '#lib/kernel/holder.ts'
+import type { WriterKind } from './rules.ts'
 
 /** Where something came of a message or document, as it was written down or reported. */
 export interface Pointer {
@@ -23,7 +24,7 @@ export interface Source {
   threads: string[]
   createdAt: Date
   /** Who wrote it. */
-  author: { kind: 'account' | 'agent'; id: string; name: string | null }
+  author: { kind: WriterKind; id: string; name: string | null }
   /** Its words: of a message what it says and said before, of a document its chunks. Content: for searching alone, kept nowhere. */
   texts: string[]
   /** Of its bytes, or its attachments'. */

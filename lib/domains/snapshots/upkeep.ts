@@ -1,5 +1,6 @@
-import type { Context } from '#lib/kernel/context.ts'
+import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { notePurge } from '#lib/kernel/purging.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
 import type { Snapshot } from '../../../generated/prisma/client.ts'
@@ -45,16 +46,28 @@ export function snapshotUpkeep(ports: SnapshotPorts, { discard, forget }: Pick<M
           ...{ at: ctx.now, ip: '', details: { ended: true } },
         })),
       )
+      await record(ctx, tx, 'snapshots that expired', ids.length)
       return ids.length
+    })
+  const record = (ctx: Context, tx: Transaction, subject: string, count: number): Promise<unknown> =>
+    ctx.gate.recordDeletion(tx, {
+      ...{ requestedBy: ctx.actor.id, reason: 'retention', scope: { subject } },
+      ...{ results: { snapshotsDeleted: count }, now: ctx.now },
     })
   /** Insurances beyond the newest few of each agent. */
   const replaceOld = (ctx: Context): Promise<number> =>
-    ctx.gate.transaction(
-      (tx) => tx.$executeRaw`
+    ctx.gate.transaction(async (tx) => {
+      const count = await tx.$executeRaw`
         UPDATE snapshots SET state = 'gone' WHERE id IN (
           SELECT id FROM (SELECT id, row_number() OVER (PARTITION BY agent_id ORDER BY created_at DESC, id DESC) AS place
-            FROM snapshots WHERE kind = 'insurance' AND state = 'ready') AS s WHERE place > ${mostInsurances} LIMIT ${batch}::int)`,
-    )
+            FROM snapshots WHERE kind = 'insurance' AND state = 'ready') AS s WHERE place > ${mostInsurances} LIMIT ${batch}::int)`
+      return notePurge(ctx.gate.recordDeletion, ctx, tx, {
+        what: 'automatic snapshots that newer ones replaced',
+        results: { snapshotsDeleted: count },
+        resourceType: 'snapshot',
+        resourceId: 'replaced',
+      })
+    })
   async function eachMarked(now: Date, work: (rows: readonly Snapshot[]) => Promise<void>): Promise<void> {
     const before = new Date(now.getTime() - countedFor)
     for (let after = ''; ; ) {

@@ -181,6 +181,7 @@ export const revokeToken = operation({
   description: 'It is refused from the very next request on, everywhere. Revoking it again changes nothing.',
   permission: 'tokens:self',
   audit: { action: 'delete', ...resource },
+  deletes: { none: 'a token holds no content' },
   limit: 'write',
   status: 204,
   params,

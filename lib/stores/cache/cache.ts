@@ -6,6 +6,23 @@ const longestTtl = 86_400
 /** Before our own keys in a database that others may use too. */
 export const ownPrefix = 'kp:cache:'
 
+export type CacheType = 'string' | 'hash' | 'list' | 'set' | 'zset' | 'stream' | 'other'
+/** One value of an entry: the string, a field of a hash, an item of a list, a member of a set, an entry of a stream. */
+export interface CachePart {
+  /** The field of a hash, the id of a stream's entry, the item or member; empty for a string. */
+  id: Buffer
+  /** What it contains: the value of a string or field, the item itself, all fields and values of a stream's entry. */
+  texts: readonly Buffer[]
+}
+export interface CacheEntry {
+  name: string
+  type: CacheType
+  /** A large collection is read in several portions of the same name. */
+  parts: readonly CachePart[]
+  /** Whether `texts` are complete; pieces of a long string overlap and can only be searched. */
+  isWhole: boolean
+}
+
 /**
  * Answers that are kept for a while. Inside one process, or in Redis; both pass one suite. `get` and `set` take a key of ours; all the
  * others speak of names as they are in the database, where ours begin with {@link ownPrefix}: what applications keep beside is found and
@@ -33,6 +50,19 @@ export interface CacheStore {
    * fewer than 20 characters counts only where no letter or digit stands next to it.
    */
   search(needles: readonly string[]): Promise<string[]>
+  /** Reads the entries of these names, else all that it can see, one after the other. An entry may be read twice. */
+  read(visit: (entry: CacheEntry) => Promise<void>, names?: readonly string[]): Promise<void>
+  /** Reads every text of every entry by other commands than `read`, in overlapping pieces where a value is long. */
+  texts(visit: (name: string, texts: readonly Buffer[]) => Promise<void>): Promise<void>
+  /**
+   * Replaces one part of an entry, or removes it (null). Expiry, score and position stay. Returns false, and changes nothing, when the
+   * part is not what was read. An entry without parts disappears.
+   */
+  change(entry: Pick<CacheEntry, 'name' | 'type'>, part: CachePart, to: Buffer | null): Promise<boolean>
+  /** Remembers by labels what an erasure did, until `forgetNotes`: a repetition after a crash then counts the same. */
+  note(run: string, notes: Readonly<Record<string, string>>): Promise<void>
+  notes(run: string): Promise<Record<string, string>>
+  forgetNotes(run: string): Promise<void>
   close(): Promise<void>
 }
 

@@ -19,6 +19,7 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
   // In the order of their last use.
   const entries = new Map<string, Entry>()
   const index = new Map<string, Set<string>>()
+  const notes = new Map<string, Record<string, string>>()
   let bytes = 0
   let timer: NodeJS.Timeout | undefined
 
@@ -101,6 +102,43 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
       if (needles.isEmpty) return []
       const has = (name: string, { value, about }: Entry) => [name, value, ...about].some(needles.standIn)
       return [...entries].flatMap(([name, entry]) => (has(name, entry) ? [name] : [])).sort()
+    },
+    async read(visit, names) {
+      expire()
+      for (const name of names ?? [...entries.keys()]) {
+        const entry = entries.get(name)
+        if (!entry) continue
+        const parts = [
+          { id: Buffer.from('value'), texts: [Buffer.from(entry.value)] },
+          { id: Buffer.from('about'), texts: [Buffer.from(JSON.stringify(entry.about))] },
+        ]
+        await visit({ name, type: 'hash', parts, isWhole: true })
+      }
+    },
+    async texts(visit) {
+      expire()
+      for (const [name, { value, about }] of [...entries])
+        await visit(
+          name,
+          [value, ...about].map((one) => Buffer.from(one)),
+        )
+    },
+    async change({ name }, { id, texts }, to) {
+      const entry = entries.get(name)
+      if (!entry || id.toString() !== 'value' || entry.value !== texts[0]?.toString()) return false
+      if (to === null) return remove(name)
+      const value = to.toString()
+      const longer = 2 * (value.length - entry.value.length)
+      entries.set(name, { ...entry, value, bytes: entry.bytes + longer })
+      bytes += longer
+      return true
+    },
+    async note(run, more) {
+      notes.set(run, { ...notes.get(run), ...more })
+    },
+    notes: async (run) => ({ ...notes.get(run) }),
+    async forgetNotes(run) {
+      notes.delete(run)
     },
     async close() {
       clearTimeout(timer)

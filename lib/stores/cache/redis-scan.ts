@@ -1,5 +1,6 @@
 import { RESP_TYPES } from '@redis/client'
 import { Problem } from '#lib/kernel/problem.ts'
+import type { CacheEntry, CachePart, CacheType } from './cache.ts'
 import type { Needles } from './needles.ts'
 import type { RedisLink } from './redis-link.ts'
 
@@ -33,6 +34,10 @@ for i, name in ipairs(KEYS) do
   found[i] = {isWhole and 1 or 0, said}
 end
 return found`
+/**
+ * KEYS: names. As PEEK, with the type of each; the values of a stream are not read at once.
+ */
+const READ = PEEK.replace('found[i] = {isWhole and 1 or 0, said}', 'found[i] = {type, isWhole and 1 or 0, said}')
 const peekBytes = 64 * 1024
 const peekMembers = 64
 const peeked = 100
@@ -60,6 +65,26 @@ export function nameFrom(latin: string): string {
 }
 export const bytesOfName = (name: string): Buffer =>
   name.startsWith(coded) ? Buffer.from(name.slice(coded.length), 'base64') : Buffer.from(name)
+
+/** A string longer than this is read in pieces. */
+const longestString = 4 * 1024 * 1024
+/** Of neighbouring pieces of a long string, in bytes. */
+const pieceOverlap = 64 * 1024
+const nothing = Buffer.alloc(0)
+
+const typeOf = (type: string): CacheType =>
+  type === 'string' || type === 'hash' || type === 'list' || type === 'set' || type === 'zset' || type === 'stream'
+    ? type
+    : 'other'
+function pairs(texts: readonly string[]): [string, string][] {
+  const found: [string, string][] = []
+  for (let at = 0; at + 1 < texts.length; at += 2) found.push([texts[at] ?? '', texts[at + 1] ?? ''])
+  return found
+}
+const fieldsOf = (texts: readonly string[]): CachePart[] =>
+  pairs(texts).map(([field, value]) => ({ id: bytes(field), texts: [bytes(value)] }))
+const itemsOf = (texts: readonly string[]): CachePart[] =>
+  texts.map((text) => ({ id: bytes(text), texts: [bytes(text)] }))
 
 export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
   const send = (...command: (string | Buffer)[]): Promise<string[]> =>
@@ -138,9 +163,93 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
     return false
   }
 
+  /** The parts of an entry that is too large to be read with others. */
+  async function* portions(latin: string, type: string): AsyncGenerator<Pick<CacheEntry, 'parts' | 'isWhole'>> {
+    const key = bytes(latin)
+    const whole = (parts: CachePart[]) => ({ parts, isWhole: true })
+    if (type === 'string') {
+      const [length = '0'] = await send('STRLEN', key)
+      const isWhole = Number(length) <= longestString
+      if (isWhole) yield whole((await send('GET', key)).map((text) => ({ id: nothing, texts: [bytes(text)] })))
+      else
+        for await (const texts of stringPieces(key, pieceOverlap))
+          yield { parts: [{ id: nothing, texts: texts.map(bytes) }], isWhole: false }
+    } else if (type === 'hash') for await (const texts of scanned('HSCAN', key)) yield whole(fieldsOf(texts))
+    else if (type === 'list') for await (const texts of listed(key)) yield whole(itemsOf(texts))
+    else if (type === 'set') for await (const texts of scanned('SSCAN', key)) yield whole(itemsOf(texts))
+    else if (type === 'zset')
+      for await (const texts of scanned('ZSCAN', key)) yield whole(itemsOf(pairs(texts).map(([member]) => member)))
+    else if (type === 'stream') yield* streamPortions(key)
+    else
+      for await (const texts of values(key, 0))
+        yield { parts: [{ id: nothing, texts: texts.map(bytes) }], isWhole: false }
+  }
+  async function* streamPortions(key: Buffer): AsyncGenerator<Pick<CacheEntry, 'parts' | 'isWhole'>> {
+    for (let from = '-'; ; ) {
+      const answer: unknown = await ask((client) =>
+        client.sendCommand(['XRANGE', key, from, '+', 'COUNT', String(members)], raw),
+      )
+      const entries = Array.isArray(answer) ? answer.map((one: unknown) => flat(one)) : []
+      yield {
+        parts: entries.map(([id = '', ...texts]) => ({ id: bytes(id), texts: texts.map(bytes) })),
+        isWhole: true,
+      }
+      const last = entries.at(-1)?.[0]
+      if (last === undefined || entries.length < members) return
+      from = `(${last}`
+    }
+  }
+  async function readOne(latin: string, type: string, visit: (entry: CacheEntry) => Promise<void>): Promise<void> {
+    try {
+      for await (const portion of portions(latin, type))
+        if (portion.parts.length > 0) await visit({ name: nameFrom(latin), type: typeOf(type), ...portion })
+    } catch (error) {
+      // A value of another type replaced it meanwhile.
+      if (!Problem.is(error) || !error.detail?.includes('WRONGTYPE')) throw error
+      const [now = 'none'] = await send('TYPE', bytes(latin))
+      if (now !== 'none' && now !== type) await readOne(latin, now, visit)
+    }
+  }
+
   return {
     names,
     send,
+    /** Reads entries by their names (Latin-1); small ones many at once. */
+    async read(found: readonly string[], visit: (entry: CacheEntry) => Promise<void>): Promise<void> {
+      for (let at = 0; at < found.length; at += peeked) {
+        const some = found.slice(at, at + peeked)
+        const answer: unknown = await ask((client) =>
+          client.sendCommand(
+            ['EVAL', READ, String(some.length), ...some.map(bytes), String(peekBytes), String(peekMembers)],
+            raw,
+          ),
+        )
+        if (!Array.isArray(answer)) throw new Error('EVAL returned no list')
+        for (const [n, latin] of some.entries()) {
+          const [type = 'none', isWhole, ...texts] = flat(answer[n])
+          if (type === 'none') continue
+          if (isWhole !== '1') await readOne(latin, type, visit)
+          else {
+            const parts =
+              type === 'string'
+                ? texts.map((text) => ({ id: nothing, texts: [bytes(text)] }))
+                : type === 'hash'
+                  ? fieldsOf(texts)
+                  : itemsOf(texts)
+            if (parts.length > 0) await visit({ name: nameFrom(latin), type: typeOf(type), parts, isWhole: true })
+          }
+        }
+      }
+    },
+    /** Reads all texts of an entry by its name (Latin-1), without scripts. */
+    async texts(latin: string, visit: (texts: readonly Buffer[]) => Promise<void>): Promise<void> {
+      try {
+        for await (const texts of values(bytes(latin), pieceOverlap)) await visit(texts.map(bytes))
+      } catch (error) {
+        if (!Problem.is(error) || !error.detail?.includes('WRONGTYPE')) throw error
+        for await (const texts of values(bytes(latin), pieceOverlap)) await visit(texts.map(bytes))
+      }
+    },
     /** Those of the names (Latin-1) in which, or in whose values, one of the needles (Latin-1) stands. */
     async holding(found: readonly string[], needles: Needles): Promise<string[]> {
       const hits = found.filter(needles.standIn)

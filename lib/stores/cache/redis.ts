@@ -52,7 +52,52 @@ for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
 end
 return standing`
 
+/** What an erasure did, by run: hashes of labels; no names and no values. */
+const notesPrefix = 'kp:erased:'
+const notesDays = 30
+/**
+ * KEYS: the name. ARGV: type, id of the part, what was read, `cut` or `remove`, the new value. Compares and changes in one step, so that a
+ * concurrent write is never lost. Gives 1 when it was done.
+ */
+const CHANGE = `
+local name, type, id, old, how, new = KEYS[1], ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+if redis.call('TYPE', name).ok ~= type then return 0 end
+local cuts = how == 'cut'
+if type == 'string' then
+  if redis.call('GET', name) ~= old then return 0 end
+  if cuts then redis.call('SET', name, new, 'KEEPTTL') else redis.call('DEL', name) end
+  return 1
+elseif type == 'hash' then
+  if redis.call('HGET', name, id) ~= old then return 0 end
+  if not cuts then return redis.call('HDEL', name, id) end
+  local ends = redis.pcall('HPEXPIRETIME', name, 'FIELDS', 1, id)
+  redis.call('HSET', name, id, new)
+  if not ends.err and ends[1] and ends[1] > 0 then redis.call('HPEXPIREAT', name, ends[1], 'FIELDS', 1, id) end
+  return 1
+elseif type == 'list' then
+  if not cuts then return redis.call('LREM', name, 0, id) > 0 and 1 or 0 end
+  local done = 0
+  for _, at in ipairs(redis.call('LPOS', name, id, 'COUNT', 0)) do redis.call('LSET', name, at, new); done = 1 end
+  return done
+elseif type == 'set' then
+  local done = redis.call('SREM', name, id)
+  if cuts and done == 1 then redis.call('SADD', name, new) end
+  return done
+elseif type == 'zset' then
+  local score = redis.call('ZSCORE', name, id)
+  if not score then return 0 end
+  if cuts and not redis.call('ZSCORE', name, new) then redis.call('ZADD', name, score, new) end
+  return redis.call('ZREM', name, id)
+elseif type == 'stream' then
+  if cuts then return 0 end
+  local done = redis.call('XDEL', name, id)
+  if redis.call('XLEN', name) == 0 and #redis.call('XINFO', 'GROUPS', name) == 0 then redis.call('DEL', name) end
+  return done
+end
+return 0`
+
 const atOnce = 100
+const readAtOnce = 64
 /** As many patterns are asked of the server one after the other; of more, all names are read once. */
 const fewPatterns = 4
 
@@ -60,7 +105,8 @@ const fewPatterns = 4
 export function redisCache(url: string): CacheStore {
   const link = redisLink(url)
   const scan = redisScan(link)
-  const isEntry = (name: string): boolean => !name.startsWith(indexPrefix) && !name.startsWith(limitPrefix)
+  const isEntry = (name: string): boolean =>
+    !name.startsWith(indexPrefix) && !name.startsWith(limitPrefix) && !name.startsWith(notesPrefix)
 
   async function standing(index: string): Promise<string[]> {
     return scan.send('EVAL', STANDING, '1', index)
@@ -133,7 +179,7 @@ export function redisCache(url: string): CacheStore {
       const found = new Set<string>()
       if (needles.isEmpty) return []
       for await (const page of scan.names()) {
-        const names = page.filter((name) => !name.startsWith(limitPrefix))
+        const names = page.filter((name) => !name.startsWith(limitPrefix) && !name.startsWith(notesPrefix))
         const entries = names.filter((name) => !name.startsWith(indexPrefix))
         for (const name of await scan.holding(entries, needles)) found.add(nameFrom(name))
         // An index counts by its id; what it names is there itself, or taken out of it now.
@@ -143,6 +189,43 @@ export function redisCache(url: string): CacheStore {
         }
       }
       return [...found].sort()
+    },
+    async read(visit, names) {
+      if (names)
+        return scan.read(
+          names.map((name) => bytesOfName(name).toString('latin1')),
+          visit,
+        )
+      for await (const page of scan.names()) await scan.read(page.filter(isEntry), visit)
+    },
+    async texts(visit) {
+      for await (const page of scan.names()) {
+        const left = page.filter(isEntry).values()
+        await Promise.all(
+          Array.from({ length: readAtOnce }, async () => {
+            for (const latin of left) await scan.texts(latin, (texts) => visit(nameFrom(latin), texts))
+          }),
+        )
+      }
+    },
+    async change({ name, type }, { id, texts }, to) {
+      const old = texts[0] ?? Buffer.alloc(0)
+      const how = to === null ? 'remove' : 'cut'
+      const [done] = await scan.send('EVAL', CHANGE, '1', bytesOfName(name), type, id, old, how, to ?? '')
+      return done === '1'
+    },
+    async note(run, notes) {
+      const fields = Object.entries(notes).flat()
+      if (fields.length === 0) return
+      await scan.send('HSET', notesPrefix + run, ...fields)
+      await scan.send('EXPIRE', notesPrefix + run, String(notesDays * 86_400))
+    },
+    async notes(run) {
+      const found = await link.ask((client) => client.hGetAll(notesPrefix + run))
+      return { ...found }
+    },
+    async forgetNotes(run) {
+      await scan.send('UNLINK', notesPrefix + run)
     },
     close: () => link.close(),
   }

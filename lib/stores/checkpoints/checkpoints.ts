@@ -1,11 +1,27 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import type { RunMatch } from '#lib/kernel/holder.ts'
 import type { StoreState } from '../store-state.ts'
+import type { ThreadCursor, ThreadPage } from './exporting.ts'
+
+/** Finds words of the erased texts in other texts: six in a row, 24 characters in scripts without spaces. */
+export interface WordSearch {
+  runsIn(text: string): readonly RunMatch[]
+  /** The same with further erased texts: the wording of a thread may differ from ours. */
+  including(texts: readonly string[]): WordSearch
+  /** Runs that texts of remaining authors contain, too: they do not count. Called only where a run was found. */
+  explained(): Promise<ReadonlySet<number>>
+  /** Of these ids of messages, those whose messages remain. */
+  remaining(ids: readonly string[]): Promise<ReadonlySet<string>>
+}
 
 /** Messages that go: LangGraph's ids of them, and their words. */
 export interface Wanted {
   ids: readonly string[]
   /** Texts shorter than {@link leastText} find nothing: too many others say the same. */
   texts: readonly string[]
+  /** Ids among them that provenance reports, of messages that may be the application's own: only a person's wording counts as erased. */
+  reported?: ReadonlySet<string>
+  words?: WordSearch
 }
 export interface WantedIn extends Wanted {
   thread: string
@@ -19,6 +35,8 @@ export interface Remembered extends Wanted {
   sure: readonly string[]
   /** Threads, conversation and project that it belongs to: generated ones count anywhere in an item, others in its namespace and key. */
   ties: readonly string[]
+  /** An item that names a tie and contains these words goes, too. */
+  words?: WordSearch
 }
 /** Characters that a text must have to be searched for. */
 export const leastText = 20
@@ -38,14 +56,23 @@ export interface FoundInThread {
   messages: FoundMessage[]
   /** Of the ids and texts (without white space around them), those that stand anywhere in the thread. */
   standing: ReadonlySet<string>
+  /** Whether erased words are in the thread that no remaining author wrote. */
+  hasWords: boolean
   /** Whether a row cannot be read, so that rewriting the thread will fail. */
   isUnreadable: boolean
+  /** Values that cannot be searched for words: encrypted or binary ones, and extensions that LangGraph does not define. */
+  notSearched: number
 }
 export interface Rewritten {
   /** Rows of the thread that were changed. */
   rows: number
   /** Messages that went, those among them that go with a call of a tool. */
   messages: number
+  /** The thread's own wording of messages that went, where it is not among the texts. */
+  wording: readonly string[]
+  /** Ids of messages of remaining authors that contain words of what went. They are unchanged. */
+  mentions: readonly string[]
+  notSearched: number
 }
 
 /**
@@ -62,6 +89,8 @@ export interface CheckpointStore {
   naming(ids: readonly string[], tx: Transaction): Promise<{ thread: string; id: string }[]>
   /** Those of the threads of which there is a row. */
   present(threads: readonly string[], tx: Transaction): Promise<string[]>
+  /** Some rows of a thread with what is in them, after a cursor: for an export. */
+  page(thread: string, after: ThreadCursor | undefined, tx: Transaction): Promise<ThreadPage>
   /** How many items of the long-term store would go. */
   memories(wanted: Remembered, tx: Transaction): Promise<number>
   /**

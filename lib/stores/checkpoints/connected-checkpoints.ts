@@ -3,11 +3,12 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Database, isDatabaseDown, isGivenUp, queryWithin } from '../postgres/database.ts'
-import type { CheckpointStore } from './checkpoints.ts'
+import type { CheckpointStore, Remembered } from './checkpoints.ts'
+import { threadPage } from './exporting.ts'
 import { isTelling } from './needles.ts'
-import { type Ask, named, shapeOf } from './rows.ts'
+import { type Ask, named, otherStores, type Shape, shapeOf } from './rows.ts'
 import { countMemories, dropMemories, dropThread, presentThreads, rowsHolding, threadsNaming } from './searching.ts'
-import { findInThread, rewriteThread } from './thread.ts'
+import { findInThread, rewriteThread, wordsInThread } from './thread.ts'
 
 /** Of our own database; its tables are made by lib/stores/postgres/checkpoint-tables.ts. */
 export const ownSchema = 'langgraph'
@@ -21,6 +22,18 @@ interface Place {
 }
 
 const lockSql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))'
+
+/** In every long-term store of the database. */
+async function inStores(
+  ask: Ask,
+  shape: Shape,
+  wanted: Remembered,
+  run: (ask: Ask, shape: Shape, wanted: Remembered) => Promise<number>,
+): Promise<number> {
+  let count = await run(ask, shape, wanted)
+  for (const other of await otherStores(ask, shape.schema)) count += await run(ask, other, wanted)
+  return count
+}
 
 const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointStore => ({
   provider: 'postgresql',
@@ -40,14 +53,23 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
     reading(async (ask) => findInThread(ask, await shapeOf(ask, schema), thread, wanted), tx),
   naming: (ids, tx) => reading(async (ask) => threadsNaming(ask, await shapeOf(ask, schema), ids), tx),
   present: (threads, tx) => reading(async (ask) => presentThreads(ask, await shapeOf(ask, schema), threads), tx),
-  memories: (wanted, tx) => reading(async (ask) => countMemories(ask, await shapeOf(ask, schema), wanted), tx),
+  page: (thread, after, tx) => reading(async (ask) => threadPage(ask, await shapeOf(ask, schema), thread, after), tx),
+  memories: (wanted, tx) =>
+    reading(async (ask) => inStores(ask, await shapeOf(ask, schema), wanted, countMemories), tx),
   rewrite: (thread, wanted, tx) =>
     writing(async (ask) => {
       const shape = await shapeOf(ask, schema)
       await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
-      return rewriteThread(ask, shape, thread, wanted)
+      // Whoever goes on without this thread has nothing of it half-written.
+      await ask(named('SAVEPOINT thread'), 'SAVEPOINT thread', [])
+      try {
+        return await rewriteThread(ask, shape, thread, wanted)
+      } catch (error) {
+        if (Problem.is(error, 'conflict')) await ask(named('ROLLBACK TO thread'), 'ROLLBACK TO SAVEPOINT thread', [])
+        throw error
+      }
     }, tx),
-  forget: (wanted, tx) => writing(async (ask) => dropMemories(ask, await shapeOf(ask, schema), wanted), tx),
+  forget: (wanted, tx) => writing(async (ask) => inStores(ask, await shapeOf(ask, schema), wanted, dropMemories), tx),
   drop: (thread, tx) =>
     writing(async (ask) => {
       await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
@@ -58,10 +80,14 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
       const shape = await shapeOf(ask, schema)
       // What needs no tie is looked for at once: each search reads the whole store.
       const sure = remembered.flatMap((one) => one.sure)
-      let count = await countMemories(ask, shape, { sure, ids: [], texts: [], ties: [] })
-      for (const one of remembered) count += await countMemories(ask, shape, { ...one, sure: [] })
+      let count = await inStores(ask, shape, { sure, ids: [], texts: [], ties: [] }, countMemories)
+      for (const one of remembered) count += await inStores(ask, shape, { ...one, sure: [] }, countMemories)
       for (const { thread, ...one } of wanted) {
-        count += await rowsHolding(ask, shape, thread, one)
+        const { words } = one
+        // Texts with words are searched for by their words, which other authors may have written, too.
+        const texts = words ? one.texts.filter((text) => words.runsIn(text).length === 0) : one.texts
+        count += await rowsHolding(ask, shape, thread, { ids: one.ids, texts })
+        if (words) count += await wordsInThread(ask, shape, thread, words)
         // Ids that mean nothing by themselves are looked for as ids of messages.
         const short = one.ids.filter((id) => !isTelling(id))
         if (short.length > 0)

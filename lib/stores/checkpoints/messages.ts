@@ -8,12 +8,18 @@ export interface MessageFacts {
   id: string | undefined
   /** Its words: the content, or the text blocks of it. */
   text: string
+  /** A person said it, not a model or a tool. */
+  isHuman: boolean
   /** Ids of tool calls that it makes, and of those that it answers. */
   calls: string[]
   answers: string[]
 }
 
-const roles = new Set(['human', 'user', 'ai', 'assistant', 'AIMessageChunk', 'system', 'developer', 'tool', 'function'])
+const roles = new Set([
+  ...['human', 'user', 'ai', 'assistant', 'system', 'developer', 'tool', 'function', 'chat'],
+  ...['HumanMessageChunk', 'AIMessageChunk', 'SystemMessageChunk', 'ToolMessageChunk', 'FunctionMessageChunk'],
+])
+const people = new Set(['human', 'user', 'HumanMessageChunk'])
 const objects = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isObject) : [])
 const strings = (values: readonly unknown[]): string[] => values.filter((value) => typeof value === 'string')
 
@@ -49,6 +55,9 @@ export function messageIn(value: JsonObject): MessageFacts | undefined {
   const used = blocks.filter(({ type }) => type === 'tool_use' || type === 'tool_call')
   return {
     id: typeof id === 'string' ? id : undefined,
+    isHuman:
+      isConstructed(value, /^HumanMessage(Chunk)?$/) ||
+      [value.type, value.role, fields.type, fields.role].some((said) => typeof said === 'string' && people.has(said)),
     text: typeof content === 'string' ? content : strings(blocks.map(({ text }) => text)).join('\n'),
     calls: strings([...made.flatMap(objects), ...used].map((call) => call.id)),
     answers: strings([fields.tool_call_id, ...blocks.map(({ tool_use_id: called }) => called)]),

@@ -1,3 +1,4 @@
+import type { RunMatch } from '#lib/kernel/holder.ts'
 import { leastId, leastText, type Wanted } from './checkpoints.ts'
 
 /** Stands where words were cut out. Not empty: some models refuse a message without content. */
@@ -33,8 +34,9 @@ const alone = (id: string): RegExp => new RegExp(`(?<!${beside})${RegExp.escape(
 export const isNaming = (text: string, id: string): boolean => text.includes(id) && alone(id).test(text)
 export const withoutId = (text: string, id: string): string =>
   text.includes(id) ? text.replace(alone(id), () => placeholder) : text
+export const beforeId = '(^|[^A-Za-z0-9_-])'
 /** The same question for PostgreSQL's `~`. */
-export const namingPattern = (id: string): string => `(^|[^A-Za-z0-9_-])${literally(id)}($|[^A-Za-z0-9_-])`
+export const namingPattern = (id: string): string => `${beforeId}${literally(id)}($|[^A-Za-z0-9_-])`
 
 /** `id` with this value as MessagePack writes it, for ids that are too short to look for by themselves. */
 const packed = (id: string): Buffer => {
@@ -49,4 +51,53 @@ export function holdsAny(
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const named = [...ids, ...calls].map((id) => (isTelling(id) ? id : packed(id)))
   return [...forms, ...named].some((needle) => buffer.includes(needle))
+}
+
+const escapes = /\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))/g
+const escaped: Readonly<Record<string, string>> = { b: ' ', f: ' ', n: '\n', r: '\r', t: '\t' }
+/** A text without one level of JSON's escapes, and for each of its characters where it starts in the text; the last offset is the end. */
+function unescaped(text: string): { text: string; offsets: number[] } {
+  const offsets: number[] = []
+  let plain = ''
+  let from = 0
+  const copy = (until: number) => {
+    plain += text.slice(from, until)
+    for (; from < until; from++) offsets.push(from)
+  }
+  for (const { 0: found, 1: code, 2: letter = '', index } of text.matchAll(escapes)) {
+    copy(index)
+    plain += code === undefined ? (escaped[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16))
+    offsets.push(index)
+    from = index + found.length
+  }
+  copy(text.length)
+  offsets.push(text.length)
+  return { text: plain, offsets }
+}
+
+/** Runs in a text as it is, and as it is without one and without two levels of JSON's escapes, as in the arguments of a tool call. */
+export function runsWithin(text: string, runsIn: (text: string) => readonly RunMatch[]): RunMatch[] {
+  const found = [...runsIn(text)]
+  let plain = text
+  let offsets: number[] | undefined
+  for (let level = 0; level < 2 && plain.includes('\\'); level++) {
+    const next = unescaped(plain)
+    const known = offsets
+    const at: number[] = known === undefined ? next.offsets : next.offsets.map((offset) => known[offset] ?? 0)
+    for (const { run, start, end } of runsIn(next.text))
+      found.push({ run, start: at[start] ?? 0, end: at[end] ?? text.length })
+    plain = next.text
+    offsets = at
+  }
+  return found
+}
+/** A text without some of its parts. Runs overlap. */
+export function withoutRuns(text: string, runs: readonly RunMatch[]): string {
+  let rest = ''
+  let from = 0
+  for (const { start, end } of [...runs].sort((one, other) => one.start - other.start)) {
+    if (start >= from) rest += text.slice(from, start) + placeholder
+    from = Math.max(from, end)
+  }
+  return rest + text.slice(from)
 }

@@ -1,6 +1,8 @@
-import { isConstructed, isObject, type JsonObject, messageIn } from './messages.ts'
-import { isGenerated, isTelling, placeholder, withoutId } from './needles.ts'
-import { type Doomed, goes, isHolding, isPairThatGoes } from './survey.ts'
+import { isConstructed, isObject, type JsonObject, type MessageFacts, messageIn } from './messages.ts'
+import { PackedBytes, PackedExtension, PackedNumber } from './msgpack.ts'
+import { isGenerated, isTelling, placeholder, withoutId, withoutRuns } from './needles.ts'
+import { Unreadable } from './serialised.ts'
+import { type Doomed, goes, isHolding, isPairThatGoes, isRemaining } from './survey.ts'
 
 /** How one value of a thread is rewritten. */
 export interface Rewriting {
@@ -9,6 +11,13 @@ export interface Rewriting {
   lists: ReadonlySet<string>
   /** Whether it was written when what goes was there already, so that a summary in it may have been made of it. */
   isLater: boolean
+  /**
+   * Of a channel with state: a list of messages that loses its last human message keeps an empty one under this id, because nodes read the last
+   * human message when they resume, and reducers need ids.
+   */
+  emptiedId?: string
+  /** Called with the id of each remaining message that contains erased words. */
+  onMention?(id: string): void
 }
 const gone = Symbol('gone')
 /** Beginnings of words that say so wherever they stand in a name. */
@@ -24,19 +33,61 @@ export function isDerived(name: string): boolean {
 /** Of a derived object: what holds words. */
 const fields = new Set(['text', 'content', 'body', 'value'])
 
-function cut(text: string, { forms, ids }: Doomed): string {
+function cut(text: string, { forms, ids, runsIn }: Doomed): string {
   let rest = text
   for (const form of forms) rest = rest.replaceAll(form, placeholder)
+  rest = withoutRuns(rest, runsIn(rest))
   for (const id of ids) if (isTelling(id)) rest = withoutId(rest, id)
-  return rest
+  return isJson(text) && !isJson(rest) ? JSON.stringify(placeholder) : rest
+}
+function isJson(text: string): boolean {
+  if (!/^\s*[[{"]/.test(text)) return false
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+const human = /^(human|user|HumanMessageChunk)$/
+/** A human message as it was written, without everything that it said. */
+function emptiedMessage(record: JsonObject, id: string): JsonObject | undefined {
+  const inner = isObject(record.kwargs) ? 'kwargs' : isObject(record.data) ? 'data' : undefined
+  const fields = inner === undefined ? record : record[inner]
+  if (!isObject(fields)) return undefined
+  const isHuman = [record.type, record.role, fields.type, fields.role].some(
+    (said) => typeof said === 'string' && human.test(said),
+  )
+  if (!isHuman && !isConstructed(record, /^HumanMessage(Chunk)?$/)) return undefined
+  const kept = Object.entries(fields).flatMap(([key, value]): [string, unknown][] => {
+    if (key === 'type' || key === 'role') return [[key, value]]
+    if (key === 'content') return [[key, placeholder]]
+    if (key === 'id') return [[key, id]]
+    return key === 'additional_kwargs' || key === 'response_metadata' ? [[key, {}]] : []
+  })
+  const made = Object.fromEntries(kept)
+  return inner === undefined ? made : { ...record, [inner]: made }
 }
 
-/** Rewrites what a channel, an input or metadata holds, as it was parsed. The value itself is left as it is. */
-export function rewriteValue(value: unknown, name: string, how: Rewriting): { value: unknown; isChanged: boolean } {
-  const { doomed, lists } = how
+export interface RewrittenValue {
+  value: unknown
+  isChanged: boolean
+  /** The object that a new one was made of. What is not new is the same object as before. */
+  originOf(made: object): object | undefined
+}
+
+/** Rewrites what a channel, an input or metadata holds, as it was parsed. The value itself is left as it is. Throws {@link Unreadable}. */
+export function rewriteValue(value: unknown, name: string, how: Rewriting): RewrittenValue {
+  const { lists } = how
+  let { doomed } = how
+  const origins = new WeakMap<object, object>()
   let isChanged = false
   const changed = <T>(made: T): T => {
     isChanged = true
+    return made
+  }
+  function madeOf<T extends object>(before: object, made: T): T {
+    origins.set(made, before)
     return made
   }
   const emptied = (key: string): unknown => (lists.has(key) ? [] : null)
@@ -53,9 +104,20 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): { va
     // [channel, value]: an update of a Command.
     if (items.length === 2 && typeof first === 'string' && typeof second === 'object' && second !== null) {
       const made = walk(second, first, isOfDerived)
-      return [string(first, false), made === gone ? emptied(first) : made].filter((item) => item !== gone)
+      return listOf(items, [string(first, false), made === gone ? emptied(first) : made])
     }
-    return items.map((item) => walk(item, key, isOfDerived)).filter((item) => item !== gone)
+    return listOf(
+      items,
+      items.map((item) => walk(item, key, isOfDerived)),
+    )
+  }
+  /** The same list where no item changed. */
+  function listOf(items: readonly unknown[], made: readonly unknown[]): readonly unknown[] {
+    if (made.length === items.length && made.every((item, at) => item === items[at])) return items
+    return madeOf(
+      items,
+      made.filter((item) => item !== gone),
+    )
   }
 
   /** lc 2: a Map's entries go whole, and bytes that hold the words are emptied. */
@@ -65,13 +127,15 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): { va
       const entries = content.flatMap((entry: unknown) => {
         if (!Array.isArray(entry)) return [entry]
         const [key, item] = [walk(entry[0], '', false), walk(entry[1], String(entry[0]), false)]
-        return key === gone || item === gone ? [] : [[key, item]]
+        if (key === entry[0] && item === entry[1]) return [entry]
+        return key === gone || item === gone ? [] : [madeOf(entry, [key, item])]
       })
-      return { ...record, args: [entries] }
+      const isSame = entries.length === content.length && entries.every((entry, at) => entry === content[at])
+      return isSame ? record : madeOf(record, { ...record, args: [entries] })
     }
     if (isConstructed(record, /^Uint8Array$/) && Array.isArray(content)) {
       const text = Buffer.from(content.map(Number)).toString('utf8')
-      return isHolding(text, doomed) ? changed({ ...record, args: [[]] }) : record
+      return isHolding(text, doomed) ? changed(madeOf(record, { ...record, args: [[]] })) : record
     }
     return undefined
   }
@@ -87,35 +151,81 @@ export function rewriteValue(value: unknown, name: string, how: Rewriting): { va
     return free
   }
 
+  /** Its words stay, whoever else wrote them. Ids of what goes do not. */
+  function remaining(record: JsonObject, { id, text }: MessageFacts): unknown {
+    if (id !== undefined && doomed.isQuoting(text)) how.onMention?.(id)
+    const all = doomed
+    doomed = { ...all, forms: [], texts: new Set(), remaining: new Set(), runsIn: () => [] }
+    const made = object(record, false)
+    doomed = all
+    return made
+  }
+
   function object(record: JsonObject, isOfDerived: boolean): unknown {
     const facts = messageIn(record)
+    if (facts && isRemaining(facts, doomed)) return remaining(record, facts)
     if (facts && goes(facts, doomed)) return changed(gone)
     // The call of a tool that goes, where it stands by itself, as what is sent to the node of tools.
     if (typeof record.id === 'string' && doomed.calls.has(record.id) && 'args' in record) return changed(gone)
     const special = collection(record)
     if (special !== undefined) return special
     const made: [string, unknown][] = []
+    let isSame = true
+    const isConstructor = record.type === 'constructor'
     for (const [key, item] of Object.entries(record)) {
       const isNamed = isHolding(key, doomed)
       if (isNamed && isAboutIt(key)) {
+        isSame = false
         isChanged = true
         continue
       }
-      const isWords = !facts && (isDerived(key) || (isOfDerived && fields.has(key)))
+      const isOfConstructed = isConstructor && (key === 'args' || key === 'kwargs')
+      const isWords = !facts && (isDerived(key) || (isOfDerived && (fields.has(key) || isOfConstructed)))
       const result = walk(item, key, isWords)
       // What was sent to a node and is gone was not sent.
       if (result === gone && key === 'args' && typeof record.node === 'string') return changed(gone)
+      if (isNamed || result !== item) isSame = false
       made.push([isNamed ? changed(freeKey(key, record)) : key, result === gone ? emptied(key) : result])
     }
-    return Object.fromEntries(made)
+    return isSame ? record : madeOf(record, Object.fromEntries(made))
+  }
+  function bytes(item: PackedBytes): unknown {
+    return item.texts.some((text) => isHolding(text, doomed)) ? changed(item.emptied()) : item
   }
 
   function walk(item: unknown, key: string, isOfDerived: boolean): unknown {
     if (typeof item === 'string') return string(item, isOfDerived)
     if (Array.isArray(item)) return list(item, key, isOfDerived)
+    if (item instanceof PackedNumber) return item
+    if (item instanceof PackedBytes) return bytes(item)
+    if (item instanceof PackedExtension) {
+      if (isHolding(item.text, doomed)) throw new Unreadable('an extension that cannot be changed')
+      return item
+    }
     return isObject(item) ? object(item, isOfDerived) : item
   }
 
-  const made = walk(value, name, isDerived(name))
-  return isChanged ? { value: made === gone ? emptied(name) : made, isChanged } : { value, isChanged }
+  /** A list of messages that had a human message, and has none any more. */
+  function withHuman(before: unknown, after: unknown, id: string): unknown {
+    if (!Array.isArray(before) || !Array.isArray(after) || before === after) return after
+    const isHuman = (one: unknown) =>
+      isObject(one) && messageIn(one) !== undefined && emptiedMessage(one, id) !== undefined
+    const last = before.findLast(isHuman)
+    if (!isObject(last) || after.some(isHuman)) return after
+    const made = emptiedMessage(last, id)
+    if (made === undefined) return after
+    if (isObject(made.kwargs) && isObject(last.kwargs)) madeOf(last.kwargs, made.kwargs)
+    const at = after.findIndex((item) => before.indexOf(originOf(item) ?? item) > before.indexOf(last))
+    return madeOf(before, after.toSpliced(at === -1 ? after.length : at, 0, madeOf(last, made)))
+  }
+  const originOf = (one: unknown): object | undefined =>
+    typeof one === 'object' && one !== null ? origins.get(one) : undefined
+
+  const walked = walk(value, name, isDerived(name))
+  const made = how.emptiedId === undefined ? walked : withHuman(value, walked, how.emptiedId)
+  return {
+    value: isChanged ? (made === gone ? emptied(name) : made) : value,
+    isChanged,
+    originOf,
+  }
 }

@@ -44,6 +44,27 @@ export async function shapeOf(ask: Ask, schema: string): Promise<Shape> {
   return { schema, columns }
 }
 
+const storesSql = `SELECT n.nspname AS schema, c.relname AS table, a.attname AS column, format_type(a.atttypid, NULL) AS type
+  FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = c.oid
+  WHERE n.nspname <> $1 AND c.relname = ANY($2::text[]) AND c.relkind IN ('r', 'p') AND a.attnum > 0 AND NOT a.attisdropped
+    AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT') AND has_table_privilege(c.oid, 'DELETE')
+    AND EXISTS (SELECT FROM pg_class m WHERE m.relnamespace = n.oid AND m.relname = 'store_migrations')
+  ORDER BY n.nspname, a.attnum`
+/**
+ * Long-term stores of LangGraph in other schemas of the same database. The libraries of Python and JavaScript give the table other columns, so
+ * that one schema has the store of one language.
+ */
+export async function otherStores(ask: Ask, schema: string): Promise<Shape[]> {
+  const rows = await ask<Column & { schema: string }>(named(storesSql), storesSql, [schema, [...memoryTables]])
+  const shapes: Shape[] = []
+  for (const [name, columns] of Map.groupBy(rows, (row) => row.schema)) {
+    const shape = { schema: name, columns: Map.groupBy(columns, ({ table }) => table) }
+    const isKeyed = has(shape, 'store', 'prefix') || has(shape, 'store', 'namespace_path')
+    if (isKeyed && has(shape, 'store', 'key') && has(shape, 'store', 'value')) shapes.push(shape)
+  }
+  return shapes
+}
+
 /** A row of a thread. `at` is where it lies: it holds as long as the row is locked and was not changed. */
 export interface ThreadRow {
   table: ThreadTable

@@ -1,16 +1,20 @@
 import type { Remembered, Wanted } from './checkpoints.ts'
-import { formsOf, isGenerated, isTelling, namingPattern, tellingTexts } from './needles.ts'
+import { beforeId, formsOf, isGenerated, isTelling, namingPattern, runsWithin, tellingTexts } from './needles.ts'
 import { type Ask, type Column, has, named, type Shape, tableOf, threadTables } from './rows.ts'
 
 /** More ids than this are compared with all the names that a row holds; fewer are looked for one by one. */
 const fewIds = 16
 
-/** SQL, of a needle and its pattern: whether a column holds it. Strings of MessagePack have their length beside them, so that no pattern fits. */
+/** Before an id in MessagePack: the length of its string, in one byte above 0x7f or in a byte of its own after 0xd9. `encode` writes them in octal. */
+const packedBefore = '(^|[^A-Za-z0-9_-]|\\\\[23][0-7][0-7]|\\\\331.)'
+/** SQL, of a needle and its pattern: whether a column holds it. */
 function holds(shape: Shape, { table, column, type }: Column): string {
   if (type !== 'bytea')
     return `position(needle IN "${column}"::text) > 0 AND (pattern = '' OR "${column}"::text ~ pattern)`
-  const isPacked = has(shape, table, 'type') ? `type IS DISTINCT FROM 'json' OR ` : ''
-  return `position(convert_to(needle, 'UTF8') IN "${column}") > 0 AND (pattern = '' OR ${isPacked}encode("${column}", 'escape') ~ pattern)`
+  const own = has(shape, table, 'type')
+    ? `(CASE WHEN type = 'json' THEN pattern ELSE replace(pattern, '${beforeId}', '${packedBefore}') END)`
+    : 'pattern'
+  return `position(convert_to(needle, 'UTF8') IN "${column}") > 0 AND (pattern = '' OR encode("${column}", 'escape') ~ ${own})`
 }
 const anyColumn = (shape: Shape, table: string): string =>
   `(${(shape.columns.get(table) ?? []).map((column) => `(${holds(shape, column)})`).join(' OR ')})`
@@ -80,19 +84,52 @@ async function isEmptyStore(ask: Ask, shape: Shape): Promise<boolean> {
   const text = `SELECT 1 FROM ${tableOf(shape, 'store')} LIMIT 1`
   return (await ask(named(text), text, [])).length === 0
 }
+const itemsAtOnce = 500
+/** SQL to the text of an item `s`: its namespace, key and value, and what was indexed of it. */
+const itemsSql = (shape: Shape, where: string, from: string): string =>
+  `SELECT s.ctid::text AS at, concat_ws(E'\\n', s."${memoryKey(shape)}", s.key, s.value::text) AS text FROM ${tableOf(shape, 'store')} s
+   WHERE s.ctid > ${from}::tid AND ${where} ORDER BY s.ctid LIMIT ${itemsAtOnce}`
+
+/** Items that name a tie and contain erased words, by their position in the table. */
+async function itemsWithWords(ask: Ask, shape: Shape, { ties, words }: Remembered): Promise<string[]> {
+  const telling = ties.filter(isTelling)
+  if (!words || telling.length === 0) return []
+  const found: { at: string; runs: number[] }[] = []
+  const list = (at: number) => `unnest($${at}::text[], $${at + 1}::text[]) AS wanted (needle, pattern)`
+  const sql = itemsSql(shape, `(${memoryHolds(shape, list(1))} OR ${memoryIsIn(shape, list(1))})`, '$3')
+  for (let after = '(0,0)'; ; ) {
+    const rows = await ask<{ at: string; text: string }>(named(sql), sql, [telling, telling.map(namingPattern), after])
+    for (const { at, text } of rows) {
+      const runs = runsWithin(text, words.runsIn).map(({ run }) => run)
+      if (runs.length > 0) found.push({ at, runs })
+    }
+    const last = rows.at(-1)
+    if (last === undefined || rows.length < itemsAtOnce) break
+    after = last.at
+  }
+  if (found.length === 0) return []
+  const explained = await words.explained()
+  return found.filter(({ runs }) => runs.some((run) => !explained.has(run))).map(({ at }) => at)
+}
+
 export async function countMemories(ask: Ask, shape: Shape, wanted: Remembered): Promise<number> {
+  if (await isEmptyStore(ask, shape)) return 0
   const goes = memoryGoes(shape, wanted)
-  if (!goes || (await isEmptyStore(ask, shape))) return 0
-  const text = `SELECT count(*)::int AS n FROM ${tableOf(shape, 'store')} s WHERE ${goes.where}`
-  const [row] = await ask<{ n: number }>(named(text), text, goes.values)
+  const withWords = await itemsWithWords(ask, shape, wanted)
+  if (!goes) return withWords.length
+  const text = `SELECT count(*)::int AS n FROM ${tableOf(shape, 'store')} s WHERE ${goes.where} OR s.ctid = ANY($${goes.values.length + 1}::tid[])`
+  const [row] = await ask<{ n: number }>(named(text), text, [...goes.values, withWords])
   return row?.n ?? 0
 }
 /** Vectors of them go by the library's own foreign key. */
 export async function dropMemories(ask: Ask, shape: Shape, wanted: Remembered): Promise<number> {
+  if (await isEmptyStore(ask, shape)) return 0
   const goes = memoryGoes(shape, wanted)
-  if (!goes || (await isEmptyStore(ask, shape))) return 0
-  const text = `DELETE FROM ${tableOf(shape, 'store')} s WHERE ${goes.where} RETURNING 1`
-  return (await ask(named(text), text, goes.values)).length
+  const withWords = await itemsWithWords(ask, shape, wanted)
+  if (!goes && withWords.length === 0) return 0
+  const [where, values] = goes ? [goes.where, goes.values] : ['false', []]
+  const text = `DELETE FROM ${tableOf(shape, 'store')} s WHERE ${where} OR s.ctid = ANY($${values.length + 1}::tid[]) RETURNING 1`
+  return (await ask(named(text), text, [...values, withWords])).length
 }
 
 /** Where these ids stand, among all threads there are. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { lazily } from '#lib/kernel/lazily.ts'
 import { isConstructed, isObject } from './messages.ts'
-import { holdsAny } from './needles.ts'
+import { InvalidMsgpack, type Unpacked, unpack } from './msgpack.ts'
 import { type Doomed, isHolding } from './survey.ts'
 
 /** Thrown inside; who rewrites a thread says which one. */
@@ -16,8 +16,8 @@ export type Decoded =
   | { kind: 'tree'; tree: unknown }
   /** A `Uint8Array` of the application's, as it is. */
   | { kind: 'bytes'; bytes: Uint8Array }
-  /** Python's MessagePack: strings stand in it as they are, so that one can tell whether it holds something. */
-  | { kind: 'msgpack'; bytes: Uint8Array }
+  /** MessagePack of the serialiser in Python. */
+  | { kind: 'msgpack'; tree: unknown; unpacked: Unpacked }
   | { kind: 'nothing' }
 
 function parsed(text: string): unknown {
@@ -35,12 +35,32 @@ function read(bytes: Uint8Array): string {
   }
 }
 
+function unpacked(bytes: Uint8Array): Decoded {
+  try {
+    const made = unpack(bytes)
+    return { kind: 'msgpack', tree: made.view, unpacked: made }
+  } catch (cause) {
+    if (cause instanceof InvalidMsgpack) throw new Unreadable('not MessagePack', { cause })
+    throw cause
+  }
+}
+/** A changed tree of {@link Unpacked}, read back before anybody else has to. */
+export function encodeMsgpack(
+  { pack }: Unpacked,
+  tree: unknown,
+  originOf: (made: object) => object | undefined,
+): Uint8Array {
+  const bytes = pack(tree, originOf)
+  unpacked(bytes)
+  return bytes
+}
+
 /** `type` and bytes of a row. Throws {@link Unreadable} for what is malformed, encrypted, pickled, or unknown. */
 export function decode(type: string | null, bytes: Uint8Array | null): Decoded {
   if (type === 'empty' || type === 'null' || bytes === null) return { kind: 'nothing' }
   if (type === 'json') return { kind: 'tree', tree: parsed(read(bytes)) }
   if (type === 'bytes' || type === 'bytearray') return { kind: 'bytes', bytes }
-  if (type === 'msgpack') return { kind: 'msgpack', bytes }
+  if (type === 'msgpack') return unpacked(bytes)
   throw new Unreadable('of an unknown type')
 }
 /** A column of JSONB, as text. */
@@ -48,7 +68,7 @@ export const decodeColumn = (text: string): unknown => parsed(text)
 
 /** The application's own bytes: text that holds something can be cut; anything else that does cannot. */
 export function cutBytes(bytes: Uint8Array, doomed: Doomed, cut: (text: string) => string): Uint8Array | undefined {
-  if (!holdsAny(bytes, doomed)) return undefined
+  if (!isHolding(Buffer.from(bytes).toString('utf8'), doomed)) return undefined
   const made = cut(read(bytes))
   if (isHolding(made, doomed)) throw new Unreadable('bytes that cannot be cut')
   return Buffer.from(made)

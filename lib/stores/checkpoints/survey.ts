@@ -1,6 +1,8 @@
+import type { RunMatch } from '#lib/kernel/holder.ts'
 import type { FoundMessage, Wanted } from './checkpoints.ts'
 import { isObject, type MessageFacts, messageIn, wordsOfPair } from './messages.ts'
-import { formsOf, holdsAny, isNaming, isTelling, tellingTexts } from './needles.ts'
+import { PackedBytes, PackedExtension, PackedNumber } from './msgpack.ts'
+import { formsOf, holdsAny, isNaming, isTelling, runsWithin, tellingTexts } from './needles.ts'
 
 /** What goes of a thread: settled by reading all of it, before anything is rewritten. */
 export interface Doomed {
@@ -11,10 +13,18 @@ export interface Doomed {
   texts: ReadonlySet<string>
   /** Everything that a string may hold of the texts, longest first. */
   forms: readonly string[]
+  /** Ids of messages of remaining authors: nothing of them changes. */
+  remaining: ReadonlySet<string>
+  /** Whether a text contains erased words, whoever else wrote them. */
+  isQuoting(text: string): boolean
+  /** Runs of erased words in a text that no remaining author explains. */
+  runsIn(text: string): readonly RunMatch[]
 }
+export const isRemaining = ({ id }: MessageFacts, { remaining, ids }: Pick<Doomed, 'remaining' | 'ids'>): boolean =>
+  id !== undefined && remaining.has(id) && !ids.has(id)
 const isSaid = (text: string, doomed: Pick<Doomed, 'texts'>): boolean =>
   doomed.texts.size > 0 && doomed.texts.has(text.trim())
-export const goes = ({ id, text, calls, answers }: MessageFacts, doomed: Doomed): boolean =>
+export const goes = ({ id, text, calls, answers }: Omit<MessageFacts, 'isHuman'>, doomed: Doomed): boolean =>
   (id !== undefined && doomed.ids.has(id)) ||
   isSaid(text, doomed) ||
   [...calls, ...answers].some((call) => doomed.calls.has(call))
@@ -23,22 +33,31 @@ export const isPairThatGoes = (value: readonly unknown[], doomed: Doomed): boole
   return words !== undefined && isSaid(words, doomed)
 }
 /** Whether a string that is no message's own id or words holds something of what goes. */
-export const isHolding = (text: string, { ids, forms }: Pick<Doomed, 'ids' | 'forms'>): boolean =>
-  forms.some((form) => text.includes(form)) || ids.values().some((id) => isTelling(id) && isNaming(text, id))
+export const isHolding = (text: string, { ids, forms, runsIn }: Pick<Doomed, 'ids' | 'forms' | 'runsIn'>): boolean =>
+  forms.some((form) => text.includes(form)) ||
+  ids.values().some((id) => isTelling(id) && isNaming(text, id)) ||
+  runsIn(text).length > 0
 
-/** Every message that a decoded value holds, and every string, keys among them. */
-function visit(value: unknown, see: { message(facts: MessageFacts): void; string(text: string): void }): void {
-  if (typeof value === 'string') see.string(value)
+/** Every message that a decoded value holds, and every string, keys among them; `owner` is the innermost message that a string belongs to. */
+function visit(
+  value: unknown,
+  see: { message(facts: MessageFacts): void; string(text: string, owner: MessageFacts | undefined): void },
+  owner?: MessageFacts,
+): void {
+  if (typeof value === 'string') see.string(value, owner)
   else if (Array.isArray(value)) {
     const words = wordsOfPair(value)
-    if (words !== undefined) see.message({ id: undefined, text: words, calls: [], answers: [] })
-    for (const item of value) visit(item, see)
-  } else if (isObject(value)) {
-    const facts = messageIn(value)
-    if (facts) see.message(facts)
+    const facts = words === undefined ? owner : { id: undefined, text: words, isHuman: true, calls: [], answers: [] }
+    if (facts && facts !== owner) see.message(facts)
+    for (const item of value) visit(item, see, facts)
+  } else if (value instanceof PackedBytes) for (const text of value.texts) see.string(text, owner)
+  else if (value instanceof PackedExtension) see.string(value.text, owner)
+  else if (isObject(value) && !(value instanceof PackedNumber)) {
+    const facts = messageIn(value) ?? owner
+    if (facts && facts !== owner) see.message(facts)
     for (const [key, item] of Object.entries(value)) {
-      see.string(key)
-      visit(item, see)
+      see.string(key, owner)
+      visit(item, see, facts)
     }
   }
 }
@@ -52,9 +71,19 @@ export function surveyor(wanted: Wanted) {
   const telling = wanted.ids.filter(isTelling)
   const known = new Map<string, Omit<MessageFacts, 'text'> & { text: string | null }>()
   const standing = new Set<string>()
+  const own = new Set(wanted.texts.map((text) => text.trim()))
+  const wording = new Set<string>()
+  /** Runs of erased words by the id of the message that contains them; the empty id: in no message with an id. */
+  const runs = new Map<string, Set<number>>()
+  const isAsked = ({ id, text }: MessageFacts): boolean =>
+    (id !== undefined && asked.ids.has(id)) || isSaid(text, asked)
+  const isErasedWording = ({ id, isHuman }: MessageFacts): boolean =>
+    id !== undefined && asked.ids.has(id) && (isHuman || wanted.reported?.has(id) !== true)
   return {
     asked,
-    /** Whether the value holds an id or text that was asked for. */
+    wording,
+    runs,
+    /** Whether the value holds an id or text that was asked for, or words of it. */
     read(value: unknown): boolean {
       let isHit = false
       const stands = (what: string) => {
@@ -62,34 +91,64 @@ export function surveyor(wanted: Wanted) {
         standing.add(what)
       }
       visit(value, {
-        message({ id, text, calls, answers }) {
+        message(facts) {
+          const { id, text, isHuman, calls, answers } = facts
           const said = isSaid(text, asked) ? text.trim() : null
           if (said !== null) stands(said)
+          if (isErasedWording(facts) && text.trim() !== '' && !own.has(text.trim())) wording.add(text.trim())
           if (id !== undefined && asked.ids.has(id)) stands(id)
           else if (said === null && calls.length + answers.length === 0) return
-          known.set(JSON.stringify([id, said, calls, answers]), { id, text: said, calls, answers })
+          known.set(JSON.stringify([id, said, calls, answers]), { id, text: said, isHuman, calls, answers })
         },
-        string(text) {
+        string(text, owner) {
           for (const one of byForm) if (text.includes(one.form)) stands(one.text)
           for (const id of telling) if (isNaming(text, id)) stands(id)
+          if (!wanted.words || (owner && isAsked(owner))) return
+          const found = runsWithin(text, wanted.words.runsIn)
+          if (found.length === 0) return
+          isHit = true
+          const id = owner?.id ?? ''
+          runs.set(id, (runs.get(id) ?? new Set()).union(new Set(found.map(({ run }) => run))))
         },
       })
       return isHit
     },
-    /** Of bytes that nobody decodes. */
+    /** Of bytes that are no tree. */
     readBytes(bytes: Uint8Array): void {
       for (const text of texts) if (holdsAny(bytes, { ids: new Set(), forms: formsOf(text) })) standing.add(text)
       for (const id of asked.ids) if (holdsAny(bytes, { ids: new Set([id]), forms: [] })) standing.add(id)
     },
     standing,
-    /** Calls go with their answers and answers with their calls, until nothing more follows. */
-    settle(): { doomed: Doomed; messages: FoundMessage[] } {
-      const doomed = { ...asked, ids: new Set(asked.ids), calls: new Set<string>() }
+    /**
+     * Calls go with their answers and answers with their calls, until nothing more follows. `remaining`: ids of messages of remaining authors;
+     * `explained`: runs of words that they wrote, too.
+     */
+    settle(
+      remaining: ReadonlySet<string> = new Set(),
+      explained: ReadonlySet<number> = new Set(),
+    ): { doomed: Doomed; messages: FoundMessage[] } {
+      const { words } = wanted
+      const unexplained = (found: readonly RunMatch[]) => found.filter(({ run }) => !explained.has(run))
+      const isTheirs = (text: string): boolean => {
+        const found = words?.runsIn(text) ?? []
+        return found.length > 0 && unexplained(found).length === 0
+      }
+      const doomed: Doomed & { ids: Set<string>; calls: Set<string> } = {
+        ...asked,
+        forms: byForm.filter(({ text }) => !isTheirs(text)).map(({ form }) => form),
+        ids: new Set(asked.ids),
+        calls: new Set<string>(),
+        remaining,
+        isQuoting: (text) => asked.forms.some((form) => text.includes(form)) || (words?.runsIn(text).length ?? 0) > 0,
+        runsIn: words ? (text) => unexplained(runsWithin(text, words.runsIn)) : () => [],
+      }
       const found = new Map<string, FoundMessage>()
       for (let before = -1; before < found.size + doomed.calls.size + doomed.ids.size; ) {
         before = found.size + doomed.calls.size + doomed.ids.size
-        for (const [key, { id, text, calls, answers }] of known) {
-          if (text === null && !goes({ id, text: '', calls, answers }, doomed)) continue
+        for (const [key, { id, text, isHuman, calls, answers }] of known) {
+          const facts = { id, text: '', isHuman, calls, answers }
+          if (isRemaining(facts, doomed)) continue
+          if (text === null && !goes(facts, doomed)) continue
           const how = id !== undefined && asked.ids.has(id) ? 'id' : text === null ? 'tools' : 'text'
           const name = id ?? key
           if (!found.has(name)) found.set(name, { id: id ?? null, found: how, text })

@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { FoundInThread, Rewritten, Wanted } from './checkpoints.ts'
+import type { FoundInThread, Rewritten, Wanted, WordSearch } from './checkpoints.ts'
 import { isObject, type JsonObject } from './messages.ts'
-import { holdsAny } from './needles.ts'
-import { isDerived, type Rewriting, rewriteValue } from './rewriting.ts'
+import { isText } from './msgpack.ts'
+import { runsWithin } from './needles.ts'
+import { type Rewriting, type RewrittenValue, rewriteValue } from './rewriting.ts'
 import { type Ask, type Shape, type ThreadRow, threadRows, writeBlob, writeCheckpoint } from './rows.ts'
-import { cutBytes, decode, decodeColumn, encode, Unreadable } from './serialised.ts'
+import { cutBytes, decode, decodeColumn, encode, encodeMsgpack, Unreadable } from './serialised.ts'
 import { type Doomed, surveyor } from './survey.ts'
 
 /** Of a checkpoint: what it is, and no word of a message. */
@@ -24,8 +26,20 @@ interface Since {
 }
 interface Surveyed extends FoundInThread {
   doomed: Doomed
+  /** The thread's own wording of messages that go. */
+  wording: string[]
+  /** With the thread's own wording. */
+  words: WordSearch | undefined
+  explained: ReadonlySet<number>
+  /** Of the message that stands for the last human one. */
+  emptiedId: string
   lists: ReadonlySet<string>
   since: ReadonlyMap<string, Since>
+}
+
+/** Whether the error says that a row cannot be read or rewritten; all others are thrown on. */
+function isOfRow(error: unknown): boolean {
+  return error instanceof Unreadable || error instanceof RangeError
 }
 
 async function survey(
@@ -39,6 +53,7 @@ async function survey(
   const lists = new Set(['messages', '__pregel_tasks'])
   const since = new Map<string, Since>()
   let isUnreadable = false
+  let notSearched = 0
   const read = (row: ThreadRow): boolean => {
     if (row.table === 'checkpoints') {
       const { checkpoint, metadata } = row
@@ -46,19 +61,23 @@ async function survey(
       return parts.map((part) => reader.read(part)).includes(true)
     }
     const decoded = decode(row.type, row.blob)
-    if (decoded.kind === 'tree') {
+    if (decoded.kind === 'tree' || decoded.kind === 'msgpack') {
       if (Array.isArray(decoded.tree) && row.table === 'checkpoint_blobs') lists.add(row.channel)
+      if (decoded.kind === 'msgpack') notSearched += decoded.unpacked.opaque
       return reader.read(decoded.tree)
     }
-    if (decoded.kind !== 'nothing') reader.readBytes(decoded.bytes)
-    return false
+    if (decoded.kind === 'nothing') return false
+    if (!isText(decoded.bytes)) notSearched++
+    reader.readBytes(decoded.bytes)
+    return reader.read(Buffer.from(decoded.bytes).toString('utf8'))
   }
   for await (const row of threadRows(ask, shape, thread, lock)) {
     try {
       if (!read(row)) continue
     } catch (error) {
-      if (!(error instanceof Unreadable) && !(error instanceof RangeError)) throw error
+      if (!isOfRow(error)) throw error
       isUnreadable = true
+      notSearched++
       continue
     }
     const known = since.get(row.ns) ?? {}
@@ -68,18 +87,49 @@ async function survey(
       known.checkpoint = row.checkpointId
     since.set(row.ns, known)
   }
-  const { doomed, messages } = reader.settle()
-  return { doomed, messages, lists, since, isUnreadable, standing: reader.standing }
+  const { words } = wanted
+  const wording = [...reader.wording]
+  // The wording is known after the first reading alone.
+  if (words && wording.length > 0) {
+    const again = { ...wanted, texts: [...wanted.texts, ...wording], words: words.including(wording) }
+    return { ...(await survey(ask, shape, thread, again, '')), wording }
+  }
+  const remaining = words ? await words.remaining([...reader.runs.keys()].filter((id) => id !== '')) : new Set<string>()
+  const theirs = [...reader.runs].flatMap(([id, runs]) => (remaining.has(id) ? [...runs] : []))
+  const explained = new Set([...theirs, ...(words && reader.runs.size > 0 ? await words.explained() : [])])
+  const { doomed, messages } = reader.settle(remaining, explained)
+  const { standing } = reader
+  const hasWords = [...reader.runs.values()].some((runs) => runs.values().some((run) => !explained.has(run)))
+  return {
+    doomed,
+    messages,
+    lists,
+    since,
+    isUnreadable,
+    notSearched,
+    standing,
+    hasWords,
+    words,
+    wording,
+    explained,
+    emptiedId: randomUUID(),
+  }
 }
 
 /** What of the thread would go; reads alone. */
 export async function findInThread(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<FoundInThread> {
-  const { messages, standing, isUnreadable } = await survey(ask, shape, thread, wanted, '')
-  return { messages, standing, isUnreadable }
+  const { messages, standing, hasWords, isUnreadable, notSearched } = await survey(ask, shape, thread, wanted, '')
+  return { messages, standing, hasWords, isUnreadable, notSearched }
 }
 
 /** One row; true when it was changed. Throws {@link Unreadable}. */
-async function rewriteRow(ask: Ask, shape: Shape, row: ThreadRow, surveyed: Surveyed): Promise<boolean> {
+async function rewriteRow(
+  ask: Ask,
+  shape: Shape,
+  row: ThreadRow,
+  surveyed: Surveyed,
+  onMention: (id: string) => void,
+): Promise<boolean> {
   const { doomed, lists } = surveyed
   const since = surveyed.since.get(row.ns)
   const isLater = (version: string | undefined): boolean => {
@@ -87,14 +137,14 @@ async function rewriteRow(ask: Ask, shape: Shape, row: ThreadRow, surveyed: Surv
     if (version !== undefined) return since.version !== undefined && !isBefore(version, since.version)
     return since.checkpoint === undefined || row.checkpointId >= since.checkpoint
   }
-  const how = (version?: string): Rewriting => ({ doomed, lists, isLater: isLater(version) })
+  const how = (version?: string): Rewriting => ({ doomed, lists, isLater: isLater(version), onMention })
   if (row.table === 'checkpoints') {
     const checkpoint = decodeColumn(row.checkpoint ?? 'null')
     if (!isObject(checkpoint)) throw new Unreadable('no checkpoint')
     const versions = isObject(checkpoint.channel_versions) ? checkpoint.channel_versions : {}
     const { channel_values: inline, ...rest } = withoutStructure(checkpoint)
     let isChanged = false
-    const take = (made: { value: unknown; isChanged: boolean }): unknown => {
+    const take = (made: RewrittenValue): unknown => {
       isChanged ||= made.isChanged
       return made.value
     }
@@ -118,13 +168,13 @@ async function rewriteRow(ask: Ask, shape: Shape, row: ThreadRow, surveyed: Surv
     return true
   }
   const decoded = decode(row.type, row.blob)
-  const of = how(row.table === 'checkpoint_blobs' && row.version !== '' ? row.version : undefined)
-  if (decoded.kind === 'nothing') return false
-  if (decoded.kind === 'msgpack') {
-    if (holdsAny(decoded.bytes, doomed) || (of.isLater && isDerived(row.channel)))
-      throw new Unreadable('written by Python')
-    return false
+  const isBlob = row.table === 'checkpoint_blobs'
+  const isState = isBlob && lists.has(row.channel) && (!row.channel.startsWith('__') || row.channel === '__root__')
+  const of = {
+    ...how(isBlob && row.version !== '' ? row.version : undefined),
+    ...(isState && { emptiedId: surveyed.emptiedId }),
   }
+  if (decoded.kind === 'nothing') return false
   if (decoded.kind === 'bytes') {
     // In a list, so that a text that is an id and nothing else comes back as what it is: nothing.
     const cut = (text: string): string => [rewriteValue([text], '', of).value].flat().join('')
@@ -134,8 +184,37 @@ async function rewriteRow(ask: Ask, shape: Shape, row: ThreadRow, surveyed: Surv
   }
   const made = rewriteValue(decoded.tree, row.channel, of)
   if (!made.isChanged || !row.blob) return false
-  await writeBlob(ask, shape, row, await encode(made.value, row.blob))
+  const bytes =
+    decoded.kind === 'msgpack'
+      ? encodeMsgpack(decoded.unpacked, made.value, made.originOf)
+      : await encode(made.value, row.blob)
+  await writeBlob(ask, shape, row, bytes)
   return true
+}
+
+/** Every text of a row, whatever it means: bytes that are no text separate words. */
+const rawTexts = ({ blob, checkpoint, metadata, channel, ns }: ThreadRow): string[] => [
+  ...(blob === null ? [] : [Buffer.from(blob.buffer, blob.byteOffset, blob.byteLength).toString('utf8')]),
+  ...[checkpoint ?? '', metadata ?? '', channel, ns],
+]
+/** Rows in which erased words stand that no remaining author explains. Reads their bytes and decodes nothing. */
+export async function rowsWithWords(
+  ask: Ask,
+  shape: Shape,
+  thread: string,
+  words: Pick<WordSearch, 'runsIn'>,
+  explained: ReadonlySet<number>,
+): Promise<number> {
+  let count = 0
+  for await (const row of threadRows(ask, shape, thread, ''))
+    if (rawTexts(row).some((text) => runsWithin(text, words.runsIn).some(({ run }) => !explained.has(run)))) count++
+  return count
+}
+/** As {@link rowsWithWords}, of a thread that nobody has read yet. */
+export async function wordsInThread(ask: Ask, shape: Shape, thread: string, words: WordSearch): Promise<number> {
+  if ((await rowsWithWords(ask, shape, thread, words, new Set())) === 0) return 0
+  const { explained } = await survey(ask, shape, thread, { ids: [], texts: [], words }, '')
+  return rowsWithWords(ask, shape, thread, words, explained)
 }
 
 const refused = (thread: string, cause?: unknown): Problem =>
@@ -149,15 +228,19 @@ const refused = (thread: string, cause?: unknown): Problem =>
 /** In the caller's transaction, with the thread locked. */
 export async function rewriteThread(ask: Ask, shape: Shape, thread: string, wanted: Wanted): Promise<Rewritten> {
   const surveyed = await survey(ask, shape, thread, wanted, 'FOR UPDATE')
-  if (surveyed.isUnreadable) throw refused(thread)
+  if (surveyed.isUnreadable) throw refused(thread, new Unreadable('a row that cannot be read'))
   let rows = 0
+  const mentions = new Set<string>()
   for await (const row of threadRows(ask, shape, thread, '')) {
     try {
-      if (await rewriteRow(ask, shape, row, surveyed)) rows++
+      if (await rewriteRow(ask, shape, row, surveyed, (id) => mentions.add(id))) rows++
     } catch (error) {
-      if (!(error instanceof Unreadable) && !(error instanceof RangeError)) throw error
+      if (!isOfRow(error)) throw error
       throw refused(thread, error)
     }
   }
-  return { rows, messages: surveyed.messages.length }
+  const { wording, words, messages, notSearched, explained } = surveyed
+  if (words && (await rowsWithWords(ask, shape, thread, words, explained)) > 0)
+    throw refused(thread, new Unreadable('words remain'))
+  return { rows, messages: messages.length, wording, mentions: [...mentions], notSearched }
 }

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { StoreState } from '../store-state.ts'
+import type { Listed, ListedKind } from './listing.ts'
 
 /**
  * A temporal knowledge graph in Graphiti's model (graphiti-core, `nodes.py`, `edges.py`): episodes mention entities, facts relate
@@ -215,6 +216,8 @@ export interface GraphStore {
   groupsOf(episodes: readonly string[], tx: Transaction): Promise<ReadonlyMap<string, string>>
   /** How many facts stand at each of the entities, by entity; for a plan. */
   factsAt(group: string, entities: readonly string[], tx: Transaction): Promise<ReadonlyMap<string, number>>
+  /** Everything of one kind in a group, some at once in the order of their uuids, after one: for an export. */
+  list(group: string, kind: ListedKind, after: string, most: number, tx: Transaction): Promise<Listed[]>
   /** Episodes of a group, some at once in the order of their uuid, after one: for a search where no pointer exists. */
   episodes(group: string, after: string, most: number, tx: Transaction): Promise<Episode[]>
   /**

@@ -4,6 +4,7 @@ import type { GraphOutcome, GraphStore } from './graph.ts'
 import { applyChange } from './neo4j-change.ts'
 import { type Ask, connectNeo4j } from './neo4j-connection.ts'
 import { inGroup, inProperties, neo4jIndexes, phrases, type WordIndexes } from './neo4j-indexes.ts'
+import { listGroup } from './neo4j-listing.ts'
 import { nameMentions } from './neo4j-names.ts'
 import { neighbourhood, unlock } from './neo4j-neighbourhood.ts'
 import { search } from './neo4j-search.ts'
@@ -154,6 +155,7 @@ export function neo4jGraph(url: string): GraphStore {
         async (ask) =>
           void (await ask('MATCH (p:KnowledgePulsePage) WHERE p.key STARTS WITH $keyPrefix DELETE p', { keyPrefix })),
       ),
+    list: (group, kind, after, most) => reading((ask) => listGroup(ask, group, kind, after, most)),
     async groupsOf(episodes) {
       const Rows = z.array(z.object({ uuid: z.string(), group: z.string() }))
       const rows = await reading((ask) =>

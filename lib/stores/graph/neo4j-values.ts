@@ -45,7 +45,8 @@ const metadata = z
     }
   })
 
-const plain = (value: unknown): unknown => {
+/** A property as JSON has it; times in ISO 8601. */
+export const plain = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(plain)
   const date = asDate(value)
   if (date instanceof Date && typeof value !== 'string') return date.toISOString()

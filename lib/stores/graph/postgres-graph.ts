@@ -3,6 +3,7 @@ import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { snapshot } from '#lib/stores/postgres/snapshot.ts'
 import type { Episode, GraphStore } from './graph.ts'
 import { applyChange } from './postgres-change.ts'
+import { listGroup } from './postgres-listing.ts'
 import { hasWords, nameMentions, textOf, textPlaces } from './postgres-names.ts'
 import { byIndex, inGroup, neighbourhood } from './postgres-neighbourhood.ts'
 import { allTexts, entitiesWithoutMentions, textsAfter, textsWithPhrases } from './postgres-texts.ts'
@@ -88,6 +89,7 @@ export const postgresGraph = (db: Database): GraphStore => ({
     const rows = await queryWithin<{ entity: string; n: number }>(tx, 'graph-facts-at', factsAt, [group, entities])
     return new Map(rows.map(({ entity, n }) => [entity, n]))
   },
+  list: (group, kind, after, limit, tx) => listGroup(tx, group, kind, after, limit),
   episodes: async (group, after, limit, tx) =>
     asEpisodes(
       await queryWithin(

@@ -11,7 +11,7 @@ import { isKeyFile, monthKeys } from './month-keys.ts'
 
 /** A keyed hash by which an erased subject is known again; `hash` in hex. */
 export interface LedgerHash {
-  kind: 'email' | 'account' | 'agent'
+  kind: 'email' | 'account' | 'agent' | 'participant'
   hash: string
   keyId: string
 }
@@ -30,7 +30,8 @@ export interface SubjectIntent {
   kind: 'intent'
   id: string
   at: string
-  scope: { subject: { account: string | null; agents: readonly string[] } }
+  /** `participants` is missing where the subject has none. */
+  scope: { subject: { account: string | null; agents: readonly string[]; participants?: readonly string[] } }
   hashes: readonly LedgerHash[]
   /** The legal holds that keep something of the subject. */
   heldBy: readonly string[]

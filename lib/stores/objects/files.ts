@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { named, placeOfKey } from './file-names.ts'
-import { checkKey, inKeyOrder, isKey } from './keys.ts'
+import { bytesUpTo, checkKey, inKeyOrder, isKey } from './keys.ts'
 import type { ObjectStore, ObjectVersion } from './objects.ts'
 
 const nameOf = (error: unknown): string => errorCode(error) ?? 'unknown fault'
@@ -34,6 +34,10 @@ async function synced(folder: string): Promise<void> {
     await handle.close()
   }
 }
+
+/** Changes with every write: each makes a new file. */
+const stateOf = ({ ino, size, mtimeNs }: { ino: bigint; size: bigint; mtimeNs: bigint }): string =>
+  `${ino}:${size}:${mtimeNs}`
 
 interface Level {
   text: string
@@ -195,6 +199,50 @@ export function fileObjects(root: string): ObjectStore {
       let count = 0
       for (const key of new Set(given)) if (isKey(key) && (await told(eraseOne(key)))) count++
       return count
+    },
+    async read(key, most, version = '') {
+      if (!isKey(key) || version !== '') return undefined
+      const { folder, name } = pathOf(key)
+      try {
+        await using file = await open(join(folder, `${name}.o`), 'r')
+        const state = stateOf(await file.stat({ bigint: true }))
+        const bytes = await bytesUpTo(file.createReadStream({ autoClose: false }), most)
+        return { version: '', state, mediaType: undefined, bytes, described: [] }
+      } catch (error) {
+        if (isMissing(error)) return undefined
+        throw refused(error)
+      }
+    },
+    async replace(key, { state }, bytes) {
+      checkKey(key)
+      const { folder, name } = pathOf(key)
+      const [place, begun] = [join(folder, `${name}.o`), join(folder, `${name}.${randomBytes(8).toString('hex')}.tmp`)]
+      const file = await told(open(begun, 'wx', 0o600))
+      try {
+        await file.writeFile(bytes)
+        await file.sync()
+        const isSame = stateOf(await stat(place, { bigint: true })) === state
+        if (isSame) await rename(begun, place)
+        else await rm(begun, { force: true })
+        await synced(folder)
+        return isSame
+      } catch (error) {
+        await rm(begun, { force: true })
+        if (isMissing(error)) return false
+        throw refused(error)
+      } finally {
+        await file.close()
+      }
+    },
+    async eraseVersions(key, versions) {
+      if (!isKey(key)) return
+      const { folder, name } = pathOf(key)
+      for (const version of versions)
+        await told(
+          rm(join(folder, version === '' ? `${name}.o` : `${name}.${version.slice('upload:'.length)}.tmp`), {
+            force: true,
+          }),
+        )
     },
     async list(prefix, after, most) {
       const found: string[] = []

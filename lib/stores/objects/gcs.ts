@@ -3,7 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Bucket, Storage } from '@google-cloud/storage'
 import { Problem } from '#lib/kernel/problem.ts'
-import { checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
+import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
 import type { ObjectStore, ObjectVersion } from './objects.ts'
 
 export interface GcsPlace {
@@ -170,6 +170,57 @@ export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
     },
     async erase(given) {
       return told(sweep([...new Set(given)].filter(isAskable)))
+    },
+    async read(key, most, version) {
+      if (!isAskable(key)) return undefined
+      try {
+        const asked = bucket.file(key, { ...(version !== undefined && { generation: version }) })
+        const [metadata] = await patiently(() => asked.getMetadata())
+        const generation = String(metadata.generation ?? '')
+        const stream = bucket.file(key, { generation }).createReadStream({ decompress: false })
+        const isLarge = Number(metadata.size ?? 0) > most
+        return {
+          version: generation,
+          state: generation,
+          mediaType: metadata.contentType,
+          bytes: isLarge ? undefined : await bytesUpTo(stream, most),
+          described: Object.entries(metadata.metadata ?? {}).flatMap(([name, value]) => [name, String(value)]),
+        }
+      } catch (error) {
+        if (nameOf(error) === '404') return undefined
+        throw refused(error)
+      }
+    },
+    async replace(key, { state }, bytes) {
+      checkKey(key)
+      try {
+        const before = await generationsOf(key)
+        const [known] = await patiently(() => bucket.file(key, { generation: state }).getMetadata())
+        const { contentType, contentEncoding, contentLanguage, contentDisposition, cacheControl, metadata } = known
+        await bucket.file(key).save(bytes, {
+          resumable: false,
+          preconditionOpts: { ifGenerationMatch: state },
+          metadata: {
+            ...(contentType !== undefined && { contentType }),
+            ...(contentEncoding !== undefined && { contentEncoding }),
+            ...(contentLanguage !== undefined && { contentLanguage }),
+            ...(contentDisposition !== undefined && { contentDisposition }),
+            ...(cacheControl !== undefined && { cacheControl }),
+            ...(metadata !== undefined && { metadata }),
+          },
+        })
+        for (const { generation } of before)
+          await patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true }))
+        return true
+      } catch (error) {
+        if (nameOf(error) === '412' || nameOf(error) === '404') return false
+        throw refused(error)
+      }
+    },
+    async eraseVersions(key, versions) {
+      if (!isAskable(key)) return
+      for (const generation of versions)
+        await told(patiently(() => bucket.file(key, { generation }).delete({ ignoreNotFound: true })))
     },
     async list(prefix, after, most) {
       if (most < 1) return []

@@ -9,6 +9,19 @@ export interface ObjectVersion {
   at: Date
 }
 
+/** One version of an object with its content. */
+export interface ObjectContent {
+  version: string
+  /** Changes with the content: for {@link ObjectStore.replace}. */
+  state: string
+  /** Undefined where the store keeps none. */
+  mediaType: string | undefined
+  /** Undefined where the object is larger than was asked for. */
+  bytes: Buffer | undefined
+  /** Names and values of user metadata and tags. */
+  described: string[]
+}
+
 /**
  * Bytes under keys, with every version that the store keeps of them. Files under a folder, S3, Google Cloud Storage; all pass one suite.
  * Every method throws `unavailable` when the store does not answer; no message names an address, a key or a credential.
@@ -24,6 +37,15 @@ export interface ObjectStore {
   versions(key: string): Promise<ObjectVersion[]>
   /** Removes every version of these keys for good. Gives how many keys had any. Throws `unavailable` where one is left (a lock, a retention rule). */
   erase(keys: readonly string[]): Promise<number>
+  /** One version, the newest unless it is named; undefined where there is none or a delete marker. `most`: bytes that are read. */
+  read(key: string, most: number, version?: string): Promise<ObjectContent | undefined>
+  /**
+   * Stores new bytes with the content type, metadata and tags of the newest version, then removes the versions that were there before.
+   * Returns false, and changes nothing, when the newest version is not the one that was read.
+   */
+  replace(key: string, was: Pick<ObjectContent, 'state'>, bytes: Buffer): Promise<boolean>
+  /** Removes these versions of a key; others stay. */
+  eraseVersions(key: string, versions: readonly string[]): Promise<void>
   /** Keys that begin so and have any version, in the order of their bytes, after one. */
   list(prefix: string, after: string, most: number): Promise<string[]>
   /** Seconds for which the provider itself keeps what was erased, where it can be brought back (soft delete); 0: it keeps nothing. */

@@ -5,6 +5,8 @@ import {
   CreateMultipartUploadCommand,
   DeleteObjectsCommand,
   GetObjectCommand,
+  GetObjectTaggingCommand,
+  HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
   S3Client,
@@ -12,7 +14,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
+import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
 import type { ObjectStore } from './objects.ts'
 import { type S3Version, s3Listing } from './s3-listing.ts'
 
@@ -45,6 +47,11 @@ const refused = (error: unknown): Problem =>
         'unavailable',
         `The object store (S3) did not do it (${nameOf(error)}). Nothing was lost; it is tried again.`,
       )
+const refusedVersions = (count: number): Problem =>
+  new Problem(
+    'unavailable',
+    `The object store (S3) refuses to delete ${count} former versions: a lock, a retention rule or missing rights. They are tried again.`,
+  )
 const told = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work
@@ -59,6 +66,12 @@ async function* toldAlong(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
     throw refused(error)
   }
 }
+
+/** A key or version that does not exist, or a delete marker. */
+const unreadable = /^(NoSuchKey|NoSuchVersion|NotFound|MethodNotAllowed|404|405)$/
+/** The newest version is another one than was read. */
+const changed = /^(PreconditionFailed|ConditionalRequestConflict|NoSuchKey|NotFound|412|409|404)$/
+const withoutTags = /^(NotImplemented|NoSuchTagSet|NoSuchTagSetError|MethodNotAllowed|AccessDenied)$/
 
 /** The bytes in pieces of a part each; the last may be shorter, and is empty only where there is nothing else. */
 async function* parts(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Buffer> {
@@ -186,6 +199,54 @@ export function s3Objects(place: S3Place): ObjectStore {
     return [...found].sort(inKeyOrder).slice(0, most)
   }
 
+  /** As the server knows a version of {@link ObjectVersion}: one without an id is `null` beside others. */
+  async function versionIdOf(key: string, version: string): Promise<string | undefined> {
+    if (version !== '') return version
+    const all = await versionsOf(key)
+    return all.find((one) => one.version === '')?.versionId
+  }
+  async function tagsOf(key: string, versionId: string | undefined): Promise<{ Key: string; Value: string }[]> {
+    try {
+      const about = { Bucket: bucket, Key: key, ...(versionId !== undefined && { VersionId: versionId }) }
+      const { TagSet = [] } = await client.send(new GetObjectTaggingCommand(about))
+      return TagSet.map(({ Key = '', Value = '' }) => ({ Key, Value }))
+    } catch (error) {
+      // A server without tags, or an object without any.
+      if (!(error instanceof Error) || !withoutTags.test(error.name)) throw error
+      return []
+    }
+  }
+  /** The id of the new version, `null` where the bucket keeps none; undefined where the object is another one by now. */
+  async function put(key: string, bytes: Buffer, etag: string): Promise<string | undefined> {
+    const about = { Bucket: bucket, Key: key }
+    const head = await client.send(new HeadObjectCommand(about))
+    if (head.ETag !== etag) return undefined
+    const { ContentType, ContentEncoding, ContentLanguage, ContentDisposition, CacheControl, Metadata, StorageClass } =
+      head
+    const tags = (await tagsOf(key, undefined)).map(({ Key, Value }) => [Key, Value])
+    const input = {
+      ...about,
+      Body: bytes,
+      ...(ContentType !== undefined && { ContentType }),
+      ...(ContentEncoding !== undefined && { ContentEncoding }),
+      ...(ContentLanguage !== undefined && { ContentLanguage }),
+      ...(ContentDisposition !== undefined && { ContentDisposition }),
+      ...(CacheControl !== undefined && { CacheControl }),
+      ...(Metadata !== undefined && { Metadata }),
+      ...(StorageClass !== undefined && { StorageClass }),
+      ...(tags.length > 0 && { Tagging: new URLSearchParams(tags).toString() }),
+    }
+    try {
+      const { VersionId = 'null' } = await client.send(new PutObjectCommand({ ...input, IfMatch: etag }))
+      return VersionId
+    } catch (error) {
+      if (nameOf(error) !== 'NotImplemented') throw error
+      // A server without conditional writes: what was read a moment ago is replaced.
+      const { VersionId = 'null' } = await client.send(new PutObjectCommand(input))
+      return VersionId
+    }
+  }
+
   return {
     provider: 's3',
     async state() {
@@ -242,6 +303,55 @@ export function s3Objects(place: S3Place): ObjectStore {
     async erase(given) {
       const keys = [...new Set(given)].filter(isAskable)
       return (await told(sweep(keys))).length
+    },
+    async read(key, most, version) {
+      if (!isAskable(key)) return undefined
+      try {
+        const versionId = version === undefined ? undefined : await versionIdOf(key, version)
+        const about = { Bucket: bucket, Key: key, ...(versionId !== undefined && { VersionId: versionId }) }
+        const found = await client.send(new GetObjectCommand(about))
+        if (!(found.Body instanceof Readable)) throw new Error('the SDK returned no stream')
+        const isLarge = (found.ContentLength ?? 0) > most
+        const bytes = isLarge ? undefined : await bytesUpTo(found.Body, most)
+        found.Body.destroy()
+        const tags = await tagsOf(key, versionId)
+        return {
+          version: found.VersionId === undefined || found.VersionId === 'null' ? '' : found.VersionId,
+          state: found.ETag ?? '',
+          mediaType: found.ContentType,
+          bytes,
+          described: [
+            ...Object.entries(found.Metadata ?? {}).flat(),
+            ...tags.flatMap(({ Key, Value }) => [Key, Value]),
+          ],
+        }
+      } catch (error) {
+        if (unreadable.test(nameOf(error))) return undefined
+        throw refused(error)
+      }
+    },
+    async replace(key, { state }, bytes) {
+      checkKey(key)
+      try {
+        const before = await versionsOf(key)
+        const written = await put(key, bytes, state)
+        if (written === undefined) return false
+        const old = before.filter(({ versionId }) => versionId !== undefined && versionId !== written)
+        const refusals = await remove(old)
+        if (refusals > 0) throw refusedVersions(refusals)
+        return true
+      } catch (error) {
+        if (changed.test(nameOf(error))) return false
+        throw refused(error)
+      }
+    },
+    async eraseVersions(key, versions) {
+      if (!isAskable(key) || versions.length === 0) return
+      const wanted = new Set(versions)
+      const refusals = await told(
+        versionsOf(key).then((all) => remove(all.filter(({ version }) => wanted.has(version)))),
+      )
+      if (refusals > 0) throw refusedVersions(refusals)
     },
     async list(prefix, after, most) {
       if (most < 1) return []

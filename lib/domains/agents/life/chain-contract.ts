@@ -69,6 +69,7 @@ export const deleteChainReference = operation({
   description: `Also of an agent that is paused; of a dead one by its owner. ${chainPermanence}`,
   permission: 'agents:write',
   audit: { action: 'delete', ...reference },
+  deletes: { counts: 'chainReferencesDeleted' },
   limit: 'write',
   status: 200,
   params: z.strictObject({

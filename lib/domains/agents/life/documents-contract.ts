@@ -132,6 +132,7 @@ export const deleteAgentDocument = operation({
   description: 'Also of one that is paused; of a dead one by its owner. Nothing of it is kept.',
   permission: 'agents:write',
   audit: { action: 'delete', ...document },
+  deletes: { counts: 'agentDocumentsDeleted' },
   limit: 'write',
   status: 204,
   params: ofDocument,

@@ -189,6 +189,7 @@ export const eraseSkill = operation({
     'Erasure (GDPR art. 17) of SKILL.md and its files: gone from every read path at once, verified, and attested by a signed receipt, whose id is in X-Deletion-Receipt. With "Prefer: return=representation" the answer is 200 and the receipt.',
   permission: 'skills:write',
   audit: { action: 'delete', ...resource },
+  deletes: { by: 'erasure' },
   limit: 'write',
   status: 204,
   params,

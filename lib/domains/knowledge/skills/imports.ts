@@ -6,7 +6,6 @@ import { hasSqlState } from '#lib/stores/postgres/fault.ts'
 import { heldForReview } from '../contribution.ts'
 import { countingRefused, refusalOf } from '../imports.ts'
 import { rejectionOf } from '../rejections.ts'
-import type { IsSuppressed } from '../suppression.ts'
 import { visibilities } from '../unit.ts'
 import { readerOf, visibleTo } from '../visibility.ts'
 import { SkillId } from './contract.ts'
@@ -32,24 +31,13 @@ const erased = (id: string): ImportResult => ({
   detail: 'A skill with this id was erased here; the id is not taken again.',
 })
 
-const ofErased = (id: string): ImportResult => ({
-  ...{ id, status: 'failed', code: 'erased' },
-  detail: 'Its author was erased here.',
-})
-
 /** Whether the skill of this id is known to the reader and says the same. */
 const selectSame = `SELECT 1 FROM skills u WHERE u.id = $1 AND u.document = $2 AND ${visibleTo('$3::text[]', '$4', '$5::boolean')}
   AND NOT EXISTS (SELECT FROM (SELECT path, sha256 FROM skill_files f WHERE f.skill_id = u.id) AS h
     FULL JOIN json_to_recordset($6::json) AS s(path text, sha256 text) USING (path) WHERE h.sha256 IS DISTINCT FROM s.sha256)`
 
 /** Takes skills of another registry under their ids; they become the importing agent's. */
-export const skillImporter = ({
-  strict,
-  isSuppressed,
-}: {
-  strict: boolean
-  isSuppressed: IsSuppressed
-}): Importer<Imported> => ({
+export const skillImporter = ({ strict }: { strict: boolean }): Importer<Imported> => ({
   part: 'skills',
   countRefused: countingRefused,
   prepare(record, { ctx }) {
@@ -66,9 +54,6 @@ export const skillImporter = ({
   async store(tx, records, { author, organisationId, ctx }) {
     const { agents, organisation, admin } = readerOf(ctx)
     const now = ctx.gate.clock.now()
-    const named = records.flatMap(({ content: { skill } }) => skill.frontMatter.author ?? [])
-    const foreign = [...new Set(named)].filter((name) => name !== author)
-    const gone = new Set(foreign.length === 0 ? [] : await isSuppressed('agent', foreign, tx))
     async function stored(tx: Transaction, { id, skill, visibility }: Imported): Promise<ImportResult> {
       // An id that was erased fails the statement, and with it everything since the savepoint.
       await tx.$executeRawUnsafe('SAVEPOINT importing')
@@ -99,8 +84,7 @@ export const skillImporter = ({
           }
     }
     const results: ImportResult[] = []
-    for (const { content } of records)
-      results.push(gone.has(content.skill.frontMatter.author ?? '') ? ofErased(content.id) : await stored(tx, content))
+    for (const { content } of records) results.push(await stored(tx, content))
     return {
       results,
       entries: records

@@ -6,7 +6,6 @@ import { eraseRow } from '../erasing.ts'
 import { namedAfterCommit, warningsWithNames } from '../names-told.ts'
 import { isUnderReview, recordingRejection } from '../rejections.ts'
 import { goneOrNever, type KnowledgeParts } from '../stored-unit.ts'
-import { refuseErasedAuthor } from '../suppression.ts'
 import { passes, readerOf, visibleTo } from '../visibility.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
 import { listing } from './listing.ts'
@@ -14,10 +13,7 @@ import { examineSkill, prepareSkill, textsOf } from './preparation.ts'
 import type { Fault } from './rules.ts'
 import { insertSkill, replaceSkill, skillEtag, type WholeSkillRow, wholeOf, wholeSkillColumns } from './storage.ts'
 
-export type SkillParts = Pick<
-  KnowledgeParts,
-  'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'isSuppressed' | 'names'
->
+export type SkillParts = Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>
 
 const selectVisible = `SELECT ${wholeSkillColumns} FROM skills u WHERE u.id = $1 AND ${visibleTo('$2::text[]', '$3', '$4::boolean')}`
 const nameInUse = (name: string): Problem =>
@@ -27,7 +23,7 @@ const nameInUse = (name: string): Problem =>
   })
 
 /** Skills: SKILL.md and its files. */
-export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppressed, names }: SkillParts) {
+export function skillsService({ db, erasures, strict, withdrawAnswers, names }: SkillParts) {
   /** The row locked, for whoever may change it: its author, the author's owner; an admin what is not private. */
   async function changeable(ctx: MutationContext, id: string): Promise<WholeSkillRow> {
     const { agents, isAdmin } = ctx.actor
@@ -48,7 +44,6 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppres
     contribute: mutation(contributeSkill, async (ctx, { body: { visibility, ...sent } }) => {
       const { author, organisationId } = contributorOf(ctx)
       const { skill, warnings, found } = recordingRejection(db, author, ctx.now, () => prepareSkill(sent, bounds(ctx)))
-      await refuseErasedAuthor(isSuppressed, skill.frontMatter.author, { author, tx: ctx.tx })
       const stored = await insertSkill(ctx.tx, skill, { author, organisationId, visibility, now: ctx.now })
       if (!stored) throw nameInUse(skill.frontMatter.name)
       const { row, isQuarantined } = stored
@@ -109,8 +104,6 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, isSuppres
       const { skill, warnings, found } = recordingRejection(db, ctx.actor.id, ctx.now, () =>
         prepareSkill(sent, bounds(ctx)),
       )
-      const naming = { author: row.agent_id, before: [row.front_matter.author ?? ''], tx: ctx.tx }
-      await refuseErasedAuthor(isSuppressed, skill.frontMatter.author, naming)
       const visibility = body.visibility ?? row.visibility
       const isHeld = await isUnderReview(ctx.tx, { author: row.agent_id, actorId: ctx.actor.id }, ctx.now)
       const after = await replaceSkill(ctx.tx, row, skill, { visibility, isHeld, now: ctx.now })

@@ -167,9 +167,10 @@ export const eraseSopVersion = operation({
   path: '/v1/sop/{id}/versions/{version}',
   summary: 'Erase one former wording of an SOP of your own',
   description:
-    'For what was wrong, or personal, in a wording that is not the present one: that is corrected with PATCH /v1/knowledge/{id} (409 here). Nobody reads it any more, the other wordings keep their numbers, and where it was the newest approved one, an older approved one takes its place. Stored answers that show the SOP go too. The SOP is not erased, so there is no receipt: the audit log names the version. Admins may erase wordings of what is shared.',
+    'For what was wrong, or personal, in a wording that is not the present one: that is corrected with PATCH /v1/knowledge/{id} (409 here). Nobody reads it any more, the other wordings keep their numbers, and where it was the newest approved one, an older approved one takes its place. Stored answers that show the SOP go too. The SOP is not erased, so there is no receipt: the audit log and the deletion log name the version. Admins may erase wordings of what is shared.',
   permission: 'knowledge:write',
-  audit: { action: 'update', ...resource },
+  audit: { action: 'delete', resourceType: 'sop_version' },
+  deletes: { counts: 'sopVersionsDeleted' },
   limit: 'write',
   status: 204,
   params: z.strictObject({ id: SopId, version: VersionInPath }),

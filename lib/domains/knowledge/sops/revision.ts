@@ -5,7 +5,6 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type PreparedUnit, prepareUnit } from '../preparation.ts'
 import { isUnderReview, recordingRejection } from '../rejections.ts'
-import { type IsSuppressed, namesIn, refuseErasedNames } from '../suppression.ts'
 import type { Unit } from '../unit.ts'
 import { passes } from '../visibility.ts'
 import { dropVotes } from '../weighing.ts'
@@ -46,7 +45,7 @@ const isSameText = (one: Unit, { metadata, ...other }: Unit): boolean =>
 export async function revise(
   { tx, actor, now }: MutationContext,
   { params: { id }, headers, body }: Input<typeof reviseSop>,
-  { db, strict, isSuppressed }: { db: Database; strict: boolean; isSuppressed: IsSuppressed },
+  { db, strict }: { db: Database; strict: boolean },
 ): Promise<Revised | undefined> {
   const [locked] = await tx.$queryRaw<LockedRow[]>`
     SELECT u.agent_id, u.document, u.version, u.quality_score, u.quarantined_at,
@@ -72,7 +71,6 @@ export async function revise(
     })
 
   const unit = recordingRejection(db, actor.id, now, () => prepareUnit({ ...body, id }, { author, strict }))
-  await refuseErasedNames(isSuppressed, unit.document, { author, before: namesIn(locked.document), tx })
   const texts = { value: unit.document, found: unit.found }
   const done = { warnings: unit.warnings, texts, sanitized: unit.sanitized }
   if (isDeepStrictEqual(unit.document, { ...locked.document, id }))

@@ -37,10 +37,8 @@ const afterVersion = (cursor: string | undefined, id: string): number | undefine
 }
 
 /** SOPs: units of the type ExpertSOP, with every wording that they had. */
-export function sopsService(
-  parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'isSuppressed' | 'names'>,
-) {
-  const { db, erasures, strict, withdrawAnswers, isSuppressed, names } = parts
+export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'strict' | 'withdrawAnswers' | 'names'>) {
+  const { db, erasures, strict, withdrawAnswers, names } = parts
 
   return {
     list: read(listSops, async (ctx, { query }) => {
@@ -96,7 +94,7 @@ export function sopsService(
 
     revise: mutation(reviseSop, async (ctx, input) => {
       const { id } = input.params
-      const revised = await revise(ctx, input, { db, strict, isSuppressed })
+      const revised = await revise(ctx, input, { db, strict })
       if (!revised) throw await goneOrNever(erasures, ctx, id, ctx.tx)
       const { row, changed, sanitized, heldNow, texts } = revised
       const warnings = heldNow ? [...revised.warnings, heldForReview] : revised.warnings
@@ -151,7 +149,8 @@ export function sopsService(
       const { id, version } = params
       if (!(await eraseVersion(ctx, params, headers['if-match']))) throw await goneOrNever(erasures, ctx, id, ctx.tx)
       await withdrawAnswers(ctx.tx, id)
-      return { body: undefined, resourceId: id, details: { version, erased: true } }
+      const deleted = { scope: { version: String(version) } }
+      return { body: undefined, resourceId: id, details: { version, erased: true }, deleted }
     }),
 
     approve: mutation(approveSop, async (ctx, { params: { id }, headers, body }) => {

@@ -655,7 +655,7 @@ describe('a former wording', () => {
     expect((await get(`/v1/sop/${id}`, stranger.token)).json.data.approved_version).toBeNull()
     const again = await contribute(naming('Mistaken Name'), author.token, headers)
     expect([again.status, again.text.includes('Mistaken Name')]).toEqual([409, false])
-    const entries = (await auditOf(id)).filter(({ action }) => action === 'update')
+    const entries = (await auditOf(id)).filter(({ action }) => action === 'delete')
     expect(entries.at(-1)?.details).toEqual({ operation: 'eraseSopVersion', version: 2, erased: true })
     expect(JSON.stringify(entries)).not.toContain('Mistaken')
     await revise(id, sop(step('Fourth')))

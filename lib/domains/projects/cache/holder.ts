@@ -1,162 +1,107 @@
-import { createHash } from 'node:crypto'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder, Scope, Subject, Verdict } from '#lib/kernel/holder.ts'
+import type { DataHolder, ErasedWords, Scope, Subject, Verdict } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
 import { needlesOf } from '#lib/stores/cache/needles.ts'
-import { literally } from '#lib/stores/cache/patterns.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { partOf, subjectOf, writersOf } from '../held.ts'
-import { othersOf } from '../shared-pointers.ts'
+import { foreignRefs, othersOf } from '../shared-pointers.ts'
 import type { Sources } from '../sources.ts'
-import {
-  type Chosen,
-  chosenItem,
-  chosenOf,
-  followed,
-  isOurs,
-  isTelling,
-  itemOf,
-  itemsByKind,
-  looksOurs,
-  mayGo,
-  textsToFind,
-} from './rules.ts'
+import { lenient, type Naming, type ValueJudge, valueJudge } from '../values/judge.ts'
+import { readable } from '../values/readable.ts'
+import { type Gathered, gatherCache } from './gathered.ts'
+import { type Chosen, chosenItem, chosenOf, isTelling, itemOf, itemsByKind, looksOurs, mayGo } from './rules.ts'
+import { type Change, type Finding, labelOf, type Sought, surveyCache, type Unsearched } from './survey.ts'
 
 export interface CacheHolderPorts {
   db: Database
-  cache: Pick<CacheStore, 'find' | 'names' | 'drop' | 'forget' | 'search'>
+  cache: Pick<
+    CacheStore,
+    'find' | 'names' | 'drop' | 'forget' | 'read' | 'texts' | 'change' | 'note' | 'notes' | 'forgetNotes'
+  >
   sources: Sources
   whatIsMissing: WhatIsMissing
+  /** Beginnings of names that belong to this installation alone. */
+  pointerPrefixes: readonly string[]
 }
-/** Of more sources the texts are not looked for: their ids are. */
-const mostTexts = 200
 
-interface Gathered {
-  /** Ids of ours, of what goes. */
-  ids: Set<string>
-  /** Ids of what goes that a client chose. */
-  chosen: Map<string, Chosen>
-  /** Of what they lay in, and which stays: conversations and their threads, projects. By the index of all, by names of ours alone. */
-  near: Set<string>
-  /** Ids of ours of the projects and conversations. */
-  anchors: Set<string>
-  /** Names that pointers tell. */
-  names: Set<string>
-  foreign: Set<string>
-  /** Names that pointers of what stays tell, too. */
-  shared: Set<string>
-  texts: string[]
-}
-const idsOf = ({ account, agents }: Subject): string[] => [...(account === null ? [] : [account]), ...agents]
-/** Of a name, for the plan: the name may be content. */
-const labelOf = (name: string): string => createHash('sha256').update(name).digest('base64url').slice(0, 22)
+const idsOf = (subject: Subject): string[] => writersOf(subject).ids
 /** Names that pointers tell, by their labels. */
 const refsOf = `SELECT DISTINCT v.ref FROM provenance v WHERE v.store = 'cache' AND (v.ref = ANY($1::text[])
   OR left(translate(encode(sha256(convert_to(v.ref, 'UTF8')), 'base64'), '+/', '-_'), 22) = ANY($1::text[]))`
+/** How often an entry that applications write meanwhile is read again; then the verification finds it. */
+const mostTries = 8
+/** Values that cannot be searched are counted up to here. */
+const mostBinary = 1_000
+const atOnce = 500
+const projectsAmong = (anchors: Iterable<string>): string[] => [...anchors].filter((id) => id.startsWith('prj_'))
 
 /** Answers that were kept for a while: ours, and those that applications keep in the same Redis. Items: see `itemKinds`. */
-export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPorts): DataHolder {
-  async function gather(scope: Scope, tx: Transaction, now: Date): Promise<Gathered> {
-    const found: Gathered = {
-      ...{ ids: new Set(), chosen: new Map(), near: new Set(), anchors: new Set() },
-      ...{ names: new Set(), foreign: new Set(), shared: new Set(), texts: [] },
-    }
-    const gone = new Set<string>()
-    const goes = (kind: Parameters<typeof isOurs>[0], id: string, anchors: readonly string[]) => {
-      if (isOurs(kind, id)) found.ids.add(id)
-      else found.chosen.set(id, { id, anchors })
-    }
-    for await (const page of sources.of(scope, tx, now))
-      for (const { kind, id, project, conversation, threads, texts, pointers } of page) {
-        const anchors = [
-          project,
-          ...(conversation !== null && isOurs('conversation', conversation) ? [conversation] : []),
-        ]
-        for (const anchor of anchors) found.anchors.add(anchor)
-        goes(kind, id, anchors)
-        gone.add(id)
-        for (const one of [...anchors, ...(conversation === null ? [] : [conversation]), ...threads])
-          if (anchors.includes(one) || !looksOurs(one)) found.near.add(one)
-        if (found.texts.length <= mostTexts) found.texts.push(...texts)
-        for (const { store, ref } of pointers)
-          if (store === 'cache') (mayGo(ref, ownPrefix) ? found.names : found.foreign).add(ref)
-      }
-    for (const { project, group, threads } of await sources.whole(scope, tx, now)) {
-      found.anchors.add(project)
-      if (group !== null) goes('project', project, [project])
-      // A thread is called as its conversation, unless somebody chose otherwise.
-      for (const id of [...threads, ...(group === null ? [] : [group])])
-        if (id !== project) goes(found.near.has(id) ? 'conversation' : 'project', id, [project])
-    }
-    const part = partOf(scope)
-    if (part?.kind === 'conversation' && gone.size > 0) goes('conversation', part.id, [part.project])
-    for (const id of [...found.ids, ...found.chosen.keys()]) found.near.delete(id)
-    if (found.texts.length > mostTexts) found.texts = []
-    found.shared = await othersOf(tx, 'cache', [...found.names], gone, now)
-    for (const name of found.shared) found.names.delete(name)
-    return found
-  }
+export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes }: CacheHolderPorts): DataHolder {
+  const judgeWithin = (
+    tx: Transaction | undefined,
+    words: ErasedWords,
+    { projects, now, going }: { projects: Iterable<string>; now: Date; going?: ReadonlySet<string> },
+  ): ValueJudge | undefined =>
+    valueJudge(words, {
+      within: (work) => (tx ? work(tx) : db.transaction(work)),
+      projects: [...new Set(projects)],
+      now,
+      ...(going && { going }),
+    })
 
   /** Names by their labels. */
   async function called(labels: readonly string[]): Promise<string[]> {
     const wanted = new Set(labels)
     return wanted.size === 0 ? [] : cache.names((name) => wanted.has(labelOf(name)) || wanted.has(name))
   }
-  /** By the index, and by names that contain an id of ours; projects by the index alone: too much stands under them that is of others. */
-  async function around(near: readonly string[]): Promise<string[]> {
-    const telling = near.filter((id) => isOurs('conversation', id))
-    const words = needlesOf(telling)
-    const byIndex = near.length === 0 ? [] : await cache.find({ patterns: [], about: near })
-    const patterns = telling.map((id) => `*${literally(id)}*`)
-    const byName = patterns.length === 0 ? [] : await cache.find({ patterns, about: [] })
-    return [...new Set([...byIndex, ...byName.filter((name) => words.standIn(name))])].filter((name) =>
-      mayGo(name, ownPrefix),
-    )
-  }
-  /**
-   * Names whose name or value contains an id of ours; and of those that contain what a client chose (ids, texts), what is ours or has an
-   * id of the project or conversation too: whoever writes a word may not have everything erased in which it stands.
-   */
-  async function containing(
-    ids: readonly string[],
-    chosen: Iterable<Chosen>,
-    texts: readonly string[] = [],
-    more: Iterable<string> = [],
-  ): Promise<string[]> {
-    const sure = ids.length === 0 ? [] : await cache.search(ids)
-    const telling = [...chosen].filter(({ id }) => isTelling(id))
-    const loose = [...telling.map(({ id }) => id), ...texts]
-    if (loose.length === 0) return sure.filter((name) => mayGo(name, ownPrefix))
-    const maybe = await cache.search(loose)
-    const anchors = [...new Set([...more, ...telling.flatMap((one) => one.anchors)])]
-    // One that looks like an id of ours may be another's: then our entries are told apart as everything else is.
-    const isPlain = (name: string) => name.startsWith(ownPrefix) && !telling.some(({ id }) => looksOurs(id))
-    const isAsked = anchors.length > 0 && !maybe.every(isPlain)
-    const anchored = new Set(isAsked ? await cache.search(anchors) : [])
-    const tied = maybe.filter((name) => isPlain(name) || anchored.has(name))
-    return [...new Set([...sure, ...followed(tied, loose.length, ownPrefix)])].filter((name) => mayGo(name, ownPrefix))
-  }
   /** Ids by which the index may be asked: one of a client's choice that looks like ours is another's. */
   const indexedOf = (ids: Iterable<string>, chosen: Iterable<Chosen>): string[] => [
     ...ids,
     ...[...chosen].map(({ id }) => id).filter((id) => !looksOurs(id)),
   ]
-  /** Everything that goes with a scope, but what pointers name, by how it was found. */
-  async function search(gathered: Gathered, who: readonly string[]): Promise<Map<string, 'index' | 'text' | 'group'>> {
-    const { ids, chosen, near, anchors, texts } = gathered
-    const found = new Map<string, 'index' | 'text' | 'group'>()
-    const add = (how: 'index' | 'text' | 'group', names: readonly string[]) => {
-      for (const name of names) if (!found.has(name)) found.set(name, how)
+  const byIndex = async (ids: readonly string[]): Promise<Set<string>> =>
+    new Set(ids.length === 0 ? [] : await cache.find({ patterns: [], about: ids }))
+
+  async function soughtOf(gathered: Gathered, who: readonly string[], judge: ValueJudge | undefined): Promise<Sought> {
+    const { ids, chosen, near, anchors, names } = gathered
+    return {
+      ...{ ids, chosen: chosen.values(), near, anchors, names, judge, prefixes: pointerPrefixes },
+      indexed: await byIndex([...indexedOf(ids, chosen.values()), ...who]),
+      around: await byIndex([...near]),
     }
-    const indexed = [...indexedOf(ids, chosen.values()), ...who]
-    if (indexed.length > 0) add('index', await cache.find({ patterns: [], about: indexed }))
-    if (ids.size + chosen.size === 0) return found
-    add('text', await containing([...ids], chosen.values(), textsToFind(texts), anchors))
-    add('group', await around([...near]))
-    return found
   }
+  /** Finds what would become of every entry, and changes nothing. */
+  async function surveyed(scope: Scope, gathered: Gathered, tx: Transaction, now: Date): Promise<Finding[]> {
+    const subject = subjectOf(scope)
+    const judge = judgeWithin(tx, gathered.words, { projects: gathered.projects, now, going: gathered.sources })
+    const sought = await soughtOf(gathered, subject ? idsOf(subject) : [], judge)
+    const found = new Map<string, Finding>()
+    const add = async (finding: Finding) => {
+      const known = found.get(finding.name)
+      if (known) known.changes = [...(known.changes ?? []), ...(finding.changes ?? [])]
+      else found.set(finding.name, finding)
+    }
+    const isEmpty = gathered.ids.size + gathered.chosen.size === 0
+    if (!isEmpty) await surveyCache(cache, sought, add)
+    else if (sought.indexed.size > 0) await surveyCache(cache, sought, add, [...sought.indexed])
+    const prefixed = [...found.values()].flatMap(({ name, isPrefixed }) => (isPrefixed ? [name] : []))
+    const foreign = await foreignRefs(tx, 'cache', prefixed, [...gathered.projects])
+    return [...found.values()].filter(({ name }) => !foreign.has(name))
+  }
+
+  /** Makes one change; false where the entry is another one by now. */
+  const apply = (finding: Finding, changes: readonly Change[], note: (label: string, what: string) => Promise<void>) =>
+    Array.fromAsync(changes, async ({ part, to }) => {
+      const [value = Buffer.alloc(0)] = part.texts
+      await note(
+        to === null ? labelOf(finding.name, part.id, value) : labelOf(finding.name, to),
+        to === null ? 'deleted' : 'cut',
+      )
+      return cache.change(finding, part, to)
+    })
+
   async function checkMissing(tx?: Transaction): Promise<void> {
     const missing = await whatIsMissing(tx)
     if (missing.length > 0)
@@ -164,6 +109,43 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
         'unavailable',
         `${missing.length} caches that kept data are switched off. Connect them again, or state that nothing is there any more.`,
       )
+  }
+
+  /** Carries out what a survey finds, and remembers it for a repetition. */
+  function eraser(sought: Sought, { run, notes }: { run: string; notes: Record<string, string> }) {
+    const dropped = new Set<string>()
+    const changed = new Set<string>()
+    const retained = new Set<string>()
+    const note = async (label: string, what: string) => {
+      notes[label] = what
+      if (run !== '') await cache.note(run, { [label]: what })
+    }
+    async function visit(finding: Finding, tries = 0): Promise<void> {
+      const { name, verdict, changes } = finding
+      if (verdict === 'retained') retained.add(labelOf(name))
+      else if (!changes) dropped.add(name)
+      else {
+        changed.add(name)
+        const once = [...new Map(changes.map((one) => [one.part.id.toString('latin1'), one])).values()]
+        const done = await apply(finding, once, note)
+        // Somebody wrote it meanwhile: it is read and judged again.
+        if (done.includes(false) && tries < mostTries)
+          await surveyCache(cache, sought, (again) => visit(again, tries + 1), [name])
+      }
+    }
+    async function finish(): Promise<number> {
+      const names = [...dropped]
+      let count = 0
+      for (let at = 0; at < names.length; at += atOnce) {
+        const some = names.slice(at, at + atOnce)
+        const labels = Object.fromEntries(some.map((name) => [labelOf(name), 'deleted']))
+        Object.assign(notes, labels)
+        if (run !== '') await cache.note(run, labels)
+        count += await cache.drop(some)
+      }
+      return count + [...changed].filter((name) => !dropped.has(name)).length
+    }
+    return { visit, finish, retained }
   }
 
   return {
@@ -194,26 +176,26 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
     async plan(scope, tx, now) {
       const subject = subjectOf(scope)
       if (!partOf(scope) && !subject) return { items: [], held: {} }
-      const gathered = await gather(scope, tx, now)
+      const gathered = await gatherCache(sources, scope, tx, now)
       const who = subject ? idsOf(subject) : []
+      const isAnything = gathered.ids.size + gathered.chosen.size > 0
       const watched = [
         ...[...gathered.ids].map((id) => itemOf('about', id)),
         ...[...gathered.chosen.values()].map(chosenItem),
         ...who.map((id) => itemOf('who', id)),
+        ...[...gathered.anchors].map((id) => itemOf('within', id)),
         // Done when it is erased: what came between the plan and that.
-        ...(gathered.ids.size + gathered.chosen.size > 0 ? [itemOf('search')] : []),
+        ...(isAnything ? [itemOf('search')] : []),
+        ...[...gathered.names.keys()].map((name) => itemOf('key', labelOf(name))),
       ]
       const items: string[] = []
-      const names = [...gathered.names]
       try {
-        const there = new Set(names.length === 0 ? [] : await cache.find({ patterns: names.map(literally), about: [] }))
-        for (const name of names) (there.has(name) ? items : watched).push(itemOf('key', labelOf(name)))
-        for (const name of (await search(gathered, who)).keys())
-          if (!there.has(name)) items.push(itemOf('found', labelOf(name)))
+        for (const { name, verdict } of await surveyed(scope, gathered, tx, now))
+          if (verdict !== 'retained') items.push(itemOf(gathered.names.has(name) ? 'key' : 'found', labelOf(name)))
       } catch (error) {
         // A plan is made while the store is down, too: its step waits, and searches when it is back.
         if (!Problem.is(error, 'unavailable')) throw error
-        items.splice(0, items.length, ...names.map((name) => itemOf('key', labelOf(name))))
+        items.splice(0, items.length, ...[...gathered.names.keys()].map((name) => itemOf('key', labelOf(name))))
         if (watched.length > 0) items.push(itemOf('search'))
       }
       const planned = new Set(items)
@@ -224,55 +206,127 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
       }
     },
     async explain(scope, tx, now) {
-      const gathered = await gather(scope, tx, now)
+      const gathered = await gatherCache(sources, scope, tx, now)
       const verdicts = new Map<string, Verdict>()
-      const tell = (found: string, id: string, reason = 'source', verdict: Verdict['verdict'] = 'deleted') => {
-        const one = { store: 'cache', kind: 'key', id, name: null, verdict, reason, evidence: [], found }
-        if (!verdicts.has(id)) verdicts.set(id, one)
+      const add = (id: string, more: Pick<Verdict, 'verdict' | 'reason' | 'found'>, evidence: string[] = []) => {
+        if (!verdicts.has(id)) verdicts.set(id, { store: 'cache', kind: 'key', id, name: null, evidence, ...more })
       }
-      for (const name of gathered.names) tell('pointer', name)
-      for (const name of gathered.foreign) tell('pointer', name, 'foreign', 'untouched')
+      for (const name of gathered.foreign) add(name, { verdict: 'untouched', reason: 'foreign', found: 'pointer' })
       let isPartial = (await whatIsMissing(tx)).length > 0
       try {
-        for (const [name, found] of await search(gathered, []))
-          tell(found, name, found === 'group' ? 'around' : 'source')
+        for (const { name, found, verdict, type, changes = [] } of await surveyed(scope, gathered, tx, now)) {
+          if (verdict === 'retained') add(name, { verdict: 'kept', reason: 'other_author', found })
+          else if (verdict === 'cut')
+            add(
+              name,
+              { verdict: 'changed', reason: 'cut', found },
+              type === 'string' ? [] : [`items:${changes.length}`],
+            )
+          else add(name, { verdict: 'deleted', reason: found === 'group' ? 'around' : 'source', found })
+        }
       } catch (error) {
         if (!Problem.is(error, 'unavailable')) throw error
         isPartial = true
+        for (const name of gathered.names.keys()) add(name, { verdict: 'deleted', reason: 'source', found: 'pointer' })
       }
-      for (const name of gathered.shared) tell('pointer', name, 'shared', 'kept')
       return { verdicts: [...verdicts.values()].sort((one, other) => (one.id < other.id ? -1 : 1)), isPartial }
     },
     async erase(scope, items, tx, manner) {
       if (items.length === 0) return 0
       await checkMissing(tx)
       const kinds = itemsByKind(items)
-      const chosen = kinds.chosen.map(chosenOf)
-      const names = new Set(await called(kinds.key))
-      const take = (found: Iterable<string>) => {
-        for (const name of found) names.add(name)
+      const now = manner?.now ?? new Date()
+      const gathered = await gatherCache(sources, scope, tx, now)
+      const chosen = [...kinds.chosen.map(chosenOf), ...gathered.chosen.values()]
+      const ids = new Set([...kinds.about, ...gathered.ids])
+      for (const anchor of kinds.within) gathered.anchors.add(anchor)
+      for (const project of projectsAmong(kinds.within)) gathered.projects.add(project)
+      const part = partOf(scope)
+      if (part) gathered.projects.add(part.project)
+      const words = manner?.words && !manner.words.isEmpty ? manner.words : gathered.words
+      const judge = judgeWithin(tx, words, { projects: gathered.projects, now, going: gathered.sources })
+      // The search a day later repeats nothing.
+      const run = manner && !manner.key.includes(':late:') ? (manner.key.split(':')[0] ?? '') : ''
+      const notes = run === '' ? {} : await cache.notes(run)
+      const subject = subjectOf(scope)
+      const sought: Sought = {
+        ...(await soughtOf(
+          { ...gathered, ids, chosen: new Map(chosen.map((one) => [one.id, one])) },
+          kinds.who,
+          judge,
+        )),
+        isNoted: (name, value) => notes[labelOf(name, value)] === 'cut',
       }
-      const indexed = [...indexedOf(kinds.about, chosen), ...kinds.who]
-      if (indexed.length > 0) take(await cache.find({ patterns: [], about: indexed }))
-      take(await containing(kinds.about, chosen))
-      // Once the rows are gone there is nothing to gather: what lay around them may be there again without them, and is left in peace.
-      if (manner && kinds.found.length + kinds.search.length > 0) {
-        const subject = subjectOf(scope)
-        const gathered = await gather(scope, tx, manner.now)
-        take((await search(gathered, subject ? idsOf(subject) : [])).keys())
-        indexed.push(...indexedOf(gathered.ids, gathered.chosen.values()))
+      const work = eraser(sought, { run, notes })
+      const named = await called([...kinds.key, ...kinds.found])
+      const told = new Set(await called(kinds.key))
+      const [known, unknown] = [
+        named.filter((name) => sought.names.has(name)),
+        named.filter((name) => !sought.names.has(name)),
+      ]
+      // No row tells any more which texts were in them: an entry that contains another author's words is theirs by now.
+      const naming: Naming = { named: [], remaining: [] }
+      const again = new Map(unknown.filter((name) => told.has(name)).map((name) => [name, naming]))
+      const isThere = gathered.sources.size > 0
+      const binary = new Set<string>()
+      let isOutside = false
+      const survey = async (over: Sought, names?: readonly string[]) => {
+        const found: Unsearched = await surveyCache(
+          cache,
+          over,
+          async (finding) => {
+            const { name, isPrefixed = false } = finding
+            const isForeign = isPrefixed && (await foreignRefs(tx, 'cache', [name], [...gathered.projects])).size > 0
+            if (!isForeign) await work.visit(finding)
+          },
+          names,
+        )
+        for (const label of found.binary) binary.add(label)
+        isOutside ||= found.isOutside
       }
-      const count = await cache.drop([...names])
-      await cache.forget(indexed)
+      if (known.length > 0) await survey(sought, known)
+      const others = unknown.filter((name) => !again.has(name))
+      if (others.length > 0) await survey(sought, others)
+      if (again.size > 0)
+        await survey({ ...sought, names: again, ...(!isThere && judge && { judge: lenient(judge) }) }, [
+          ...again.keys(),
+        ])
+      const isWide = kinds.about.length + chosen.length + kinds.search.length + kinds.within.length > 0
+      const isFull = kinds.about.length + kinds.chosen.length + kinds.search.length + kinds.within.length > 0
+      if (isWide && isFull) await survey(sought)
+      else if (sought.indexed.size > 0) await survey(sought, [...sought.indexed])
+      const count = await work.finish()
+      await cache.forget([
+        ...indexedOf(kinds.about, kinds.chosen.map(chosenOf)),
+        ...kinds.who,
+        ...(isThere ? indexedOf(gathered.ids, gathered.chosen.values()) : []),
+        ...(subject && isThere ? idsOf(subject) : []),
+      ])
       // What was planned was there: after a crash it is counted as it would have been without.
       const planned = kinds.key.length + kinds.found.length
-      return { count, results: { keys: planned > 0 ? planned : count }, mentions: [] }
+      const labels = (what: string) => Object.entries(notes).flatMap(([label, one]) => (one === what ? [label] : []))
+      const tally = (met: Iterable<string>) => ({ met: [...met], gone: [] })
+      return {
+        count,
+        results: { keys: manner?.isWatched || planned === 0 ? count : planned },
+        tallies: {
+          derivedCut: tally(labels('cut')),
+          derivedDeleted: tally(labels('deleted')),
+          derivedRetained: tally(work.retained),
+          cacheBinary: tally([...binary].slice(0, mostBinary)),
+          cacheOutside: tally(isOutside ? ['outside'] : []),
+        },
+        mentions: [],
+      }
     },
     async late(scope, tx, now) {
-      const { ids, chosen, anchors, texts } = await gather(scope, tx, now)
-      if (ids.size + chosen.size === 0) return []
-      const names = await containing([...ids], chosen.values(), textsToFind(texts), anchors)
-      return names.map((name) => itemOf('found', labelOf(name))).sort()
+      const gathered = await gatherCache(sources, scope, tx, now)
+      if (gathered.ids.size + gathered.chosen.size === 0) return []
+      const found = await surveyed(scope, gathered, tx, now)
+      return found
+        .filter(({ verdict, found: by }) => verdict !== 'retained' && by === 'text')
+        .map(({ name }) => itemOf('found', labelOf(name)))
+        .sort()
     },
     async reused(items, tx, now) {
       const { key } = itemsByKind(items)
@@ -288,17 +342,101 @@ export function cacheHolder({ db, cache, sources, whatIsMissing }: CacheHolderPo
       const theirs = new Set([...others].flatMap((name) => [itemOf('key', labelOf(name)), itemOf('key', name)]))
       return items.filter((item) => theirs.has(item))
     },
-    /** By a scan of all names and values; what has an id too short for that, by its index. What is not tied to the project is not ours to judge. */
-    async residue(_scope, items) {
-      const { about, chosen: told, who, key } = itemsByKind(items)
+    /** Reads every text of every entry by other commands than the erasure, and looks for ids and words. */
+    async residue(scope, items, now, words) {
+      const { about, chosen: told, who, key, within } = itemsByKind(items)
       const chosen = told.map(chosenOf)
-      if (about.length + chosen.length + who.length + key.length === 0) return 0
+      if (about.length + chosen.length + who.length + key.length + within.length === 0) return 0
       await checkMissing()
-      const left = new Set(await containing(about, chosen))
-      const indexed = [...indexedOf(about, chosen), ...who]
-      for (const name of await cache.find({ patterns: [], about: indexed })) left.add(name)
-      for (const name of await called(key)) left.add(name)
+      const left = await byIndex([...indexedOf(about, chosen), ...who])
+      const part = partOf(scope)
+      const projects = [...projectsAmong(within), ...(part ? [part.project] : [])]
+      const judge = words && !words.isEmpty ? judgeWithin(undefined, words, { projects, now }) : undefined
+      for (const name of await stillNamed(key, projects, now, judge)) left.add(name)
+      for (const name of await textsLeft({ about, chosen, anchors: within }, projects, judge)) left.add(name)
       return left.size
     },
+    notSearched(results) {
+      const { cacheBinary = 0, cacheOutside = 0 } = results
+      return [
+        ...(cacheBinary > 0
+          ? [
+              {
+                what: 'values of the cache that are encrypted, encoded, binary or compressed in a format other than gzip, deflate and zstd',
+                count: cacheBinary < mostBinary ? cacheBinary : null,
+              },
+            ]
+          : []),
+        ...(cacheOutside > 0
+          ? [
+              {
+                what: 'cache entries without an id of the project or conversation, and outside KP_POINTER_PREFIXES: searched for ids only',
+                count: null,
+              },
+            ]
+          : []),
+      ]
+    },
+    forget: (runId) => cache.forgetNotes(runId),
+  }
+
+  /** Of keys that provenance named: those that exist, and in which no remaining author's words are, or erased words too. */
+  async function stillNamed(
+    labels: readonly string[],
+    projects: readonly string[],
+    now: Date,
+    judge: ValueJudge | undefined,
+  ): Promise<string[]> {
+    const names = await called(labels)
+    if (names.length === 0) return []
+    const others = await db.transaction((tx) => othersOf(tx, 'cache', names, new Set(), now))
+    const plain = judgeOrNone(judge, projects, now)
+    const theirs = new Set<string>()
+    const erased = new Set<string>()
+    await cache.read(async ({ name, parts }) => {
+      for (const { texts } of parts)
+        for (const text of texts) {
+          const value = readable(text)
+          if (await plain.hasErasedWords(value)) erased.add(name)
+          else if (others.has(name) || (await plain.hasRemainingText(value))) theirs.add(name)
+        }
+    }, names)
+    return names.filter((name) => erased.has(name) || !theirs.has(name))
+  }
+  function judgeOrNone(judge: ValueJudge | undefined, projects: readonly string[], now: Date): ValueJudge {
+    const none: ErasedWords = { isEmpty: true, runsIn: () => [], namesIn: () => [] }
+    return judge ?? valueJudge(none, { within: (work) => db.transaction(work), projects, now })
+  }
+
+  /** Names of entries with an erased id, or within the project with erased words. */
+  async function textsLeft(
+    {
+      about,
+      chosen,
+      anchors: within,
+    }: { about: readonly string[]; chosen: readonly Chosen[]; anchors: readonly string[] },
+    projects: readonly string[],
+    judge: ValueJudge | undefined,
+  ): Promise<Set<string>> {
+    const ids = needlesOf(about)
+    const telling = chosen.filter(({ id }) => isTelling(id))
+    const loose = needlesOf(telling.map(({ id }) => id))
+    const anchors = needlesOf([...within, ...telling.flatMap((one) => one.anchors)])
+    const isPlain = (name: string) => name.startsWith(ownPrefix) && !telling.some(({ id }) => looksOurs(id))
+    const left = new Set<string>()
+    const byWords = new Set<string>()
+    await cache.texts(async (name, texts) => {
+      if (!mayGo(name, ownPrefix) || left.has(name)) return
+      const values = texts.map((text) => readable(text))
+      const all = [name, ...values.map(({ text }) => text)]
+      const isInside = all.some(anchors.standIn)
+      if (all.some(ids.standIn) || ((isInside || isPlain(name)) && all.some(loose.standIn))) left.add(name)
+      else if (judge && (isInside || name.startsWith(ownPrefix) || pointerPrefixes.some((one) => name.startsWith(one))))
+        for (const value of [{ form: 'text' as const, text: name }, ...values])
+          if (await judge.hasErasedWords(value)) byWords.add(name)
+    })
+    const foreign = await db.transaction((tx) => foreignRefs(tx, 'cache', [...byWords], projects))
+    for (const name of byWords) if (!foreign.has(name)) left.add(name)
+    return left
   }
 }

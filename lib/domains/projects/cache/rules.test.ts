@@ -1,6 +1,16 @@
 import { expect, it } from 'vitest'
 import { newId, newUuid } from '#lib/kernel/ids.ts'
-import { chosenItem, chosenOf, followed, isOurs, isTelling, itemOf, itemsByKind, mayGo, textsToFind } from './rules.ts'
+import {
+  chosenItem,
+  chosenOf,
+  followed,
+  isOurs,
+  isRecordField,
+  isTelling,
+  itemOf,
+  itemsByKind,
+  mayGo,
+} from './rules.ts'
 
 it('takes an item apart again, whatever the name is', () => {
   const items = [itemOf('key', 'about:x'), itemOf('key', 'key:'), itemOf('about', 'a:b'), itemOf('search'), 'other:x']
@@ -11,6 +21,7 @@ it('takes an item apart again, whatever the name is', () => {
     key: ['about:x', 'key:'],
     found: [],
     search: [''],
+    within: [],
   })
   for (const chosen of [
     { id: 'a:b', anchors: ['prj_1', 'conv_1'] },
@@ -46,9 +57,12 @@ it('lets an erasure reach what applications keep and our entries, never what we 
   expect(['kp:limit:x', 'kp:about:x', 'kp:'].some((name) => mayGo(name, 'kp:cache:'))).toBe(false)
 })
 
-it('looks for texts as they are and as JSON writes them, unless they are so short that they stand everywhere', () => {
-  expect(textsToFind(['ok, thanks', ' a "quoted" sentence of theirs\n'])).toEqual([
-    'a "quoted" sentence of theirs',
-    'a \\"quoted\\" sentence of theirs',
-  ])
+it.each([
+  ['message_id', 'msg_1', true],
+  ['sourceId', 'msg_1', true],
+  ['id', 'msg_1', true],
+  ['session-7', 'msg_1', false],
+  ['message_id', 'msg_1 and msg_2', false],
+])('takes a hash with the field %s = %s for one record: %s', (field, value, expected) => {
+  expect(isRecordField(field, value, 'msg_1')).toBe(expected)
 })

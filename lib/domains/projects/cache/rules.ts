@@ -2,15 +2,24 @@
  * What an erasure notes of the cache; of names their hashes, for a name may say what people asked. `key:<hash>`: an entry that a pointer names
  * (items of former days have the name itself). `found:<hash>`: one that the search found when it was planned. `search:`: nobody could search
  * then, so that it is done when it is erased. To be looked for later, too: `about:<id>` of a message, document or conversation that goes;
- * `chosen:<anchors>:<id>` where a client gave it its id (see {@link isOurs}); `who:<id>` of whom.
+ * `chosen:<anchors>:<id>` where a client gave it its id (see {@link isOurs}); `who:<id>` of whom. `within:<id>` of a project or conversation:
+ * entries with this id are searched for the erased words.
  */
-export const itemKinds = ['about', 'chosen', 'who', 'key', 'found', 'search'] as const
+export const itemKinds = ['about', 'chosen', 'who', 'key', 'found', 'search', 'within'] as const
 export type ItemKind = (typeof itemKinds)[number]
 
 export const itemOf = (kind: ItemKind, what = ''): string => `${kind}:${what}`
 
 export function itemsByKind(items: readonly string[]): Record<ItemKind, string[]> {
-  const found: Record<ItemKind, string[]> = { about: [], chosen: [], who: [], key: [], found: [], search: [] }
+  const found: Record<ItemKind, string[]> = {
+    about: [],
+    chosen: [],
+    who: [],
+    key: [],
+    found: [],
+    search: [],
+    within: [],
+  }
   for (const item of items)
     for (const kind of itemKinds) if (item.startsWith(`${kind}:`)) found[kind].push(item.slice(kind.length + 1))
   return found
@@ -48,8 +57,8 @@ export const followed = (names: readonly string[], strings: number, ownPrefix: s
 /** Names that an erasure may take: everything but what we count and find by. */
 export const mayGo = (name: string, ownPrefix: string): boolean => name.startsWith(ownPrefix) || !name.startsWith('kp:')
 
-/** A text is looked for whole, as it is and as it stands in JSON; a short one would be found everywhere. */
-export const textsToFind = (texts: readonly string[]): string[] => {
-  const telling = texts.map((text) => text.trim()).filter((text) => text.length >= 20 && text.length <= 20_000)
-  return [...new Set(telling.flatMap((text) => [text, JSON.stringify(text).slice(1, -1)]))]
-}
+/** A field that tells which message or document a hash is about. */
+const identifying = /^(?:id|uuid|source|ref|message|document|.*[_.:-]id|.*[a-z]Id)$/
+/** Whether a hash with an erased id in this field is one record about it, and no collection. */
+export const isRecordField = (field: string, value: string, id: string): boolean =>
+  identifying.test(field) && value === id

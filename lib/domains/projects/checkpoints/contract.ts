@@ -3,27 +3,71 @@ import { operation } from '#lib/kernel/operation.ts'
 
 /** A thread's name is its application's to choose. */
 const ThreadId = z.string().min(1).max(500)
+const ErasureId = z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an erasure')
+const Decision = z.enum(['delete', 'retain'])
+
+export const listUndecidedThreads = operation({
+  id: 'listErasureThreads',
+  method: 'get',
+  path: '/api/erasures/{id}/threads',
+  summary: 'List the LangGraph threads that an erasure cannot rewrite',
+  description:
+    'Threads with a checkpoint that is encrypted, pickled or malformed. For the requester, owners of the project and admins. All other steps of the erasure go on without a decision.',
+  permission: 'projects:read',
+  audit: { action: 'read', resourceType: 'erasure' },
+  limit: 'read',
+  status: 200,
+  params: z.strictObject({ id: ErasureId }),
+  output: z.strictObject({
+    data: z.array(
+      z.strictObject({
+        thread_id: z.string(),
+        decision: Decision.nullable(),
+        authors: z
+          .array(z.strictObject({ kind: z.string(), id: z.string(), messages: z.number().int() }))
+          .meta({ description: 'Authors who are not erased, whose messages in the thread are lost if it is deleted' }),
+      }),
+    ),
+  }),
+  refusals: ['not_found'],
+})
+
+export const decideThread = operation({
+  id: 'decideErasureThread',
+  method: 'post',
+  path: '/api/erasures/{id}/threads/{threadId}/decision',
+  summary: 'Delete or retain a LangGraph thread that an erasure cannot rewrite',
+  description:
+    '`delete` removes the whole thread, with what its other authors said. `retain` keeps it, and the receipt states so. The requester, owners of the project and admins decide; a requester who is neither deletes only threads without other authors.',
+  permission: 'projects:write',
+  audit: { action: 'update', resourceType: 'erasure' },
+  limit: 'write',
+  status: 200,
+  params: z.strictObject({ id: ErasureId, threadId: ThreadId }),
+  body: z.strictObject({ decision: Decision }),
+  output: z.strictObject({
+    data: z.strictObject({ audit_id: z.string(), thread_id: z.string(), decision: Decision }),
+  }),
+  refusals: ['not_found', 'forbidden', 'wrong_state'],
+})
 
 export const dropThread = operation({
   id: 'dropErasureThread',
   method: 'post',
   path: '/api/erasures/{id}/threads/{threadId}/drop',
-  summary: 'Let a stuck erasure delete a whole LangGraph thread',
+  summary: 'Delete a LangGraph thread that an erasure cannot rewrite',
   description:
-    'For a thread with a checkpoint that cannot be rewritten safely: encrypted, malformed, or written by Python with the message in it. The thread goes whole, and the step is tried again. What others said in it goes too.',
+    'The same as the decision `delete`, for admins. The whole thread is deleted, with what its other authors said.',
   permission: 'erasures:admin',
   audit: { action: 'update', resourceType: 'erasure' },
   limit: 'write',
   status: 200,
-  params: z.strictObject({
-    id: z.string().regex(/^[\w.:-]{1,200}$/, 'is not the id of an erasure'),
-    threadId: ThreadId,
-  }),
+  params: z.strictObject({ id: ErasureId, threadId: ThreadId }),
   output: z.strictObject({
     data: z.strictObject({
       audit_id: z.string(),
       thread_id: z.string(),
-      items: z.number().int().meta({ description: 'Planned messages of the thread, in whose place it goes whole' }),
+      items: z.number().int().meta({ description: 'Always 1' }),
     }),
   }),
   refusals: ['not_found', 'wrong_state'],

@@ -84,8 +84,6 @@ describe.each([
     test.fetch('DELETE', `${path}${query}`, { cookie: by.cookie, body: {} })
   const look = async (auditId: string) =>
     (await test.fetch('GET', `/api/erasures/${auditId}`, { cookie: admin.cookie })).json?.data
-  const step = async (auditId: string) =>
-    (await look(auditId)).steps.find(({ holder }: { holder: string }) => holder === 'checkpoints.messages')
   const rows = async <R extends Record<string, unknown>>(sql: string, values: unknown[]): Promise<R[]> =>
     withConnection(place.url, async (client) => (await client.query<R>(sql, values)).rows)
   /** Every row of a thread, bytes as text. */
@@ -258,18 +256,24 @@ describe.each([
     expect((await look(told.json.auditId)).recheck_at).toBeNull()
   })
 
-  it('a thread that cannot be rewritten stops the step and nothing else is lost; an admin lets it go whole', async () => {
+  it('a thread that cannot be rewritten waits for a decision, and every other step goes on', async () => {
     const { project, conversation, first } = await talk()
     await write(conversation.id, 'json', Buffer.from('{"messages": [{"type": "human", "content": "Erika Musterfr'))
     const before = await textOf(conversation.id)
+    const plan = await erase(first.path, project.owner, '?dry_run=true')
+    expect(plan.json.data.verdicts).toContainEqual(
+      expect.objectContaining({ id: conversation.id, verdict: 'kept', reason: 'unreadable' }),
+    )
     const told = await erase(first.path, project.owner)
     expect([told.status, told.json.success]).toEqual([202, false])
-    const path = `/api/erasures/${told.json.auditId}/threads/${encodeURIComponent(conversation.id)}/drop`
-    const early = await test.fetch('POST', path, { cookie: admin.cookie, body: {} })
-    expect(early.json.code).toBe('wrong_state')
     await drain(test, { mayFail: true })
-    expect(await step(told.json.auditId)).toMatchObject({ state: 'stuck', fault: `conflict:${conversation.id}` })
+    const { steps } = await look(told.json.auditId)
+    expect(steps.filter(({ state }: { state: string }) => state !== 'done')).toEqual([
+      expect.objectContaining({ holder: 'checkpoints.threads', state: 'stuck', fault: `conflict:${conversation.id}` }),
+    ])
+    expect(await test.db.prisma.message.count({ where: { id: first.id } })).toBe(0)
     expect(await textOf(conversation.id)).toBe(before)
+    const path = `/api/erasures/${told.json.auditId}/threads/${encodeURIComponent(conversation.id)}/drop`
     for (const by of [project.owner, await signedIn(test, 'auditor')])
       expect((await test.fetch('POST', path, { cookie: by.cookie, body: {} })).status).toBe(403)
     const foreign = await test.fetch('POST', path.replace(conversation.id, 'another-thread'), {
@@ -280,7 +284,8 @@ describe.each([
     const dropped = await test.fetch('POST', path, { cookie: admin.cookie, body: {} })
     expect([dropped.status, dropped.json?.data?.thread_id]).toEqual([200, conversation.id])
     await drain(test)
-    expect((await look(told.json.auditId)).success).toBe(true)
+    const data = await look(told.json.auditId)
+    expect(data).toMatchObject({ success: true, deleted_from: { checkpoints: { threads: 1, messages: 0 } } })
     expect(await textOf(conversation.id)).toBe('')
     const entries = await test.db.prisma.auditEntry.count({
       where: { resourceId: told.json.auditId, resourceType: 'erasure' },

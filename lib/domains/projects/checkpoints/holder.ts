@@ -2,32 +2,42 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import {
   type DataHolder,
   type Erased,
+  type ErasedWords,
   longestSearch,
+  type Mention,
   type Scope,
   type Subject,
   type Verdict,
 } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import type { CheckpointStore, Remembered } from '#lib/stores/checkpoints/checkpoints.ts'
+import type { CheckpointStore, Remembered, Rewritten, WordSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { writersOf } from '../held.ts'
 import type { Sources } from '../sources.ts'
-import { parseItem } from './items.ts'
+import { itemsOfThread, movedThread, parseItem, undecidedThread } from './items.ts'
 import { planning, type ThreadPlan } from './planning.ts'
 import { isSure, projectsOf, remembered, together } from './sought.ts'
+import { fingerprintsOf, type SearchedWords, wordSearch } from './word-search.ts'
 
 export const checkpointsHolderName = 'checkpoints.messages'
+/** Its step waits for the decision about threads that cannot be rewritten; all other steps go on. */
+export const threadsHolderName = 'checkpoints.threads'
 
 export interface CheckpointsHolderParts {
   db: Database
   store: CheckpointStore
   sources: Sources
   whatIsMissing: WhatIsMissing
+  /** Moves a thread that cannot be rewritten to the step that waits for a decision. */
+  moveItems(
+    tx: Transaction,
+    which: Record<'runId' | 'from' | 'to' | 'prefix' | 'marker' | 'item', string>,
+  ): Promise<void>
 }
 const isAbout = (scope: Scope): boolean => 'part' in scope || 'subject' in scope
 /** Of a second search: whom it was about is forgotten, and nothing is planned. */
-const isNobody = (scope: Scope): boolean =>
-  'subject' in scope && scope.subject.account === null && scope.subject.agents.length === 0
+const isNobody = (scope: Scope): boolean => 'subject' in scope && writersOf(scope.subject).ids.length === 0
 
 interface Standing {
   project: string
@@ -63,10 +73,15 @@ interface OfThread {
   ids: Set<string>
   sources: Set<string>
 }
+/** Threads that another step has. */
+const movedOf = (items: readonly string[]): Set<string> =>
+  new Set(items.map(parseItem).flatMap(({ thread, mark }) => (thread !== null && mark === 'moved' ? [thread] : [])))
 /** Items by thread, in their order; null is the long-term store. */
 function byThread(items: readonly string[]) {
   const threads = new Map<string | null, OfThread>()
+  const moved = movedOf(items)
   for (const { thread, message, source, isDecided } of items.map(parseItem)) {
+    if (thread !== null && moved.has(thread)) continue
     const known = threads.get(thread) ?? { isWhole: false, isDecided: false, ids: new Set(), sources: new Set() }
     known.isDecided ||= isDecided
     threads.set(thread, known)
@@ -78,6 +93,38 @@ function byThread(items: readonly string[]) {
   return [...threads].sort(([a], [b]) => ((a ?? '') < (b ?? '') ? -1 : 1))
 }
 
+/** Ids of which only a person's wording counts as erased: those of messages that are not ours. */
+const reportedAmong = (ids: Iterable<string>, rows: ReadonlyMap<string, Standing>): Set<string> =>
+  new Set([...ids].filter((id) => !rows.has(id) && !isSure(id)))
+
+interface WordsAt {
+  /** Of the whole run; else of the texts that are still stored. */
+  words: ErasedWords | undefined
+  rows: ReadonlyMap<string, Standing>
+  threads: readonly (string | null)[]
+  scope: Scope
+  now: Date
+}
+/** Erased words, searched in one thread or in the long-term store (null), with the projects whose remaining texts explain them. */
+async function searches({ words, rows, threads, scope, now }: WordsAt, within: SearchedWords['within']) {
+  const known = [words ?? fingerprintsOf([...rows.values()].flatMap(({ texts }) => texts))]
+  const own = [...('part' in scope ? [scope.part.project] : []), ...[...rows.values()].map(({ project }) => project)]
+  const theirs = await within((tx) =>
+    projectsOf(
+      tx,
+      threads.filter((thread) => thread !== null),
+    ),
+  )
+  const made = new Map<string, WordSearch | undefined>()
+  return (thread: string | null): { words?: WordSearch } => {
+    const projects = [...new Set([...own, ...(thread === null ? [] : (theirs.get(thread) ?? []))])].sort()
+    const key = JSON.stringify(projects)
+    if (!made.has(key)) made.set(key, wordSearch({ words: known, projects, now, within }))
+    const search = made.get(key)
+    return search ? { words: search } : {}
+  }
+}
+
 /** Threads that go whole unless somebody has them who stays. */
 const mayBeShared = (threads: ReturnType<typeof byThread>): string[] =>
   threads.flatMap(([thread, { isWhole, isDecided }]) => (thread !== null && isWhole && !isDecided ? [thread] : []))
@@ -87,7 +134,7 @@ const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }:
   kind: thread === null ? 'memory' : 'thread',
   id: thread ?? 'store',
   name: null,
-  verdict: isWhole || thread === null ? 'deleted' : isShared ? 'kept' : 'changed',
+  verdict: isWhole || thread === null ? 'deleted' : isShared || isUnreadable ? 'kept' : 'changed',
   reason: isUnreadable ? 'unreadable' : isShared ? 'shared' : isWhole ? 'whole' : 'source',
   evidence: messages > 0 ? [`${thread === null ? 'items' : 'messages'}:${messages}`] : [],
   found: found.join(', ') || 'thread',
@@ -97,7 +144,13 @@ const verdictOf = ({ thread, isWhole, isShared, isUnreadable, messages, found }:
  * What LangGraph applications keep of messages, in every state of their threads and in their long-term store. The count is of messages
  * and whole threads; tool calls and what the tools said go with them.
  */
-export function checkpointsHolder({ db, store, sources, whatIsMissing }: CheckpointsHolderParts): DataHolder {
+export function checkpointsHolder({
+  db,
+  store,
+  sources,
+  whatIsMissing,
+  moveItems,
+}: CheckpointsHolderParts): DataHolder {
   const { planned, shared } = planning({ store, sources })
   /** As {@link planning} does; of a store that does not answer, what pointers and conversations say. */
   async function planOf(scope: Scope, tx: Transaction, now: Date): Promise<{ threads: ThreadPlan[]; isAway: boolean }> {
@@ -126,12 +179,13 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
         'A checkpoint store that kept data is switched off: what it holds of this is not erased. Connect it again, or retire it.',
       )
   }
-  async function threadsOf({ account, agents }: Subject) {
+  async function threadsOf(subject: Subject) {
+    const { kinds, ids } = writersOf(subject)
     return db.query<{ thread: string; since: Date }>(
       'checkpoints-held',
       `SELECT thread, min(m.created_at) AS since FROM messages m JOIN conversations c ON c.id = m.conversation_id, unnest(c.threads) thread
-       WHERE (m.author_kind = 'account' AND m.author_id = $1) OR (m.author_kind = 'agent' AND m.author_id = ANY($2::text[])) GROUP BY 1`,
-      [account, agents],
+       WHERE (m.author_kind, m.author_id) IN (SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w(kind, id)) GROUP BY 1`,
+      [kinds, ids],
     )
   }
   return {
@@ -194,19 +248,46 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
         tx,
       )
       const named = threads.filter(([thread]) => thread !== null).length
+      const elsewhereMoved = movedOf(items)
       for (const { thread, id } of late) {
+        if (elsewhereMoved.has(thread)) continue
         const known = threads.find(([one]) => one === thread)?.[1]
         if (known) known.ids.add(id)
         else threads.push([thread, { isWhole: false, isDecided: false, ids: new Set([id]), sources: new Set([id]) }])
       }
       let gone = 0
-      for (const one of together(ids.map((id) => rememberedOf(id, rows.get(id))))) gone += await store.forget(one, tx)
-      const theirs = await shared(scope, mayBeShared(threads), tx, manner?.now ?? new Date())
+      const now = manner?.now ?? new Date()
+      const threadNames = threads.map(([thread]) => thread)
+      const wordsIn = await searches({ words: manner?.words, rows, threads: threadNames, scope, now }, (run) => run(tx))
+      const rewritten = new Map<string, Rewritten>()
+      const runId = manner?.key.split(':')[0] ?? ''
+      const moved = new Set<string>()
+      const rewrite = async (thread: string, wanted: { ids: readonly string[]; texts: readonly string[] }) => {
+        const reported = reportedAmong(wanted.ids, rows)
+        let made: Rewritten
+        try {
+          made = await store.rewrite(thread, { ...wanted, reported, ...wordsIn(thread) }, tx)
+        } catch (error) {
+          if (!Problem.is(error, 'conflict') || isNobody(scope) || runId === '') throw error
+          moved.add(thread)
+          await moveItems(tx, {
+            ...{ runId, from: checkpointsHolderName, to: threadsHolderName, prefix: itemsOfThread(thread) },
+            ...{ marker: movedThread(thread), item: undecidedThread(thread) },
+          })
+          return { messages: 0, rows: 0 }
+        }
+        if (made.wording.length > 0) await manner?.addWords?.(made.wording)
+        rewritten.set(thread, made)
+        return made
+      }
+      for (const one of together(ids.map((id) => rememberedOf(id, rows.get(id)))))
+        gone += await store.forget({ ...one, ...wordsIn(null) }, tx)
+      const theirs = await shared(scope, mayBeShared(threads), tx, now)
       for (const [thread, { isWhole, ids: wanted, sources: of }] of threads) {
         if (thread === null) continue
         const inThread = theirs.get(thread)
         if (inThread) {
-          if (inThread.ids.length > 0) gone += Math.min((await store.rewrite(thread, inThread, tx)).messages, 1)
+          if (inThread.ids.length > 0) gone += Math.min((await rewrite(thread, inThread)).messages, 1)
           continue
         }
         if (isWhole) {
@@ -214,23 +295,39 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
           continue
         }
         const texts = [...of].flatMap((id) => rows.get(id)?.texts ?? [])
-        const made = await store.rewrite(thread, { ids: [...wanted], texts }, tx)
+        const made = await rewrite(thread, { ids: [...wanted], texts })
         gone += Math.max(made.messages, Math.min(made.rows, 1))
       }
       // As planned, so that a page that is repeated after a crash counts the same; a second search has no plan, and counts what it met.
       const count = isNobody(scope) ? gone : items.length
-      const messages = items.map(parseItem).filter(({ thread, message }) => thread !== null && message !== null)
+      const ours = items
+        .map(parseItem)
+        .filter(({ thread, mark }) => mark !== 'moved' && (thread === null || !moved.has(thread)))
+      const messages = ours.filter(({ thread, message }) => thread !== null && message !== null)
       return {
-        count,
+        count: count - (isNobody(scope) ? 0 : items.length - ours.length),
+        retained: items.length - ours.length,
         results:
           gone === 0 && (isNobody(scope) || manner?.isWatched)
             ? {}
             : isNobody(scope)
               ? { messages: gone }
-              : { threads: named, messages: messages.length },
-        mentions: [],
+              : { threads: named - moved.size, messages: messages.length },
+        mentions: [...rewritten].flatMap(([, { mentions }]) =>
+          mentions.map(
+            (id): Mention => ({ store: 'checkpoints', kind: 'message', id, field: 'content', isRedacted: false }),
+          ),
+        ),
+        tallies: {
+          threadsNotSearched: {
+            met: [...rewritten].flatMap(([thread, { notSearched }]) => (notSearched > 0 ? [thread] : [])),
+            gone: [],
+          },
+        },
       }
     },
+    notSearched: ({ threadsNotSearched: count = 0 }) =>
+      count > 0 ? [{ what: 'threads with encrypted or binary values, embeddings or unknown extensions', count }] : [],
     async late(scope, tx, now) {
       const plans = await Array.fromAsync(planned(scope, tx, now, false))
       return [...new Set(plans.flatMap((one) => one.items))].sort()
@@ -241,7 +338,7 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       const theirs = await projectsOf(tx, threads)
       return wholes.filter((item) => theirs.has(parseItem(item).thread ?? ''))
     },
-    async residue(scope, items, now) {
+    async residue(scope, items, now, words) {
       const part = 'part' in scope ? scope.part : undefined
       const message = part?.kind === 'message' ? part : undefined
       if (items.length === 0 && !message) return 0
@@ -249,7 +346,8 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
       const rest = new Map<string, Set<string>>()
       const threads = byThread(items)
       const ids = new Set([...(message ? [message.id] : []), ...threads.flatMap(([, { sources: of }]) => [...of])])
-      if (message) rest.set(message.conversation ?? '', new Set([message.id]))
+      const moved = movedOf(items)
+      if (message && !moved.has(message.conversation ?? '')) rest.set(message.conversation ?? '', new Set([message.id]))
       const theirs = await db.transaction((tx) => shared(scope, mayBeShared(threads), tx, now))
       const wholes: string[] = []
       for (const [thread, { isWhole, ids: wanted }] of threads) {
@@ -266,15 +364,24 @@ export function checkpointsHolder({ db, store, sources, whatIsMissing }: Checkpo
         }),
         { longest: longestSearch },
       )
+      const wordsIn = await searches({ words, rows: found.rows, threads: [...rest.keys()], scope, now }, (run) =>
+        db.transaction(run),
+      )
       const left = await store.residue(
         [...rest].map(([thread, wanted]) => ({
           thread,
           ids: [...wanted],
           texts: [...wanted].flatMap((id) => found.rows.get(id)?.texts ?? []),
+          ...wordsIn(thread),
         })),
-        together([...ids].map((id) => rememberedOf(id, found.rows.get(id)))),
+        together([...ids].map((id) => rememberedOf(id, found.rows.get(id)))).map((one) => ({
+          ...one,
+          ...wordsIn(null),
+        })),
       )
-      const elsewhereAlone = found.late.filter(({ thread }) => !rest.has(thread) && !wholes.includes(thread))
+      const elsewhereAlone = found.late.filter(
+        ({ thread }) => !rest.has(thread) && !wholes.includes(thread) && !moved.has(thread),
+      )
       return left + found.present + elsewhereAlone.length
     },
   }

@@ -1,5 +1,14 @@
 import { expect, it } from 'vitest'
-import { decidedThread, itemsOfThread, messageItem, parseItem, wholeThread } from './items.ts'
+import {
+  decidedThread,
+  itemsOfThread,
+  messageItem,
+  movedThread,
+  parseItem,
+  retainedThread,
+  undecidedThread,
+  wholeThread,
+} from './items.ts'
 
 it.each([
   ['conv_1', 'msg_1', null],
@@ -9,14 +18,14 @@ it.each([
   [null, 'msg_1', null],
 ])('an item of %s, %s, %s says what it was made of', (thread, message, source) => {
   const item = messageItem(thread, message, source)
-  expect(parseItem(item)).toEqual({ thread, message, source: source ?? message, isDecided: false })
+  expect(parseItem(item)).toEqual({ thread, message, source: source ?? message, isDecided: false, mark: null })
   if (thread !== null) expect(item.startsWith(itemsOfThread(thread))).toBe(true)
 })
 
 it('a thread that goes whole is no message called star, and no beginning of another thread', () => {
   const whole = { thread: 't', message: null, source: null }
-  expect(parseItem(wholeThread('t'))).toEqual({ ...whole, isDecided: false })
-  expect(parseItem(decidedThread('t'))).toEqual({ ...whole, isDecided: true })
+  expect(parseItem(wholeThread('t'))).toEqual({ ...whole, isDecided: false, mark: null })
+  expect(parseItem(decidedThread('t'))).toEqual({ ...whole, isDecided: true, mark: null })
   expect(messageItem('t', '*', null)).not.toBe(wholeThread('t'))
   expect(messageItem('t', '**', null)).not.toBe(decidedThread('t'))
   expect(wholeThread('t1').startsWith(itemsOfThread('t'))).toBe(false)
@@ -24,4 +33,13 @@ it('a thread that goes whole is no message called star, and no beginning of anot
 
 it('the usual ids stand in it as they are', () => {
   expect(messageItem('conv_1', 'msg_1', 'msg_1')).toBe('conv_1/msg_1')
+})
+
+it.each([
+  ['undecided', undecidedThread, '?'],
+  ['retained', retainedThread, '='],
+  ['moved', movedThread, '~'],
+] as const)('an item of a thread that is %s is not a message with the name of its mark', (mark, itemOf, sign) => {
+  expect(parseItem(itemOf('a/b'))).toEqual({ thread: 'a/b', message: null, source: null, isDecided: false, mark })
+  expect(messageItem('a/b', sign, null)).not.toBe(itemOf('a/b'))
 })

@@ -6,7 +6,19 @@ import { othersOf } from '../shared-pointers.ts'
 import type { Source, Sources, Whole } from '../sources.ts'
 import { messageItem, wholeThread } from './items.ts'
 import { threadsOfOthers } from './shared-threads.ts'
-import { idsOf, isSure, projectsOf, refsOf, remembered, type Sought, textsOf, threadsOf, together } from './sought.ts'
+import {
+  idsOf,
+  isSure,
+  projectsOf,
+  refsOf,
+  remembered,
+  reportedOf,
+  type Sought,
+  textsOf,
+  threadsOf,
+  together,
+} from './sought.ts'
+import { fingerprintsOf, wordSearch } from './word-search.ts'
 
 /** What would become of one thread, and how that is known. */
 export interface ThreadPlan {
@@ -48,6 +60,11 @@ function itemsFound(
     if (stands) ways.add('text')
     // Of a thread that cannot be read nobody knows what it holds: the step meets it, and says so.
     if (stands || found.isUnreadable) items.add(messageItem(thread, source.id, null))
+  }
+  const [first] = sources
+  if (found.hasWords && items.size === 0 && first) {
+    ways.add('text')
+    items.add(messageItem(thread, first.id, null))
   }
   return { items, ways }
 }
@@ -100,7 +117,7 @@ export function planning({ store, sources }: PlanningParts) {
     batch: readonly Sought[],
     wholes: ReadonlySet<string>,
     byId: ReadonlyMap<string, readonly string[]>,
-    tx: Transaction,
+    { tx, goes, now }: { tx: Transaction; goes: ReadonlySet<string>; now: Date },
   ): AsyncGenerator<ThreadPlan> {
     const searched = await threadsToSearch(batch, byId, tx)
     const threads = [...searched.keys()].filter((thread) => !wholes.has(thread)).sort()
@@ -112,7 +129,14 @@ export function planning({ store, sources }: PlanningParts) {
         yield { ...nothing, thread, watched }
         continue
       }
-      const found = await store.find(thread, { ids: own.flatMap(idsOf), texts: own.flatMap(({ texts }) => texts) }, tx)
+      const texts = own.flatMap((source) => source.texts)
+      const projects = [...new Set(own.map(({ project }) => project))]
+      const words = wordSearch({ words: [fingerprintsOf(texts)], projects, going: goes, now, within: (run) => run(tx) })
+      const found = await store.find(
+        thread,
+        { ids: own.flatMap(idsOf), texts, reported: reportedOf(own), ...(words && { words }) },
+        tx,
+      )
       const { items, ways } = itemsFound(thread, found, own)
       const { messages, isUnreadable } = found
       yield {
@@ -232,7 +256,7 @@ export function planning({ store, sources }: PlanningParts) {
       return
     }
     const byId = await threadsById([...goes], tx)
-    for await (const batch of going(scope, tx, now, goes)) yield* ofBatch(batch, wholes, byId, tx)
+    for await (const batch of going(scope, tx, now, goes)) yield* ofBatch(batch, wholes, byId, { tx, goes, now })
     if (goes.size > 0 || part?.kind !== 'message') return
     // Its row is gone: what was written back since is found by its id, and in its conversation's own thread.
     const gone: Sought = {
@@ -242,7 +266,7 @@ export function planning({ store, sources }: PlanningParts) {
       texts: [],
       pointers: [],
     }
-    yield* ofBatch([gone], wholes, await threadsById([part.id], tx), tx)
+    yield* ofBatch([gone], wholes, await threadsById([part.id], tx), { tx, goes, now })
   }
 
   return { planned, shared }

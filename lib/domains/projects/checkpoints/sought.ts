@@ -10,6 +10,8 @@ const pointersOf = ({ pointers }: Pick<Sought, 'pointers'>) => pointers.filter((
 /** Ids that pointers name beside its own. */
 export const refsOf = (source: Sought): string[] =>
   pointersOf(source).flatMap(({ ref }) => (ref === source.id ? [] : [ref]))
+/** Ids that provenance reports, of messages that may be the application's own. */
+export const reportedOf = (sources: readonly Sought[]): Set<string> => new Set(sources.flatMap(refsOf))
 export const idsOf = (source: Sought): string[] => [...new Set([source.id, ...refsOf(source)])]
 export const textsOf = (source: Sought): Set<string> => new Set(source.texts.map((text) => text.trim()))
 /** Threads of its conversation, and those in which somebody of its project says that it stands. */

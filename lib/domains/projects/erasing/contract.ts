@@ -101,6 +101,7 @@ export const eraseMessage = operation({
   summary: 'Erase a message, and all that came of it',
   description: `${forAuthors} ${description}`,
   audit: { action: 'delete', resourceType: 'message' },
+  deletes: { by: 'erasure' },
   params: z.strictObject({ projectId: Id, conversationId: Id, messageId: Id }),
   body: z
     .strictObject({
@@ -117,6 +118,7 @@ export const eraseConversation = operation({
   summary: 'Erase a conversation with its messages, and all that came of it',
   description: `For who began it, and the project’s owners. ${description}`,
   audit: { action: 'delete', resourceType: 'conversation' },
+  deletes: { by: 'erasure' },
   params: z.strictObject({ projectId: Id, conversationId: Id }),
   body,
 })
@@ -127,6 +129,7 @@ export const eraseDocument = operation({
   summary: 'Erase a document, and all that came of it',
   description: `${forAuthors} ${description}`,
   audit: { action: 'delete', resourceType: 'document' },
+  deletes: { by: 'erasure' },
   params: z.strictObject({ projectId: Id, documentId: Id }),
   body,
 })
@@ -135,14 +138,30 @@ export const retryErasure = operation({
   id: 'retryErasure',
   method: 'post',
   path: '/api/erasures/{id}/retry',
-  summary: 'Try an erasure that stands still again',
+  summary: 'Retry an erasure that is stuck, failed, or waiting for a store',
   description:
-    'One of a part of a project, for its owners and for admins: its stuck steps, or all of it where it failed or could not be planned. An erasure that a privacy request asked for is tried again with that request.',
+    'For the requester of an erasure of a part of a project, the author of that part, the owners of the project, the managers of its organization, and admins. An erasure that waits for a store also continues without this. An erasure of a privacy request is retried with that request.',
   permission: 'projects:write',
   audit: { action: 'update', resourceType: 'erasure' },
   limit: 'write',
   status: 202,
   params: z.strictObject({ id: Id }),
   output: z.strictObject({ data: z.strictObject({ audit_id: z.string() }) }),
-  refusals: ['not_found', 'wrong_state'],
+  refusals: ['not_found', 'not_stuck', 'wrong_state'],
+})
+
+export const cancelErasure = operation({
+  id: 'cancelErasure',
+  method: 'post',
+  path: '/api/erasures/{id}/cancel',
+  summary: 'Cancel an erasure before anything is erased',
+  description:
+    'For those who may retry it. Works while the erasure is being planned, for example while a store does not answer; the message, conversation or document is readable again. After that it returns 409. The closing of a project and an erasure of a privacy request are cancelled where they were requested.',
+  permission: 'projects:write',
+  audit: { action: 'update', resourceType: 'erasure' },
+  limit: 'write',
+  status: 200,
+  params: z.strictObject({ id: Id }),
+  output: z.strictObject({ data: z.strictObject({ audit_id: z.string() }) }),
+  refusals: ['cannot_cancel', 'not_found', 'wrong_state'],
 })

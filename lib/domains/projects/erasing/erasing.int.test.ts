@@ -33,6 +33,10 @@ const isDown = (what: 'erase' | 'residue') => (asked: string) => {
   if (asked === what) throw new Problem('unavailable', 'the store does not answer')
 }
 
+const fails = (what: 'erase' | 'residue') => (asked: string) => {
+  if (asked === what) throw new Error('the page is corrupt')
+}
+
 const talk = (more: Parameters<typeof talkIn>[1] = {}) => talkIn({ test, side }, more)
 const say = (made: Talk, entries: number, author?: Person) => sayIn({ test, side }, made, entries, author)
 const late = (made: Talk, message: string, author?: Person, id?: string) => entryOf(side, made, message, author, id)
@@ -288,10 +292,10 @@ describe('what came of it where nobody here can reach it', () => {
   })
 })
 
-describe('a store that does not answer', () => {
+describe('a step that fails', () => {
   it('answers 202 and no success; the step is stuck, is retried, and the erasure ends', async () => {
     const made = await talk()
-    side.before = isDown('erase')
+    side.before = fails('erase')
     const told = await erase(made)
     expect([told.status, told.json.success]).toEqual([202, false])
     expect(told.headers.get('location')).toBe(`/api/erasures/${told.json.auditId}`)
@@ -300,7 +304,7 @@ describe('a store that does not answer', () => {
     const stuck = await looked(told.json.auditId, made.owner)
     expect([stuck.json.data.state, stuck.json.data.success]).toEqual(['erasing', false])
     expect(stuck.json.data.steps).toContainEqual(
-      expect.objectContaining({ holder: 'side.entries', state: 'stuck', fault: 'unavailable' }),
+      expect.objectContaining({ holder: 'side.entries', state: 'stuck', fault: 'internal', waiting_since: null }),
     )
     expect(await isStored(first(made))).toBe(true)
     const read = () => test.fetch('GET', at(made, first(made)), { cookie: made.owner.cookie })
@@ -318,7 +322,9 @@ describe('a store that does not answer', () => {
     const { json } = await test.fetch('GET', at(elsewhere, first(made)), { cookie: made.owner.cookie })
     expect([json.code, json.audit_id, json.receipt_id]).toEqual(['not_found', undefined, undefined])
   })
+})
 
+describe('a store that does not answer', () => {
   it('while it is searched: nothing is signed before it answers', async () => {
     const made = await talk()
     side.before = isDown('residue')
@@ -450,7 +456,7 @@ describe('what the verification finds', () => {
 describe('asking again', () => {
   it('for what gave up has it tried again', async () => {
     const made = await talk()
-    side.before = isDown('erase')
+    side.before = fails('erase')
     const told = await erase(made)
     await drain(test, { mayFail: true })
     side.before = undefined
@@ -460,7 +466,7 @@ describe('asking again', () => {
 
   it('is for the project’s owners and admins, and refused where nothing stands still', async () => {
     const made = await talk()
-    side.before = isDown('erase')
+    side.before = fails('erase')
     const { auditId } = (await erase(made)).json
     await drain(test, { mayFail: true })
     side.before = undefined
@@ -474,7 +480,7 @@ describe('asking again', () => {
     expect(await retried(await signedIn(test, 'admin'))).toEqual([202, auditId])
     await drain(test)
     expect((await looked(auditId, made.owner)).json.data.success).toBe(true)
-    expect(await retried(made.owner)).toEqual([409, 'wrong_state'])
+    expect(await retried(made.owner)).toEqual([409, 'not_stuck'])
   })
 
   it('for what has the id of something else that was erased is an erasure of its own', async () => {

@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { type Part, type PartKind, partKinds, type Subject } from '#lib/kernel/holder.ts'
-import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { readerOf, readerValues, roleOf } from '../access.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { isMine, officeOf, readerOf, readerValues, roleOf } from '../access.ts'
+import { writersOf } from '../held.ts'
 
 interface PartRow {
   kind: string
@@ -68,7 +69,7 @@ const inside: Record<PartKind, string> = {
   document: "kind = 'document' AND id = $1",
 }
 
-const byAuthor = `((author_kind = 'account' AND author_id = $1) OR (author_kind = 'agent' AND author_id = ANY($2::text[])))`
+const byAuthor = '(author_kind, author_id) IN (SELECT w.kind, w.id FROM unnest($1::text[], $2::text[]) AS w(kind, id))'
 const writtenIn = `SELECT project_id AS id FROM messages WHERE ${byAuthor}
   UNION SELECT project_id FROM documents WHERE ${byAuthor} ORDER BY id`
 
@@ -96,9 +97,23 @@ export const projectParts = {
     return row?.at ?? null
   },
 
-  async projectsOf(tx: Transaction, { account, agents }: Subject): Promise<string[]> {
-    const rows = await queryWithin<{ id: string }>(tx, 'projects-written-in', writtenIn, [account, agents])
+  async projectsOf(tx: Transaction, subject: Subject): Promise<string[]> {
+    const { kinds, ids } = writersOf(subject)
+    const rows = await queryWithin<{ id: string }>(tx, 'projects-written-in', writtenIn, [kinds, ids])
     return rows.map(({ id }) => id)
+  },
+
+  async missing(tx: Transaction, parts: readonly Part[]): Promise<Part[]> {
+    const rows = await queryWithin<PartRow>(
+      tx,
+      'parts-stored',
+      `SELECT p.kind, p.id, p.project_id AS "projectId", p.conversation_id AS "conversationId"
+       FROM unnest($1::text[], $2::text[], $3::text[]) AS w(kind, id, project)
+       JOIN project_parts p ON p.kind = w.kind AND p.id = w.id AND p.project_id = w.project`,
+      [parts.map(({ kind }) => kind), parts.map(({ id }) => id), parts.map(({ project }) => project)],
+    )
+    const stored = new Set(rows.map(({ kind, id, projectId }) => `${kind} ${projectId} ${id}`))
+    return parts.filter(({ kind, id, project }) => !stored.has(`${kind} ${project} ${id}`))
   },
 
   async restored(tx: Transaction, { kind, id }: Part, at: Date): Promise<Part[]> {
@@ -120,19 +135,23 @@ export const projectParts = {
 export const isProject = async (tx: Transaction, id: string): Promise<boolean> =>
   (await tx.project.count({ where: { id, status: { not: 'closed' } } })) > 0
 
-const ownRole = `SELECT ${roleOf} AS role FROM projects p WHERE p.id = $5`
-
-/** Whether the reader owns the project of a part. */
-export const ownsPart =
-  (db: Pick<Database, 'query'>) =>
-  async (ctx: Pick<Context, 'actor'>, { project }: Part): Promise<boolean> => {
-    const values = [...readerValues(readerOf(ctx)), project]
-    const [found] = await db.query<{ role: string | null }>('part-owned', ownRole, values)
-    return found?.role === 'owner'
-  }
-/** As {@link ownsPart}, within a transaction. */
-export async function ownsPartWithin(ctx: Pick<Context, 'actor'> & { tx: Transaction }, { project }: Part) {
-  const values = [...readerValues(readerOf(ctx)), project]
-  const [found] = await queryWithin<{ role: string | null }>(ctx.tx, 'part-owned', ownRole, values)
-  return found?.role === 'owner'
+/** Whether the actor owns the project of a part, manages its organisation, or wrote the part, as far as its row still exists. */
+export async function answersForPart(ctx: Pick<Context, 'actor'> & { tx: Transaction }, part: Part): Promise<boolean> {
+  const { id, project: projectId } = part
+  const [found] = await queryWithin<{ role: string | null; office: string | null }>(
+    ctx.tx,
+    'part-answered-for',
+    `SELECT ${roleOf} AS role, ${officeOf} AS office FROM projects p WHERE p.id = $5`,
+    [...readerValues(readerOf(ctx)), projectId],
+  )
+  if (!found) return false
+  if (found.role === 'owner' || found.office !== null) return true
+  const select = { authorKind: true, authorId: true }
+  const written =
+    part.kind === 'message'
+      ? await ctx.tx.message.findFirst({ where: { id, projectId }, select })
+      : part.kind === 'document'
+        ? await ctx.tx.document.findFirst({ where: { id, projectId }, select })
+        : null
+  return written !== null && isMine(ctx.actor, written)
 }

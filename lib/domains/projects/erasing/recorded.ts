@@ -20,6 +20,10 @@ const ofPart: Record<PartKind, string> = {
 const ofSubject = `${wrote} documents WHERE made_from IN (
   SELECT m.id FROM unnest($1::text[], $2::text[]) AS w(kind, id) JOIN messages m ON m.author_kind = w.kind AND m.author_id = w.id)`
 
+/** SQL: the accounts that claimed the participations `$1`. */
+const claimants =
+  'SELECT DISTINCT account_id AS id FROM project_participants WHERE id = ANY($1::text[]) AND account_id IS NOT NULL'
+
 /** People and agents of whom records go with a part, or with a subject's own: an export of theirs may have them. */
 export async function recordedOf(
   tx: Transaction,
@@ -33,5 +37,8 @@ export async function recordedOf(
         ])
       : await queryWithin<{ kind: string; id: string }>(tx, 'recorded-subject', ofSubject, [kinds, ids])
   const named = (wanted: string) => rows.flatMap(({ kind, id }) => (kind === wanted ? [id] : []))
-  return { accounts: named('account'), agents: named('agent') }
+  const claimed = await queryWithin<{ id: string }>(tx, 'recorded-participants', claimants, [
+    [...named('participant'), ...('subject' in scope ? (scope.subject.participants ?? []) : [])],
+  ])
+  return { accounts: [...named('account'), ...claimed.map(({ id }) => id)], agents: named('agent') }
 }

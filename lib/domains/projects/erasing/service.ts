@@ -6,8 +6,18 @@ import type { Part, Verdict } from '#lib/kernel/holder.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
-import { askingWithin, isMine, mayErase, projectOfAuthor, readerOf, wasErased, writableProject } from '../access.ts'
 import {
+  type Authored,
+  askingWithin,
+  isMine,
+  mayErase,
+  projectOfAuthor,
+  readerOf,
+  wasErased,
+  writableProject,
+} from '../access.ts'
+import {
+  cancelErasure,
   eraseConversation,
   eraseDocument,
   eraseMessage,
@@ -15,11 +25,11 @@ import {
   type PartPlan,
   retryErasure,
 } from './contract.ts'
-import { lockPart, markPart, ownsPartWithin } from './parts.ts'
+import { answersForPart, lockPart, markPart } from './parts.ts'
 import { totalsOf } from './plan-totals.ts'
 
 export interface PartErasurePorts {
-  erasures: Pick<SubjectErasures, 'begin' | 'byAudit' | 'explain' | 'lock' | 'resume' | 'retry' | 'run'>
+  erasures: Pick<SubjectErasures, 'begin' | 'byAudit' | 'cancel' | 'explain' | 'lock' | 'resume' | 'retry' | 'run'>
   /** Brings a run as far as it comes without waiting. */
   complete(runId: string): Promise<unknown>
   /** Milliseconds of system time that the request itself waits for the stores; 10,000 unless told. */
@@ -40,15 +50,15 @@ interface Wanted {
   query: { dry_run: boolean; redact: boolean }
 }
 /** The row of a part, locked. */
-interface PartRow {
-  authorKind: string
-  authorId: string
+interface PartRow extends Authored {
   erasingSince: Date | null
 }
 
 const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0)
 const nothing = (kind: Part['kind']): Problem =>
   new Problem('not_found', `There is no such ${kind} here, or you take no part in it. Nothing was erased.`)
+
+const noErasure = (): Problem => new Problem('not_found', 'There is no such erasure, or it is not yours.')
 
 /** What a run came to, as the endpoint says it: 200 once it is done and verified, else 202. */
 function answerOf(
@@ -97,7 +107,9 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     if (standsStill) await erasures.resume(runId)
     await inTime(carriedOut(runId), patience, runId)
     const run = await erasures.run(runId)
-    if (!run) throw new Error(`the run ${runId} is gone`)
+    // Whoever asked for it cancelled it meanwhile, before anything was erased.
+    if (!run)
+      throw new Problem('not_found', 'This erasure was cancelled before anything was erased. Nothing was changed.')
     return answerOf(run, auditId)
   }
 
@@ -111,14 +123,18 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
 
   /** The row, locked against whoever writes into it, if it lies where it is said to lie and nothing above it is being erased. */
   async function rowOf({ tx }: MutationContext, { kind, id, project, conversation }: Part): Promise<PartRow | null> {
+    const select = { authorKind: true, authorId: true, writtenBy: true, erasingSince: true }
+    const withClaimant = async (row: Omit<PartRow, 'claimedBy'> | null): Promise<PartRow | null> => {
+      if (row?.authorKind !== 'participant') return row
+      const author = await tx.projectParticipant.findUnique({ where: { id: row.authorId } })
+      return { ...row, claimedBy: author?.accountId ?? null }
+    }
     if (kind === 'message') {
       const where = { id, projectId: project, conversation: { id: conversation ?? '', erasingSince: null } }
-      return tx.message.findFirst({ where, select: { authorKind: true, authorId: true, erasingSince: true } })
+      return withClaimant(await tx.message.findFirst({ where, select }))
     }
-    if (kind === 'document') {
-      const where = { id, projectId: project }
-      return tx.document.findFirst({ where, select: { authorKind: true, authorId: true, erasingSince: true } })
-    }
+    if (kind === 'document')
+      return withClaimant(await tx.document.findFirst({ where: { id, projectId: project }, select }))
     const row = await tx.conversation.findFirst({ where: { id, projectId: project } })
     if (!row) return null
     const isPerson = row.createdBy.startsWith('user:')
@@ -187,6 +203,22 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     }
   }
 
+  /**
+   * The erasure, for its requester, for the author of what it is about, for the owners of its project and the managers of the organisation, and
+   * for admins. Throws `not_found` for everybody else.
+   */
+  async function ofAsker(ctx: MutationContext, auditId: string): Promise<RunView> {
+    const known = await erasures.byAudit(auditId, ctx.tx)
+    const { actor } = ctx
+    const isAskers =
+      known?.part != null &&
+      (known.requestedBy === actor.id ||
+        actor.agents.includes(known.requestedBy) ||
+        (await answersForPart(ctx, known.part)))
+    if (!known || !(isAskers || actor.can('erasures:admin'))) throw noErasure()
+    return known
+  }
+
   async function erase(ctx: MutationContext, { part, reason, query }: Wanted): Promise<Reply<Answer>> {
     const row = await found(ctx, part, query)
     if (query.dry_run) return explained(ctx, part)
@@ -213,16 +245,29 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
 
   return {
     retry: mutation(retryErasure, async (ctx, { params: { id } }) => {
-      const known = await erasures.byAudit(id, ctx.tx)
-      const isAdmin = ctx.actor.can('erasures:admin')
-      if (!known || !(isAdmin || (known.part !== null && (await ownsPartWithin(ctx, known.part)))))
-        throw new Problem('not_found', 'There is no such erasure, or others see to it.')
+      const known = await ofAsker(ctx, id)
       if (known.requestId !== null)
-        throw new Problem('wrong_state', 'It is part of a privacy request: that is what is tried again.')
+        throw new Problem('wrong_state', 'This erasure belongs to a privacy request. Retry that request instead.')
       await erasures.lock(ctx.tx, known.id)
       if (!(await erasures.retry(ctx.tx, known.id, undefined, ctx.now)))
-        throw new Problem('wrong_state', 'Nothing of this erasure stands still, so there is nothing to try again.')
+        throw new Problem(
+          'not_stuck',
+          'The erasure is running, held or done, so there is nothing to retry. Nothing was changed. Read its status at GET /api/erasures/{id}.',
+        )
       return { body: { data: { audit_id: id } }, status: 202, resourceId: known.id }
+    }),
+    cancel: mutation(cancelErasure, async (ctx, { params: { id } }) => {
+      const known = await ofAsker(ctx, id)
+      if (known.requestId !== null)
+        throw new Problem('wrong_state', 'This erasure belongs to a privacy request. Cancel that request instead.')
+      await erasures.lock(ctx.tx, known.id)
+      if (!(await erasures.run(known.id, ctx.tx))) throw noErasure()
+      if (!(await erasures.cancel(ctx.tx, known.id)))
+        throw new Problem(
+          'cannot_cancel',
+          'The erasure has begun, so it can no longer be cancelled: some of the data may be erased already. Wait until it ends. If it is stuck, retry it.',
+        )
+      return { body: { data: { audit_id: id } }, resourceId: known.id, details: { part: known.part?.kind ?? 'none' } }
     }),
     eraseMessage: mutation(eraseMessage, (ctx, { params, query, body }) => {
       if (body?.messageId !== undefined && body.messageId !== params.messageId)

@@ -1,7 +1,8 @@
 import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
 import type { Entity, Episode, Fact, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { MemberKind } from '../rules.ts'
+import { writtenBy } from '../exporters.ts'
+import type { WriterKind } from '../rules.ts'
 import { lastingDocument, standingMessage } from '../standing.ts'
 
 /** Pointers of one page: about each of them its neighbourhood is read. */
@@ -19,8 +20,7 @@ const sourcesBy = (
 ) => `SELECT m.id FROM messages m WHERE ${isTheirs('m')} AND ${standingMessage('m')}
     UNION ALL SELECT d.id FROM documents d WHERE ${isTheirs('d')} AND ${lastingDocument('d')}`
 /** $1: an author of that kind. */
-const ownSources = (kind: MemberKind) =>
-  sourcesBy((alias) => `${alias}.author_kind = '${kind}' AND ${alias}.author_id = $1`)
+const ownSources = (kind: WriterKind) => sourcesBy((alias) => writtenBy(kind, alias))
 /** $5: agents whose words are theirs, too. */
 const theirAgents = sourcesBy((alias) => `${alias}.author_kind = 'agent' AND ${alias}.author_id = ANY($5::text[])`)
 /**
@@ -28,7 +28,7 @@ const theirAgents = sourcesBy((alias) => `${alias}.author_kind = 'agent' AND ${a
  * somebody else's words, too, is left out, for it may have them (GDPR art. 15(4)).
  */
 const pointed = (
-  kind: MemberKind,
+  kind: WriterKind,
 ) => `SELECT v.ref, p.group_id AS group, min(p.id) AS project, array_agg(DISTINCT v.source_id ORDER BY v.source_id) AS sources
   FROM provenance v JOIN projects p ON p.id = v.project_id
   WHERE v.store = 'graph' AND v.place IN ('', p.group_id) AND v.at <= $2 AND (p.group_id, v.ref) > ($3, $4)
@@ -68,7 +68,7 @@ function recordOf(
 async function* pagesOf(
   db: Database,
   graph: GraphStore,
-  kind: MemberKind,
+  kind: WriterKind,
   author: string,
   { until, agents }: ExportReader,
 ): AsyncIterable<ExportPage> {
@@ -116,4 +116,8 @@ export const graphExporters = (db: Database, graph: GraphStore): Exporter[] => [
 /** What the graph made of the words of a person. */
 export const graphPersonExporters = (db: Database, graph: GraphStore): PersonExporter[] => [
   { ...common, pages: (accountId, reader) => pagesOf(db, graph, 'account', accountId, reader) },
+]
+/** What the graph made of the words of a participant. */
+export const graphParticipantExporters = (db: Database, graph: GraphStore): PersonExporter[] => [
+  { ...common, pages: (participantId, reader) => pagesOf(db, graph, 'participant', participantId, reader) },
 ]

@@ -7,7 +7,7 @@ import { drain } from '#lib/testing/jobs.ts'
 import { type Person, signedIn } from '#lib/testing/people.ts'
 import type { GraphPlanting } from '#lib/testing/planted-graph.ts'
 import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
-import { erasedWhole, manyMessages } from '#lib/testing/projects.ts'
+import { erasedWhole, manyMessages, mayClaimAny } from '#lib/testing/projects.ts'
 
 let test: TestApp
 let planting: GraphPlanting
@@ -55,6 +55,7 @@ beforeEach(async () => {
   const owner = await signedIn(test)
   const group = newId('grp').toLowerCase()
   place = { owner, project: '', conversation: '', group }
+  await mayClaimAny(test, owner.organisationId)
   place.project = (await ask('POST', '/api/projects', { name: 'A deal', group_id: group }, 201)).data.id
   place.conversation = (
     await ask('POST', `/api/projects/${place.project}/conversations`, { title: 'Talk' }, 201)

@@ -5,6 +5,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { writersOf } from '../held.ts'
 import type { Sources } from '../sources.ts'
 import type { DerivedTextDecision } from '../words/derived-text.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
@@ -42,10 +43,10 @@ const pointed = `SELECT count(DISTINCT (v.place, v.ref))::int AS n, min(v.at) AS
   LEFT JOIN documents d ON v.source_kind = 'document' AND d.id = v.source_id
   WHERE v.store = 'graph' AND (m.author_kind, m.author_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
     OR v.store = 'graph' AND (d.author_kind, d.author_id) IN (SELECT * FROM unnest($1::text[], $2::text[]))`
-const authors = ({ account, agents }: Subject): [string[], string[]] => [
-  [...(account === null ? [] : ['account']), ...agents.map(() => 'agent')],
-  [...(account === null ? [] : [account]), ...agents],
-]
+const authors = (subject: Subject): [string[], string[]] => {
+  const { kinds, ids } = writersOf(subject)
+  return [kinds, ids]
+}
 
 /** Another author wrote all of it. */
 const isKept = (decision: DerivedTextDecision['decision'] | undefined): boolean =>

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Manner, Mention, Scope } from '#lib/kernel/holder.ts'
+import type { Manner, Mention, Scope, Subject } from '#lib/kernel/holder.ts'
 import type { GraphStore } from '#lib/stores/graph/graph.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { holdMembers, subjectOf, writersOf } from '../held.ts'
@@ -22,7 +22,7 @@ const theirs = `WITH ${holdMembers('$3')} SELECT p.group_id AS group FROM projec
 /** Groups of the projects in which a person takes part or wrote. What a legal hold keeps is left as it is. */
 export async function groupsOfPerson(scope: Scope, tx: Transaction, now: Date): Promise<string[]> {
   const subject = subjectOf(scope)
-  if (!subject || subject.account === null) return []
+  if (!subject || (subject.account === null && (subject.participants ?? []).length === 0)) return []
   const { kinds, ids } = writersOf(subject)
   const rows = await queryWithin<{ group: string }>(tx, 'graph-groups-of-person', theirs, [kinds, ids, now])
   return rows.map(({ group }) => group)
@@ -60,6 +60,23 @@ const inRows = (() => {
   ].join(' UNION ALL ')
 })()
 
+/** Names and addresses that applications reported of the participants of a subject. */
+async function reportedNames(tx: Transaction, { participants = [] }: Subject): Promise<string[]> {
+  if (participants.length === 0) return []
+  const rows = await tx.projectParticipant.findMany({
+    where: { id: { in: [...participants] } },
+    select: { name: true, email: true },
+  })
+  return rows.flatMap(({ name, email }) => [name ?? [], email ?? []].flat())
+}
+
+/** What a subject is called, by the account and by the applications; nothing once they are erased. */
+export async function namesOfSubject(namesOf: NamesOf, subject: Subject, tx: Transaction): Promise<string[]> {
+  const ofAccount = subject.account === null ? [] : await namesOf(tx, subject.account)
+  const names = new Set([...ofAccount, ...(await reportedNames(tx, subject))])
+  return [...names].filter((name) => name.trim().length > 1)
+}
+
 /**
  * Where the name of a person stands in what others wrote in a project. In its graph it is taken out where the erasure says so; what others
  * wrote in messages and documents is listed and stays as they wrote it. Nothing once the person is erased.
@@ -72,8 +89,8 @@ export async function namesLeft(
   { key, redacts }: Manner,
 ): Promise<Mention[]> {
   const subject = subjectOf(scope)
-  if (!subject || subject.account === null) return []
-  const names = (await namesOf(tx, subject.account)).filter((name) => name.trim().length > 1)
+  if (!subject) return []
+  const names = await namesOfSubject(namesOf, subject, tx)
   const found = new Map<string, Mention>()
   const keep = (mention: Mention) =>
     found.set(JSON.stringify([mention.store, mention.kind, mention.id, mention.field]), mention)

@@ -89,8 +89,9 @@ describe('the bytes of a project', () => {
         [orphan, 'prefix', 'deleted', 'versions:1'],
       ].sort(([one = ''], [two = '']) => (one < two ? -1 : 1)),
     )
+    await test.db.prisma.message.update({ where: { id: message.id }, data: { erasingSince: test.clock.now() } })
     expect(await left(scope, items)).toBe(3)
-    expect(await erased(scope, items)).toEqual({ count: 3, results: { objects: 3 }, mentions: [] })
+    expect(await erased(scope, items)).toMatchObject({ count: 3, results: { objects: 3 }, mentions: [] })
     expect(await left(scope, items)).toBe(0)
     expect(await erased(scope, items)).toMatchObject({ count: 0 })
     expect(await objects.list(`projects/${project.id}/`, '', 10)).toEqual([document, otherFile].sort())
@@ -98,21 +99,31 @@ describe('the bytes of a project', () => {
     expect(stays && (await buffer(stays)).toString()).toBe('Some bytes.')
   })
 
-  it('what another message names too goes with the last of them, and what is not there yet is looked for', async () => {
+  it('cuts an object that a remaining message names too, deletes it with the last, and looks for absent keys', async () => {
     const { objects } = test.app.stored
-    const { project, message, other, file, otherFile, part } = await deal()
+    const { project, conversation, other, file, otherFile, part } = await deal()
+    const [mine, theirs] = ['The cellar of the house is flooded every spring.', 'Something was said.']
+    const message = await madeMessage(test, conversation, project.owner, { content: mine })
+    const own = { ...part, id: message.id }
     const [both, nothing] = [`app/${project.id}/of-both`, `app/${project.id}/nothing-yet`]
-    await objects.put(both, bytes('an upload of the application'), text)
+    await objects.put(both, bytes(`user: ${mine}\nassistant: ${theirs}`), text)
     for (const { id: source_id } of [message, other])
       await reported(test, project, project.owner, [{ source_id, store: 'objects', ref: both }])
     await reported(test, project, project.owner, [{ source_id: message.id, store: 'objects', ref: nothing }])
-    expect(await planOf({ part })).toMatchObject({ items: [file], watched: [`late:${nothing}`] })
-    expect(await erased({ part }, [`late:${nothing}`])).toMatchObject({ results: { objects: 0 } })
-    await objects.put(nothing, bytes('a late one'), text)
-    expect(await left({ part }, [`late:${nothing}`])).toBeGreaterThan(0)
-    expect(await erased({ part }, [`late:${nothing}`])).toMatchObject({ count: 1, results: { objects: 1 } })
+    const planned = await planOf({ part: own })
+    expect(planned.items).toEqual([both])
+    expect(planned.watched).toContain(`late:${nothing}`)
+    expect(await erased({ part: own }, planned.items)).toMatchObject({ count: 1, results: { objects: 1 } })
+    const left1 = await objects.get(both)
+    expect(left1 && (await buffer(left1)).toString()).toBe(`assistant: ${theirs}`)
     await test.db.prisma.message.update({ where: { id: message.id }, data: { erasingSince: test.clock.now() } })
+    expect(await left({ part: own }, planned.items)).toBe(0)
+    expect(await erased({ part: own }, [`late:${nothing}`])).toMatchObject({ results: { objects: 0 } })
+    await objects.put(nothing, bytes('a late one'), text)
+    expect(await left({ part: own }, [`late:${nothing}`])).toBeGreaterThan(0)
+    expect(await erased({ part: own }, [`late:${nothing}`])).toMatchObject({ count: 1, results: { objects: 1 } })
     expect((await planOf({ part: { ...part, id: other.id } })).items).toEqual([both, otherFile].sort())
+    expect(await objects.list(file, '', 1)).toEqual([file])
   })
 
   it('a pointer that somebody wrote into the table reaches no object of another', async () => {

@@ -1,43 +1,91 @@
+import { createHash } from 'node:crypto'
+import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { DataHolder, Scope, Verdict } from '#lib/kernel/holder.ts'
+import type { DataHolder, ErasedWords, Scope, Verdict } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { needlesOf } from '#lib/stores/cache/needles.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Chosen } from '../cache/rules.ts'
 import { partOf, subjectOf, writersOf } from '../held.ts'
-import { othersOf } from '../shared-pointers.ts'
+import { foreignRefs, othersOf } from '../shared-pointers.ts'
 import type { Source, Sources } from '../sources.ts'
-import { isCounted, itemOf, keyOf, mayGo, objectsOf, objectsOfProject } from './rules.ts'
+import { lenient, type Naming, type ValueJudge, valueJudge } from '../values/judge.ts'
+import { readable } from '../values/readable.ts'
+import { type Gathered, gatherObjects } from './gathered.ts'
+import {
+  isByWords,
+  isCounted,
+  isOurObject,
+  itemOf,
+  keyOf,
+  keysAmong,
+  objectsOf,
+  objectsOfProject,
+  soughtAmong,
+  soughtItems,
+  wordsItemOf,
+} from './rules.ts'
+import {
+  applicationKeys,
+  type Finding,
+  mostRead,
+  noneUnsearched,
+  objectJudge,
+  type Sought,
+  type Unsearched,
+} from './survey.ts'
 
 export interface ObjectsHolderPorts {
   db: Database
-  objects: Pick<ObjectStore, 'erase' | 'list' | 'versions'>
+  objects: Pick<ObjectStore, 'erase' | 'list' | 'versions' | 'read' | 'replace' | 'eraseVersions' | 'put'>
   sources: Sources
   whatIsMissing: WhatIsMissing
+  /** Beginnings of keys that belong to this installation alone. */
+  pointerPrefixes: readonly string[]
 }
 /** Of more sources their prefixes are not listed one by one: rows and pointers name what they have, and the sweep takes what no row names. */
 const mostListed = 50
 const mostAsked = 500
 const listed = 1000
 const asked = 8
+const mostTries = 8
+/** Objects that cannot be searched are counted up to here. */
+const mostUnsearched = 1_000
 
 /** How a key was found; the first of these that it was. */
-type Found = 'row' | 'pointer' | 'prefix'
-interface Gathered {
+type Found = 'row' | 'pointer' | 'prefix' | 'text'
+interface Surveyed extends Gathered {
+  /** What goes whole because rows or their prefixes name it. */
   keys: Map<string, Found>
-  /** Named by pointers, and not its source's to erase. */
-  foreign: Set<string>
-  /** Named by pointers of what stays, too. */
-  shared: Set<string>
-  /** The store did not answer, so that what no row or pointer names was not looked for. */
+  findings: Map<string, Finding>
+  /** The store did not answer, so that only rows and pointers were read. */
   isUnsearched: boolean
 }
+const ids = z.array(z.string())
+const chosenIds = z.array(z.strictObject({ id: z.string(), anchors: z.array(z.string()) }))
+const labelOf = (key: string, bytes?: Buffer): string => {
+  const hash = createHash('sha256').update(key)
+  if (bytes) hash.update('\0').update(bytes)
+  return hash.digest('base64url').slice(0, 22)
+}
+/** Under these keys an erasure remembers what it left of an object, until its run is over: a repetition after a crash then does the same. */
+const notesOf = (run: string): string => `knowledgepulse-erasing/${run}/`
+async function* nothing(): AsyncGenerator<Uint8Array> {}
 
 /**
- * The bytes of attachments and documents, and what applications put into the same bucket and said so: every version of them. An item is a
- * key, or one to look for where nothing is yet. Read from rows, from pointers, and from the store by where the keys of a part begin, which finds what a crash left without a row.
+ * The bytes of attachments and documents, and what applications put into the same bucket: every version. An item is a key, or one to look
+ * for where nothing is yet. Read from rows, from pointers, from the store by where the keys of a part begin, and by a list of all keys of
+ * applications.
  */
-export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHolderPorts): DataHolder {
+export function objectsHolder({
+  db,
+  objects,
+  sources,
+  whatIsMissing,
+  pointerPrefixes,
+}: ObjectsHolderPorts): DataHolder {
   async function* under(prefix: string): AsyncGenerator<string> {
     for (let after = ''; ; ) {
       const page = await objects.list(prefix, after, listed)
@@ -53,41 +101,63 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
     if ((await objects.versions(own)).length > 0) yield own
     yield* under(`${own}/`)
   }
+  const judgeWithin = (
+    tx: Transaction | undefined,
+    words: ErasedWords,
+    { projects, now, going }: { projects: Iterable<string>; now: Date; going?: ReadonlySet<string> },
+  ): ValueJudge =>
+    valueJudge(words, {
+      within: (work) => (tx ? work(tx) : db.transaction(work)),
+      projects: [...new Set(projects)],
+      now,
+      ...(going && { going }),
+    })
+  const soughtOf = ({ ids, chosen, anchors, names }: Gathered, judge: ValueJudge): Sought => ({
+    ...{ ids, chosen: chosen.values(), anchors, names, judge, prefixes: pointerPrefixes },
+  })
 
-  async function gather(scope: Scope, tx: Transaction, now: Date): Promise<Gathered> {
-    const keys = new Map<string, Found>()
-    const foreign = new Set<string>()
-    const own: Source[] = []
-    const gone = new Set<string>()
+  /** Judges all keys of applications, and hands over what is found. Pointers of other projects protect their objects. */
+  async function searchAll(
+    tx: Transaction,
+    sought: Sought,
+    projects: Iterable<string>,
+    visit: (finding: Finding) => Promise<void>,
+  ): Promise<Unsearched> {
+    const work = objectJudge(objects, sought)
+    for await (const key of applicationKeys(objects, work.unsearched)) {
+      const finding = await work.judged(key)
+      if (!finding) continue
+      const isForeign = finding.found === 'text' && (await foreignRefs(tx, 'objects', [key], [...projects])).has(key)
+      if (!isForeign) await visit(finding)
+    }
+    return work.unsearched
+  }
+
+  /** Finds what would become of every object, and changes nothing. */
+  async function surveyed(scope: Scope, tx: Transaction, now: Date): Promise<Surveyed> {
+    const gathered = await gatherObjects(sources, scope, tx, now, mostListed + 1)
+    const keys = new Map<string, Found>([...gathered.rows].map((key) => [key, 'row']))
+    const findings = new Map<string, Finding>()
     const add = (key: string, found: Found) => {
       if (!keys.has(key)) keys.set(key, found)
     }
-    for await (const page of sources.of(scope, tx, now))
-      for (const source of page) {
-        gone.add(source.id)
-        for (const key of source.objects) add(key, 'row')
-        for (const { store, ref } of source.pointers) {
-          if (store !== 'objects') continue
-          if (mayGo(source, ref)) add(ref, 'pointer')
-          else foreign.add(ref)
-        }
-        if (own.length <= mostListed) own.push({ ...source, texts: [] })
-      }
-    const told = [...keys].flatMap(([key, found]) => (found === 'pointer' ? [key] : []))
-    const shared = await othersOf(tx, 'objects', told, gone, now)
-    for (const key of shared) keys.delete(key)
-    const whole = (await sources.whole(scope, tx, now)).filter(({ group }) => group !== null)
     let isUnsearched = false
     try {
-      for (const { project } of whole) for await (const key of under(objectsOfProject(project))) add(key, 'prefix')
-      if (whole.length === 0 && partOf(scope) && own.length <= mostListed)
-        for (const source of own) for await (const key of keysOf(source)) add(key, 'prefix')
+      for (const project of gathered.whole) for await (const key of under(objectsOfProject(project))) add(key, 'prefix')
+      if (gathered.whole.length === 0 && partOf(scope) && gathered.listed.length <= mostListed)
+        for (const source of gathered.listed) for await (const key of keysOf(source)) add(key, 'prefix')
+      if (gathered.ids.size + gathered.chosen.size > 0) {
+        const judge = judgeWithin(tx, gathered.words, { projects: gathered.projects, now, going: gathered.sources })
+        await searchAll(tx, soughtOf(gathered, judge), gathered.projects, async (finding) => {
+          if (!keys.has(finding.key)) findings.set(finding.key, finding)
+        })
+      }
     } catch (error) {
       // A plan is made while the store is down, too: its step waits, and the search for what is left finds the rest.
       if (!Problem.is(error, 'unavailable')) throw error
       isUnsearched = true
     }
-    return { keys, foreign, shared, isUnsearched }
+    return { ...gathered, keys, findings, isUnsearched }
   }
 
   /** Those of the keys under which there is nothing; of very many none is asked. */
@@ -117,18 +187,43 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
       )
   }
 
-  async function verdictOf(key: string, found: Found, isAsked: boolean): Promise<Verdict> {
-    const evidence = isAsked ? [`versions:${(await objects.versions(key)).length}`] : []
-    return {
-      store: 'objects',
-      kind: 'object',
-      id: key,
-      name: null,
-      verdict: 'deleted',
-      reason: 'source',
-      evidence,
-      found,
+  const verdictOf = (
+    key: string,
+    found: Found,
+    { verdict, reason }: Pick<Verdict, 'verdict' | 'reason'>,
+    evidence: string[] = [],
+  ): Verdict => ({ store: 'objects', kind: 'object', id: key, name: null, verdict, reason, evidence, found })
+  const becomes: Record<Finding['verdict'], Pick<Verdict, 'verdict' | 'reason'>> = {
+    deleted: { verdict: 'deleted', reason: 'source' },
+    cut: { verdict: 'changed', reason: 'cut' },
+    retained: { verdict: 'kept', reason: 'other_author' },
+  }
+
+  /** Carries out what is found; remembers what it left. */
+  function eraser(judge: () => ReturnType<typeof objectJudge>, run: string, notes: Set<string>) {
+    const done = { cut: new Set<string>(), deleted: new Set<string>(), retained: new Set<string>() }
+    async function visit(finding: Finding, tries = 0): Promise<void> {
+      const { key, verdict, cut, former } = finding
+      const label = labelOf(key)
+      if (verdict === 'retained') done.retained.add(label)
+      else if (former) {
+        await objects.eraseVersions(key, former)
+        done.cut.add(label)
+      } else if (cut) {
+        const note = labelOf(key, cut.bytes)
+        if (run !== '' && !notes.has(note)) {
+          await objects.put(notesOf(run) + note, nothing(), { mediaType: 'text/plain' })
+          notes.add(note)
+        }
+        if (await objects.replace(key, cut, cut.bytes)) done.cut.add(label)
+        else if (tries < mostTries) {
+          // An application wrote it meanwhile: it is read and judged again.
+          const again = await judge().judged(key)
+          if (again) await visit(again, tries + 1)
+        }
+      } else if ((await objects.erase([key])) > 0) done.deleted.add(label)
     }
+    return { visit, done }
   }
 
   return {
@@ -158,61 +253,224 @@ export function objectsHolder({ db, objects, sources, whatIsMissing }: ObjectsHo
     },
     async plan(scope, tx, now) {
       if (!partOf(scope) && !subjectOf(scope)) return { items: [], held: {} }
-      const { keys } = await gather(scope, tx, now)
-      const told = [...keys].flatMap(([key, found]) => (found === 'pointer' ? [key] : []))
-      const absent = await absentOf(told)
+      const { keys, names, findings, isUnsearched, ids, chosen, anchors } = await surveyed(scope, tx, now)
+      const planned = new Map(keys)
+      for (const [key, { verdict, found }] of findings) if (verdict !== 'retained') planned.set(key, found)
+      const told = [...names.keys()].filter((key) => !keys.has(key))
+      const absent = isUnsearched ? new Set<string>() : new Set(told.filter((key) => !findings.has(key)))
+      for (const key of await absentOf([...keys].flatMap(([key, found]) => (found === 'pointer' ? [key] : []))))
+        absent.add(key)
+      for (const key of told) if (!planned.has(key)) planned.set(key, 'pointer')
+      for (const [key, { verdict }] of findings) if (verdict === 'retained') absent.add(key)
       const [items, watched]: [string[], string[]] = [[], []]
-      for (const key of keys.keys()) {
-        const item = itemOf(key, { isThere: !absent.has(key) })
+      const isIdIn = needlesOf([...ids]).standIn
+      for (const key of planned.keys()) {
+        const isOnlyWords = planned.get(key) === 'text' && !isIdIn(key)
+        const item = isOnlyWords ? wordsItemOf(key) : itemOf(key, { isThere: !absent.has(key) })
         ;(isCounted(item) ? items : watched).push(item)
       }
+      watched.push(
+        ...soughtItems('ids', ids),
+        ...soughtItems('chosen', chosen.values()),
+        ...soughtItems('within', anchors),
+      )
       return { items: items.sort(), watched: watched.sort(), held: await sources.held(scope, tx, now) }
     },
     async explain(scope, tx, now) {
-      const { keys, foreign, shared, isUnsearched } = await gather(scope, tx, now)
-      const verdicts: Verdict[] = []
-      const left = [...keys].sort(([one], [other]) => (one < other ? -1 : 1))
-      for (let at = 0; at < left.length; at += asked)
-        verdicts.push(
-          ...(await Promise.all(
-            left.slice(at, at + asked).map(([key, found]) => verdictOf(key, found, !isUnsearched)),
-          )),
-        )
-      const stays = { store: 'objects', kind: 'object', name: null, evidence: [], found: 'pointer' }
-      for (const id of [...shared].sort()) verdicts.push({ ...stays, id, verdict: 'kept', reason: 'shared' })
-      for (const id of [...foreign].sort()) verdicts.push({ ...stays, id, verdict: 'untouched', reason: 'foreign' })
+      const { keys, names, foreign, findings, isUnsearched } = await surveyed(scope, tx, now)
+      const found = new Map<string, Verdict>()
+      const evidence = async (key: string) => (isUnsearched ? [] : [`versions:${(await objects.versions(key)).length}`])
+      for (const [key, by] of keys) found.set(key, verdictOf(key, by, becomes.deleted, await evidence(key)))
+      for (const [key, { verdict, found: by }] of findings)
+        found.set(key, verdictOf(key, by, becomes[verdict], await evidence(key)))
+      if (isUnsearched)
+        for (const key of names.keys()) if (!found.has(key)) found.set(key, verdictOf(key, 'pointer', becomes.deleted))
+      for (const key of foreign)
+        if (!found.has(key)) found.set(key, verdictOf(key, 'pointer', { verdict: 'untouched', reason: 'foreign' }))
+      const verdicts = [...found.values()].sort((one, other) => (one.id < other.id ? -1 : 1))
       return { verdicts, isPartial: isUnsearched || (await whatIsMissing(tx)).length > 0 }
     },
-    async erase(_scope, items, tx) {
+    async erase(scope, items, tx, manner) {
       if (items.length === 0) return 0
       await checkMissing(tx)
-      const [planned, late] = [items.filter(isCounted), items.filter((item) => !isCounted(item)).map(keyOf)]
-      const found = late.length === 0 ? 0 : await objects.erase(late)
-      const count = found + (planned.length === 0 ? 0 : await objects.erase(planned))
-      // What was planned was there: whatever a crash had erased before it was counted is counted with its page.
-      return { count, results: { objects: planned.length + found }, mentions: [] }
+      const now = manner?.now ?? new Date()
+      const keys = keysAmong(items)
+      const own = keys.filter(isOurObject)
+      const gathered = await gatherObjects(sources, scope, tx, now, 0)
+      const others = keys.filter((key) => !isOurObject(key))
+      const isThere = gathered.sources.size > 0
+      const wanted = soughtIn(items)
+      const isWide = wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0
+      for (const id of wanted.ids) gathered.ids.add(id)
+      for (const one of wanted.chosen) gathered.chosen.set(one.id, one)
+      for (const anchor of wanted.anchors) gathered.anchors.add(anchor)
+      for (const project of wanted.projects) gathered.projects.add(project)
+      const part = partOf(scope)
+      if (part) gathered.projects.add(part.project)
+      const words = manner?.words && !manner.words.isEmpty ? manner.words : gathered.words
+      const judge = judgeWithin(tx, words, { projects: gathered.projects, now, going: gathered.sources })
+      const run = manner && !manner.key.includes(':late:') ? (manner.key.split(':')[0] ?? '') : ''
+      const notes = new Set<string>()
+      if (run !== '' && others.length + (isWide ? 1 : 0) > 0)
+        for await (const key of under(notesOf(run))) notes.add(key.slice(notesOf(run).length))
+      const keptBefore = new Set<string>()
+      const sought: Sought = {
+        ...soughtOf(gathered, isThere ? judge : lenient(judge)),
+        isNoted(key, bytes) {
+          const isCut = notes.has(labelOf(key, bytes))
+          if (isCut) keptBefore.add(key)
+          return isCut
+        },
+        // Without its row nothing says which texts were in a key: what has another author's words is theirs by now.
+        ...(!isThere && { names: new Map(others.map((key) => [key, unknown])) }),
+      }
+      const work = eraser(() => objectJudge(objects, sought), run, notes)
+      const rows = own.length === 0 ? 0 : await objects.erase(own)
+      const counted = new Set(items.filter(isCounted).map(keyOf))
+      const one = objectJudge(objects, sought)
+      for (const key of others) {
+        const finding = await one.judged(key)
+        if (finding) await work.visit(finding)
+      }
+      const unsearched = isWide ? await searchAll(tx, sought, gathered.projects, work.visit) : noneUnsearched()
+      const { cut, deleted, retained } = work.done
+      const planned = own.filter((key) => counted.has(key)).length + others.filter((key) => counted.has(key)).length
+      const late = [...cut, ...deleted].filter(
+        (label) => !others.some((key) => counted.has(key) && labelOf(key) === label),
+      )
+      const lateRows = own.some((key) => counted.has(key)) ? 0 : rows
+      const count = rows + cut.size + deleted.size
+      // A planned object that does not exist was deleted: now, or before a crash.
+      for (const key of others) {
+        const label = labelOf(key)
+        if (keptBefore.has(key)) cut.add(label)
+        else if (counted.has(key) && !cut.has(label) && (await objects.versions(key)).length === 0) deleted.add(label)
+      }
+      const tally = (met: Iterable<string>) => ({ met: [...met], gone: [] })
+      return {
+        count,
+        // What was planned was there: whatever a crash had erased before it was counted is counted with its page.
+        results: { objects: planned + lateRows + late.length },
+        tallies: {
+          derivedCut: tally(cut),
+          derivedDeleted: tally(deleted),
+          derivedRetained: tally(retained),
+          objectsBinary: tally([...unsearched.binary].slice(0, mostUnsearched).map((key) => labelOf(key))),
+          objectsLarge: tally([...unsearched.large].slice(0, mostUnsearched).map((key) => labelOf(key))),
+          objectsOutside: tally(unsearched.isOutside ? ['outside'] : []),
+          objectsBeyond: tally(unsearched.isBeyond ? ['beyond'] : []),
+        },
+        mentions: [],
+      }
     },
     async reused(items, tx, now) {
-      const others = await othersOf(tx, 'objects', items.map(keyOf), new Set(), now)
+      const others = await othersOf(tx, 'objects', keysAmong(items), new Set(), now)
       return items.filter((item) => others.has(keyOf(item)))
     },
-    /** By listing the versions of every key, and whatever begins as the keys of the part do. */
-    async residue(scope, items) {
+    /** Lists the versions of every key, of whatever begins as the keys of the part do, and of all applications' keys, and reads each version. */
+    async residue(scope, items, now, words) {
       const part = partOf(scope)
       if (items.length === 0 && !part) return 0
       await checkMissing()
       const left = new Set<string>()
-      const keys = items.map(keyOf).values()
+      const wanted = soughtIn(items)
+      const projects = [...wanted.projects, ...(part ? [part.project] : [])]
+      const judge = judgeWithin(undefined, words ?? noWords, { projects, now })
+      const named = await db.transaction((tx) => othersOf(tx, 'objects', keysAmong(items), new Set(), now))
+      // Keys that were found by words are read below.
+      const keys = keysAmong(items.filter((item) => !isByWords(item))).values()
       await Promise.all(
         Array.from({ length: asked }, async () => {
-          for (const key of keys) if ((await objects.versions(key)).length > 0) left.add(key)
+          for (const key of keys) if (!(await isGone(key, judge, named.has(key)))) left.add(key)
         }),
       )
       if (part?.kind === 'project')
         for (const key of await objects.list(objectsOfProject(part.id), '', listed)) left.add(key)
       if (part?.kind === 'message' || part?.kind === 'document')
         for await (const key of keysOf({ project: part.project, kind: part.kind, id: part.id })) left.add(key)
+      if (wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0)
+        for (const key of await wordsLeft(wanted, projects, judge)) left.add(key)
       return left.size
     },
+    notSearched({ objectsBinary = 0, objectsLarge = 0, objectsOutside = 0, objectsBeyond = 0 }) {
+      const exact = (count: number) => (count < mostUnsearched ? count : null)
+      const found: { what: string; count: number | null }[] = []
+      if (objectsBinary > 0)
+        found.push({
+          what: 'binary, encrypted or encoded objects (images, PDF files, archives)',
+          count: exact(objectsBinary),
+        })
+      if (objectsLarge > 0)
+        found.push({ what: `objects of more than ${mostRead / 1024 / 1024} MiB`, count: exact(objectsLarge) })
+      if (objectsOutside > 0)
+        found.push({
+          what: 'objects whose keys have no id of the project or conversation, outside KP_POINTER_PREFIXES: only their keys are searched',
+          count: null,
+        })
+      if (objectsBeyond > 0)
+        found.push({ what: 'objects beyond the first million keys of the object store', count: null })
+      return found
+    },
+    async forget(runId) {
+      const notes = await Array.fromAsync(under(notesOf(runId)))
+      if (notes.length > 0) await objects.erase(notes)
+    },
+  }
+
+  /** Whether nothing is left of what an erasure deleted or cut. */
+  async function isGone(key: string, judge: ValueJudge, isNamed: boolean): Promise<boolean> {
+    const versions = await objects.versions(key)
+    if (versions.length === 0) return true
+    if (isOurObject(key)) return false
+    let isTheirs = false
+    for (const { version } of versions) {
+      const one = await objects.read(key, mostRead, version)
+      if (!one) continue
+      if (!one.bytes) return isNamed
+      const value = readable(one.bytes)
+      if (await judge.hasErasedWords(value)) return false
+      isTheirs ||= isNamed || (await judge.hasRemainingText(value))
+    }
+    return isTheirs
+  }
+  /** Keys of applications that name what was erased, and within the project those with erased words in any version. */
+  async function wordsLeft(
+    { ids, chosen, anchors }: ReturnType<typeof soughtIn>,
+    projects: readonly string[],
+    judge: ValueJudge,
+  ): Promise<Set<string>> {
+    const sought = { ...{ ids, chosen, anchors, judge }, names: new Map<string, Naming>(), prefixes: pointerPrefixes }
+    const { isInside, hasErasedId } = objectJudge(objects, sought)
+    const left = new Set<string>()
+    for await (const key of applicationKeys(objects, noneUnsearched())) {
+      if (hasErasedId(key)) left.add(key)
+      else if (isInside(key))
+        for (const { version } of await objects.versions(key)) {
+          const one = await objects.read(key, mostRead, version)
+          const texts = [key, ...(one?.described ?? [])].map((text) => ({ form: 'text' as const, text }))
+          for (const value of [...texts, ...(one?.bytes ? [readable(one.bytes)] : [])])
+            if (await judge.hasErasedWords(value)) left.add(key)
+        }
+    }
+    const foreign = await db.transaction((tx) => foreignRefs(tx, 'objects', [...left], projects))
+    return new Set([...left].filter((key) => !foreign.has(key)))
+  }
+}
+
+const noWords: ErasedWords = { isEmpty: true, runsIn: () => [], namesIn: () => [] }
+const unknown: Naming = { named: [], remaining: [] }
+
+function soughtIn(items: readonly string[]): {
+  ids: string[]
+  chosen: Chosen[]
+  anchors: string[]
+  projects: string[]
+} {
+  const anchors = ids.parse(soughtAmong(items, 'within'))
+  return {
+    ids: ids.parse(soughtAmong(items, 'ids')),
+    chosen: chosenIds.parse(soughtAmong(items, 'chosen')),
+    anchors,
+    projects: anchors.filter((id) => id.startsWith('prj_')),
   }
 }

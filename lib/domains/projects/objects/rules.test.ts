@@ -1,6 +1,16 @@
 import { expect, it } from 'vitest'
 import type { Source } from '../sources.ts'
-import { mayGo, objectsOf } from './rules.ts'
+import {
+  isCounted,
+  itemOf,
+  keyOf,
+  keysAmong,
+  mayGo,
+  objectsOf,
+  soughtAmong,
+  soughtItems,
+  wordsItemOf,
+} from './rules.ts'
 
 const source = (kind: Source['kind'], id: string): Source => ({
   ...{ kind, id, project: 'prj_1', group: 'prj_1', conversation: null, threads: [], createdAt: new Date(0) },
@@ -20,4 +30,23 @@ it('lets a pointer reach an application’s objects and its own source’s, and 
   ])
     expect(mayGo(message, key), key).toBe(false)
   expect(mayGo(source('document', 'd1'), 'projects/prj_1/documents/d1')).toBe(true)
+})
+
+it('takes items apart again, whatever the key is', () => {
+  const keys = ['a', 'late:a', 'late:', 'ids:x', '["a"]']
+  for (const key of keys)
+    for (const item of [itemOf(key, { isThere: true }), itemOf(key, { isThere: false }), wordsItemOf(key)])
+      expect(keyOf(item)).toBe(key)
+  expect([itemOf('a', { isThere: true }), itemOf('a', { isThere: false }), wordsItemOf('a')].map(isCounted)).toEqual([
+    true,
+    false,
+    true,
+  ])
+  const many = Array.from({ length: 1_200 }, (_, n) => `msg_${n}`)
+  const items = [...soughtItems('ids', many), ...soughtItems('within', ['prj_1']), 'a']
+  expect(items).toHaveLength(5)
+  expect(soughtAmong(items, 'ids')).toEqual(many)
+  expect(soughtAmong(items, 'within')).toEqual(['prj_1'])
+  expect(keysAmong(items)).toEqual(['a'])
+  expect(items.filter(isCounted)).toEqual(['a'])
 })

@@ -178,7 +178,8 @@ export const projectHolder = (db: Database, { withdrawNaming }: RowPorts): DataH
         `SELECT ((SELECT count(*) FROM projects WHERE id = $1 AND (status <> 'closed' OR name <> '' OR entity_kinds <> '{}' OR created_by <> 'erased'))
            + (SELECT count(*) FROM project_members WHERE project_id = $1) + (SELECT count(*) FROM conversations WHERE project_id = $1)
            + (SELECT count(*) FROM messages WHERE project_id = $1) + (SELECT count(*) FROM documents WHERE project_id = $1)
-           + (SELECT count(*) FROM provenance WHERE project_id = $1))::int AS n`,
+           + (SELECT count(*) FROM provenance WHERE project_id = $1)
+           + (SELECT count(*) FROM project_participants WHERE project_id = $1))::int AS n`,
         [part.id],
       )
     })

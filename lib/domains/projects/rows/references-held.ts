@@ -8,8 +8,8 @@ import { doersOf, holdMembers, subjectOf, writersOf } from '../held.ts'
 export type PseudonymOf = (value: string) => string
 
 /**
- * Where what stays names the subject by `$3`: as who began a project or conversation, closes it, let somebody take part, told where something
- * went, or corrected a message of an agent that has another owner since. What goes with the subject is not among it: of the writers `$1`, `$2`.
+ * Where what stays names the subject by `$3`: as who began a project or conversation, closes it, let somebody take part, wrote on behalf of
+ * a participant, told where something went, or corrected a message of an agent that has another owner since. What goes with the subject is not among it: of the writers `$1`, `$2`.
  */
 const going = `emptied_projects AS MATERIALIZED (${emptiedProjects}), emptied_conversations AS MATERIALIZED (${emptiedConversations})`
 const naming = `
@@ -24,6 +24,12 @@ const naming = `
     LEFT JOIN documents y ON v.source_kind = 'document' AND y.id = v.source_id
     WHERE v.told_by = ANY($3::text[]) AND NOT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id)
       WHERE w.kind = coalesce(x.author_kind, y.author_kind) AND w.id = coalesce(x.author_id, y.author_id))
+  UNION ALL SELECT 'participant:' || o.id, o.project_id, o.created_at FROM project_participants o WHERE o.created_by = ANY($3::text[])
+    AND NOT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = 'participant' AND w.id = o.id)
+  UNION ALL SELECT 'written-message:' || m.id, m.project_id, m.created_at FROM messages m WHERE m.written_by = ANY($3::text[])
+    AND NOT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = m.author_kind AND w.id = m.author_id)
+  UNION ALL SELECT 'written-document:' || d.id, d.project_id, d.created_at FROM documents d WHERE d.written_by = ANY($3::text[])
+    AND NOT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = d.author_kind AND w.id = d.author_id)
   UNION ALL SELECT 'edit:' || e.id, m.project_id, e.edited_at FROM message_edits e JOIN messages m ON m.id = e.message_id
     WHERE e.edited_by = ANY($3::text[]) AND NOT EXISTS (SELECT FROM unnest($1::text[], $2::text[]) AS w(kind, id) WHERE w.kind = m.author_kind AND w.id = m.author_id)`
 const planned = `WITH ${holdMembers('$4')}, ${going} SELECT n.id, h.hold FROM (${naming}) AS n LEFT JOIN held_projects h ON h.id = n.project_id`
@@ -39,6 +45,9 @@ const renaming = [
   `UPDATE project_members m SET added_by = ${renamed('m.added_by')} WHERE m.project_id IN (SELECT split_part(i, '/', 1) FROM ${of('member')} AS f(i))
      AND m.project_id || '/' || m.kind || '/' || m.member_id IN ${of('member')} RETURNING 1`,
   `UPDATE provenance v SET told_by = ${renamed('v.told_by')} WHERE v.id IN ${of('pointer')} RETURNING 1`,
+  `UPDATE project_participants o SET created_by = ${renamed('o.created_by')} WHERE o.id IN ${of('participant')} RETURNING 1`,
+  `UPDATE messages m SET written_by = ${renamed('m.written_by')} WHERE m.id IN ${of('written-message')} RETURNING 1`,
+  `UPDATE documents d SET written_by = ${renamed('d.written_by')} WHERE d.id IN ${of('written-document')} RETURNING 1`,
   `UPDATE message_edits e SET edited_by = ${renamed('e.edited_by')} WHERE e.id IN ${of('edit')} RETURNING 1`,
 ]
 

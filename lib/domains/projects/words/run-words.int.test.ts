@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
@@ -30,8 +32,9 @@ const messageOf = (message: { id: string }) => ({
   part: { kind: 'message' as const, id: message.id, project: project.id, conversation: null },
 })
 
+const words = runWords({ sources: gatheredSources(), namesOf: async () => [] })
+
 describe('the words of a run', () => {
-  const words = runWords({ sources: gatheredSources(), namesOf: async () => [] })
   const begun = async () => {
     const id = newId('run')
     await test.db.prisma.erasureRun.create({
@@ -102,6 +105,26 @@ describe('the words of a run', () => {
     )
     expect(within).toContain(template)
     expect(within).not.toContain(sentence)
+  })
+})
+
+describe('the ledger', () => {
+  it('has the fingerprints sealed, and they find the words when the run forgot them', async () => {
+    const conversation = await madeConversation(test, project)
+    const message = await madeMessage(test, conversation, project.owner, { content: sentence })
+    const { receipt } = await erase(message.path)
+    const noted: string[] = []
+    for await (const row of test.app.ledger.read())
+      if (row.kind === 'items' && row.id === receipt.receipt_id && row.holder === 'erased.words')
+        noted.push(...row.items)
+    expect(noted).toHaveLength(1)
+    expect(words.read(noted).runsIn(sentence).length).toBeGreaterThan(5)
+    const folder = join(test.dataDir, 'erasures')
+    for (const file of readdirSync(folder).filter((name) => name.endsWith('.ledger')))
+      expect(readFileSync(join(folder, file), 'utf8')).not.toContain(noted[0])
+    expect(receipt.retained.map(({ what }: { what: string }) => what)).toContainEqual(
+      expect.stringContaining('keyed fingerprints of the erased words'),
+    )
   })
 })
 

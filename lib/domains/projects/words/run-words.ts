@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Mention, Scope } from '#lib/kernel/holder.ts'
+import type { ErasedWords, Mention, Scope } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { mayBeTakenOut } from '../graph/name-rules.ts'
 import { subjectOf } from '../held.ts'
 import type { Sources } from '../sources.ts'
 import { Fingerprints } from './fingerprints.ts'
@@ -64,10 +65,17 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
             projects.add(project)
             for (const text of texts) fingerprints.add(text)
           }
-        const account = subjectOf(scope)?.account ?? null
+        const { account = null, participants = [] } = subjectOf(scope) ?? {}
         // A person without a text in any project has nothing in the stores that are searched.
-        if (account !== null && projects.size > 0)
-          for (const name of await namesOf(tx, account)) fingerprints.addName(name)
+        if (projects.size === 0) return
+        const names = account === null ? [] : await namesOf(tx, account)
+        const stored = await tx.projectParticipant.findMany({
+          where: { id: { in: [...participants] } },
+          select: { name: true, email: true },
+        })
+        for (const { name, email } of stored) names.push(name ?? '', email ?? '')
+        // One word may be any word, and people choose their names.
+        for (const name of names) if (mayBeTakenOut(name)) fingerprints.addName(name)
       }),
 
     add: (tx: Transaction, runId: string, texts: readonly string[]): Promise<void> =>
@@ -76,6 +84,22 @@ export function runWords({ sources, namesOf }: { sources: Sources; namesOf: Name
       }),
 
     of: (tx: Transaction, runId: string): Promise<Fingerprints | undefined> => load(tx, runId),
+
+    async noted(tx: Transaction, runId: string): Promise<{ fingerprints: string; isChanged: boolean } | undefined> {
+      const row = await tx.erasedWords.findUnique({ where: { runId } })
+      return row
+        ? { fingerprints: Buffer.from(row.fingerprints).toString('base64'), isChanged: row.version > 1 }
+        : undefined
+    },
+
+    read(noted: readonly string[]): ErasedWords {
+      const all = noted.map((one) => Fingerprints.fromBytes(Buffer.from(one, 'base64')))
+      return {
+        isEmpty: all.every(({ isEmpty }) => isEmpty),
+        runsIn: (text) => all.flatMap((one) => one.runsIn(text)),
+        namesIn: (text) => all.flatMap((one) => one.namesIn(text)),
+      }
+    },
 
     async mentions(tx: Transaction, runId: string, now: Date): Promise<Mention[]> {
       const words = await load(tx, runId)

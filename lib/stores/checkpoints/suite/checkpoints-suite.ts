@@ -142,7 +142,20 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
       const third = newId('msg')
       await say(app, thread, third, 'One thing more, if I may ask you for it.')
       expect(await messagesOf(app, thread)).toEqual(expect.arrayContaining([second, third, `result-tool-of-${third}`]))
-      expect(await rewrite(thread, wanted)).toEqual({ rows: 0, messages: 0 })
+      expect(await rewrite(thread, wanted)).toMatchObject({ rows: 0, messages: 0 })
+    })
+
+    test('an interrupt whose only human message is erased keeps an empty one, and resumes', async () => {
+      const [thread, only] = [newId('thread'), newId('msg')]
+      await say(app, thread, only, sentence)
+      await rewrite(thread, { ids: [only], texts: [sentence] })
+      expect(hits(await everything(thread), 'Musterfrau')).toBe(0)
+      const { values, next } = await app.getState({ configurable: { thread_id: thread } })
+      const human = values.messages.filter((one: { getType(): string }) => one.getType() === 'human')
+      expect(human.map(({ content }: { content: string }) => content)).toEqual(['[erased]'])
+      expect(next).toEqual(['answer'])
+      await approve(app, thread)
+      expect((await app.getState({ configurable: { thread_id: thread } })).next).toEqual([])
     })
 
     test('erasing what a tool said takes its call along, and the other way round', async () => {
@@ -247,11 +260,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         ['cut off', 'json', json([human]).subarray(0, 60)],
         ['not UTF-8', 'json', Buffer.concat([json('x').subarray(0, 2), Buffer.from([0xff, 0xfe])])],
         ['encrypted', 'json+aes', Buffer.from('0011223344')],
-        [
-          'Python’s, with the words in it',
-          'msgpack',
-          Buffer.concat([Buffer.from([0xd9, 0x50]), Buffer.from(sentence)]),
-        ],
+        ['MessagePack of a wrong length', 'msgpack', Buffer.concat([Buffer.from([0xd9, 0x50]), Buffer.from(sentence)])],
         ['nested past all sense', 'json', Buffer.from(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)],
       ])('a row that is %s: refused with the thread’s id alone, and nothing is half-written', async (_, type, blob) => {
         const { thread } = await talked()
@@ -354,11 +363,11 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
 
       test('an empty thread, a thread that is not there, an id with quotes', async () => {
         const odd = `o'neill "x" %_\\ ${newId('thread')}`
-        expect(await rewrite(odd, wanted)).toEqual({ rows: 0, messages: 0 })
+        expect(await rewrite(odd, wanted)).toMatchObject({ rows: 0, messages: 0 })
         expect(await place.transaction((tx) => place.store.drop(odd, tx))).toBe(0)
         await write(odd, 'messages', 'json', json([human]))
         expect(await place.transaction((tx) => place.store.present([odd, 'nobody'], tx))).toEqual([odd])
-        expect(await rewrite(odd, wanted)).toEqual({ rows: 1, messages: 1 })
+        expect(await rewrite(odd, wanted)).toMatchObject({ rows: 1, messages: 1 })
       })
 
       test('a thread of 10,000 messages and a blob of 20 MB', async () => {
@@ -369,7 +378,7 @@ export function checkpointsSuite(name: string, open: () => Promise<CheckpointsPl
         }))
         await write(thread, 'messages', 'json', json(messages))
         await write(thread, 'file', 'json', json({ text: 'x'.repeat(20 * 1024 * 1024), note: sentence }))
-        expect(await rewrite(thread, { ids: ['message-number-5000'], texts: [sentence] })).toEqual({
+        expect(await rewrite(thread, { ids: ['message-number-5000'], texts: [sentence] })).toMatchObject({
           rows: 2,
           messages: 1,
         })

@@ -6,6 +6,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { at, dealGraph, entity, episode, fact, sentence, sharedGraph } from '#lib/testing/graphs.ts'
 import type { GraphPlanting, PlantedGraph } from '#lib/testing/planted-graph.ts'
 import type { GraphOutcome, GraphStore } from '../graph.ts'
+import { type Listed, listedKinds } from '../listing.ts'
 
 /** One implementation, opened for tests. */
 export interface OpenedGraph {
@@ -480,6 +481,34 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect((await found([...many, id], [...many, said])).sort()).toEqual(
         expect.arrayContaining(['file', 'longer', 'named', 'noted', 'said', 'told']),
       )
+    })
+
+    it('lists everything of each kind once, page by page, without embeddings', async () => {
+      const planted = dealGraph(group)
+      await graph.planting.plant(planted)
+      for (const kind of listedKinds) {
+        const found: Listed[] = []
+        for (let after = ''; ; ) {
+          const page = await graph.transaction((tx) => graph.store.list(group, kind, after, 2, tx))
+          found.push(...page)
+          const last = page.at(-1)
+          if (!last) break
+          after = last.uuid
+        }
+        expect(
+          found.map(({ uuid }) => uuid),
+          kind,
+        ).toEqual(planted[kind].map(({ uuid }) => uuid).sort())
+        for (const { uuid, record } of found) {
+          expect(record.uuid).toBe(uuid)
+          expect(Object.keys(record).join()).not.toContain('_embedding')
+        }
+        const texts = planted[kind].map((one) =>
+          'content' in one ? one.content : 'fact' in one ? one.fact : one.summary,
+        )
+        for (const text of texts.filter((one) => one !== ''))
+          expect(JSON.stringify(found)).toContain(JSON.stringify(text))
+      }
     })
 
     it('episodes come in pages, in the order of their ids', async () => {

@@ -37,7 +37,7 @@ export default async function PartErasurePage({ params }: { params: Promise<{ id
         projectId={projectId}
         initial={initial}
         isAdmin={isAdmin}
-        mayRetry={isAdmin || (await isOwner(projectId))}
+        mayRetry={person.role !== 'auditor' || (await isOwner(projectId))}
       />
     </Words>
   )

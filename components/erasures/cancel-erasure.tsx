@@ -1,0 +1,45 @@
+'use client'
+
+import { useTranslations } from 'next-intl'
+import { useState } from 'react'
+import { useChange } from '#components/frame/asking.ts'
+import { touched } from '#components/queue/places.ts'
+import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
+import { cancelErasureAt, type Run } from './places.ts'
+
+interface CancelErasureProps {
+  run: Pick<Run, 'state' | 'part' | 'request_id' | 'audit_id' | 'waits_for'>
+  onCancelled: () => void
+}
+/** Cancels an erasure that waits for a store before its first step; else nothing. Needs the words `storeProgress`. */
+export function CancelErasure({ run, onCancelled }: CancelErasureProps) {
+  const t = useTranslations('storeProgress')
+  const [isOpen, setOpen] = useState(false)
+  const cancel = useChange(cancelErasureAt, { touches: touched })
+  const auditId = run.audit_id
+  const isPart = run.part !== null && run.part.kind !== 'project'
+  if (auditId === null || run.request_id !== null || !isPart || run.state !== 'planning' || run.waits_for.length === 0)
+    return null
+  return (
+    <p>
+      <Button tone="plain" onClick={() => setOpen(true)}>
+        {t('cancel')}
+      </Button>
+      <Confirm
+        open={isOpen}
+        onOpenChange={setOpen}
+        title={t('cancelAsk')}
+        consequences={<p>{t('cancelText')}</p>}
+        action={t('cancel')}
+        change={cancel}
+        onConfirm={() =>
+          cancel.begin({ params: { id: auditId } }, () => {
+            setOpen(false)
+            onCancelled()
+          })
+        }
+      />
+    </p>
+  )
+}

@@ -1,0 +1,49 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { assignNamespaces, readNamespace } from './namespaces-contract.ts'
+
+interface NamespaceRow {
+  id: string
+  namespaces: string[]
+  is_any: boolean
+}
+const noOrganisation = (): Problem => new Problem('not_found', 'There is no such organisation.')
+/** Ids of ours begin so: no prefix that an admin assigns covers them. */
+const ownHeads = ['org_', 'prj_', 'conv_', 'msg_', 'doc_']
+const overlap = (one: string, other: string): boolean => one.startsWith(other) || other.startsWith(one)
+
+async function viewOf(tx: Pick<Transaction, '$queryRaw'>, id: string | undefined) {
+  const [row] = await tx.$queryRaw<NamespaceRow[]>`
+    SELECT id, namespaces, is_any FROM organisation_namespaces WHERE id = ${id ?? null}`
+  if (!row) throw noOrganisation()
+  return { organisation_id: row.id, prefix: `${row.id}_`, namespaces: row.namespaces, is_any: row.is_any }
+}
+
+/** Which ids in connected stores an organisation may claim. */
+export const storeNamespaces = (db: Database) => ({
+  namespace: read(readNamespace, async ({ actor }) => ({
+    resourceId: actor.organisationId ?? 'nobody',
+    body: { data: await viewOf(db.prisma, actor.organisationId) },
+  })),
+
+  assignNamespaces: mutation(assignNamespaces, async ({ tx }, { params: { id }, body }) => {
+    // Of two assignments at the same time the second one sees the first.
+    await tx.$queryRaw`SELECT 1 AS locked FROM (SELECT pg_advisory_xact_lock(hashtext('store-namespaces'))) AS l`
+    const namespaces = [...new Set(body.namespaces)].sort()
+    const prefixes = namespaces.filter((one) => one !== '*')
+    if (prefixes.some((one) => ownHeads.some((head) => overlap(one, head))))
+      throw new Problem('conflict', 'Ids of the registry begin with one of these prefixes. Nothing was changed.')
+    const others = await tx.organisation.findMany({
+      where: { id: { not: id }, NOT: { storeNamespaces: { isEmpty: true } } },
+      select: { storeNamespaces: true },
+    })
+    const taken = others.flatMap(({ storeNamespaces: theirs }) => theirs).filter((one) => one !== '*')
+    if (prefixes.some((one) => taken.some((other) => overlap(one, other))))
+      throw new Problem('conflict', 'Another organisation has a prefix that overlaps with these. Nothing was changed.')
+    const { count } = await tx.organisation.updateMany({ where: { id }, data: { storeNamespaces: namespaces } })
+    if (count === 0) throw noOrganisation()
+    return { resourceId: id, body: { data: await viewOf(tx, id) }, details: { namespaces: namespaces.length } }
+  }),
+})

@@ -1,0 +1,57 @@
+import { type Check, failsIf } from '#lib/kernel/evidence.ts'
+import type { OperationShape } from '#lib/kernel/operation.ts'
+
+/** Days of the audit log that are compared. */
+const compared = 30
+
+/**
+ * Deletions in the audit log without a row of the deletion log. Of operations: a row of the same time, resource and count ($1 operations, $2
+ * counts). Of jobs: a row of the same time, by the job or about the resource. Erasures write their row under the name of whoever asked, and
+ * another check compares them; tokens hold no content ($3). $4: since when.
+ */
+const compare = `SELECT d.kind, count(*)::int AS deletions, count(*) FILTER (WHERE NOT d.is_logged)::int AS missing FROM (
+    SELECT k.operation AS kind, EXISTS (SELECT FROM deletion_audit_log l WHERE l."timestamp" = a.at
+      AND l.scope->>a.resource_type = a.resource_id AND l.results ? k.counts) AS is_logged
+    FROM audit_entries a JOIN unnest($1::text[], $2::text[]) AS k(operation, counts) ON a.details->>'operation' = k.operation
+    WHERE a.action = 'delete' AND a.at >= $4 AND coalesce(a.details->>'count', '1') <> '0'
+    UNION ALL
+    SELECT a.agent_id || ' ' || a.resource_type, EXISTS (SELECT FROM deletion_audit_log l WHERE l."timestamp" = a.at
+      AND (l.requested_by = a.agent_id OR EXISTS (SELECT FROM jsonb_each_text(l.scope) AS s WHERE s.value = a.resource_id)))
+    FROM audit_entries a
+    WHERE a.action = 'delete' AND a.at >= $4 AND starts_with(a.agent_id, 'system:') AND a.agent_id !~ $3 AND a.resource_type <> 'token'
+  ) AS d GROUP BY d.kind`
+const erasing = '^system:(erasure\\.|admin\\.replay|projects\\.close)'
+
+/** That the deletion log has a row for each deletion of personal content, whoever deleted and by whatever operation or job. */
+export const deletionCheck = (operations: () => readonly OperationShape[]): Check => ({
+  line: 'audit_of_deletions',
+  name: 'deletions.logged',
+  page: '/admin/audit',
+  async ask(query, now) {
+    const offered = operations()
+    const undeclared = offered.filter(
+      ({ audit, deletes }) => 'action' in audit && audit.action === 'delete' && deletes === undefined,
+    )
+    const counted = offered.flatMap(({ id, deletes }) =>
+      deletes && 'counts' in deletes ? [{ id, counts: deletes.counts }] : [],
+    )
+    const rows = await query<{ kind: string; deletions: number; missing: number }>(compare, [
+      counted.map(({ id }) => id),
+      counted.map(({ counts }) => counts),
+      erasing,
+      new Date(now.getTime() - compared * 86_400_000),
+    ])
+    const sum = (of: 'deletions' | 'missing') => rows.reduce((total, row) => total + row[of], 0)
+    const faulty = [...undeclared.map(({ id }) => id), ...rows.filter((row) => row.missing > 0).map(({ kind }) => kind)]
+    return {
+      state: failsIf(faulty.length > 0),
+      numbers: {
+        kinds: counted.length,
+        deletions: sum('deletions'),
+        missing: sum('missing'),
+        undeclared: undeclared.length,
+      },
+      facts: { kinds: faulty.sort().slice(0, 10).join(', ') },
+    }
+  },
+})

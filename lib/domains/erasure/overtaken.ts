@@ -1,0 +1,59 @@
+import { enqueue } from '#lib/jobs/queue.ts'
+import type { Transaction } from '#lib/kernel/context.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { enqueueStart, lockedRun, partOf, planAgain, type RunRow } from './runs.ts'
+import type { SubjectErasurePorts } from './subject-erasures.ts'
+
+export const overtakenJob = 'erasure.overtaken'
+
+type Candidate = Pick<RunRow, 'id' | 'partKind' | 'partId' | 'projectId' | 'conversationId'>
+/** SQL: unfinished runs that failed or keep failing, of a part in these projects, of this account, or of some of these agents alone. */
+const failing = `SELECT id, part_kind AS "partKind", part_id AS "partId", project_id AS "projectId", conversation_id AS "conversationId"
+  FROM erasure_runs r WHERE id <> $1 AND state IN ('planning', 'erasing', 'failed')
+    AND CASE WHEN part_kind IS NOT NULL THEN project_id = ANY($2::text[])
+      ELSE account_id = $3 OR (account_id IS NULL AND cardinality(agents) > 0 AND agents <@ $4::text[]) END
+    AND (state = 'failed' OR (state = 'planning' AND fault IS NOT NULL)
+      OR EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND (s.state = 'stuck' OR s.attempts > 0)))`
+
+/**
+ * A run that is done makes smaller ones redundant: that of a message whose author, conversation or project is erased by now. Those of them
+ * that failed or keep failing are planned again: they find what is left, verify it and sign their own receipt. The subject of `run` is still
+ * recorded.
+ */
+export async function enqueueOvertaken(
+  tx: Transaction,
+  run: RunRow,
+  { parts }: Pick<SubjectErasurePorts, 'parts'>,
+): Promise<void> {
+  const projects = run.projectId === null ? run.projects : [run.projectId]
+  const found = await queryWithin<Candidate>(tx, 'erasures-failing', failing, [
+    run.id,
+    projects,
+    run.accountId,
+    run.agents,
+  ])
+  if (found.length === 0) return
+  const ofParts = found.flatMap((one) => partOf(one) ?? [])
+  const missing = new Set(await parts.missing(tx, ofParts))
+  const gone = ofParts.filter((part) => missing.has(part))
+  const isOvertaken = (one: Candidate): boolean => {
+    const part = partOf(one)
+    return (
+      part === null ||
+      gone.some(({ kind, id, project }) => kind === part.kind && id === part.id && project === part.project)
+    )
+  }
+  // Each in a job of its own: a run is the first lock of a transaction.
+  for (const { id } of found.filter(isOvertaken))
+    await enqueue(tx, overtakenJob, { runId: id }, { key: `${overtakenJob}:${id}` })
+}
+
+/** Plans an overtaken run again, unless it goes on without help. */
+export const planOvertaken = (db: Pick<Database, 'transaction'>, runId: string): Promise<void> =>
+  db.transaction(async (tx) => {
+    const run = await lockedRun(tx, runId)
+    if (run?.state === 'planning') return enqueueStart(tx, runId)
+    if (run?.state !== 'erasing' && run?.state !== 'failed') return
+    await tx.erasureRun.update({ where: { id: runId }, data: { rounds: 0, finishedAt: null } })
+    await planAgain(tx, runId)
+  })

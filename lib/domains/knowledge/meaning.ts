@@ -1,0 +1,52 @@
+import type { Subject } from '#lib/kernel/holder.ts'
+
+/**
+ * Which references mean a subject. Agents choose their ids, so a stranger may have the name that a record gives to somebody else. A record
+ * means the bearer of a name where it belongs to the bearer's organisation, or where it is shared with the network and was written after the
+ * bearer was registered. A private or organisation-wide record of another organisation never does. Records that are written after the
+ * bearer's fence was raised do not, either: the bearer writes nothing any more.
+ */
+export interface Bearers {
+  /** As records name the subject: agents by their ids, an account with and without `user:`. */
+  names: string[]
+  /** Of each name: `agent` or `account`, and the id of it. */
+  kinds: string[]
+  ids: string[]
+}
+export function bearersOf({ account, agents }: Subject): Bearers {
+  const accounts = account === null ? [] : [`user:${account}`, account]
+  return {
+    names: [...agents, ...accounts],
+    kinds: [...agents.map(() => 'agent'), ...accounts.map(() => 'account')],
+    ids: [...agents, ...accounts.map(() => account ?? '')],
+  }
+}
+
+/** A member of a WITH list: `meant (name, organisation_id, registered_at, fenced_at)`. The arguments are SQL for the arrays of {@link Bearers}. */
+export const meantMember = (names: string, kinds: string, ids: string): string => `meant AS MATERIALIZED (
+    SELECT n.name, b.organisation_id, b.registered_at, b.fenced_at
+    FROM unnest(${names}::text[], ${kinds}::text[], ${ids}::text[]) AS n(name, kind, id)
+      JOIN name_bearers b ON b.kind = n.kind AND b.id = n.id)`
+
+interface Written {
+  organisation: string
+  visibility: string
+  at: string
+}
+/** Whether a record means the bearer `m` of {@link meantMember}. The members are SQL about the record. */
+const means = ({ organisation, visibility, at }: Written): string =>
+  `((m.organisation_id = ${organisation} OR (${visibility} = 'network' AND ${at} >= m.registered_at)) AND ${at} <= coalesce(m.fenced_at, 'infinity'))`
+
+/** Of the row `alias` of units or skills. */
+export const meansBy = (alias: string): string =>
+  means({
+    organisation: `${alias}.organisation_id`,
+    visibility: `${alias}.visibility::text`,
+    at: `${alias}.created_at`,
+  })
+/** Of the version `v` of the SOP `u`; a version that was not shared with the network is not, whatever the SOP is now. */
+export const versionMeans = means({
+  organisation: 'u.organisation_id',
+  visibility: `(CASE WHEN coalesce(v.document->'metadata'->>'visibility', u.visibility::text) = 'network' THEN u.visibility::text ELSE 'private' END)`,
+  at: 'v.created_at',
+})

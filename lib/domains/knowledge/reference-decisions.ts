@@ -1,0 +1,128 @@
+import { Problem } from '#lib/kernel/problem.ts'
+import { preparedMutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { refuseHeld } from './held.ts'
+import { bearersOf } from './meaning.ts'
+import {
+  decideReferences,
+  listUndecidedReferences,
+  mostRecords,
+  type referencePlaces,
+} from './reference-decisions-contract.ts'
+import { naming, referencesSource, skillsNaming } from './references-held.ts'
+import { type Renaming, renameSkills, renameUnits } from './renaming.ts'
+import type { KnowledgeParts } from './stored-unit.ts'
+import type { PseudonymOf } from './suppression.ts'
+
+interface Erased {
+  account: string | null
+  agents: readonly string[]
+  at: Date
+  until: Date | null
+  items: ReadonlySet<string>
+}
+export interface DecisionParts extends Pick<KnowledgeParts, 'withdrawAnswers'> {
+  db: Database
+  pseudonymOf: PseudonymOf
+  /** The erasure with this receipt, as the ledger has it, and what the data source changed. */
+  erasedSubject(receiptId: string, holder: string): Promise<Erased | undefined>
+  /** Adds to what the ledger has of the erasure. */
+  noteItems(receiptId: string, holder: string, items: readonly string[]): Promise<void>
+}
+
+interface Row {
+  id: string
+  organisation_id: string
+  visibility: 'private' | 'org' | 'network'
+  places: (typeof referencePlaces)[number][]
+  created_at: Date
+  total: number
+}
+const expertIn = (document: string): string => `${document}->'source'->>'expert_id' = ANY($1::text[])`
+const validatorIn = (document: string): string =>
+  `coalesce(${document}->'metadata'->'validated_by' ?| $1::text[], false)`
+const anyVersion = (is: (document: string) => string): string =>
+  `EXISTS (SELECT FROM sop_versions v WHERE v.unit_id = u.id AND coalesce(${is('v.document')}, false))`
+/** $1 the names, $2 until when a record was stored. Who wrote or approved a version is not among it: the erasure renamed that. */
+const undecided = `SELECT *, count(*) OVER ()::int AS total FROM (
+    SELECT u.id, u.organisation_id, u.visibility::text AS visibility, array_remove(ARRAY[
+        CASE WHEN u.original_author = ANY($1::text[]) THEN 'original_author' END,
+        CASE WHEN coalesce(${expertIn('u.document')}, false) OR ${anyVersion(expertIn)} THEN 'source.expert_id' END,
+        CASE WHEN ${validatorIn('u.document')} OR ${anyVersion(validatorIn)} THEN 'metadata.validated_by' END], NULL) AS places, u.created_at
+      FROM (${naming}) AS f JOIN units u ON u.id = f.id WHERE u.created_at <= $2
+    UNION ALL SELECT s.id, s.organisation_id, s.visibility::text, ARRAY['skill.author'], s.created_at
+      FROM (${skillsNaming}) AS f JOIN skills s ON s.id = f.id WHERE s.created_at <= $2) AS r ORDER BY id LIMIT ${mostRecords}`
+
+const isSkill = (id: string): boolean => id.startsWith('kp:skill:')
+const same: Renaming = (name) => name
+/** No bearer: which names are meant does not decide. */
+const nobody = { names: [], kinds: [], ids: [] }
+
+/** What admins decide about references that an erasure could not judge, or judged wrongly. */
+export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSubject, noteItems }: DecisionParts) => {
+  const erasedBy = async (receiptId: string): Promise<Erased> => {
+    const erased = await erasedSubject(receiptId, referencesSource)
+    if (!erased)
+      throw new Problem(
+        'not_found',
+        'There is no erasure of a person or an agent with this receipt in the erasure ledger.',
+      )
+    return erased
+  }
+  const pseudonymsOf = ({ account, agents }: Erased): Map<string, string> =>
+    new Map([
+      ...agents.map((name): [string, string] => [name, pseudonymOf(name)]),
+      ...(account === null
+        ? []
+        : [account, `user:${account}`].map((name): [string, string] => [name, pseudonymOf(account)])),
+    ])
+
+  return {
+    undecidedReferences: read(listUndecidedReferences, async (_ctx, { params: { id } }) => {
+      const erased = await erasedBy(id)
+      const rows = await db.query<Row>('undecided-references', undecided, [bearersOf(erased).names, erased.at])
+      return {
+        resourceId: id,
+        details: { count: rows.length },
+        body: {
+          data: rows.map(({ total: _, ...row }) => ({ ...row, created_at: row.created_at.toISOString() })),
+          total: rows[0]?.total ?? 0,
+        },
+      }
+    }),
+
+    decideReferences: preparedMutation(
+      decideReferences,
+      (_ctx, { params: { id } }) => erasedBy(id),
+      async ({ tx, now }, { params: { id }, body: { decision, records } }, erased) => {
+        const asked = [...new Set(records)].sort()
+        if (decision === 'restore' && erased.until !== null && erased.until < now)
+          throw new Problem(
+            'expired',
+            'The backup period of this erasure is over, and the ledger no longer has what it renamed. Nothing was restored.',
+          )
+        const ids = decision === 'rename' ? asked : asked.filter((one) => erased.items.has(one))
+        for (const one of ids) await refuseHeld(tx, { kind: isSkill(one) ? 'skill' : 'unit', id: one, agents: [] }, now)
+        // Before the change: a crash in between leaves a record in the ledger that was not renamed, which restores nothing.
+        if (decision === 'rename') await noteItems(id, referencesSource, ids)
+        const pseudonyms = pseudonymsOf(erased)
+        const names = new Map(erased.agents.map((name) => [pseudonymOf(name), name]))
+        const to: Renaming =
+          decision === 'rename' ? (name) => pseudonyms.get(name) ?? name : (name) => names.get(name) ?? name
+        const how = { bearers: nobody, written: () => to, recorded: same }
+        const units = await renameUnits(
+          tx,
+          ids.filter((one) => !isSkill(one)),
+          how,
+        )
+        const changed = units + (await renameSkills(tx, ids.filter(isSkill), how))
+        await withdrawAnswers(tx, ...ids)
+        return {
+          resourceId: id,
+          details: { decision, records: asked.length, changed },
+          body: { data: { changed, unchanged: asked.length - changed } },
+        }
+      },
+    ),
+  }
+}

@@ -1,0 +1,17 @@
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+/** For how long a request for a copy of a participant's data opens the export to managers and admins, in milliseconds. */
+const copyOpen = 30 * 86_400_000
+
+/** Whether a verified request for access or portability was filed for the participant within 30 days. */
+export const copyAskedFor =
+  (db: Database) =>
+  async (participantId: string, now: Date): Promise<boolean> => {
+    const found = await db.query(
+      'copy-asked-for',
+      `SELECT 1 AS found FROM privacy_requests WHERE participant_id = $1 AND kinds && ARRAY['access', 'portability']
+         AND state NOT IN ('cancelled', 'rejected') AND verified_at > $2 LIMIT 1`,
+      [participantId, new Date(now.getTime() - copyOpen)],
+    )
+    return found.length > 0
+  }

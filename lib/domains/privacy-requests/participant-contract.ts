@@ -1,0 +1,76 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { RequestId, RequestView, Words } from './contract.ts'
+import { graces, kinds } from './rules.ts'
+
+/** What can be filed for a participant of a project. */
+const participantKinds = ['access', 'portability', 'rectification', 'erasure'] as const
+
+const ProjectRef = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((id) => !id.includes('\0') && id.isWellFormed(), 'is not an id')
+const ofParticipant = z.strictObject({ projectId: ProjectRef, participantId: ProjectRef })
+const request = { resourceType: 'request' } as const
+const path = '/api/projects/{projectId}/participants/{participantId}/requests' as const
+
+export const fileForParticipant = operation({
+  id: 'filePrivacyRequestForParticipant',
+  method: 'post',
+  path,
+  summary: 'File a privacy request for a participant of a project',
+  description:
+    'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. A participant without an account has every right of a person with one. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export.',
+  permission: 'privacy:person',
+  audit: { action: 'create', ...request },
+  limit: 'write',
+  status: 201,
+  params: ofParticipant,
+  body: z.strictObject({
+    kinds: z
+      .array(z.enum(participantKinds))
+      .min(1, 'names one kind at least')
+      .max(participantKinds.length)
+      .refine((list) => new Set(list).size === list.length, 'names a kind twice'),
+    grace: z.enum(graces).optional().meta({ description: 'Of an erasure; 24h unless told' }),
+    statement: Words.optional().meta({ description: 'What is to be corrected' }),
+  }),
+  output: z.strictObject({
+    data: RequestView,
+    message: z.string(),
+    joined: z.array(z.strictObject({ kind: z.enum(kinds), request_id: RequestId })),
+  }),
+  refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'content_rejected', 'rate_limited'],
+})
+
+export const listForParticipant = operation({
+  id: 'listPrivacyRequestsForParticipant',
+  method: 'get',
+  path,
+  summary: 'List the privacy requests about a participant, newest first',
+  description:
+    'For owners of the project, managers of its organization and admins. The newest 100. Requests about the account of a person who claimed the participation appear only to those who filed them.',
+  permission: 'privacy:person',
+  audit: { action: 'read', ...request },
+  limit: 'read',
+  status: 200,
+  params: ofParticipant,
+  output: z.strictObject({ data: z.array(RequestView) }),
+  refusals: ['not_found', 'forbidden'],
+})
+
+export const cancelForParticipant = operation({
+  id: 'cancelPrivacyRequestForParticipant',
+  method: 'post',
+  path: `${path}/{id}/cancel`,
+  summary: 'Cancel a privacy request about a participant',
+  description: 'Until its work begins. For owners of the project, managers of its organization and admins.',
+  permission: 'privacy:person',
+  audit: { action: 'update', ...request },
+  limit: 'write',
+  status: 200,
+  params: ofParticipant.extend({ id: RequestId }),
+  output: z.strictObject({ data: RequestView, message: z.string() }),
+  refusals: ['not_found', 'forbidden', 'wrong_state'],
+})

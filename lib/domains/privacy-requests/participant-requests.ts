@@ -1,0 +1,96 @@
+import { plainWords } from '#lib/domains/sanitizer/plain-words.ts'
+import type { Context, MutationContext } from '#lib/kernel/context.ts'
+import { invalid } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import { cancel } from './cancelling.ts'
+import { askForLink, file } from './filing.ts'
+import type { About } from './joining.ts'
+import { cancelForParticipant, fileForParticipant, listForParticipant } from './participant-contract.ts'
+import type { KnownParticipant, PrivacyParts } from './ports.ts'
+import { pauseReasons } from './reading.ts'
+import { lockedRequest, noRequest, type RequestRow, withParts } from './requests.ts'
+import { tell, type Work, workOf } from './timeline.ts'
+import { verify } from './verifying.ts'
+import { filerView, requestView } from './views.ts'
+import { wordsFor } from './words.ts'
+
+/** Requests that the controller of a project files for its participants, who may have no account. */
+export function participantRequests(parts: PrivacyParts) {
+  const { db } = parts
+  const aboutOf = ({ id, accountId }: KnownParticipant): About =>
+    accountId === null ? { participant: id } : { account: accountId }
+
+  const viewed = async (ctx: Context & { tx?: MutationContext['tx'] }, row: RequestRow) => {
+    const view = requestView(row, ctx.now, await pauseReasons(ctx.tx ?? db.prisma, [row]))
+    // What becomes of an account is its person's to see.
+    return row.participantId === null ? filerView(view) : view
+  }
+  const replied = async (ctx: MutationContext, work: Work, row: RequestRow) => {
+    await tell(work)
+    return {
+      body: { data: await viewed(ctx, row), message: wordsFor(parts, row) },
+      resourceId: row.id,
+      ...(work.entries.length > 0 && { entries: work.entries }),
+    }
+  }
+
+  return {
+    fileForParticipant: mutation(fileForParticipant, async (ctx, { params, body }) => {
+      const { kinds, grace, statement } = body
+      if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is for an erasure')
+      if (kinds.includes('rectification') && statement === undefined)
+        throw invalid(['statement'], 'says what is to be corrected')
+      const found = await parts.participants.find(ctx, params)
+      const about = aboutOf(found)
+      const isParticipant = 'participant' in about
+      if (isParticipant && kinds.includes('erasure') && (kinds.includes('access') || kinds.includes('portability')))
+        throw invalid(['kinds'], 'asks for a copy beside the erasure: file the copy first, and fetch the export')
+      const party = found.actsAs === 'admin' ? 'admin' : 'manager'
+      const work = workOf(ctx, party)
+      const filed = await file(parts, work, {
+        about,
+        kinds,
+        channel: found.actsAs === 'admin' ? 'mail' : 'manager',
+        filedBy: ctx.actor.id,
+        receivedAt: ctx.now,
+        isProven: isParticipant,
+        grace,
+        ...(statement !== undefined && { statement: plainWords(statement, 'statement', parts.strict) }),
+      })
+      let { row } = filed
+      if (isParticipant && row.state === 'received') row = await verify(parts, work, row, party)
+      else if (!isParticipant && filed.isNew && row.contact !== null) await askForLink(work, row, 'verify')
+      const reply = await replied(ctx, work, row)
+      return {
+        ...reply,
+        body: { ...reply.body, joined: filed.joined },
+        status: filed.isNew ? 201 : 200,
+      }
+    }),
+
+    listForParticipant: read(listForParticipant, async (ctx, { params }) => {
+      const { id, accountId } = await parts.participants.find(ctx, params)
+      const rows = await db.prisma.privacyRequest.findMany({
+        where: {
+          OR: [{ participantId: id }, ...(accountId === null ? [] : [{ accountId, filedBy: ctx.actor.id }])],
+        },
+        orderBy: [{ receivedAt: 'desc' }, { id: 'desc' }],
+        take: 100,
+        include: withParts,
+      })
+      return {
+        body: { data: await Promise.all(rows.map((row) => viewed(ctx, row))) },
+        resourceId: id,
+        details: { count: rows.length },
+      }
+    }),
+
+    cancelForParticipant: mutation(cancelForParticipant, async (ctx, { params }) => {
+      const { id: participantId, actsAs } = await parts.participants.find(ctx, params)
+      const row = await lockedRequest(ctx.tx, params.id, { participantId })
+      if (!row) throw noRequest()
+      const work = workOf(ctx, actsAs === 'admin' ? 'admin' : 'manager')
+      return replied(ctx, work, await cancel(parts, work, row))
+    }),
+  }
+}

@@ -1,0 +1,73 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Scope } from '#lib/kernel/holder.ts'
+import { ownPrefix } from '#lib/stores/cache/cache.ts'
+import { partOf } from '../held.ts'
+import { textsNaming } from '../shared-pointers.ts'
+import type { Sources } from '../sources.ts'
+import type { Naming } from '../values/judge.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+import { type Chosen, isOurs, looksOurs, mayGo } from './rules.ts'
+
+/** What the rows of a scope say about the cache, while they are there. */
+export interface Gathered {
+  /** Erased ids that this installation made. */
+  ids: Set<string>
+  /** Erased ids that a client chose. */
+  chosen: Map<string, Chosen>
+  /** Conversations, threads and projects that remain and contained an erased source. */
+  near: Set<string>
+  /** Ids that this installation made of the projects and conversations. */
+  anchors: Set<string>
+  projects: Set<string>
+  /** Ids of all erased sources. */
+  sources: Set<string>
+  /** Keys that provenance names, with the texts that may be in them. */
+  names: Map<string, Naming>
+  foreign: Set<string>
+  words: Fingerprints
+}
+
+export async function gatherCache(sources: Sources, scope: Scope, tx: Transaction, now: Date): Promise<Gathered> {
+  const found: Gathered = {
+    ...{ ids: new Set(), chosen: new Map(), near: new Set(), anchors: new Set(), projects: new Set() },
+    ...{ sources: new Set(), names: new Map(), foreign: new Set(), words: new Fingerprints() },
+  }
+  const named = new Map<string, string[]>()
+  const goes = (kind: Parameters<typeof isOurs>[0], id: string, anchors: readonly string[]) => {
+    if (isOurs(kind, id)) found.ids.add(id)
+    else found.chosen.set(id, { id, anchors })
+  }
+  for await (const page of sources.of(scope, tx, now))
+    for (const { kind, id, project, conversation, threads, texts, pointers } of page) {
+      const anchors = [
+        project,
+        ...(conversation !== null && isOurs('conversation', conversation) ? [conversation] : []),
+      ]
+      found.projects.add(project)
+      for (const anchor of anchors) found.anchors.add(anchor)
+      goes(kind, id, anchors)
+      found.sources.add(id)
+      for (const one of [...anchors, ...(conversation === null ? [] : [conversation]), ...threads])
+        if (anchors.includes(one) || !looksOurs(one)) found.near.add(one)
+      for (const text of texts) found.words.add(text)
+      for (const { store, ref } of pointers) {
+        if (store !== 'cache') continue
+        if (!mayGo(ref, ownPrefix)) found.foreign.add(ref)
+        else if (!named.get(ref)?.push(...texts)) named.set(ref, [...texts])
+      }
+    }
+  for (const { project, group, threads } of await sources.whole(scope, tx, now)) {
+    found.anchors.add(project)
+    found.projects.add(project)
+    if (group !== null) goes('project', project, [project])
+    // A thread is called as its conversation, unless somebody chose otherwise.
+    for (const id of [...threads, ...(group === null ? [] : [group])])
+      if (id !== project) goes(found.near.has(id) ? 'conversation' : 'project', id, [project])
+  }
+  const part = partOf(scope)
+  if (part?.kind === 'conversation' && found.sources.size > 0) goes('conversation', part.id, [part.project])
+  for (const id of [...found.ids, ...found.chosen.keys()]) found.near.delete(id)
+  const remaining = await textsNaming(tx, 'cache', [...named.keys()], found.sources, now)
+  for (const [name, texts] of named) found.names.set(name, { named: texts, remaining: remaining.get(name) ?? [] })
+  return found
+}

@@ -1,0 +1,196 @@
+import { createHash } from 'node:crypto'
+import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#lib/stores/cache/cache.ts'
+import { needlesOf } from '#lib/stores/cache/needles.ts'
+import type { Naming, ValueDecision, ValueJudge } from '../values/judge.ts'
+import { type Readable, readable } from '../values/readable.ts'
+import { type Chosen, followed, isOurs, isRecordField, isTelling, looksOurs, mayGo } from './rules.ts'
+
+/** What is sought in a cache, and who judges the words. */
+export interface Sought {
+  ids: Iterable<string>
+  chosen: Iterable<Chosen>
+  /** Projects and conversations: entries with one of these ids, in their name or a value, are searched for words. */
+  anchors: Iterable<string>
+  /** Conversations that remain: a string whose name has one of these ids is deleted. */
+  near: Iterable<string>
+  names: ReadonlyMap<string, Naming>
+  /** Entries that the index names, by erased ids and by what contained them. */
+  indexed: ReadonlySet<string>
+  around: ReadonlySet<string>
+  /** Beginnings of names that the operator declares as this installation's (KP_POINTER_PREFIXES). */
+  prefixes: readonly string[]
+  judge: ValueJudge | undefined
+  /** Whether a value is what an erasure left of it in an earlier try. */
+  isNoted?(name: string, value: Buffer): boolean
+}
+export type FoundBy = 'pointer' | 'index' | 'text' | 'group'
+export interface Change {
+  part: CachePart
+  /** Null: the part is removed. */
+  to: Buffer | null
+}
+/** What becomes of one entry. `changes`: of these parts only; undefined: of the whole entry. */
+export interface Finding extends Pick<CacheEntry, 'name' | 'type'> {
+  found: FoundBy
+  verdict: 'deleted' | 'cut' | 'retained'
+  changes?: Change[]
+  /** Only its beginning says that it may be the project's: it stays where a pointer of another project names it. */
+  isPrefixed?: boolean
+}
+/** Beside findings: values that cannot be searched, by labels, and whether there are entries outside of what was searched. */
+export interface Unsearched {
+  binary: Set<string>
+  isOutside: boolean
+}
+
+/** A hash of a name or value for plans and notes: the name itself may be content. */
+export const labelOf = (...texts: (string | Buffer)[]): string => {
+  const hash = createHash('sha256')
+  for (const [n, text] of texts.entries())
+    hash.update(n === 0 ? text : Buffer.concat([Buffer.of(0), Buffer.from(text)]))
+  return hash.digest('base64url').slice(0, 22)
+}
+
+const isOwn = (name: string): boolean => name.startsWith(ownPrefix)
+const whole = ({ name, type }: CacheEntry, found: FoundBy): Finding => ({ name, type, found, verdict: 'deleted' })
+
+/** Judges entries one by one. */
+export function cacheJudge(sought: Sought) {
+  const ids = needlesOf([...sought.ids])
+  const telling = [...sought.chosen].filter(({ id }) => isTelling(id))
+  const chosen = needlesOf(telling.map(({ id }) => id))
+  const anchors = needlesOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
+  const near = needlesOf([...sought.near].filter((id) => isOurs('conversation', id)))
+  const { names, judge, prefixes } = sought
+  // An id that looks like one of this installation may be another's: then entries of this installation need an anchor too.
+  const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => looksOurs(id))
+  const unsearched: Unsearched = { binary: new Set(), isOutside: false }
+
+  async function decided(
+    part: CachePart,
+    value: Readable,
+    name: string,
+    naming: Naming | undefined,
+  ): Promise<ValueDecision> {
+    if (!judge || part.texts.some((text) => sought.isNoted?.(name, text))) return { decision: 'untouched' }
+    return judge.decide(value, naming)
+  }
+  /** What becomes of the parts of an entry by their words. */
+  async function byWords(
+    entry: CacheEntry,
+    values: readonly Readable[],
+    naming: Naming | undefined,
+    known: ReadonlyMap<CachePart, Change>,
+  ): Promise<{ changes: Change[]; isRetained: boolean; isCut: boolean }> {
+    const changes = [...known.values()]
+    let [isRetained, isCut] = [false, false]
+    for (const [n, part] of entry.parts.entries()) {
+      const value = values[n]
+      if (known.has(part) || !value || (isOwn(entry.name) && part.id.toString() === 'about')) continue
+      const field = entry.type === 'hash' && !isOwn(entry.name) ? part.id.toString() : ''
+      const isNamedId = naming !== undefined && looksOurs(value.text)
+      if (isNamedId) continue
+      const judged: ValueDecision =
+        field !== '' && (await judge?.hasErasedWords({ form: 'text', text: field }))
+          ? { decision: 'deleted' }
+          : await decided(part, value, entry.name, naming)
+      if (judged.decision === 'retained') isRetained = true
+      if (judged.decision === 'deleted') changes.push({ part, to: null })
+      if (judged.decision === 'cut') {
+        const canCut = entry.isWhole && entry.type !== 'stream' && entry.type !== 'other'
+        isCut ||= canCut
+        changes.push({ part, to: canCut ? Buffer.from(judged.text) : null })
+      }
+      if (value.form === 'binary' && judged.decision !== 'deleted') unsearched.binary.add(labelOf(entry.name, part.id))
+    }
+    return { changes, isRetained, isCut }
+  }
+
+  /** `isLoose`: only the word of a client says that it is about what is erased. */
+  async function judged(entry: CacheEntry): Promise<(Finding & { isLoose?: boolean }) | undefined> {
+    const { name, type, parts } = entry
+    if (!mayGo(name, ownPrefix)) return undefined
+    const isNear = sought.around.has(name) || (near.standIn(name) && type === 'string')
+    // What was derived from the conversation may contain anything of it: it is judged as if provenance named it.
+    const naming = names.get(name) ?? (isNear && judge ? { named: [], remaining: [] } : undefined)
+    const by: FoundBy = names.has(name) ? 'pointer' : isNear ? 'group' : 'text'
+    if (sought.indexed.has(name)) return whole(entry, 'index')
+    if (ids.standIn(name)) return whole(entry, by)
+    const values = parts.map(({ texts }) => readableOf(texts))
+    const fields = type === 'hash' ? parts.map(({ id }) => id.toString()) : []
+    const stands = (needles: typeof ids) =>
+      needles.standIn(name) || [...fields, ...values.map(({ text }) => text)].some(needles.standIn)
+    const isAnchored = !anchors.isEmpty && stands(anchors)
+    const mayFollow = isAnchored || isPlain(name)
+    if (mayFollow && chosen.standIn(name)) return { ...whole(entry, by), isLoose: true }
+    if (isNear && !judge) return whole(entry, by)
+
+    const known = new Map<CachePart, Change>()
+    let isLoose = false
+    for (const [n, part] of parts.entries()) {
+      const text = values[n]?.text ?? ''
+      const field = fields[n] ?? ''
+      const isSure = ids.standIn(text) || ids.standIn(field)
+      const isLikely = mayFollow && (chosen.standIn(text) || chosen.standIn(field))
+      if (!isSure && !isLikely) continue
+      isLoose ||= !isSure
+      const isRecord =
+        type === 'hash' && [...sought.ids, ...telling.map(({ id }) => id)].some((id) => isRecordField(field, text, id))
+      if (type === 'string' || type === 'other' || isOwn(name) || isRecord)
+        return { ...whole(entry, by), ...(isLoose && { isLoose }) }
+      known.set(part, { part, to: null })
+    }
+    const isInside = naming !== undefined || isAnchored || isOwn(name) || prefixes.some((one) => name.startsWith(one))
+    if (!isInside) unsearched.isOutside = true
+    const isPrefixed = isInside && naming === undefined && !isAnchored && !isOwn(name)
+    if (isInside && judge && (await judge.hasErasedWords({ form: 'text', text: name })))
+      return { ...whole(entry, by), isPrefixed }
+    const { changes, isRetained, isCut } =
+      isInside && judge
+        ? await byWords(entry, values, naming, known)
+        : { changes: [...known.values()], isRetained: false, isCut: false }
+    if (changes.length === 0) return isRetained ? { name, type, found: by, verdict: 'retained', isPrefixed } : undefined
+    // A piece of a long string, or a value of an unknown type, cannot be compared and changed.
+    const isOneValue = isOwn(name) || type === 'other' || !entry.isWhole
+    if (isOneValue && changes.some(({ to }) => to === null)) return { ...whole(entry, by), isPrefixed }
+    const isAll = type === 'string' && changes.some(({ to }) => to === null)
+    const verdict = isAll || (!isCut && changes.length === parts.length) ? 'deleted' : 'cut'
+    return { name, type, found: by, verdict, changes, isPrefixed, ...(isLoose && known.size > 0 && { isLoose }) }
+  }
+  return { judged, unsearched, loose: telling.length }
+}
+const readableOf = (texts: readonly Buffer[]): Readable => {
+  const [first = Buffer.alloc(0), ...more] = texts
+  if (more.length === 0) return readable(first)
+  const all = texts.map((text) => readable(text))
+  const form = all.some((one) => one.form === 'binary') ? 'binary' : 'packed'
+  return { form, text: all.map(({ text }) => text).join('\n') }
+}
+
+/** Reads the entries of some names, else all, and hands over what becomes of each that is concerned. */
+export async function surveyCache(
+  cache: Pick<CacheStore, 'read'>,
+  sought: Sought,
+  visit: (finding: Finding) => Promise<void>,
+  names?: readonly string[],
+): Promise<Unsearched> {
+  const { judged, unsearched, loose } = cacheJudge(sought)
+  const uncertain: Finding[] = []
+  await cache.read(async (entry) => {
+    const finding = await judged(entry)
+    if (!finding) return
+    const { isLoose = false, ...rest } = finding
+    if (isLoose) uncertain.push(rest)
+    else await visit(rest)
+  }, names)
+  // A word of everybody's is followed no further than into entries of this installation.
+  const kept = new Set(
+    followed(
+      uncertain.map(({ name }) => name),
+      loose,
+      ownPrefix,
+    ),
+  )
+  for (const finding of uncertain) if (kept.has(finding.name)) await visit(finding)
+  return unsearched
+}

@@ -1,0 +1,398 @@
+import { gzipSync } from 'node:zlib'
+import { createClient } from '@redis/client'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type DataHolder, erasedOf, type Scope, timeFor } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import {
+  type MadeConversation,
+  type MadeProject,
+  madeConversation,
+  madeMember,
+  madeMessage,
+  madeProject,
+  reported,
+} from '#lib/testing/projects.ts'
+import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+
+const nobody = { subject: { account: null, agents: [] } }
+const mine = 'I have slept badly since my brother moved into the attic.'
+const part = 'slept badly since my brother moved'
+const theirs = 'Try to air the room for ten minutes before midnight.'
+const turn = `user: ${mine}\nassistant: ${theirs}`
+const half = `assistant: ${theirs}`
+
+describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', () => {
+  let redis: TestRedis
+  let test: TestApp
+  let client: ReturnType<typeof connected>
+  let project: MadeProject
+  let conversation: MadeConversation
+  let message: string
+  let other: string
+  let scope: Scope
+  const connected = () => createClient({ url: redis.url })
+  beforeAll(async () => {
+    const started = await startRedis()
+    if (!started) throw new Error('redis-server is not installed')
+    redis = started
+    test = await testApp({ KP_REDIS_URL: redis.url, KP_POINTER_PREFIXES: 'app:answers:' })
+    client = connected()
+    client.on('error', () => {})
+    await client.connect()
+  })
+  afterAll(async () => {
+    client?.destroy()
+    await test?.close()
+    await redis?.stop()
+  })
+  const said = async (content: string, of = conversation) =>
+    (await madeMessage(test, of, project.owner, { content })).id
+  const about = (id: string): Scope => ({
+    part: { kind: 'message', id, project: project.id, conversation: conversation.id },
+  })
+  beforeEach(async () => {
+    await client.flushDb()
+    project = await madeProject(test)
+    conversation = await madeConversation(test, project)
+    message = await said(mine)
+    other = (await madeMessage(test, conversation, await madeMember(test, project), { content: theirs })).id
+    scope = about(message)
+  })
+
+  function source(): DataHolder {
+    const found = test.app.holders.find(({ name }) => name === 'cache.entries')
+    if (!found) throw new Error('the data source is missing')
+    return found
+  }
+  const wordsOf = (...texts: string[]) => {
+    const words = new Fingerprints()
+    for (const text of texts) words.add(text)
+    return words
+  }
+  const plan = (of: Scope = scope) =>
+    test.db.transaction((tx) => source().plan(of, tx, test.clock.now()), timeFor(source()))
+  const eraseItems = (items: readonly string[], words = wordsOf(mine), of: Scope = scope, run = newId('run')) =>
+    test.db.transaction(
+      async (tx) =>
+        erasedOf(
+          await source().erase(of, items, tx, {
+            ...{ key: `${run}:cache.entries:1:p`, redacts: false, words, now: test.clock.now() },
+          }),
+        ),
+      timeFor(source()),
+    )
+  /** As the engine does it: the items that were found, then those to look for; then the row is marked. */
+  async function erase(words = wordsOf(mine), of: Scope = scope, run = newId('run')) {
+    const { items, watched = [] } = await plan(of)
+    const done = [await eraseItems(items, words, of, run), await eraseItems(watched, words, of, run)]
+    if ('part' in of)
+      await test.db.prisma.message.update({ where: { id: of.part.id }, data: { erasingSince: test.clock.now() } })
+    const met = (name: string) => new Set(done.flatMap((one) => one.tallies?.[name]?.met ?? [])).size
+    return {
+      all: [...items, ...watched],
+      residue: () => source().residue(of, [...items, ...watched], test.clock.now(), words),
+      later: () => source().residue(nobody, [...items, ...watched], test.clock.now(), words),
+      counts: { cut: met('derivedCut'), deleted: met('derivedDeleted'), retained: met('derivedRetained') },
+      binary: met('cacheBinary'),
+      outside: met('cacheOutside'),
+    }
+  }
+  /** Everything in the database as the server serialises it, by an independent client. */
+  async function dump(): Promise<string> {
+    let all = ''
+    for await (const keys of client.scanIterator({ COUNT: 1_000 }))
+      for (const key of keys) {
+        if (key.startsWith('kp:erased:') || key.startsWith('kp:limit')) continue
+        const type = await client.type(key)
+        const value: unknown =
+          type === 'string'
+            ? await client.get(key)
+            : type === 'hash'
+              ? await client.hGetAll(key)
+              : type === 'list'
+                ? await client.lRange(key, 0, -1)
+                : type === 'set'
+                  ? await client.sMembers(key)
+                  : type === 'zset'
+                    ? await client.zRangeWithScores(key, 0, -1)
+                    : await client.xRange(key, '-', '+')
+        all += `${key} ${JSON.stringify(value)}\n`
+      }
+    return all
+  }
+  const verdicts = async (of = scope) => {
+    const explained = await test.db.transaction(async (tx) => source().explain?.(of, tx, test.clock.now()))
+    return Object.fromEntries(
+      (explained?.verdicts ?? []).map(({ id, verdict, reason }) => [id, `${verdict} ${reason}`]),
+    )
+  }
+
+  it('finds a quote of six words in every type and removes the items alone', async () => {
+    const at = (name: string) => `app:${project.id}:${name}`
+    const quote = `She wrote "${part}" again.`
+    await client.set(at('quote'), quote)
+    await client.rPush(at('list'), ['first', quote, 'second', quote])
+    await client.sAdd(at('set'), ['first', quote])
+    await client.zAdd(at('zset'), [
+      { score: 1, value: 'first' },
+      { score: 2, value: quote },
+    ])
+    await client.hSet(at('hash'), { first: 'x', second: quote, [part]: 'y' })
+    await client.xAdd(at('stream'), '1-1', { text: 'first' })
+    await client.xAdd(at('stream'), '2-1', { text: quote })
+    await client.rPush(at('emptied'), [quote])
+    await client.set(`app:${project.id}:${part}`, 'its name quotes')
+    await client.set(at('same-letters'), 'slept badly since my sister moved')
+    const { counts, residue } = await erase()
+    expect(await dump()).not.toMatch(/slept badly since my brother/)
+    expect(await client.lRange(at('list'), 0, -1)).toEqual(['first', 'second'])
+    expect(await client.sMembers(at('set'))).toEqual(['first'])
+    expect(await client.zRangeWithScores(at('zset'), 0, -1)).toEqual([{ score: 1, value: 'first' }])
+    expect(await client.hGetAll(at('hash'))).toEqual({ first: 'x' })
+    expect(
+      JSON.parse(JSON.stringify(await client.xRange(at('stream'), '-', '+'))).map(({ id }: { id: string }) => id),
+    ).toEqual(['1-1'])
+    expect(await client.exists([at('emptied'), at('quote')])).toBe(0)
+    expect(await client.exists(at('same-letters'))).toBe(1)
+    expect(counts).toEqual({ cut: 0, deleted: 9, retained: 0 })
+    expect(await residue()).toBe(0)
+  })
+
+  it('removes items that contain the id of a message, and keeps the others', async () => {
+    const at = (name: string) => `app:${project.id}:${name}`
+    await client.rPush(at('list'), [`{"id":"${message}"}`, `{"id":"${other}"}`])
+    await client.zAdd(at('recent'), [
+      { score: 1, value: message },
+      { score: 2, value: other },
+    ])
+    await client.hSet(at('by-message'), { [message]: 'x', [other]: 'y' })
+    await client.hSet(at('record'), { message_id: message, answer: 'a paraphrase of it' })
+    await client.hSet(at('latest'), { 'session-1': message, 'session-2': other })
+    await client.rPush(`history:${conversation.id}`, ['{"content":"of others"}', `{"content":"${mine}"}`])
+    const { residue } = await erase()
+    expect(await client.lRange(at('list'), 0, -1)).toEqual([`{"id":"${other}"}`])
+    expect(await client.zRange(at('recent'), 0, -1)).toEqual([other])
+    expect(await client.hGetAll(at('by-message'))).toEqual({ [other]: 'y' })
+    expect(await client.exists(at('record'))).toBe(0)
+    expect(await client.hGetAll(at('latest'))).toEqual({ 'session-2': other })
+    expect(await client.lRange(`history:${conversation.id}`, 0, -1)).toEqual(['{"content":"of others"}'])
+    expect(await residue()).toBe(0)
+  })
+
+  it('cuts a turn out of strings, items and fields, in plain text and JSON, and keeps expiry, score and position', async () => {
+    const at = (name: string) => `app:answers:${name}`
+    const json = JSON.stringify([
+      { role: 'user', content: mine },
+      { role: 'assistant', content: theirs },
+    ])
+    await client.set(at('turn'), turn, { expiration: { type: 'EX', value: 500 } })
+    await client.set(at('json'), json)
+    await client.set(at('twice'), `user: ${mine}\n${half}\nuser: ${mine}`)
+    await client.rPush(at('list'), ['first', turn, 'last'])
+    await client.zAdd(at('zset'), [{ score: 7, value: turn }])
+    await client.hSet(at('hash'), { of: turn })
+    expect(await verdicts()).toMatchObject({ [at('turn')]: 'changed cut', [at('list')]: 'changed cut' })
+    const { counts, residue, later } = await erase()
+    expect(await client.get(at('turn'))).toBe(half)
+    expect(await client.ttl(at('turn'))).toBeGreaterThan(400)
+    expect(JSON.parse((await client.get(at('json'))) ?? '')).toEqual([
+      { role: 'user', content: '' },
+      { role: 'assistant', content: theirs },
+    ])
+    expect(await client.get(at('twice'))).toBe(half)
+    expect(await client.lRange(at('list'), 0, -1)).toEqual(['first', half, 'last'])
+    expect(await client.zRangeWithScores(at('zset'), 0, -1)).toEqual([{ score: 7, value: half }])
+    expect(await client.hGetAll(at('hash'))).toEqual({ of: half })
+    expect(counts).toEqual({ cut: 6, deleted: 0, retained: 0 })
+    expect([await residue(), await later()]).toEqual([0, 0])
+  })
+
+  it('cuts a shared key once, and counts the same when a crash repeats the page', async () => {
+    const key = `app:${project.id}:shared`
+    const glue = `Summary by a model. ${turn} End of the summary.`
+    await client.set(key, glue)
+    for (const source_id of [message, other])
+      await reported(test, project, project.owner, [{ source_id, store: 'cache', ref: key }])
+    const run = newId('run')
+    const { items, watched = [] } = await plan()
+    const first = await eraseItems([...items, ...watched], wordsOf(mine), scope, run)
+    const left = await client.get(key)
+    expect(left).toContain(theirs)
+    expect(left).not.toContain('brother')
+    const again = await eraseItems([...items, ...watched], wordsOf(mine), scope, run)
+    expect(await client.get(key)).toBe(left)
+    expect(again.tallies?.derivedCut).toEqual(first.tallies?.derivedCut)
+    expect(first.tallies?.derivedCut?.met).toHaveLength(1)
+    await source().forget?.(run)
+    expect(await client.exists(`kp:erased:${run}`)).toBe(0)
+  })
+
+  it('keeps a key byte for byte that only another author’s words are in, whoever names it', async () => {
+    const keys = ['plain', 'json', 'quoted'].map((name) => `app:${project.id}:${name}`)
+    const values = [half, JSON.stringify({ role: 'assistant', content: theirs }), `"${theirs}"`]
+    for (const [n, key] of keys.entries()) {
+      await client.set(key, values[n] ?? '')
+      await reported(test, project, project.owner, [{ source_id: message, store: 'cache', ref: key }])
+    }
+    expect(await verdicts()).toEqual(Object.fromEntries(keys.map((key) => [key, 'kept other_author'])))
+    const { counts, residue, later } = await erase()
+    expect(await Promise.all(keys.map((key) => client.get(key)))).toEqual(values)
+    expect(counts.retained).toBe(3)
+    expect([await residue(), await later()]).toEqual([0, 0])
+  })
+
+  it('keeps a run that another author wrote too', async () => {
+    const key = `app:${project.id}:template`
+    await said(`My sister has ${part} as well.`)
+    const words = 'He slept badly since my brother moved.'
+    await client.set(key, words)
+    const { counts, residue } = await erase()
+    expect(await client.get(key)).toBe(words)
+    expect(counts).toMatchObject({ retained: 1, deleted: 0 })
+    expect(await residue()).toBe(0)
+  })
+
+  it('deletes what is shared and cannot be cut: a paraphrase, and a binary value', async () => {
+    const [paraphrase, binary] = [`app:${project.id}:paraphrase`, `app:${project.id}:binary`]
+    await client.set(paraphrase, 'The guest sleeps badly and should air the room.')
+    await client.set(binary, Buffer.from([0xff, 0x00, 0x80]))
+    for (const ref of [paraphrase, binary])
+      for (const source_id of [message, other])
+        await reported(test, project, project.owner, [{ source_id, store: 'cache', ref }])
+    await erase()
+    expect(await client.exists([paraphrase, binary])).toBe(0)
+  })
+
+  it('deletes a compressed value with erased words, and names what it cannot search', async () => {
+    const at = (name: string) => `app:${project.id}:${name}`
+    await client.set(at('gzip'), gzipSync(turn))
+    await client.set(at('other-gzip'), gzipSync('Nothing of that.'))
+    await client.set(at('binary'), Buffer.from([0xff, 0xfe + 1, 0x00, 0x80]))
+    await client.set('elsewhere', gzipSync(turn))
+    const { binary, outside, residue } = await erase()
+    expect(await client.exists([at('gzip')])).toBe(0)
+    expect(await client.exists([at('other-gzip'), at('binary'), 'elsewhere'])).toBe(3)
+    expect([binary, outside]).toEqual([1, 1])
+    expect(source().notSearched?.({ cacheBinary: binary, cacheOutside: outside })).toEqual([
+      { what: expect.stringContaining('encrypted'), count: 1 },
+      { what: expect.stringContaining('KP_POINTER_PREFIXES'), count: null },
+    ])
+    expect(source().notSearched?.({})).toEqual([])
+    expect(await residue()).toBe(0)
+  })
+
+  it('finds Chinese in JSON that escapes every character', async () => {
+    const words = '我从春天开始就患有克罗恩病，住在七十七号房间，晚上睡不好觉，也吃不下饭'
+    const id = await said(words)
+    const escaped = `{"content":"${[...words].map((one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')}"}`
+    const key = `app:${project.id}:escaped`
+    await client.set(key, escaped)
+    const { residue } = await erase(wordsOf(words), about(id))
+    expect(await client.exists(key)).toBe(0)
+    expect(await residue()).toBe(0)
+  })
+
+  it('cuts a message of one word only where provenance names the key', async () => {
+    const id = await said('yes')
+    const [named, free] = [`app:${project.id}:named`, `app:${project.id}:free`]
+    const value = `user: yes\n${half}`
+    for (const key of [named, free]) await client.set(key, value)
+    for (const source_id of [id, other])
+      await reported(test, project, project.owner, [{ source_id, store: 'cache', ref: named }])
+    await erase(wordsOf('yes'), about(id))
+    expect([await client.get(named), await client.get(free)]).toEqual([half, value])
+  })
+
+  it('removes names of an erased person at any length, and keeps those that others wrote', async () => {
+    const words = wordsOf(mine)
+    words.addName('Ida Beispiel')
+    words.addName('Bo Muster')
+    await said('Please ask Bo Muster about the attic.')
+    const [gone, stays] = [`app:${project.id}:gone`, `app:${project.id}:stays`]
+    await client.set(gone, 'Ida Beispiel called.')
+    await client.set(stays, 'Bo Muster called.')
+    const { residue } = await erase(words)
+    expect([await client.get(gone), await client.get(stays)]).toEqual([null, 'Bo Muster called.'])
+    expect(await residue()).toBe(0)
+  })
+
+  it('finds words by verification that the erasure did not meet', async () => {
+    const { residue, later, all } = await erase()
+    const key = `app:${project.id}:late`
+    await client.rPush(key, ['of others', `late: ${part}`])
+    expect([await residue(), await later()]).toEqual([1, 1])
+    await eraseItems(all, wordsOf(mine), nobody)
+    expect(await client.lRange(key, 0, -1)).toEqual(['of others'])
+    expect(await later()).toBe(0)
+  })
+
+  it('loses no concurrent write between the read and the cut', async () => {
+    const key = `app:${project.id}:busy`
+    await client.set(key, turn)
+    const writer = connected()
+    await writer.connect()
+    let [writes, isDone] = [0, false]
+    const writing = (async () => {
+      while (!isDone) await writer.append(key, `\nnote ${++writes}`)
+    })()
+    const { all } = await erase()
+    isDone = true
+    await writing
+    writer.destroy()
+    await eraseItems(all)
+    const left = (await client.get(key)) ?? ''
+    expect(left).not.toContain('brother')
+    expect(left).toContain(theirs)
+    for (const n of [1, Math.ceil(writes / 2), writes]) expect(left).toContain(`note ${n}`)
+  })
+
+  it('changes nothing of another project, not under a shared prefix either', async () => {
+    const foreign = await madeProject(test)
+    const talk = await madeConversation(test, foreign)
+    const { id } = await madeMessage(test, talk, foreign.owner, { content: mine })
+    const ref = 'app:answers:of-the-other'
+    await client.set(ref, turn)
+    await client.set(`app:${foreign.id}:x`, turn)
+    await reported(test, foreign, foreign.owner, [{ source_id: id, store: 'cache', ref }])
+    const before = await dump()
+    const { residue } = await erase()
+    expect(await dump()).toBe(before)
+    expect(await residue()).toBe(0)
+  })
+
+  it('reads keys and values of any characters, and long values', async () => {
+    const odd = [`app:${project.id}: *[a]?\\ü\n名`, `app:${project.id}:{x}\t"'`]
+    for (const key of odd) await client.set(key, mine)
+    const long = `app:${project.id}:long`
+    await client.set(long, `${'nothing of it '.repeat(50_000)}${mine}`)
+    const huge = `app:${project.id}:huge`
+    await client.set(huge, `${'nothing of it '.repeat(320_000)}${mine}`)
+    const large = `app:${project.id}:large`
+    await client.rPush(large, [...Array.from({ length: 2_000 }, (_, n) => `item ${n}`), mine])
+    const { residue } = await erase()
+    expect(await client.exists([...odd, long, huge])).toBe(0)
+    expect(await client.lLen(large)).toBe(2_000)
+    expect(await residue()).toBe(0)
+  })
+
+  it('decides about a key that 10,000 messages name within a minute', { timeout: 120_000 }, async () => {
+    const key = `app:${project.id}:of-many`
+    await client.set(key, turn)
+    await test.db.query(
+      undefined,
+      `WITH m AS (INSERT INTO messages (id, project_id, conversation_id, author_kind, author_id, role, content, created_at, updated_at)
+         SELECT 'many-' || n || '-' || $1, $1, $2, m.author_kind, m.author_id, m.role, 'Message number ' || n || ' of many', m.created_at, m.created_at
+         FROM messages m, generate_series(1, 10000) AS n WHERE m.id = $3 RETURNING id)
+       INSERT INTO provenance (id, project_id, source_kind, source_id, store, ref, told_by, at)
+         SELECT 'prov_' || id, $1, 'message', id, 'cache', $4, 'system:test', now() FROM m`,
+      [project.id, conversation.id, message, key],
+    )
+    await reported(test, project, project.owner, [{ source_id: message, store: 'cache', ref: key }])
+    const began = performance.now()
+    await erase()
+    expect(await client.get(key)).toBe(half)
+    expect(performance.now() - began).toBeLessThan(60_000)
+  })
+})

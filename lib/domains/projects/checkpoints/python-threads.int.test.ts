@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { newId } from '#lib/kernel/ids.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { type Person, signedIn } from '#lib/testing/people.ts'
+import { madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+import { tokenize } from '../words/tokens.ts'
+
+const sentence = 'Erika Musterfrau told us that her son Max is ill since Easter.'
+const own = 'erika MUSTERFRAU told us: her son Max has been ill since Easter, and he sleeps in room seventy-seven.'
+const hour = 3_600_000
+
+/** Of the erased texts, runs of six words that a dump contains. The dump is read as bytes; nothing is decoded. */
+function runsIn(dump: string, texts: readonly string[]): string[] {
+  const folded = ` ${tokenize(dump)
+    .map(({ word }) => word)
+    .join(' ')} `
+  return texts.flatMap((text) => {
+    const words = tokenize(text).map(({ word }) => word)
+    const runs = words.flatMap((_, at) => (at + 6 <= words.length ? [words.slice(at, at + 6).join(' ')] : []))
+    return runs.filter((run) => folded.includes(` ${run} `))
+  })
+}
+
+describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased by the API', () => {
+  let app: TestApp
+  let admin: Person
+  let threads: TestDatabase
+  let python: PythonProgram
+  let url: string
+  beforeAll(async () => {
+    threads = await testDatabase()
+    url = threads.ownerUrl
+    python = pythonProgram('langgraph_threads.py')
+    await python.call('setup', { url }, z.null())
+    app = await testApp({ KP_CHECKPOINTS_URL: url })
+    admin = await signedIn(app, 'admin')
+  })
+  afterAll(async () => {
+    await python?.close()
+    await app?.close()
+    await threads?.drop()
+  })
+
+  const say = (thread: string, id: string, text: string, how = 'say') =>
+    python.call(how, { url, thread, id, text }, z.null())
+  const resume = (thread: string) => python.call('resume', { url, thread }, z.array(z.string()))
+  const history = (thread: string) =>
+    python.call(
+      'history',
+      { url, thread },
+      z.array(z.object({ next: z.array(z.string()), messages: z.array(z.array(z.string())), text: z.string() })),
+    )
+  /** All rows of all tables of the library, as text. */
+  const dump = (thread: string): Promise<string> =>
+    withConnection(url, async (client) => {
+      const texts: string[] = []
+      for (const table of ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes']) {
+        const { rows } = await client.query(`SELECT * FROM ${table} WHERE thread_id = $1`, [thread])
+        for (const value of rows.flatMap((row: object): unknown[] => Object.values(row)))
+          texts.push(Buffer.isBuffer(value) ? value.toString('utf8').replaceAll('\0', '') : JSON.stringify(value))
+      }
+      return texts.join('\n')
+    })
+  async function talk(wording: string, how?: string) {
+    const project = await madeProject(app)
+    const conversation = await madeConversation(app, project)
+    const first = await madeMessage(app, conversation, project.owner, { content: sentence })
+    await say(conversation.id, first.id, wording, how)
+    return { project, conversation, first }
+  }
+  const erase = async (path: string, by: Person) => {
+    const told = await app.fetch('DELETE', path, { cookie: by.cookie, body: {} })
+    await drain(app, { mayFail: true })
+    return (await app.fetch('GET', `/api/erasures/${told.json.auditId}`, { cookie: admin.cookie })).json.data
+  }
+  const receipt = async (id: string) => (await app.fetch('GET', `/v1/receipts/${id}`)).json
+
+  test.each([
+    ['the text of the API', sentence],
+    ['a wording of its own', own],
+  ])('a message with %s leaves no run of its words, and the thread resumes', async (_, wording) => {
+    const { project, conversation, first } = await talk(wording)
+    await resume(conversation.id)
+    const [elsewhere, second] = [newId('msg'), newId('msg')]
+    await say(conversation.id, second, 'And now to something else entirely, please.')
+    expect(runsIn(await dump(conversation.id), [sentence, wording]).length).toBeGreaterThan(0)
+    const data = await erase(first.path, project.owner)
+    expect(data.success).toBe(true)
+    const after = await dump(conversation.id)
+    expect(runsIn(after, [sentence, wording])).toEqual([])
+    expect((await history(conversation.id))[0]?.next).toEqual(['answer'])
+    expect(await resume(conversation.id)).toContain(second)
+    await say(conversation.id, elsewhere, 'One more thing, please.')
+
+    // A late writer brings it back in other words; the second search finds it by its id.
+    await say(conversation.id, first.id, `${wording} And I must add this to it.`)
+    app.clock.advance(25 * hour)
+    await app.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(app.app.gate, {})
+    await drain(app, { mayFail: true })
+    expect(runsIn(await dump(conversation.id), [sentence, wording, 'and I must add this to it'])).toEqual([])
+    await history(conversation.id)
+  })
+
+  test('an encrypted thread waits for a decision, and everything else is erased', async () => {
+    const { project, conversation, first } = await talk(sentence, 'say_encrypted')
+    const data = await erase(first.path, project.owner)
+    expect(data.success).toBe(false)
+    expect(await app.db.prisma.message.count({ where: { id: first.id } })).toBe(0)
+    const path = `/api/erasures/${data.audit_id}/threads/${conversation.id}/decision`
+    const decided = await app.fetch('POST', path, { cookie: project.owner.cookie, body: { decision: 'retain' } })
+    expect(decided.status).toBe(200)
+    await drain(app)
+    const done = await app.fetch('GET', `/api/erasures/${data.audit_id}`, { cookie: admin.cookie })
+    expect(done.json.data.success).toBe(true)
+    const { retained } = await receipt(done.json.data.receipt_id)
+    expect(retained).toContainEqual(expect.objectContaining({ what: expect.stringContaining('one LangGraph thread') }))
+  })
+})

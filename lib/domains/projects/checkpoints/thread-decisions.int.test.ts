@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { type Person, signedIn } from '#lib/testing/people.ts'
+import {
+  type MadeConversation,
+  type MadeMessage,
+  type MadeProject,
+  madeConversation,
+  madeMessage,
+  madeProject,
+} from '#lib/testing/projects.ts'
+
+const sentence = 'Erika Musterfrau told us that her son Max is ill since Easter.'
+let app: TestApp
+let admin: Person
+beforeAll(async () => {
+  app = await testApp()
+  admin = await signedIn(app, 'admin')
+})
+afterAll(() => app?.close())
+
+interface Waiting {
+  project: MadeProject
+  conversation: MadeConversation
+  message: MadeMessage
+  auditId: string
+}
+/** The erasure of a message whose thread has an encrypted row. */
+async function waiting(type = 'msgpack+aes'): Promise<Waiting> {
+  const project = await madeProject(app)
+  const conversation = await madeConversation(app, project, { threads: [`thread/${newId('x')}`] })
+  const message = await madeMessage(app, conversation, project.owner, { content: sentence })
+  await keptInThread(app, conversation.id, [{ id: message.id, text: sentence }])
+  await app.db.query(
+    undefined,
+    `INSERT INTO langgraph.checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, 'encrypted', '1', $2, '\\x00ff')`,
+    [conversation.id, type],
+  )
+  const told = await app.fetch('DELETE', message.path, { cookie: project.owner.cookie, body: {} })
+  expect(told.status).toBe(202)
+  await drain(app, { mayFail: true })
+  return { project, conversation, message, auditId: told.json.auditId }
+}
+const decisionPath = ({ auditId, conversation }: Waiting): string =>
+  `/api/erasures/${auditId}/threads/${encodeURIComponent(conversation.id)}/decision`
+const decide = (one: Waiting, by: Person, decision: string) =>
+  app.fetch('POST', decisionPath(one), { cookie: by.cookie, body: { decision } })
+const list = (one: Waiting, by: Person) =>
+  app.fetch('GET', `/api/erasures/${one.auditId}/threads`, { cookie: by.cookie })
+const erasure = async ({ auditId }: Waiting) =>
+  (await app.fetch('GET', `/api/erasures/${auditId}`, { cookie: admin.cookie })).json.data
+const rowsOf = async (thread: string): Promise<number> => {
+  const [row] = await app.db.query<{ n: number }>(
+    undefined,
+    'SELECT count(*)::int AS n FROM langgraph.checkpoint_blobs WHERE thread_id = $1',
+    [thread],
+  )
+  return row?.n ?? 0
+}
+const receiptOf = async (one: Waiting) => {
+  const { receipt_id: id } = await erasure(one)
+  return (await app.fetch('GET', `/v1/receipts/${id}`)).json
+}
+
+test.each(['msgpack+aes', 'json+aes', 'pickle'])(
+  'retain finishes the erasure of a thread with %s, and the receipt states what remains',
+  async (type) => {
+    const one = await waiting(type)
+    const { project, conversation } = one
+    expect((await list(one, project.owner)).json.data).toEqual([
+      { thread_id: conversation.id, decision: null, authors: [] },
+    ])
+    // Everything else is erased already, and there is no receipt.
+    expect(await app.db.prisma.message.count({ where: { id: one.message.id } })).toBe(0)
+    expect((await erasure(one)).success).toBe(false)
+    const before = await rowsOf(conversation.id)
+    expect((await decide(one, project.owner, 'retain')).status).toBe(200)
+    await drain(app)
+    expect((await erasure(one)).success).toBe(true)
+    expect(await rowsOf(conversation.id)).toBe(before)
+    const receipt = await receiptOf(one)
+    expect(receipt.retained).toContainEqual(
+      expect.objectContaining({ what: expect.stringMatching(/^one LangGraph thread that cannot be rewritten/) }),
+    )
+    const line = receipt.stores.find(({ holder }: { holder: string }) => holder === 'checkpoints.threads')
+    expect(line).toMatchObject({ found: 1, deleted: 0 })
+    const messages = receipt.stores.find(({ holder }: { holder: string }) => holder === 'checkpoints.messages')
+    expect(messages?.deleted).toBe(messages?.found)
+  },
+)
+
+test('delete removes the whole thread, after a list of the authors whose messages are lost', async () => {
+  const one = await waiting()
+  const { project, conversation } = one
+  const other = await madeMessage(app, conversation, project.owner, { content: 'Something else entirely.' })
+  const [listed] = (await list(one, admin)).json.data
+  expect(listed.authors).toEqual([{ kind: 'account', id: project.owner.accountId, messages: 1 }])
+  expect((await decide(one, project.owner, 'delete')).status).toBe(200)
+  await drain(app)
+  expect((await erasure(one)).success).toBe(true)
+  expect(await rowsOf(conversation.id)).toBe(0)
+  const receipt = await receiptOf(one)
+  expect(receipt.stores).toContainEqual(
+    expect.objectContaining({ holder: 'checkpoints.threads', found: 1, deleted: 1, residue: 0 }),
+  )
+  expect(await app.db.prisma.message.count({ where: { id: other.id } })).toBe(1)
+  expect((await decide(one, project.owner, 'retain')).status).toBe(404)
+})
+
+test('decide and list reject strangers, other tenants, auditors, revoked sessions and repetition', async () => {
+  const one = await waiting()
+  const { project } = one
+  const stranger = await signedIn(app)
+  const tenant = await madeProject(app)
+  for (const by of [stranger, tenant.owner]) {
+    expect((await list(one, by)).status).toBe(404)
+    expect((await decide(one, by, 'delete')).status).toBe(404)
+  }
+  expect((await app.fetch('POST', decisionPath(one), { body: { decision: 'delete' } })).status).toBe(401)
+  expect((await app.fetch('GET', `/api/erasures/${one.auditId}/threads`)).status).toBe(401)
+  expect((await decide(one, project.owner, 'both')).status).toBe(422)
+  const unknown = { ...one, conversation: { ...one.conversation, id: 'another-thread' } }
+  expect((await decide(unknown, project.owner, 'delete')).status).toBe(404)
+  expect(await rowsOf(one.conversation.id)).toBeGreaterThan(0)
+
+  const headers = { 'Idempotency-Key': newId('key') }
+  const send = () =>
+    app.fetch('POST', decisionPath(one), { cookie: project.owner.cookie, headers, body: { decision: 'retain' } })
+  const [first, again] = [await send(), await send()]
+  expect([first.status, again.status, again.json]).toEqual([200, 200, first.json])
+  await drain(app)
+  expect((await erasure(one)).success).toBe(true)
+  expect((await decide(one, project.owner, 'delete')).status).toBe(404)
+  expect(await rowsOf(one.conversation.id)).toBeGreaterThan(0)
+})

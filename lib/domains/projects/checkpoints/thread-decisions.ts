@@ -1,0 +1,107 @@
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read } from '#lib/kernel/use-case.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { answersForPart } from '../erasing/parts.ts'
+import { holdMembers, joinHolds, staysSql } from '../held.ts'
+import { decideThread, dropThread, listUndecidedThreads } from './contract.ts'
+import { threadsHolderName } from './holder.ts'
+import { decidedThread, itemsOfThread, parseItem, retainedThread } from './items.ts'
+
+export interface ThreadDecisionPorts {
+  db: Pick<Database, 'transaction'>
+  erasures: Pick<SubjectErasures, 'byAudit' | 'lock' | 'retry' | 'run'>
+  /** Of what a holder has still to erase in a run: items that begin so become another. Gives how many. */
+  replaceItems(tx: Transaction, which: { runId: string; holder: string; prefix: string; item: string }): Promise<number>
+  /** Of all that a holder erases or erased in a run: items that begin so. */
+  itemsBeginning(tx: Transaction, which: { runId: string; holder: string; prefix: string }): Promise<string[]>
+}
+type Decision = 'delete' | 'retain'
+type InTransaction = Pick<Context, 'actor'> & { tx: Transaction; now: Date }
+
+/** Authors of messages that remain, in conversations that list one of the threads. */
+const authors = `WITH ${holdMembers('$2')}
+  SELECT t.thread, x.author_kind AS kind, x.author_id AS id, count(*)::int AS messages
+  FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t(thread) JOIN messages x ON x.conversation_id = c.id ${joinHolds('x')}
+  WHERE c.threads && $1::text[] AND t.thread = ANY($1::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL')}
+  GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`
+interface ThreadAuthor extends Record<string, unknown> {
+  thread: string
+  kind: string
+  id: string
+  messages: number
+}
+const authorsOf = (tx: Transaction, threads: readonly string[], now: Date): Promise<ThreadAuthor[]> =>
+  queryWithin<ThreadAuthor>(tx, 'threads-authors', authors, [threads, now])
+
+/** The decision about a thread that cannot be rewritten: it is stored in the plan, and the step carries it out. */
+export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: ThreadDecisionPorts) {
+  /** The erasure and the rights of the caller over it: as an author of the part, nobody decides about others' messages. Whoever has none learns nothing of it. */
+  async function known(ctx: InTransaction, auditId: string): Promise<{ run: RunView; mayDelete: boolean }> {
+    const run = await erasures.byAudit(auditId, ctx.tx)
+    const isOver =
+      !!run &&
+      (ctx.actor.can('erasures:admin') ||
+        (run.part !== null && (await answersForPart(ctx, { ...run.part, kind: 'project' }))))
+    if (!run || !(isOver || run.requestedBy === ctx.actor.id))
+      throw new Problem('not_found', 'There is no such erasure.')
+    return { run, mayDelete: isOver }
+  }
+  async function decide(ctx: InTransaction, run: RunView, threadId: string, decision: Decision): Promise<void> {
+    await erasures.lock(ctx.tx, run.id)
+    const which = { runId: run.id, holder: threadsHolderName, prefix: itemsOfThread(threadId) }
+    if ((await itemsBeginning(ctx.tx, which)).length === 0)
+      throw new Problem('not_found', 'This erasure has no such thread to decide about.')
+    const item = decision === 'delete' ? decidedThread(threadId) : retainedThread(threadId)
+    if ((await replaceItems(ctx.tx, { ...which, item })) === 0)
+      throw new Problem('wrong_state', 'The decision about this thread was carried out already.')
+    // Where its turn has not come yet, the step finds the decision when it does.
+    await erasures.retry(ctx.tx, run.id, threadsHolderName, ctx.now)
+  }
+  return {
+    threads: read(listUndecidedThreads, (ctx, { params: { id } }) =>
+      db.transaction(async (tx) => {
+        const { run } = await known({ ...ctx, tx }, id)
+        const items = await itemsBeginning(tx, { runId: run.id, holder: threadsHolderName, prefix: '' })
+        const found = items.map(parseItem).flatMap(({ thread, isDecided, mark }) => {
+          const decision = isDecided ? ('delete' as const) : mark === 'retained' ? ('retain' as const) : null
+          return thread === null ? [] : [{ thread, decision }]
+        })
+        const names = found.map(({ thread }) => thread)
+        const theirs = Map.groupBy(await authorsOf(tx, names, ctx.now), ({ thread }) => thread)
+        const data = found.map(({ thread, decision }) => ({
+          thread_id: thread,
+          decision,
+          authors: (theirs.get(thread) ?? []).map(({ kind, id: author, messages }) => ({ kind, id: author, messages })),
+        }))
+        return { body: { data }, resourceId: id }
+      }),
+    ),
+    decide: mutation(decideThread, async (ctx, { params: { id, threadId }, body: { decision } }) => {
+      const { run, mayDelete } = await known(ctx, id)
+      if (decision === 'delete' && !mayDelete && (await authorsOf(ctx.tx, [threadId], ctx.now)).length > 0)
+        throw new Problem(
+          'forbidden',
+          'Other authors have messages in this thread. An owner of the project or an admin can delete it; you can retain it.',
+        )
+      await decide(ctx, run, threadId, decision)
+      return {
+        body: { data: { audit_id: id, thread_id: threadId, decision } },
+        resourceId: id,
+        // The application chose the thread's name, and the log is kept for years.
+        details: { decision },
+      }
+    }),
+    drop: mutation(dropThread, async (ctx, { params: { id, threadId } }) => {
+      const { run } = await known(ctx, id)
+      await decide(ctx, run, threadId, 'delete')
+      return {
+        body: { data: { audit_id: id, thread_id: threadId, items: 1 } },
+        resourceId: id,
+        details: { decision: 'delete' },
+      }
+    }),
+  }
+}

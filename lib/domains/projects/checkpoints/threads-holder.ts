@@ -1,0 +1,54 @@
+import type { DataHolder } from '#lib/kernel/holder.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { threadsHolderName } from './holder.ts'
+import { parseItem } from './items.ts'
+
+const decided = (items: readonly string[]): string[] =>
+  items.map(parseItem).flatMap(({ thread, isDecided }) => (thread !== null && isDecided ? [thread] : []))
+
+/**
+ * Threads that cannot be rewritten: encrypted, pickled or malformed. The step of the messages moves them here. It comes last, so that nothing
+ * else waits for the decision: to delete the whole thread, or to retain it and to say so on the receipt.
+ */
+export const threadsHolder = ({ db, store }: { db: Database; store: CheckpointStore }): DataHolder => ({
+  name: threadsHolderName,
+  store: 'checkpoints',
+  stage: 'account',
+  what: 'LangGraph threads that cannot be rewritten, because they are encrypted, pickled or malformed',
+  purpose: 'letting an application go on with a conversation where it stopped',
+  kept: 'as long as the messages that they came of',
+  tables: [],
+  // They are counted with the messages.
+  inventory: async () => ({ count: 0, since: null, until: null }),
+  plan: async () => ({ items: [], held: {} }),
+  async erase(_scope, items, tx) {
+    const undecided = items.map(parseItem).find(({ mark }) => mark === 'undecided')
+    if (undecided)
+      throw new Problem('conflict', {
+        detail: 'A thread cannot be rewritten. Decide whether to delete the whole thread or to retain it.',
+        extensions: { thread: undecided.thread, needsDecision: true },
+      })
+    const threads = decided(items)
+    if (items.length === 0) return 0
+    for (const thread of threads) await store.drop(thread, tx)
+    const retained = items.length - threads.length
+    const results = {
+      ...(threads.length > 0 && { threads: threads.length }),
+      ...(retained > 0 && { threadsRetained: retained }),
+    }
+    return { count: threads.length, results, mentions: [], retained }
+  },
+  residue: async (_scope, items) => {
+    const threads = decided(items)
+    return threads.length === 0 ? 0 : (await db.transaction((tx) => store.present(threads, tx))).length
+  },
+  leftBehind: (_count, { threadsRetained: count = 0 } = {}) =>
+    count === 0
+      ? undefined
+      : {
+          what: `${count === 1 ? 'one LangGraph thread' : `${count} LangGraph threads`} that cannot be rewritten (encrypted, pickled or malformed): words of the erased may remain there`,
+          ground: 'decided by the requester, an owner of the project or an admin',
+        },
+})

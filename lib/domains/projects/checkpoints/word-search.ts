@@ -1,0 +1,60 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ErasedWords, RunMatch } from '#lib/kernel/holder.ts'
+import { lazily } from '#lib/kernel/lazily.ts'
+import type { WordSearch } from '#lib/stores/checkpoints/checkpoints.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { holdMembers, joinHolds, staysSql } from '../held.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+import { explainedRuns } from '../words/remaining-texts.ts'
+
+const remaining = `WITH ${holdMembers('$3')}
+  SELECT x.id FROM messages x JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')}
+  WHERE x.project_id = ANY($1::text[]) AND x.id = ANY($2::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL')}`
+
+export interface SearchedWords {
+  words: readonly ErasedWords[]
+  projects: readonly string[]
+  /** Ids that count as erased, for a dry run. */
+  going?: ReadonlySet<string>
+  now: Date
+  /** Where the texts of remaining authors are read. */
+  within<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
+}
+
+export const fingerprintsOf = (texts: readonly string[]): Fingerprints => {
+  const found = new Fingerprints()
+  for (const text of texts) found.add(text)
+  return found
+}
+
+/** Searches the values of checkpoints for erased words. Undefined where no words are erased. */
+export function wordSearch(searched: SearchedWords): WordSearch | undefined {
+  const words = searched.words.filter(({ isEmpty }) => !isEmpty)
+  return words.length === 0 ? undefined : searchOf({ ...searched, words })
+}
+
+function searchOf(searched: SearchedWords): WordSearch {
+  const { words, projects, going, now, within } = searched
+  const explained = lazily(() =>
+    within(async (tx) => {
+      const runs = new Set<number>()
+      for (const project of projects)
+        for (const one of words)
+          for (const run of (await explainedRuns(tx, project, one, now, going)).runs) runs.add(run)
+      return runs
+    }),
+  )
+  const search: WordSearch = {
+    runsIn: (text): RunMatch[] => words.flatMap((one) => one.runsIn(text)),
+    including: (texts) =>
+      texts.length === 0 ? search : searchOf({ ...searched, words: [...words, fingerprintsOf(texts)] }),
+    explained,
+    remaining: (ids) =>
+      within(async (tx) => {
+        if (ids.length === 0) return new Set<string>()
+        const rows = await queryWithin<{ id: string }>(tx, 'checkpoints-remaining', remaining, [projects, ids, now])
+        return new Set(rows.flatMap(({ id }) => (going?.has(id) ? [] : [id])))
+      }),
+  }
+  return search
+}

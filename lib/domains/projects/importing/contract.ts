@@ -1,0 +1,44 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { count, Id } from '../contract.ts'
+import { importBounds } from './rules.ts'
+
+const ImportFault = z.strictObject({
+  line: count.meta({ description: 'Number of the line, from 1' }),
+  code: z.string().meta({ description: 'The code of the problem that the line alone would have had' }),
+  field: z.string().nullable().meta({ description: 'The field of the line that the fault is about' }),
+})
+export const ProjectImport = z
+  .strictObject({
+    received: count.meta({ description: 'Lines that are not blank' }),
+    stored: z.strictObject({ conversations: count, participants: count, messages: count }),
+    skipped: count.meta({ description: 'Lines whose content is stored already, identically' }),
+    failed: count,
+    faults: z.array(ImportFault).meta({ description: `The first ${importBounds.faults}` }),
+  })
+  .meta({ id: 'ProjectImport' })
+export type ProjectImport = z.output<typeof ProjectImport>
+export type ImportFault = z.output<typeof ImportFault>
+
+export const importHistory = operation({
+  id: 'importProjectHistory',
+  method: 'post',
+  path: '/api/projects/{projectId}/import',
+  summary: 'Import the history of an application',
+  description: [
+    'For tokens of agents that are members of the project. NDJSON, read while it arrives; a line is an object with a `type`.',
+    '`conversation`: `{type, id, title, threads?, created_at?}`. `participant`: `{type, external_id, name?, email?}`.',
+    '`message`: `{type, id, conversation_id, role, content, author?, created_at?, provenance?}`, with the fields of POST …/messages; its conversation comes in an earlier line or exists.',
+    'Ids are the application’s own. The import can be repeated: a line whose content is stored already is skipped, and pointers that it adds are stored.',
+    'A line is stored whole or not at all, and a line that fails does not stop the others: an id with other content is `id_in_use`, the id of something that was erased `erased`, a conversation of another project `not_found`, a line that is not JSON `malformed_json`.',
+    `At most ${importBounds.lines.toLocaleString('en')} lines and ${importBounds.bytes / 2 ** 20} MiB; a line has ${importBounds.lineBytes / 2 ** 20} MiB at most. If the transfer breaks off, the lines before stay stored; send the whole file again. It counts as one write.`,
+  ].join(' '),
+  permission: 'projects:write',
+  audit: { action: 'create', resourceType: 'import' },
+  limit: 'write',
+  status: 200,
+  params: z.strictObject({ projectId: Id }),
+  upload: ['application/x-ndjson'],
+  output: z.strictObject({ data: ProjectImport }),
+  refusals: ['not_found', 'forbidden', 'fenced', 'restricted', 'idempotency_in_progress'],
+})

@@ -1,0 +1,231 @@
+import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { dataOf, erasedWhole, type MadeProject, madeMember, madeProject } from '#lib/testing/projects.ts'
+import { importBounds } from './rules.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+type Sent = object | string
+const ndjson = (lines: readonly Sent[]): string =>
+  lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')
+const sent = (project: MadeProject, lines: readonly Sent[], asker: object = project.agent) =>
+  test.fetch('POST', `${project.path}/import`, {
+    ...asker,
+    body: ndjson(lines),
+    headers: { 'Content-Type': 'application/x-ndjson' },
+  })
+const imported = async (project: MadeProject, lines: readonly Sent[]) => {
+  const { status, json, text } = await sent(project, lines)
+  if (status !== 200) throw new Error(`the import answered ${status}: ${text}`)
+  return json.data
+}
+let made = 0
+const idOf = (what: string) => `${what}-${++made}`
+const conversation = (id: string, more: object = {}) => ({ type: 'conversation', id, title: 'History', ...more })
+const message = (id: string, conversation_id: string, more: object = {}) => ({
+  ...{ type: 'message', id, conversation_id, role: 'user', content: `Words of ${id}.` },
+  ...more,
+})
+const nothing = { conversations: 0, participants: 0, messages: 0 }
+
+describe('POST /api/projects/{id}/import', () => {
+  it('stores conversations, authors, times and provenance of a history, and skips what is stored when it comes again', async () => {
+    const project = await madeProject(test)
+    const [conv, one, two] = [idOf('conv'), idOf('m'), idOf('m')]
+    const at = '2024-05-06T07:08:09.000Z'
+    const episode = idOf('episode')
+    const key = `answers:${project.id}:1`
+    const lines = [
+      conversation(conv, { threads: [`${project.id}-thread`], created_at: at }),
+      { type: 'participant', external_id: 'p', name: 'Pat', email: 'pat@example.org' },
+      '',
+      message(one, conv, {
+        ...{ author: { external_id: 'p' }, created_at: at },
+        provenance: [
+          { store: 'graph', ref: episode },
+          { store: 'cache', ref: key },
+          { store: 'checkpoints', ref: 'their-id', place: `${project.id}-thread` },
+        ],
+      }),
+      message(two, conv, { role: 'assistant' }),
+    ]
+    expect(await imported(project, lines)).toEqual({
+      ...{ received: 4, skipped: 0, failed: 0, faults: [] },
+      stored: { conversations: 1, participants: 1, messages: 2 },
+    })
+    const path = `${project.path}/conversations/${conv}`
+    expect(await dataOf(test, 'GET', path, project.owner)).toMatchObject({
+      ...{ id: conv, created_at: at, messages: 2 },
+      threads: [conv, `${project.id}-thread`],
+    })
+    expect(await dataOf(test, 'GET', `${path}/messages/${one}`, project.owner)).toMatchObject({
+      ...{ created_at: at, author: { kind: 'participant', name: 'Pat' }, written_by: project.agent.id },
+    })
+    expect(await dataOf(test, 'GET', `${path}/messages/${two}`, project.owner)).toMatchObject({
+      author: { kind: 'agent', id: project.agent.id },
+    })
+    const pointers = await dataOf(test, 'GET', `${project.path}/provenance?source_id=${one}`, project.owner)
+    expect(pointers.map(({ ref }: { ref: string }) => ref).sort()).toEqual([one, episode, key, 'their-id'].sort())
+    const audited = { action: 'create' as const, resourceType: 'message', resourceId: { in: [one, two] } }
+    expect(await test.db.prisma.auditEntry.count({ where: audited })).toBe(2)
+
+    const more = message(idOf('m'), conv)
+    expect(await imported(project, [...lines, more])).toMatchObject({
+      ...{ received: 5, skipped: 4, failed: 0 },
+      stored: { ...nothing, messages: 1 },
+    })
+    expect(await test.db.prisma.message.count({ where: { projectId: project.id } })).toBe(3)
+    expect(await test.db.prisma.auditEntry.count({ where: audited })).toBe(2)
+  })
+
+  it('refuses a duplicate with other content, a foreign and an erased id, malformed and huge lines, each by its number, and stores the others', async () => {
+    const [project, other] = [await madeProject(test), await madeProject(test)]
+    const [conv, theirs, taken, foreign, gone] = [idOf('conv'), idOf('conv'), idOf('m'), idOf('m'), idOf('m')]
+    await imported(project, [conversation(conv), message(taken, conv), message(gone, conv)])
+    await imported(other, [conversation(theirs), message(foreign, theirs)])
+    await erasedWhole(test, `${project.path}/conversations/${conv}/messages/${gone}`, project.agent)
+    const [first, last] = [idOf('m'), idOf('m')]
+    const secret = 'a sentence that no answer repeats'
+    const report = await imported(project, [
+      message(first, conv), // 1
+      message(taken, conv, { content: secret }), // 2
+      message(gone, conv), // 3
+      message(idOf('m'), theirs), // 4: a conversation of another project
+      message(foreign, conv), // 5
+      `{"type":"message","content":"${secret}`, // 6
+      `{"type":"message","content":"${'x'.repeat(importBounds.lineBytes)}"}`, // 7
+      message(idOf('m'), conv, { role: secret }), // 8
+      message(idOf('m'), conv, { [secret]: 1 }), // 9
+      message(idOf('m'), conv, { created_at: '2999-01-01T00:00:00.000Z' }), // 10
+      { type: secret }, // 11
+      '[1]', // 12
+      message(idOf('m'), conv, { author: { external_id: '' } }), // 13
+      message(idOf('m'), conv, { provenance: [{ store: 'cache', ref: `of ${other.id}` }] }), // 14
+      conversation(conv, { title: 'Another title' }), // 15
+      conversation(theirs), // 16
+      message(idOf('m'), conv, { content: 'y'.repeat(256 * 1024 + 1) }), // 17
+      message(last, conv), // 18
+    ])
+    expect(report).toMatchObject({ received: 18, skipped: 0, failed: 16, stored: { ...nothing, messages: 2 } })
+    expect(report.faults.map(({ line, code }: { line: number; code: string }) => `${line} ${code}`)).toEqual([
+      '2 id_in_use',
+      '3 erased',
+      '4 not_found',
+      '5 id_in_use',
+      '6 malformed_json',
+      '7 too_large',
+      '8 invalid',
+      '9 invalid',
+      '10 invalid',
+      '11 invalid',
+      '12 invalid',
+      '13 invalid',
+      '14 invalid',
+      '15 id_in_use',
+      expect.stringMatching(/^16 (?:conflict|id_in_use)$/),
+      '17 invalid',
+    ])
+    expect(JSON.stringify(report)).not.toContain(secret)
+    const stored = await test.db.prisma.message.findMany({ where: { projectId: project.id }, select: { id: true } })
+    expect(stored.map(({ id }) => id).sort()).toEqual([taken, first, last].sort())
+    expect(await test.db.prisma.message.findUnique({ where: { id: taken } })).toMatchObject({
+      content: `Words of ${taken}.`,
+    })
+    // Nothing of a refused line is left.
+    expect(await test.db.prisma.provenance.count({ where: { projectId: project.id } })).toBe(3)
+  })
+
+  it('refuses the lines of a participant that was erased', async () => {
+    const project = await madeProject(test)
+    const conv = idOf('conv')
+    await imported(project, [conversation(conv), message(idOf('m'), conv, { author: { external_id: 'p' } })])
+    const { id } = await test.db.prisma.projectParticipant.findFirstOrThrow({ where: { projectId: project.id } })
+    const { runId } = await test.app.db.transaction((tx) =>
+      test.app.subjectErasures.begin(tx, {
+        requestId: null,
+        subject: { account: null, agents: [], participants: [id] },
+        requestedBy: 'user:test',
+        reason: 'gdpr_erasure',
+        now: test.clock.now(),
+      }),
+    )
+    expect(await test.app.subjectErasures.complete(runId)).toBe('done')
+    const next = idOf('conv')
+    const report = await imported(project, [
+      conversation(next),
+      message(idOf('m'), next, { author: { external_id: 'p' } }),
+      message(idOf('m'), next, { author: { external_id: 'q' } }),
+      { type: 'participant', external_id: 'p' },
+    ])
+    expect(report).toMatchObject({
+      stored: { conversations: 1, participants: 0, messages: 1 },
+      faults: [
+        { line: 2, code: 'erased' },
+        { line: 4, code: 'erased' },
+      ],
+    })
+  })
+
+  it('imports hundreds of lines in batches, twice at the same time, and stores each once', async () => {
+    const project = await madeProject(test)
+    const conv = idOf('conv')
+    const ids = Array.from({ length: 600 }, () => idOf('m'))
+    const lines = [
+      conversation(conv),
+      ...ids.map((id, n) => message(id, conv, { author: { external_id: `p-${n % 7}` } })),
+    ]
+    const reports = await Promise.all([imported(project, lines), imported(project, lines)])
+    for (const report of reports) expect(report).toMatchObject({ received: 601, failed: 0 })
+    expect(reports.reduce((sum, { stored }) => sum + stored.messages, 0)).toBe(600)
+    expect(await imported(project, lines)).toMatchObject({ skipped: 601, failed: 0, stored: nothing })
+    expect(await test.db.prisma.message.count({ where: { projectId: project.id } })).toBe(600)
+    expect(await test.db.prisma.projectParticipant.count({ where: { projectId: project.id } })).toBe(7)
+  }, 300_000)
+
+  it('keeps the lines before a transfer that breaks off', async () => {
+    const project = await madeProject(test)
+    const conv = idOf('conv')
+    const lines = [conversation(conv), ...Array.from({ length: 120 }, () => message(idOf('m'), conv))]
+    const encoder = new TextEncoder()
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(encoder.encode(`${ndjson(lines)}\n{"type":"mess`))
+        await new Promise((done) => setTimeout(done, 300))
+        controller.error(new Error('the connection broke'))
+      },
+    })
+    const headers = { Authorization: `Bearer ${project.agent.token}`, 'Content-Type': 'application/x-ndjson' }
+    await expect(
+      fetch(`${test.url}${project.path}/import`, { method: 'POST', headers, body, duplex: 'half' } as RequestInit),
+    ).rejects.toThrow()
+    expect(await imported(project, lines)).toMatchObject({ received: 121, failed: 0 })
+    expect(await test.db.prisma.message.count({ where: { projectId: project.id } })).toBe(120)
+  })
+
+  it('returns 404 to a stranger, 403 to people and to tokens that cannot write, 401 to a revoked token, 415 for another type', async () => {
+    const project = await madeProject(test)
+    const lines = [conversation(idOf('conv'))]
+    expect((await sent(project, lines, await issuedAgent(test, ['read', 'write']))).status).toBe(404)
+    expect((await sent(project, lines, (await madeProject(test)).agent)).status).toBe(404)
+    expect((await sent(project, lines, project.owner)).status).toBe(403)
+    expect((await sent(project, lines, await madeMember(test, project))).status).toBe(403)
+    expect((await sent(project, lines, await signedIn(test, 'admin'))).status).toBe(403)
+    expect((await sent(project, lines, await issuedAgent(test, ['read'], { owner: project.owner }))).status).toBe(403)
+    expect((await sent(project, lines, {})).status).toBe(401)
+    const gone = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
+    await test.db.prisma.token.update({ where: { id: gone.tokenId }, data: { revokedAt: test.clock.now() } })
+    expect((await sent(project, lines, gone)).status).toBe(401)
+    const typed = await test.fetch('POST', `${project.path}/import`, {
+      ...project.agent,
+      body: ndjson(lines),
+      headers: { 'Content-Type': 'text/csv' },
+    })
+    expect(typed.status).toBe(415)
+    expect(await test.db.prisma.conversation.count({ where: { projectId: project.id } })).toBe(0)
+  })
+})

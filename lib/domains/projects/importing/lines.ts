@@ -1,0 +1,37 @@
+/** A line of NDJSON with its number, from 1; `bytes` is missing where the line is too long. */
+export interface Line {
+  number: number
+  bytes?: Uint8Array
+}
+const newline = 10
+
+/** The lines of a stream, blank ones left out. Holds one line, and of a line that is too long nothing. */
+export async function* linesOf(bytes: AsyncIterable<Uint8Array>, longest: number): AsyncGenerator<Line> {
+  let kept: Uint8Array[] = []
+  let size = 0
+  let number = 0
+  const isBlank = (line: Uint8Array): boolean => line.every((code) => code === 32 || code === 9 || code === 13)
+  function whole(): Line | undefined {
+    const [line, length] = [Buffer.concat(kept), size]
+    kept = []
+    size = 0
+    number++
+    if (length > longest) return { number }
+    return isBlank(line) ? undefined : { number, bytes: line }
+  }
+  for await (const chunk of bytes) {
+    for (let at = 0; at < chunk.length; ) {
+      const end = chunk.indexOf(newline, at)
+      const rest = chunk.subarray(at, end < 0 ? chunk.length : end)
+      size += rest.length
+      if (size <= longest) kept.push(rest)
+      else kept = []
+      if (end < 0) break
+      const line = whole()
+      if (line) yield line
+      at = end + 1
+    }
+  }
+  const last = size > 0 ? whole() : undefined
+  if (last) yield last
+}

@@ -1,0 +1,45 @@
+import { z } from 'zod'
+import { Timestamp } from '#lib/kernel/pages.ts'
+import { OwnId } from '../contract.ts'
+import { createConversation, createMessage } from '../conversations-contract.ts'
+import { Author } from '../participants/rules.ts'
+
+/** Bounds of one import, and of one line of it. */
+export const importBounds = {
+  bytes: 512 * 1024 * 1024,
+  lines: 200_000,
+  /** A message of 256 KiB in JSON, with its provenance. */
+  lineBytes: 2 * 1024 * 1024,
+  /** Faults that the answer lists; it counts the others. */
+  faults: 100,
+} as const
+
+const ConversationLine = z.strictObject({
+  type: z.literal('conversation'),
+  id: OwnId,
+  title: createConversation.body.shape.title,
+  threads: createConversation.body.shape.threads,
+  created_at: Timestamp.optional(),
+})
+const ParticipantLine = z.strictObject({ type: z.literal('participant'), ...Author.shape })
+const MessageLine = z.strictObject({
+  type: z.literal('message'),
+  ...createMessage.body.shape,
+  id: OwnId,
+  conversation_id: OwnId,
+})
+
+/** A line of an import. Ids are the application's own, so that a line that was stored is recognized when it comes again. */
+export const ImportLine = z.discriminatedUnion('type', [ConversationLine, ParticipantLine, MessageLine])
+export type ImportLine = z.output<typeof ImportLine>
+export type ConversationLine = z.output<typeof ConversationLine>
+export type MessageLine = z.output<typeof MessageLine>
+
+const fieldNames = new Set(
+  [ConversationLine, ParticipantLine, MessageLine].flatMap(({ shape }) => [...Object.keys(shape)]),
+)
+/** The field of a line that an issue is about, if it is one that we know: another name is the client's own words. */
+export const knownField = (path: readonly unknown[]): string | null => {
+  const [first] = path
+  return typeof first === 'string' && fieldNames.has(first) ? first : null
+}

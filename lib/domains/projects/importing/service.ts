@@ -1,0 +1,266 @@
+import type { AuditRecord, Context, Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { jsonOf } from '#lib/kernel/json.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { batched } from '#lib/kernel/use-case.ts'
+import { asProblem } from '#lib/stores/postgres/database.ts'
+import { askingWithin, readerOf, type SeenProject, writableProject } from '../access.ts'
+import { claimPlaces } from '../claims.ts'
+import { idInUse, makeConversation } from '../conversations.ts'
+import { makeMessage, toldOf } from '../messages.ts'
+import { participantFor } from '../participants/authors.ts'
+import { confine, store } from '../pointers.ts'
+import type { ProjectPorts } from '../ports.ts'
+import { type ImportFault, importHistory, type ProjectImport } from './contract.ts'
+import { type Line, linesOf } from './lines.ts'
+import { type ConversationLine, ImportLine, importBounds, knownField, type MessageLine } from './rules.ts'
+
+type ImportPorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'pointerPrefixes' | 'withCheckpoints'>
+
+/** Lines of one transaction at most, and their bytes. */
+const batchLimits = { lines: 50, bytes: 4 * 1024 * 1024 }
+
+type Stored = 'conversations' | 'participants' | 'messages'
+interface Outcome {
+  line: number
+  /** What was stored; null where the line was skipped. */
+  stored: Stored | null
+  /** Of what was stored. */
+  id?: string
+}
+type Result = Outcome | { line: number; fault: Problem }
+
+const isFuture = (at: Date | undefined, now: Date): boolean => at !== undefined && at > now
+
+/** A line as data, or why it is none: `malformed_json`, `too_large`, `invalid`. */
+function parsed({ bytes }: Line): ImportLine | Problem {
+  if (!bytes) return new Problem('too_large', 'The line is too long.')
+  let value: unknown
+  try {
+    value = jsonOf(bytes)
+  } catch (error) {
+    if (Problem.is(error)) return error
+    throw error
+  }
+  const found = ImportLine.safeParse(value)
+  if (found.success) return found.data
+  // The message of an issue may quote the line.
+  const path = (found.error.issues[0]?.path ?? []).filter((step) => typeof step !== 'symbol')
+  return new Problem('invalid', { issues: [{ path, message: 'is not valid' }] })
+}
+
+interface Work {
+  tx: Transaction
+  actor: Context['actor']
+  now: Date
+  project: SeenProject
+}
+
+/** Whether a line names what is stored in the project already, with the same content. Throws `id_in_use` for other content. */
+async function isStoredConversation({ tx, project }: Work, { id, title, threads = [] }: ConversationLine) {
+  const found = await tx.conversation.findFirst({ where: { id, projectId: project.id } })
+  if (!found) return false
+  if (found.erasingSince) throw new Problem('fenced')
+  if (found.title !== title || !threads.every((thread) => found.threads.includes(thread))) throw idInUse()
+  return true
+}
+
+async function isStoredMessage({ tx, actor, project }: Work, line: MessageLine): Promise<boolean> {
+  const found = await tx.message.findFirst({ where: { id: line.id, projectId: project.id } })
+  if (!found) return false
+  if (found.erasingSince) throw new Problem('fenced')
+  const author =
+    found.authorKind === 'participant'
+      ? (await tx.projectParticipant.findUnique({ where: { id: found.authorId } }))?.externalId
+      : undefined
+  const isSame =
+    found.conversationId === line.conversation_id &&
+    found.role === line.role &&
+    found.content === line.content &&
+    (line.author ? author === line.author.external_id : found.authorKind === 'agent' && found.authorId === actor.id) &&
+    (line.created_at === undefined || found.createdAt.getTime() === line.created_at.getTime())
+  if (!isSame) throw idInUse()
+  return true
+}
+
+async function storeLine(ports: ImportPorts, work: Work, line: ImportLine): Promise<Omit<Outcome, 'line'>> {
+  const { tx, actor, now, project } = work
+  if (line.type === 'participant') {
+    const { type: _, ...author } = line
+    const before = await tx.projectParticipant.count({
+      where: { projectId: project.id, externalId: author.external_id },
+    })
+    const id = await participantFor(ports, work, project.id, author)
+    return before > 0 ? { stored: null } : { stored: 'participants', id }
+  }
+  if (isFuture(line.created_at, now)) throw invalid(['created_at'], 'lies ahead of now')
+  if (line.type === 'conversation') {
+    if (await isStoredConversation(work, line)) return { stored: null }
+    const { created_at: at, ...given } = line
+    return { stored: 'conversations', id: await makeConversation(ports, work, project.id, { ...given, at }) }
+  }
+  if (await isStoredMessage(work, line)) {
+    const told = toldOf(line.id, line)
+    if (told.length > 0) {
+      await confine(tx, project, told, ports.pointerPrefixes)
+      await claimPlaces(ports, tx, actor, project.id, told)
+      await store(tx, told, { projectId: project.id, toldBy: actor.id, now })
+    }
+    return { stored: null }
+  }
+  const { id } = await makeMessage(ports, work, project, line.conversation_id, line)
+  return { stored: 'messages', id }
+}
+
+const types: Record<Stored, string> = {
+  conversations: 'conversation',
+  participants: 'participant',
+  messages: 'message',
+}
+
+/** Refusals that are about the line. Whatever else goes wrong ends the import. */
+const isOfLine = (error: unknown): error is Problem => Problem.is(error) && error.status < 500
+
+/**
+ * What a line came to, behind a savepoint: it is stored whole or not at all, and the lines before stay. A line that somebody else stored
+ * at the same time is looked at once more.
+ */
+async function storedWhole<T>(tx: Transaction, run: () => Promise<T>): Promise<T | Problem> {
+  for (let tries = 1; ; tries++) {
+    await tx.$executeRawUnsafe('SAVEPOINT import_line')
+    try {
+      const outcome = await run()
+      await tx.$executeRawUnsafe('RELEASE SAVEPOINT import_line')
+      return outcome
+    } catch (error) {
+      const problem = asProblem(error)
+      if (!isOfLine(problem)) throw error
+      await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT import_line')
+      if (problem.code !== 'id_in_use' || tries === 2) return problem
+    }
+  }
+}
+
+export const historyImport = (ports: ImportPorts) => {
+  /** Runs again where the database gave the transaction up. */
+  async function storeBatch(ctx: Context, projectId: string, lines: readonly Line[]): Promise<Result[]> {
+    return ctx.gate.transaction(async (tx) => {
+      const { actor, ip } = ctx
+      const now = ctx.gate.clock.now()
+      const ask = askingWithin(tx)
+      const project = await writableProject(ask, readerOf(ctx), projectId)
+      const work = { tx, actor, now, project }
+      const results: Result[] = []
+      const records: AuditRecord[] = []
+      for (const line of lines) {
+        const data = parsed(line)
+        if (Problem.is(data)) {
+          results.push({ line: line.number, fault: data })
+          continue
+        }
+        const outcome = await storedWhole(tx, () => storeLine(ports, work, data))
+        if (Problem.is(outcome)) {
+          results.push({ line: line.number, fault: outcome })
+          continue
+        }
+        results.push({ line: line.number, ...outcome })
+        if (outcome.stored !== null && outcome.id !== undefined)
+          records.push({
+            ...{ action: 'create', actorId: actor.id, resourceType: types[outcome.stored], resourceId: outcome.id },
+            ...{ at: now, ip, details: { operation: importHistory.id, project: projectId } },
+          })
+      }
+      await ctx.gate.auditWithin(tx, ...records)
+      return results
+    })
+  }
+
+  return {
+    importHistory: batched(
+      importHistory,
+      async (ctx, { params: { projectId }, upload }) => {
+        if (ctx.actor.kind !== 'agent')
+          throw new Problem('forbidden', 'Only the token of an agent imports history. Nothing was stored.')
+        await ctx.gate.transaction((tx) => writableProject(askingWithin(tx), readerOf(ctx), projectId))
+        const report: ProjectImport = {
+          received: 0,
+          stored: { conversations: 0, participants: 0, messages: 0 },
+          skipped: 0,
+          failed: 0,
+          faults: [],
+        }
+        const count = (result: Result): void => {
+          if ('fault' in result) {
+            const { code, issues } = result.fault
+            const fault: ImportFault = { line: result.line, code, field: knownField(issues?.[0]?.path ?? []) }
+            report.failed++
+            if (report.faults.length < importBounds.faults) report.faults.push(fault)
+          } else if (result.stored === null) report.skipped++
+          else report.stored[result.stored]++
+        }
+        let waiting: Line[] = []
+        let waitingBytes = 0
+        const flush = async (): Promise<void> => {
+          const lines = waiting
+          waiting = []
+          waitingBytes = 0
+          if (lines.length === 0) return
+          for (const result of await storeBatch(ctx, projectId, lines)) count(result)
+        }
+        try {
+          for await (const line of linesOf(bounded(upload.bytes), importBounds.lineBytes)) {
+            if (report.received === importBounds.lines)
+              throw new Problem(
+                'too_large',
+                `At most ${importBounds.lines.toLocaleString('en')} lines are accepted in one import.`,
+              )
+            report.received++
+            waiting.push(line)
+            waitingBytes += line.bytes?.byteLength ?? 0
+            if (waiting.length >= batchLimits.lines || waitingBytes >= batchLimits.bytes) await flush()
+          }
+          await flush()
+        } catch (error) {
+          // What arrived before it broke off is stored, unless storing is what failed.
+          await flush().catch(() => undefined)
+          throw withCounts(error, report)
+        }
+        const { received, skipped, failed, stored } = report
+        return {
+          body: { data: report },
+          resourceId: newId('imp'),
+          details: { project: projectId, received, skipped, failed, ...stored },
+        }
+      },
+      (body) => body,
+    ),
+  }
+}
+
+/** The bytes, until they are too many. */
+async function* bounded(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0
+  try {
+    for await (const chunk of bytes) {
+      size += chunk.byteLength
+      if (size > importBounds.bytes)
+        throw new Problem('too_large', `At most ${importBounds.bytes / 2 ** 20} MiB are accepted in one import.`)
+      yield chunk
+    }
+  } catch (error) {
+    if (Problem.is(error)) throw error
+    throw new Problem('bad_request', { detail: 'The file ended before it was complete.', cause: error })
+  }
+}
+
+/** The same refusal, with what was stored before and stays. */
+function withCounts(error: unknown, { received, stored, skipped, failed }: ProjectImport): unknown {
+  if (!Problem.is(error)) return error
+  const { code, detail, issues, headers, extensions, cause } = error
+  return new Problem(code, {
+    detail: `${detail ?? error.title} The lines that were stored before stay; send the whole file again to import the rest.`,
+    extensions: { ...extensions, import: { received, stored, skipped, failed } },
+    ...{ headers, cause },
+    ...(issues && { issues }),
+  })
+}

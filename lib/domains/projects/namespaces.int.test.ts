@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { type Asker, dataOf } from '#lib/testing/projects.ts'
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+const created = (asker: Asker, body: object = {}) =>
+  test.fetch('POST', '/api/projects', { ...asker, body: { name: 'A project', ...body } })
+const namespaceOf = (asker: Asker) => dataOf(test, 'GET', '/api/stores/namespace', asker)
+const assigned = (admin: Asker, organisation: string, namespaces: string[]) =>
+  test.fetch('PUT', `/api/admin/organisations/${organisation}/namespaces`, { ...admin, body: { namespaces } })
+
+describe('while all people belong to one organisation', () => {
+  let admin: Person
+  let stranger: Issued
+  beforeAll(async () => {
+    admin = await signedIn(test, 'admin')
+    stranger = await issuedAgent(test, ['read', 'write'])
+  })
+
+  it('this organisation claims every id, and an unclaimed agent only its own prefix', async () => {
+    const person = await signedIn(test, 'person', admin.organisationId)
+    expect(await namespaceOf(person)).toEqual({
+      ...{ organisation_id: admin.organisationId, prefix: `${admin.organisationId}_`, namespaces: [], is_any: true },
+    })
+    expect((await created(stranger, { group_id: 'support' })).status).toBe(422)
+    expect((await created(person, { group_id: 'support' })).status).toBe(201)
+    const { prefix, is_any } = await namespaceOf(stranger)
+    expect(is_any).toBe(false)
+    expect((await created(person, { group_id: `${prefix}support` })).status).toBe(422)
+    expect((await created(stranger, { group_id: `${prefix}support` })).status).toBe(201)
+  })
+})
+
+describe('while people belong to several organisations', () => {
+  let admin: Person
+  let one: Person
+  let two: Person
+  let legacy: { project: string; conversation: string }
+  beforeAll(async () => {
+    admin = await signedIn(test, 'admin')
+    one = await signedIn(test)
+    // Claims of former times, when every id could be claimed.
+    const project = (await created(one)).json.data.id
+    const conversation = await dataOf(test, 'POST', `/api/projects/${project}/conversations`, one, {
+      body: { title: 'A conversation' },
+    })
+    await test.db.prisma.conversation.update({
+      where: { id: conversation.id },
+      data: { threads: [conversation.id, 'legacy-thread'] },
+    })
+    await test.db.prisma.project.update({ where: { id: project }, data: { groupId: 'legacy-group' } })
+    legacy = { project, conversation: conversation.id }
+    two = await signedIn(test)
+  })
+
+  it('POST /api/projects refuses a group outside the namespace, and names the prefix to use', async () => {
+    for (const who of [one, two, await issuedAgent(test, ['read', 'write'], { owner: two })]) {
+      const { prefix } = await namespaceOf(who)
+      for (const group_id of ['acme-support', (await namespaceOf(who === one ? two : one)).prefix]) {
+        const { status, json } = await created(who, { group_id })
+        expect([status, json.code]).toEqual([422, 'invalid'])
+        expect(json.issues).toMatchObject([{ path: ['group_id'] }])
+        expect(JSON.stringify(json)).toContain(`begins with ${prefix}`)
+      }
+      expect((await created(who, { group_id: `${prefix}support-${who === one}-${'id' in who}` })).status).toBe(201)
+    }
+  })
+
+  it('refuses threads outside the namespace wherever they are named, and a manager’s claim of them', async () => {
+    const manager = await signedIn(test, 'manager', two.organisationId)
+    for (const who of [two, manager]) {
+      const { prefix } = await namespaceOf(who)
+      const path = `/api/projects/${(await created(who)).json.data.id}`
+      const conversation = await dataOf(test, 'POST', `${path}/conversations`, who, { body: { title: 'x' } })
+      const at = `${path}/conversations/${conversation.id}`
+      const message = await dataOf(test, 'POST', `${at}/messages`, who, { body: { role: 'user', content: 'x' } })
+      const pointer = (place: string) => ({ store: 'checkpoints', ref: 'm', place })
+      const foreign = ['user-42', `${one.organisationId}_user-42`, 'legacy-thread']
+      for (const thread of foreign) {
+        const answers = [
+          await test.fetch('POST', `${path}/conversations`, { ...who, body: { title: 'x', threads: [thread] } }),
+          await test.fetch('PATCH', at, { ...who, body: { threads: [thread] } }),
+          await test.fetch('POST', `${path}/provenance`, {
+            ...who,
+            body: { entries: [{ source_id: message.id, ...pointer(thread) }] },
+          }),
+          await test.fetch('POST', `${at}/messages`, {
+            ...who,
+            body: { role: 'user', content: 'x', provenance: [pointer(thread)] },
+          }),
+        ]
+        expect(answers.map(({ status }) => status)).toEqual([422, 422, 422, 422])
+        expect(answers[0]?.json.detail).toContain(`begins with ${prefix}`)
+      }
+      const added = await dataOf(test, 'PATCH', at, who, { body: { threads: [`${prefix}${message.id}`] } })
+      expect(added.threads).toEqual([conversation.id, `${prefix}${message.id}`])
+      // An id that we made shows whose the thread is.
+      await dataOf(test, 'PATCH', at, who, { body: { threads: [`runs/${conversation.id}`] } })
+    }
+  })
+
+  it('an id that the client chose outside the namespace claims no thread, and one inside it does', async () => {
+    const { prefix } = await namespaceOf(two)
+    const path = `/api/projects/${(await created(two)).json.data.id}/conversations`
+    const free = await dataOf(test, 'POST', path, two, { body: { title: 'x', id: 'user-43' } })
+    expect(free.threads).toEqual([])
+    const own = await dataOf(test, 'POST', path, two, { body: { title: 'x', id: `${prefix}user-43` } })
+    expect(own.threads).toEqual([`${prefix}user-43`])
+  })
+
+  it('claims of former times stay valid, and may be added to', async () => {
+    const at = `/api/projects/${legacy.project}/conversations/${legacy.conversation}`
+    const threads = ['legacy-thread', `${one.organisationId}_more`]
+    const changed = await dataOf(test, 'PATCH', at, one, { body: { threads } })
+    expect(changed.threads).toEqual([legacy.conversation, ...threads])
+    const message = await dataOf(test, 'POST', `${at}/messages`, one, {
+      body: { role: 'user', content: 'x', provenance: [{ store: 'checkpoints', ref: 'm', place: 'legacy-thread' }] },
+    })
+    expect(message.id).toBeDefined()
+    expect((await dataOf(test, 'GET', `/api/projects/${legacy.project}`, one)).group_id).toBe('legacy-group')
+  })
+
+  it('an admin assigns a prefix, or *, or claims an id', async () => {
+    expect((await created(one, { group_id: 'acme:sales' })).status).toBe(422)
+    expect((await assigned(admin, one.organisationId, ['acme:'])).json.data).toMatchObject({ namespaces: ['acme:'] })
+    expect((await created(one, { group_id: 'acme:sales' })).status).toBe(201)
+    await assigned(admin, two.organisationId, ['*'])
+    expect(await namespaceOf(two)).toMatchObject({ namespaces: ['*'], is_any: true })
+    expect((await created(two, { group_id: 'anything' })).status).toBe(201)
+    for (const foreign of ['acme:purchase', `${one.organisationId}_x`])
+      expect((await created(two, { group_id: foreign })).status).toBe(422)
+    for (const overlapping of ['acme', 'acme:sales', 'org_', `${one.organisationId}_`, 'prj_x'])
+      expect((await assigned(admin, two.organisationId, [overlapping])).status).toBe(409)
+    expect((await assigned(admin, two.organisationId, [])).json.data).toMatchObject({ is_any: false })
+    expect((await created(two, { group_id: 'something-else' })).status).toBe(422)
+    expect((await created(admin, { group_id: 'something-else' })).status).toBe(201)
+  })
+
+  it('only an admin assigns namespaces', async () => {
+    const revoked = await issuedAgent(test, ['admin'])
+    await test.db.prisma.token.update({ where: { id: revoked.tokenId }, data: { revokedAt: test.clock.now() } })
+    const cases = [
+      [{}, 401],
+      [two, 403],
+      [await signedIn(test, 'manager'), 403],
+      [await signedIn(test, 'auditor'), 403],
+      [await issuedAgent(test, ['read', 'write']), 403],
+      [revoked, 401],
+      [await issuedAgent(test, ['admin']), 200],
+    ] as const
+    for (const [who, status] of cases)
+      expect((await assigned(who as Asker, two.organisationId, [])).status).toBe(status)
+    expect((await assigned(admin, `org_${'0'.repeat(22)}`, [])).status).toBe(404)
+    for (const bad of ['', 'ab', 'a b', '**'])
+      expect((await assigned(admin, two.organisationId, [bad])).status).toBe(422)
+    const [entry] = await test.app.audit.query({ resource_type: 'organisation' }, test.clock.now())
+    expect(entry).toMatchObject({ action: 'update', resourceId: two.organisationId, details: { namespaces: 0 } })
+  })
+})

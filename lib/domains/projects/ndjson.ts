@@ -1,0 +1,21 @@
+import type { ExportPage } from '#lib/kernel/holder.ts'
+
+export interface ExportPart {
+  name: string
+  pages(): AsyncIterable<ExportPage>
+}
+
+/** A header, a line for each record that names its part, and a last line with the totals. */
+export async function* ndjson(head: object, parts: readonly ExportPart[]): AsyncGenerator<string> {
+  const totals: Record<string, number> = {}
+  yield `${JSON.stringify(head)}\n`
+  for (const { name, pages } of parts) {
+    const member = `{"part":${JSON.stringify(name)},`
+    totals[name] = 0
+    for await (const { lines, count } of pages()) {
+      yield `${member}${lines.slice(1).replaceAll('\n{', `\n${member}`)}\n`
+      totals[name] += count
+    }
+  }
+  yield `${JSON.stringify({ totals })}\n`
+}

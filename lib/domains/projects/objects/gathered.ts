@@ -1,0 +1,84 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { Scope } from '#lib/kernel/holder.ts'
+import { type Chosen, isOurs } from '../cache/rules.ts'
+import { partOf } from '../held.ts'
+import { textsNaming } from '../shared-pointers.ts'
+import type { Source, Sources } from '../sources.ts'
+import type { Naming } from '../values/judge.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+import { mayGo } from './rules.ts'
+
+/** What the rows of a scope say about objects, while they are there. */
+export interface Gathered {
+  /** Keys of attachments and documents. */
+  rows: Set<string>
+  /** Keys that provenance names, with the texts that may be in them. */
+  names: Map<string, Naming>
+  foreign: Set<string>
+  /** The first sources, whose prefixes are listed. */
+  listed: Source[]
+  count: number
+  ids: Set<string>
+  chosen: Map<string, Chosen>
+  anchors: Set<string>
+  projects: Set<string>
+  sources: Set<string>
+  /** Projects that go whole. */
+  whole: string[]
+  words: Fingerprints
+}
+
+export async function gatherObjects(
+  sources: Sources,
+  scope: Scope,
+  tx: Transaction,
+  now: Date,
+  mostListed: number,
+): Promise<Gathered> {
+  const found: Gathered = {
+    ...{ rows: new Set(), names: new Map(), foreign: new Set(), listed: [], count: 0, ids: new Set() },
+    ...{ chosen: new Map(), anchors: new Set(), projects: new Set(), sources: new Set(), whole: [] },
+    words: new Fingerprints(),
+  }
+  const named = new Map<string, string[]>()
+  const goes = (kind: Parameters<typeof isOurs>[0], id: string, anchors: readonly string[]) => {
+    if (isOurs(kind, id)) found.ids.add(id)
+    else found.chosen.set(id, { id, anchors })
+  }
+  for await (const page of sources.of(scope, tx, now))
+    for (const source of page) {
+      const { kind, id, project, conversation, texts, objects, pointers } = source
+      const anchors = [
+        project,
+        ...(conversation !== null && isOurs('conversation', conversation) ? [conversation] : []),
+      ]
+      for (const anchor of anchors) found.anchors.add(anchor)
+      found.projects.add(project)
+      goes(kind, id, anchors)
+      found.sources.add(id)
+      for (const key of objects) found.rows.add(key)
+      for (const text of texts) found.words.add(text)
+      for (const { store, ref } of pointers) {
+        if (store !== 'objects') continue
+        if (!mayGo(source, ref)) found.foreign.add(ref)
+        else if (!named.get(ref)?.push(...texts)) named.set(ref, [...texts])
+      }
+      found.count++
+      if (found.listed.length < mostListed) found.listed.push({ ...source, texts: [] })
+    }
+  for (const { project, group, conversations } of await sources.whole(scope, tx, now)) {
+    found.anchors.add(project)
+    found.projects.add(project)
+    if (group !== null) {
+      found.whole.push(project)
+      goes('project', project, [project])
+    }
+    for (const id of conversations) goes('conversation', id, [project])
+  }
+  const part = partOf(scope)
+  if (part?.kind === 'conversation' && found.count > 0) goes('conversation', part.id, [part.project])
+  const remaining = await textsNaming(tx, 'objects', [...named.keys()], found.sources, now)
+  for (const [key, texts] of named)
+    if (!found.rows.has(key)) found.names.set(key, { named: texts, remaining: remaining.get(key) ?? [] })
+  return found
+}

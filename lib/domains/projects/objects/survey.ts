@@ -1,0 +1,151 @@
+import { needlesOf } from '#lib/stores/cache/needles.ts'
+import type { ObjectStore } from '#lib/stores/objects/objects.ts'
+import { type Chosen, isTelling } from '../cache/rules.ts'
+import type { Naming, ValueJudge } from '../values/judge.ts'
+import { readable } from '../values/readable.ts'
+import { isOurObject } from './rules.ts'
+
+/** What is sought among the objects of applications, and who judges their words. */
+export interface Sought {
+  ids: Iterable<string>
+  chosen: Iterable<Chosen>
+  /** Projects and conversations: objects whose keys have one of these ids are searched for words. */
+  anchors: Iterable<string>
+  names: ReadonlyMap<string, Naming>
+  /** Beginnings of keys that the operator declares as this installation's (KP_POINTER_PREFIXES). */
+  prefixes: readonly string[]
+  judge: ValueJudge
+  /** Whether this is what an erasure left in an earlier try. */
+  isNoted?(key: string, bytes: Buffer): boolean
+}
+export interface Finding {
+  key: string
+  found: 'pointer' | 'text'
+  verdict: 'deleted' | 'cut' | 'retained'
+  /** Of `cut`: what remains, and the version that was read. */
+  cut?: { state: string; bytes: Buffer }
+  /** Former versions with erased words, where the newest one stays as it is. */
+  former?: string[]
+}
+export interface Unsearched {
+  binary: Set<string>
+  large: Set<string>
+  isOutside: boolean
+  isBeyond: boolean
+}
+export const noneUnsearched = (): Unsearched => ({
+  ...{ binary: new Set(), large: new Set(), isOutside: false, isBeyond: false },
+})
+
+/** Bytes of an object that are read. */
+export const mostRead = 8 * 1024 * 1024
+/** Keys of applications that are listed. */
+const mostKeys = 1_000_000
+const perPage = 1_000
+/** Beginnings under which this installation keeps its own objects: rows name them, and no application writes there. */
+const ownFolders = ['projects/', 'snapshots/', 'knowledgepulse-']
+
+/** All keys of applications in a bucket or folder. */
+export async function* applicationKeys(
+  objects: Pick<ObjectStore, 'list'>,
+  unsearched: Unsearched,
+): AsyncGenerator<string> {
+  let seen = 0
+  for (let after = ''; ; ) {
+    const page = await objects.list('', after, perPage)
+    const own = page.findIndex((key) => ownFolders.some((folder) => key.startsWith(folder)))
+    const usual = own < 0 ? page : page.slice(0, own)
+    yield* usual
+    seen += usual.length
+    if (seen >= mostKeys) {
+      unsearched.isBeyond = true
+      return
+    }
+    // Below these folders keys begin with letters.
+    const folder = own < 0 ? undefined : ownFolders.find((one) => page[own]?.startsWith(one))
+    const last = folder === undefined ? page.at(-1) : `${folder}~`
+    if (last === undefined || (folder === undefined && page.length < perPage)) return
+    after = last
+  }
+}
+
+/** Judges objects one by one, by their keys, metadata, tags and content. */
+export function objectJudge(
+  objects: Pick<ObjectStore, 'versions' | 'read'>,
+  { ids: given, chosen: client, anchors: near, names, prefixes, judge, isNoted }: Sought,
+) {
+  const ids = needlesOf([...given])
+  const telling = [...client].filter(({ id }) => isTelling(id))
+  const chosen = needlesOf(telling.map(({ id }) => id))
+  const anchors = needlesOf([...near, ...telling.flatMap((one) => one.anchors)])
+  const unsearched = noneUnsearched()
+
+  const isInside = (key: string): boolean =>
+    names.has(key) || anchors.standIn(key) || prefixes.some((prefix) => key.startsWith(prefix))
+  /** Whether a text names what is erased. */
+  const namesErased = (text: string): boolean => ids.standIn(text) || chosen.standIn(text)
+
+  async function formerOf(key: string, newest: string | undefined): Promise<string[]> {
+    const found: string[] = []
+    for (const { version } of await objects.versions(key)) {
+      if (version === newest || version.startsWith('upload:')) continue
+      const one = await objects.read(key, mostRead, version)
+      if (!one) continue
+      const texts = [
+        ...(one.bytes ? [readable(one.bytes)] : []),
+        ...one.described.map((text) => ({ form: 'text' as const, text })),
+      ]
+      for (const value of texts)
+        if (namesErased(value.text) || (await judge.hasErasedWords(value))) {
+          found.push(version)
+          break
+        }
+    }
+    return found
+  }
+
+  return {
+    unsearched,
+    isInside,
+    /** Whether the key itself names what is erased. */
+    hasErasedId: (key: string): boolean => ids.standIn(key) || (isInside(key) && chosen.standIn(key)),
+    async judged(key: string): Promise<Finding | undefined> {
+      const naming = names.get(key)
+      const found = naming ? 'pointer' : 'text'
+      const deleted: Finding = { key, found, verdict: 'deleted' }
+      if (ids.standIn(key)) return deleted
+      if (isOurObject(key)) return undefined
+      if (!isInside(key)) {
+        unsearched.isOutside = true
+        return undefined
+      }
+      if (chosen.standIn(key) || (await judge.hasErasedWords({ form: 'text', text: key }))) return deleted
+      const newest = await objects.read(key, mostRead)
+      if (!newest) {
+        const left = await objects.versions(key)
+        if (left.length === 0) return undefined
+        if (naming) return deleted
+        const former = await formerOf(key, undefined)
+        return former.length > 0 ? { ...deleted, former } : undefined
+      }
+      for (const text of newest.described)
+        if (namesErased(text) || (await judge.hasErasedWords({ form: 'text', text }))) return deleted
+      if (newest.bytes === undefined) {
+        if (naming) return deleted
+        unsearched.large.add(key)
+        return undefined
+      }
+      if (isNoted?.(key, newest.bytes)) return undefined
+      const value = readable(newest.bytes)
+      if (namesErased(value.text) && naming === undefined) return deleted
+      const decided = await judge.decide(value, naming)
+      if (decided.decision === 'deleted') return deleted
+      if (decided.decision === 'cut')
+        return { ...deleted, verdict: 'cut', cut: { state: newest.state, bytes: Buffer.from(decided.text) } }
+      if (value.form === 'binary') unsearched.binary.add(key)
+      const former = await formerOf(key, newest.version)
+      if (former.length > 0) return { ...deleted, verdict: 'cut', former }
+      return decided.decision === 'retained' ? { ...deleted, verdict: 'retained' } : undefined
+    },
+  }
+}

@@ -1,0 +1,314 @@
+import { gzipSync } from 'node:zlib'
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectVersionsCommand,
+  PutBucketVersioningCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3'
+import { Storage } from '@google-cloud/storage'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type DataHolder, erasedOf, type Scope, timeFor } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import {
+  type MadeConversation,
+  type MadeProject,
+  madeConversation,
+  madeMember,
+  madeMessage,
+  madeProject,
+  reported,
+} from '#lib/testing/projects.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+import { s3Credentials } from '#lib/testing/services/objects.ts'
+import { gcsServer, s3Server } from '#lib/testing/services/shared.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+
+const nobody = { subject: { account: null, agents: [] } }
+const mine = 'I have slept badly since my brother moved into the attic.'
+const quote = 'She wrote "slept badly since my brother moved" again.'
+const theirs = 'Try to air the room for ten minutes before midnight.'
+const turn = `user: ${mine}\nassistant: ${theirs}`
+const half = `assistant: ${theirs}`
+
+interface Described {
+  type?: string
+  metadata?: Record<string, string>
+}
+/** A bucket that keeps versions, used by a client of its own. */
+interface Bed {
+  url: string
+  put(key: string, bytes: string | Buffer, about?: Described): Promise<void>
+  /** Removes the newest version as an application does. */
+  remove(key: string): Promise<void>
+  /** Everything that can be read, of all versions: `key version`, bytes and metadata. */
+  dump(): Promise<{ key: string; bytes: Buffer; type: string; metadata: Record<string, string> }[]>
+}
+const run = Date.now().toString(36)
+
+async function s3Bed(): Promise<Bed> {
+  const { endpoint, port } = await s3Server()
+  const { key: accessKeyId, secret: secretAccessKey } = s3Credentials
+  const client = new S3Client({
+    ...{ endpoint, region: 'us-east-1', forcePathStyle: true },
+    credentials: { accessKeyId, secretAccessKey },
+  })
+  const Bucket = `words-${run}`
+  await client.send(new CreateBucketCommand({ Bucket }))
+  await client.send(new PutBucketVersioningCommand({ Bucket, VersioningConfiguration: { Status: 'Enabled' } }))
+  return {
+    url: `s3://${accessKeyId}:${secretAccessKey}@127.0.0.1:${port}/${Bucket}?tls=false`,
+    async put(Key, Body, { type, metadata } = {}) {
+      await client.send(
+        new PutObjectCommand({
+          Bucket,
+          Key,
+          Body,
+          ...(type && { ContentType: type }),
+          ...(metadata && { Metadata: metadata }),
+        }),
+      )
+    },
+    async remove(Key) {
+      await client.send(new DeleteObjectCommand({ Bucket, Key }))
+    },
+    async dump() {
+      const { Versions = [] } = await client.send(new ListObjectVersionsCommand({ Bucket }))
+      return Promise.all(
+        Versions.map(async ({ Key = '', VersionId }) => {
+          const about = { Bucket, Key, ...(VersionId !== undefined && { VersionId }) }
+          const { Body } = await client.send(new GetObjectCommand(about))
+          const { ContentType = '', Metadata = {} } = await client.send(new HeadObjectCommand(about))
+          const bytes = Buffer.from((await Body?.transformToByteArray()) ?? [])
+          return { key: Key, bytes, type: ContentType, metadata: Metadata }
+        }),
+      )
+    },
+  }
+}
+async function gcsBed(): Promise<Bed> {
+  const { endpoint } = await gcsServer()
+  const storage = new Storage({ apiEndpoint: endpoint, projectId: 'local', useAuthWithCustomEndpoint: false })
+  const name = `words-${run}`
+  await storage.createBucket(name, { versioning: { enabled: true } })
+  const bucket = storage.bucket(name)
+  return {
+    url: `gs://${name}?endpoint=${endpoint}`,
+    async put(key, bytes, { type, metadata } = {}) {
+      await bucket.file(key).save(bytes, {
+        resumable: false,
+        metadata: { ...(type && { contentType: type }), ...(metadata && { metadata }) },
+      })
+    },
+    async remove(key) {
+      await bucket.file(key).delete()
+    },
+    async dump() {
+      const [files] = await bucket.getFiles({ versions: true })
+      return Promise.all(
+        files.map(async ({ name: key, metadata }) => {
+          const generation = String(metadata.generation)
+          const [bytes] = await bucket.file(key, { generation }).download({ decompress: false })
+          const own = Object.entries(metadata.metadata ?? {}).map(([at, value]) => [at, String(value)])
+          return { key, bytes, type: metadata.contentType ?? '', metadata: Object.fromEntries(own) }
+        }),
+      )
+    },
+  }
+}
+
+describe.each([
+  ['S3', 's3', s3Bed],
+  ['Google Cloud Storage', 'gcs', gcsBed],
+] as const)('words of a message among objects in %s', (_name, service, open) => {
+  describe.skipIf(!isInstalled(service))('with versions', () => {
+    let bed: Bed
+    let test: TestApp
+    let project: MadeProject
+    let conversation: MadeConversation
+    let message: string
+    let other: string
+    let scope: Scope
+    beforeAll(async () => {
+      bed = await open()
+      test = await testApp({ KP_OBJECTS_URL: bed.url })
+    })
+    afterAll(() => test?.close())
+    beforeEach(async () => {
+      project = await madeProject(test)
+      conversation = await madeConversation(test, project)
+      message = (await madeMessage(test, conversation, project.owner, { content: mine })).id
+      other = (await madeMessage(test, conversation, await madeMember(test, project), { content: theirs })).id
+      scope = { part: { kind: 'message', id: message, project: project.id, conversation: conversation.id } }
+    })
+
+    function source(): DataHolder {
+      const found = test.app.holders.find(({ name }) => name === 'objects.bytes')
+      if (!found) throw new Error('the data source is missing')
+      return found
+    }
+    const words = () => {
+      const found = new Fingerprints()
+      found.add(mine)
+      return found
+    }
+    const plan = () => test.db.transaction((tx) => source().plan(scope, tx, test.clock.now()), timeFor(source()))
+    const eraseItems = (items: readonly string[], runId = newId('run'), of: Scope = scope) =>
+      test.db.transaction(
+        async (tx) =>
+          erasedOf(
+            await source().erase(of, items, tx, {
+              ...{ key: `${runId}:objects.bytes:1:p`, redacts: false, words: words(), now: test.clock.now() },
+            }),
+          ),
+        timeFor(source()),
+      )
+    async function erase(runId = newId('run')) {
+      const { items, watched = [] } = await plan()
+      const done = [await eraseItems(items, runId), await eraseItems(watched, runId)]
+      await test.db.prisma.message.update({ where: { id: message }, data: { erasingSince: test.clock.now() } })
+      const met = (name: string) => new Set(done.flatMap((one) => one.tallies?.[name]?.met ?? [])).size
+      const all = [...items, ...watched]
+      return {
+        all,
+        residue: (of: Scope = scope) => source().residue(of, all, test.clock.now(), words()),
+        counts: { cut: met('derivedCut'), deleted: met('derivedDeleted'), retained: met('derivedRetained') },
+        unsearched: [met('objectsBinary'), met('objectsLarge'), met('objectsOutside')],
+        runId,
+      }
+    }
+    /** What is stored for this project, by key: all versions. */
+    async function stored(): Promise<Record<string, string[]>> {
+      const found: Record<string, string[]> = {}
+      for (const { key, bytes } of await bed.dump())
+        if (key.includes(project.id) || key.includes(message)) found[key] = [...(found[key] ?? []), bytes.toString()]
+      return found
+    }
+    const at = (name: string) => `app/${project.id}/${name}`
+
+    it('finds keys and metadata with the id of the message, in every version', async () => {
+      const [upload, marked, deleted, near] = [
+        `app-uploads/${message}/a.pdf`,
+        at('marked'),
+        `old/${message}`,
+        `app-uploads/${message}x`,
+      ]
+      await bed.put(upload, 'one')
+      await bed.put(upload, 'two')
+      await bed.put(marked, 'an answer', { metadata: { source: message } })
+      await bed.put(deleted, 'x')
+      await bed.remove(deleted)
+      await bed.put(`app-uploads/${other}/b.pdf`, 'of others')
+      const { counts, residue } = await erase()
+      expect(Object.keys(await stored())).toEqual([])
+      expect(near).toContain(message)
+      expect((await bed.dump()).some(({ key }) => key.includes(other))).toBe(true)
+      expect(counts.deleted).toBe(3)
+      expect([await residue(), await residue(nobody)]).toEqual([0, 0])
+      await bed.put(upload, 'late')
+      expect(await residue(nobody)).toBe(1)
+    })
+
+    it('cuts a shared object, keeps its type and metadata, and deletes its former versions', async () => {
+      const metadata = { owner: 'team-7' }
+      await bed.put(at('turn.txt'), `older ${turn}`, { type: 'text/markdown' })
+      await bed.put(at('turn.txt'), turn, { type: 'text/markdown', metadata })
+      await bed.put(at('turn.json'), JSON.stringify({ q: mine, a: theirs }), { type: 'application/json' })
+      const explained = await test.db.transaction(
+        async (tx) => source().explain?.(scope, tx, test.clock.now()),
+        timeFor(source()),
+      )
+      expect(explained?.verdicts.map(({ id, verdict, reason }) => [id, verdict, reason])).toEqual([
+        [at('turn.json'), 'changed', 'cut'],
+        [at('turn.txt'), 'changed', 'cut'],
+      ])
+      const { counts, residue, runId } = await erase()
+      expect(await stored()).toEqual({
+        [at('turn.txt')]: [half],
+        [at('turn.json')]: [JSON.stringify({ q: '', a: theirs })],
+      })
+      expect((await bed.dump()).find(({ key }) => key === at('turn.txt'))).toMatchObject({
+        type: 'text/markdown',
+        metadata,
+      })
+      expect(counts).toEqual({ cut: 2, deleted: 0, retained: 0 })
+      expect([await residue(), await residue(nobody)]).toEqual([0, 0])
+      await source().forget?.(runId)
+      expect((await bed.dump()).filter(({ key }) => key.includes(runId))).toEqual([])
+    })
+
+    it('cuts once, and counts the same when a crash repeats the page', async () => {
+      const [key, runId] = [at('glue'), newId('run')]
+      await bed.put(key, `Summary by a model. ${turn} End of the summary.`)
+      for (const source_id of [message, other])
+        await reported(test, project, project.owner, [{ source_id, store: 'objects', ref: key }])
+      const { items } = await plan()
+      const first = await eraseItems(items, runId)
+      const left = await stored()
+      const again = await eraseItems(items, runId)
+      expect(await stored()).toEqual(left)
+      expect(left[key]?.[0]).toContain(theirs)
+      expect(left[key]?.[0]).not.toContain('brother')
+      expect(again.tallies?.derivedCut).toEqual(first.tallies?.derivedCut)
+      expect(first.results).toEqual(again.results)
+    })
+
+    it('deletes what cannot be cut: a quote, a compressed object, a shared binary one', async () => {
+      await bed.put(at('quote.csv'), `a,b\n1,${quote}\n`)
+      await bed.put(at('backup.gz'), gzipSync(turn))
+      await bed.put(at('image'), Buffer.from([0x89, 0x50, 0xff, 0x00]))
+      for (const source_id of [message, other])
+        await reported(test, project, project.owner, [{ source_id, store: 'objects', ref: at('image') }])
+      const { residue } = await erase()
+      expect(await stored()).toEqual({})
+      expect(await residue()).toBe(0)
+    })
+
+    it('removes a former version with erased words, and keeps the newest', async () => {
+      await bed.put(at('notes'), quote)
+      await bed.put(at('notes'), 'Nothing of that.')
+      const { residue } = await erase()
+      expect(await stored()).toEqual({ [at('notes')]: ['Nothing of that.'] })
+      expect(await residue()).toBe(0)
+    })
+
+    it('keeps another author’s words byte for byte, whoever names the key', async () => {
+      await bed.put(at('wrong'), half)
+      await reported(test, project, project.owner, [{ source_id: message, store: 'objects', ref: at('wrong') }])
+      await bed.put(`elsewhere/${run}`, quote)
+      const { counts, residue } = await erase()
+      expect(await stored()).toEqual({ [at('wrong')]: [half] })
+      expect(counts).toEqual({ cut: 0, deleted: 0, retained: 1 })
+      expect([await residue(), await residue(nobody)]).toEqual([0, 0])
+      await bed.remove(`elsewhere/${run}`)
+    })
+
+    it('counts objects that it cannot search', async () => {
+      await bed.put(at('image'), Buffer.from([0x89, 0x50, 0xff, 0x00]))
+      await bed.put(at('large'), Buffer.alloc(9 * 1024 * 1024, 'some words '))
+      await bed.put(`elsewhere-${run}`, 'x')
+      const { unsearched } = await erase()
+      expect(unsearched).toEqual([1, 1, 1])
+      const [objectsBinary = 0, objectsLarge = 0, objectsOutside = 0] = unsearched
+      expect(source().notSearched?.({ objectsBinary, objectsLarge, objectsOutside })).toEqual([
+        { what: expect.stringContaining('binary'), count: 1 },
+        { what: expect.stringContaining('8 MiB'), count: 1 },
+        { what: expect.stringContaining('KP_POINTER_PREFIXES'), count: null },
+      ])
+      expect(source().notSearched?.({})).toEqual([])
+    })
+
+    it('finds words by verification that the erasure did not meet', async () => {
+      const { residue, all } = await erase()
+      await bed.put(at('late'), quote)
+      expect([await residue(), await residue(nobody)]).toEqual([1, 1])
+      await eraseItems(all, newId('run'), nobody)
+      expect(await residue(nobody)).toBe(0)
+      expect(await stored()).toEqual({})
+    })
+  })
+})

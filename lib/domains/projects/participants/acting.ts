@@ -1,0 +1,51 @@
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import { asking, askingWithin, readerOf, seenProject } from '../access.ts'
+import { actsForParticipants, noParticipant } from './service.ts'
+
+interface ActedFor {
+  id: string
+  accountId: string | null
+  actsAs: 'owner' | 'manager' | 'admin'
+}
+/**
+ * The participant, for those who act for the participants of its project: owners, managers of its organization, admins. Throws `not_found`,
+ * `forbidden` for other members.
+ */
+export const actedFor =
+  (db: Database) =>
+  async (
+    ctx: { actor: Actor; tx?: Transaction },
+    { projectId, participantId }: { projectId: string; participantId: string },
+  ): Promise<ActedFor> => {
+    const project = await seenProject(ctx.tx ? askingWithin(ctx.tx) : asking(db), readerOf(ctx), projectId)
+    if (!actsForParticipants(project))
+      throw new Problem(
+        'forbidden',
+        'Owners of the project, managers of its organization and admins file for its participants.',
+      )
+    const found = await (ctx.tx ?? db.prisma).projectParticipant.findFirst({
+      where: { id: participantId, projectId },
+      select: { id: true, accountId: true },
+    })
+    if (!found) throw noParticipant()
+    return { ...found, actsAs: project.role === 'owner' ? 'owner' : (project.office ?? 'owner') }
+  }
+
+/** The project of a participant. */
+export const projectOfParticipant = async (tx: Transaction, participantId: string): Promise<string | undefined> =>
+  (await tx.projectParticipant.findUnique({ where: { id: participantId }, select: { projectId: true } }))?.projectId
+
+const owned = `SELECT 1 AS found FROM project_members o JOIN projects p ON p.id = o.project_id
+  JOIN account_names n ON n.id = o.member_id AND n.organisation_id = p.organisation_id
+  JOIN project_members m ON m.project_id = p.id AND m.kind = 'account' AND m.member_id = $2
+  WHERE o.kind = 'account' AND o.member_id = $1 AND o.role = 'owner' AND p.status <> 'closed' LIMIT 1`
+
+/** Whether the first owns a project in which the second, another person, is a member. Also outside a transaction. */
+export const ownsProjectOf = async (
+  tx: Pick<Transaction, '$queryRawUnsafe'>,
+  ownerId: string,
+  memberId: string,
+): Promise<boolean> =>
+  ownerId !== memberId && (await tx.$queryRawUnsafe<unknown[]>(owned, ownerId, memberId)).length > 0

@@ -1,0 +1,105 @@
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { askingWithin, writerOf } from '../access.ts'
+import type { ProjectPorts } from '../ports.ts'
+import type { WriterKind } from '../rules.ts'
+import type { Author } from './rules.ts'
+import { participantKey } from './seizing.ts'
+
+/** The author of a message or document as its row names it. */
+export interface RowAuthor {
+  kind: WriterKind
+  id: string
+  /** The agent that wrote on behalf of the author; null where the author wrote. */
+  writtenBy: string | null
+}
+
+interface ParticipantRow {
+  id: string
+  name: string | null
+  email: string | null
+  is_fenced: boolean
+}
+const found = `SELECT p.id, p.name, p.email, EXISTS (SELECT FROM fenced f WHERE f.kind = 'participant' AND f.id = p.id) AS is_fenced
+  FROM project_participants p WHERE p.project_id = $1 AND p.external_id = $2`
+const made = `INSERT INTO project_participants (id, project_id, external_id, name, email, created_by, created_at, updated_at)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (project_id, external_id) DO NOTHING RETURNING id`
+
+const wasErased = (): Problem =>
+  new Problem(
+    'erased',
+    'This participant of the project was erased. Nothing is written on their behalf under this external_id again. Nothing was stored.',
+  )
+
+/**
+ * The participant of a project with this `external_id`, made at the first use. A given name replaces the stored one. Throws `fenced` while
+ * the participant is being erased, `erased` afterwards, `conflict` for another email address than the stored one: whoever could change it
+ * could hand the participation to somebody else.
+ */
+export async function participantFor(
+  ports: Pick<ProjectPorts, 'isSuppressed'>,
+  { tx, actor, now }: { tx: Transaction; actor: Pick<Actor, 'id'>; now: Date },
+  projectId: string,
+  { external_id, name, email }: Author,
+): Promise<string> {
+  const ask = askingWithin(tx)
+  const look = async () => (await ask<ParticipantRow>('participant-named', found, [projectId, external_id]))[0]
+  let row = await look()
+  if (!row) {
+    const [fresh] = await ask<{ id: string }>('make-participant', made, [
+      newId('ptp'),
+      projectId,
+      external_id,
+      name ?? null,
+      email ?? null,
+      actor.id,
+      now,
+    ])
+    // After the insert: it waits for an erasure that removes the row, whose hash is visible from then on.
+    if ((await ports.isSuppressed(tx, 'participant', [participantKey(projectId, external_id)])).length > 0)
+      throw wasErased()
+    if (fresh) return fresh.id
+    row = await look()
+    if (!row) throw wasErased()
+  }
+  if (row.is_fenced)
+    throw new Problem(
+      'fenced',
+      'This participant of the project is being erased: nothing is written on their behalf. Nothing was stored.',
+    )
+  if (email !== undefined && row.email !== null && row.email !== email)
+    throw new Problem(
+      'conflict',
+      'This participant has another email address. An owner of the project changes it (PATCH /api/projects/{id}/participants/{id}); or write under another external_id. Nothing was stored.',
+    )
+  const isNewName = name !== undefined && name !== row.name
+  const isNewEmail = email !== undefined && row.email === null
+  if (isNewName || isNewEmail)
+    await tx.projectParticipant.update({
+      where: { id: row.id },
+      data: { ...(isNewName && { name }), ...(isNewEmail && { email }), updatedAt: now },
+    })
+  return row.id
+}
+
+/**
+ * The author of what an actor writes: the actor, or the participant that it names. People write for themselves only. Throws `forbidden`,
+ * and as {@link participantFor}.
+ */
+export async function authorFor(
+  ports: Pick<ProjectPorts, 'isSuppressed'>,
+  ctx: { tx: Transaction; actor: Actor; now: Date },
+  projectId: string,
+  author: Author | undefined,
+): Promise<RowAuthor> {
+  const writer = writerOf(ctx.actor)
+  if (author === undefined) return { ...writer, writtenBy: null }
+  if (writer.kind !== 'agent')
+    throw new Problem(
+      'forbidden',
+      'Only the token of an agent writes on behalf of a participant. Leave out `author`, or use a token. Nothing was stored.',
+    )
+  const id = await participantFor(ports, ctx, projectId, author)
+  return { kind: 'participant', id, writtenBy: writer.id }
+}

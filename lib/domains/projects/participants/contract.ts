@@ -1,0 +1,154 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { Id, when } from '../contract.ts'
+import { Line } from '../rules.ts'
+import { Author, ExternalId, ParticipantEmail } from './rules.ts'
+
+export const ParticipantView = z
+  .strictObject({
+    id: z.string(),
+    project_id: z.string(),
+    external_id: z.string(),
+    name: z.string().nullable(),
+    email: z.string().nullable().meta({
+      description:
+        'As the application reported it. For owners of the project, managers of its organization and admins; null for others',
+    }),
+    claimed: z.boolean().meta({ description: 'A person connected the participation to their account' }),
+    claimed_at: when.nullable(),
+    created_at: when,
+    updated_at: when,
+  })
+  .meta({ id: 'ProjectParticipant' })
+export type ParticipantView = z.output<typeof ParticipantView>
+
+export const ParticipationView = z
+  .strictObject({
+    id: z.string(),
+    project: z.string().meta({ description: 'The name of the project' }),
+    name: z.string().nullable().meta({ description: 'As the application reported it' }),
+    claimed: z.boolean().meta({ description: 'false: it names your verified address, and you can claim it' }),
+    claimed_at: when.nullable(),
+    messages: z.number().int(),
+    documents: z.number().int(),
+    created_at: when,
+  })
+  .meta({ id: 'Participation' })
+export type ParticipationView = z.output<typeof ParticipationView>
+
+const participant = { resourceType: 'participant' } as const
+const params = z.strictObject({ projectId: Id })
+const ofOne = z.strictObject({ projectId: Id, participantId: Id })
+
+export const listParticipants = operation({
+  id: 'listParticipants',
+  method: 'get',
+  path: '/api/projects/{projectId}/participants',
+  summary: 'List the participants of a project, newest first',
+  description:
+    'A participant is a person on whose behalf an agent of the project writes. For members of the project, managers of its organization and admins.',
+  permission: 'projects:read',
+  audit: { action: 'read', ...participant },
+  limit: 'read',
+  status: 200,
+  params,
+  query: z.strictObject({ external_id: ExternalId.optional(), cursor: Cursor.optional(), limit: PageLimit }),
+  output: page(ParticipantView),
+  refusals: ['not_found'],
+})
+
+export const registerParticipant = operation({
+  id: 'registerParticipant',
+  method: 'post',
+  path: '/api/projects/{projectId}/participants',
+  summary: 'Register a participant, or report their name',
+  description:
+    'For tokens of agents that are members of the project. A message with an `author` registers the participant, too. The `email` of a registered participant changes only through an owner of the project.',
+  permission: 'projects:write',
+  audit: { action: 'update', ...participant },
+  limit: 'write',
+  status: 200,
+  params,
+  body: Author,
+  output: z.strictObject({ data: ParticipantView }),
+  secrets: ['name', 'email', 'external_id'],
+  refusals: ['not_found', 'forbidden', 'erased', 'fenced', 'conflict', 'wrong_state'],
+})
+
+export const editParticipant = operation({
+  id: 'editParticipant',
+  method: 'patch',
+  path: '/api/projects/{projectId}/participants/{participantId}',
+  summary: 'Correct the name or email address of a participant, or connect an account',
+  description:
+    'For owners of the project, managers of its organization and admins. `account_id` names an account of the project’s organization; a claimed participation stays with its account. The email address of a claimed participation cannot change.',
+  permission: 'projects:write',
+  audit: { action: 'update', ...participant },
+  limit: 'write',
+  status: 200,
+  params: ofOne,
+  body: z
+    .strictObject({
+      name: Line.nullable().optional(),
+      email: ParticipantEmail.nullable().optional(),
+      account_id: Id.optional(),
+    })
+    .refine((body) => Object.values(body).some((value) => value !== undefined), 'names one change at least'),
+  output: z.strictObject({ data: ParticipantView }),
+  refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'wrong_state'],
+})
+
+export const exportParticipant = operation({
+  id: 'exportParticipant',
+  method: 'get',
+  path: '/api/projects/{projectId}/participants/{participantId}/export',
+  summary: 'Export everything that is stored about a participant',
+  description:
+    'NDJSON: a header line, a line `{part, …record}` for each record, and a last line with the totals. For owners of the project and the person who claimed the participation; for managers of its organization and admins within 30 days after a request for access or portability was filed for the participant. `scope=provided`: what the participant provided; `all`: derived data, too.',
+  permission: 'projects:read',
+  audit: { action: 'export', ...participant },
+  limit: 'read',
+  status: 200,
+  params: ofOne,
+  query: z.strictObject({ scope: z.enum(['provided', 'all']).default('all') }),
+  output: z.string(),
+  produces: ['application/x-ndjson'],
+  refusals: ['not_found', 'forbidden'],
+})
+
+export const listParticipations = operation({
+  id: 'listParticipations',
+  method: 'get',
+  path: '/api/participations',
+  summary: 'List your participations, claimed and claimable',
+  description:
+    'A participation is claimable if the application reported your verified email address, and no account has claimed it.',
+  permission: 'participations:person',
+  audit: { action: 'read', ...participant },
+  limit: 'read',
+  status: 200,
+  output: z.strictObject({
+    data: z.array(ParticipationView),
+    address_verified: z.boolean().meta({
+      description:
+        'You showed that you receive email at your address: by a link that was sent to it, or through an identity provider that vouches for it',
+    }),
+  }),
+})
+
+export const claimParticipation = operation({
+  id: 'claimParticipation',
+  method: 'post',
+  path: '/api/participations/{participantId}/claim',
+  summary: 'Connect a participation to your account',
+  description:
+    'Needs your verified email address, and the participation must name it. From then on your data overview, exports and erasure cover what was written on your behalf. An account cannot give a claimed participation back, and no other account can claim it.',
+  permission: 'participations:person',
+  audit: { action: 'update', ...participant },
+  limit: 'write',
+  status: 200,
+  params: z.strictObject({ participantId: Id }),
+  output: z.strictObject({ data: z.strictObject({ id: z.string(), claimed_at: when }) }),
+  refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'wrong_state'],
+})

@@ -1,0 +1,76 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
+import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
+import { byIndex, chunked, countLeft, holding, type PlannedRow, plannedOf } from '#lib/stores/postgres/held-rows.ts'
+import { wholeProjects } from '../emptied.ts'
+import { holdMembers, partOf, subjectOf } from '../held.ts'
+import { untilErased } from '../rows/kept-until.ts'
+
+const planOf = (where: string): string =>
+  `WITH ${holdMembers('$2')} SELECT x.id, coalesce(hp.hold, hw.hold) AS hold FROM project_participants x
+     LEFT JOIN held_projects hp ON hp.id = x.project_id LEFT JOIN held_writers hw ON hw.kind = 'participant' AND hw.id = x.id WHERE ${where}`
+const ofIds = planOf('x.id = ANY($1::text[])')
+const ofProjects = planOf('x.project_id = ANY($1::text[])')
+
+async function planned(scope: Scope, tx: Transaction, now: Date): Promise<PlannedRow[]> {
+  const subject = subjectOf(scope)
+  const part = partOf(scope)
+  if (part?.kind === 'project')
+    return queryWithin<PlannedRow>(tx, 'plan-participants-project', ofProjects, [[part.id], now])
+  if (!subject) return []
+  const own = await queryWithin<PlannedRow>(tx, 'plan-participants', ofIds, [subject.participants ?? [], now])
+  // A project that goes with its only member takes all its participants along.
+  const projects = (await wholeProjects(scope, tx, now)).map(({ id }) => id)
+  const others =
+    projects.length === 0
+      ? []
+      : await queryWithin<PlannedRow>(tx, 'plan-participants-project', ofProjects, [projects, now])
+  return [...new Map([...own, ...others].map((row) => [row.id, row])).values()]
+}
+
+/** Participants of projects: the ids, names and addresses that applications reported. */
+export const participantHolder = (db: Database): DataHolder => ({
+  name: 'projects.participants',
+  store: 'postgresql',
+  stage: 'content',
+  what: 'participations in projects: the application’s id of the person, with the name and email address that it reported',
+  held: 'participations in projects that the subject claimed: the application’s id, name and email address of the person',
+  purpose: 'recording on whose behalf an application wrote, so that the person can have it exported and erased',
+  kept: untilErased,
+  tables: ['project_participants'],
+  inventory: ({ participants = [] }) =>
+    holding(
+      db,
+      'participants-held',
+      'SELECT count(*)::int AS n, min(created_at) AS since FROM project_participants WHERE id = ANY($1::text[])',
+      [participants],
+    ),
+  async plan(scope, tx, now) {
+    await byIndex(tx)
+    return plannedOf(await planned(scope, tx, now))
+  },
+  async erase(_scope, items, tx) {
+    await byIndex(tx)
+    const gone = await queryWithin(
+      tx,
+      'erase-participants',
+      'DELETE FROM project_participants WHERE id = ANY($1::text[]) RETURNING id',
+      [items],
+    )
+    return gone.length
+  },
+  residue(scope, items, now) {
+    const subject = subjectOf(scope)
+    const part = partOf(scope)
+    return countLeft(db, async (ask) => {
+      const count = (text: string, values: readonly unknown[]) =>
+        ask(`SELECT count(*)::int AS n FROM (${text}) AS f WHERE hold IS NULL`, values)
+      if (subject?.participants) await count(ofIds, [subject.participants, now])
+      // By the account's own name, and not by the ids that the plan had.
+      if (subject && subject.account !== null) await count(planOf('x.account_id = $1'), [subject.account, now])
+      if (part?.kind === 'project') await count(ofProjects, [[part.id], now])
+      for (const chunk of chunked(items))
+        await ask('SELECT count(*)::int AS n FROM project_participants WHERE id = ANY($1::text[])', [chunk])
+    })
+  },
+})

@@ -1,0 +1,580 @@
+import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
+import { openArchive } from '#lib/testing/archives.ts'
+import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { episode } from '#lib/testing/graphs.ts'
+import { issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import {
+  dataOf,
+  type MadeProject,
+  madeConversation,
+  madeDocument,
+  madeMember,
+  madeMessage,
+  madeProject,
+  reported,
+} from '#lib/testing/projects.ts'
+
+let stage: PrivacyTest
+let test: PrivacyTest['test']
+let project: MadeProject
+beforeAll(async () => {
+  stage = await privacyTest()
+  test = stage.test
+  project = await madeProject(test)
+})
+afterAll(() => stage?.close())
+
+const said = async (on: MadeProject, author: object, content = 'Something was said.', more: object = {}) => {
+  const conversation = await madeConversation(test, on, {}, on.agent)
+  const message = await madeMessage(test, conversation, on.agent, { author, content, ...more })
+  return { conversation, ...message }
+}
+const participantOf = async (on: MadeProject, externalId: string) =>
+  (await dataOf(test, 'GET', `${on.path}/participants?external_id=${encodeURIComponent(externalId)}`, on.owner))[0]
+const addressOf = async ({ accountId }: Person): Promise<string> =>
+  (await test.db.prisma.account.findUniqueOrThrow({ where: { id: accountId } })).email
+const verify = ({ accountId }: Person) =>
+  test.db.prisma.account.update({ where: { id: accountId }, data: { emailVerifiedAt: test.clock.now() } })
+const claim = (id: string, person: Person) => test.fetch('POST', `/api/participations/${id}/claim`, person)
+const requestsOf = (on: MadeProject, id: string) => `${on.path}/participants/${id}/requests`
+const linesOf = (text: string): Record<string, unknown>[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+
+describe('POST a message with an author', () => {
+  it('stores the participant as the author and the agent as the writer', async () => {
+    const { path } = await said(project, { external_id: 'u-1', name: 'Ada', email: 'Ada@Example.org' })
+    const message = await dataOf(test, 'GET', path, project.owner)
+    const participant = await participantOf(project, 'u-1')
+    expect(participant).toMatchObject({ external_id: 'u-1', name: 'Ada', email: 'ada@example.org', claimed: false })
+    expect(message).toMatchObject({
+      author: { kind: 'participant', id: participant.id, name: 'Ada' },
+      written_by: project.agent.id,
+      is_mine: true,
+    })
+    const own = await madeMessage(test, await madeConversation(test, project), project.owner)
+    expect(await dataOf(test, 'GET', own.path, project.owner)).toMatchObject({ written_by: null })
+  })
+
+  it('uses the same participant for the same external_id, and another one in another project', async () => {
+    const other = await madeProject(test)
+    await said(project, { external_id: 'u-2' })
+    await said(project, { external_id: 'u-2', name: 'Second' })
+    await said(other, { external_id: 'u-2' })
+    const [here, there] = [await participantOf(project, 'u-2'), await participantOf(other, 'u-2')]
+    expect(here).toMatchObject({ name: 'Second' })
+    expect(there.id).not.toBe(here.id)
+    expect(await test.db.prisma.projectParticipant.count({ where: { externalId: 'u-2' } })).toBe(2)
+  })
+
+  it('makes one participant when requests arrive at the same time', async () => {
+    const conversation = await madeConversation(test, project, {}, project.agent)
+    await Promise.all(
+      Array.from({ length: 8 }, () =>
+        madeMessage(test, conversation, project.agent, { author: { external_id: 'u-8' } }),
+      ),
+    )
+    const { id } = await participantOf(project, 'u-8')
+    expect(await test.db.prisma.message.count({ where: { authorKind: 'participant', authorId: id } })).toBe(8)
+  })
+
+  it('returns 403 to a person, 409 for another address of a known participant, 422 for a malformed author; nothing is stored', async () => {
+    const conversation = await madeConversation(test, project)
+    const send = (asker: { cookie: string } | { token: string }, author: unknown) =>
+      test.fetch('POST', `${conversation.path}/messages`, {
+        ...asker,
+        body: { role: 'user', content: 'Words.', author },
+      })
+    await said(project, { external_id: 'u-3', email: 'third@example.org' })
+    expect((await send(project.owner, { external_id: 'u-new' })).status).toBe(403)
+    const changed = await send(project.agent, { external_id: 'u-3', email: 'thief@example.org' })
+    expect([changed.status, changed.json.code]).toEqual([409, 'conflict'])
+    expect(changed.text).not.toMatch(/third@|thief@/)
+    for (const author of [
+      {},
+      { external_id: '' },
+      { external_id: 'x'.repeat(201) },
+      { external_id: 'a\nb' },
+      { external_id: 'u', email: 'none' },
+      { external_id: 'u', account_id: 'usr_x' },
+      'u-3',
+    ])
+      expect((await send(project.agent, author)).status, JSON.stringify(author)).toBe(422)
+    expect(await test.db.prisma.message.count({ where: { conversationId: conversation.id } })).toBe(0)
+    expect(await participantOf(project, 'u-new')).toBeUndefined()
+    expect(await participantOf(project, 'u-3')).toMatchObject({ email: 'third@example.org' })
+  })
+
+  it('does not make a message that of the account whose id or address the author names', async () => {
+    const victim = await madeMember(test, project)
+    const address = await addressOf(victim)
+    const { path } = await said(project, { external_id: victim.accountId, email: address })
+    const message = await dataOf(test, 'GET', path, victim)
+    expect(message).toMatchObject({ author: { kind: 'participant' }, is_mine: false })
+    expect(message.author.id).not.toBe(victim.accountId)
+    expect(await participantOf(project, victim.accountId)).toMatchObject({ claimed: false })
+  })
+
+  it('returns 404 to a stranger and 401 to a revoked token; a repetition under one key has one effect', async () => {
+    const conversation = await madeConversation(test, project, {}, project.agent)
+    const stranger = await issuedAgent(test, ['read', 'write'])
+    const body = { role: 'user', content: 'Words.', author: { external_id: 'u-4' } }
+    const send = (token: string, key = 'one') =>
+      test.fetch('POST', `${conversation.path}/messages`, { token, body, headers: { 'Idempotency-Key': key } })
+    expect((await send(stranger.token)).status).toBe(404)
+    const reader = await issuedAgent(test, ['read'], { owner: project.owner })
+    expect((await send(reader.token)).status).toBe(403)
+    expect((await send(project.agent.token)).status).toBe(201)
+    expect((await send(project.agent.token)).headers.get('idempotency-replayed')).toBe('true')
+    expect(await test.db.prisma.message.count({ where: { conversationId: conversation.id } })).toBe(1)
+    const gone = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
+    await test.db.prisma.token.update({ where: { id: gone.tokenId }, data: { revokedAt: test.clock.now() } })
+    expect((await send(gone.token, 'two')).status).toBe(401)
+  })
+
+  it('stores a document with a participant as its author', async () => {
+    const { status, json } = await test.fetch('POST', `${project.path}/documents?name=a.txt&author=u-5`, {
+      ...project.agent,
+      body: 'Text.',
+      headers: { 'Content-Type': 'text/plain' },
+    })
+    expect(status).toBe(201)
+    const { id } = await participantOf(project, 'u-5')
+    expect(json.data).toMatchObject({ author: { kind: 'participant', id, name: 'u-5' }, written_by: project.agent.id })
+    const person = await test.fetch('POST', `${project.path}/documents?name=a.txt&author=u-5`, {
+      ...project.owner,
+      body: 'Text.',
+      headers: { 'Content-Type': 'text/plain' },
+    })
+    expect(person.status).toBe(403)
+  })
+})
+
+describe('participants of a project', () => {
+  it('show addresses to owners, managers and admins only; strangers get 404', async () => {
+    await said(project, { external_id: 'u-6', email: 'sixth@example.org' })
+    const path = `${project.path}/participants?external_id=u-6`
+    const member = await madeMember(test, project)
+    const manager = await signedIn(test, 'manager', project.owner.organisationId)
+    const emails = async (asker: Person) => (await dataOf(test, 'GET', path, asker))[0].email
+    expect(await emails(project.owner)).toBe('sixth@example.org')
+    expect(await emails(manager)).toBe('sixth@example.org')
+    expect(await emails(stage.admin)).toBe('sixth@example.org')
+    expect(await emails(member)).toBeNull()
+    expect((await test.fetch('GET', path, await signedIn(test))).status).toBe(404)
+    expect((await test.fetch('GET', path, await signedIn(test, 'manager'))).status).toBe(404)
+  })
+
+  it('are corrected by owners, never by members or by the agent', async () => {
+    await said(project, { external_id: 'u-7', name: 'Wrong' })
+    const { id } = await participantOf(project, 'u-7')
+    const edit = (asker: object, body: object) =>
+      test.fetch('PATCH', `${project.path}/participants/${id}`, { ...asker, body })
+    expect((await edit(project.owner, { name: 'Right', email: 'right@example.org' })).json.data).toMatchObject({
+      name: 'Right',
+      email: 'right@example.org',
+    })
+    expect((await edit(await madeMember(test, project), { name: 'x' })).status).toBe(403)
+    expect((await edit(project.agent, { name: 'x' })).status).toBe(403)
+    expect((await edit(await signedIn(test), { name: 'x' })).status).toBe(404)
+    const outsider = await signedIn(test)
+    expect((await edit(project.owner, { account_id: outsider.accountId })).status).toBe(404)
+  })
+})
+
+describe('POST /api/participations/{id}/claim', () => {
+  it('needs the verified address that the participation names, and belongs to one account from then on', async () => {
+    const person = await signedIn(test)
+    const address = await addressOf(person)
+    const { id } = await (async () => {
+      await said(project, { external_id: 'c-1', email: address })
+      return participantOf(project, 'c-1')
+    })()
+    expect((await claim(id, person)).status).toBe(403)
+    expect((await dataOf(test, 'GET', '/api/participations', person)).length).toBe(0)
+    await verify(person)
+    expect(await dataOf(test, 'GET', '/api/participations', person)).toMatchObject([
+      { id, claimed: false, messages: 1 },
+    ])
+    const thief = await signedIn(test)
+    await verify(thief)
+    expect((await claim(id, thief)).status).toBe(404)
+    expect((await claim(id, person)).status).toBe(200)
+    expect((await claim(id, person)).status).toBe(200)
+    expect(await participantOf(project, 'c-1')).toMatchObject({ claimed: true })
+    // Its address and account stay, whoever asks.
+    const edit = (body: object) => test.fetch('PATCH', `${project.path}/participants/${id}`, { ...project.owner, body })
+    expect((await edit({ email: await addressOf(thief) })).status).toBe(409)
+    const member = await madeMember(test, project)
+    expect((await edit({ account_id: member.accountId })).status).toBe(409)
+    await test.db.prisma.account.update({ where: { id: person.accountId }, data: { email: 'moved@example.org' } })
+    await test.db.prisma.account.update({ where: { id: thief.accountId }, data: { email: address } })
+    expect((await claim(id, thief)).status).toBe(409)
+    expect((await test.fetch('POST', `/api/participations/${id}/claim`, project.agent)).status).toBe(403)
+    expect((await test.fetch('POST', `/api/participations/${id}/claim`)).status).toBe(401)
+  })
+
+  it('accepts an address that a link in an email verified', async () => {
+    const person = await signedIn(test)
+    const email = await addressOf(person)
+    await said(project, { external_id: 'c-2', email })
+    const { id } = await participantOf(project, 'c-2')
+    await test.fetch('POST', '/api/account/reset', { body: { email } })
+    await stage.work()
+    const code = /password\/new#(\w+)/.exec(stage.lettersTo(email).at(-1)?.text ?? '')?.[1]
+    const used = await test.fetch('POST', '/api/account/password/link', {
+      body: { code, new_password: 'correct horse battery staple 7' },
+    })
+    expect(used.status).toBe(200)
+    const account = await test.db.prisma.account.findUniqueOrThrow({ where: { id: person.accountId } })
+    expect(account.emailVerifiedAt).not.toBeNull()
+    await test.db.prisma.session.updateMany({ where: { accountId: person.accountId }, data: { revokedAt: null } })
+    expect((await claim(id, person)).status).toBe(200)
+  })
+})
+
+describe('a person behind the token of a backend with 200 conversations', () => {
+  it('finds, exports and erases everything that was written on their behalf, and nothing of others', async () => {
+    const backend = await madeProject(test)
+    const person = await signedIn(test)
+    await verify(person)
+    const email = await addressOf(person)
+    const name = 'Wilhelmina Thistlewood'
+    const marker = 'the red kettle whistles twice before the morning train'
+    const other = { external_id: 'other', name: 'Somebody Else' }
+    const kept: string[] = []
+    const sources: { id: string; text: string }[] = []
+    for (let n = 0; n < 200; n++) {
+      const conversation = await madeConversation(test, backend, {}, backend.agent)
+      const text = `${marker}, ${n}`
+      const { id: source } = await madeMessage(test, conversation, backend.agent, {
+        author: { external_id: 'wt', name, email },
+        content: text,
+      })
+      sources.push({ id: source, text })
+      await keptInThread(test, conversation.id, [{ id: source, text }])
+      await madeMessage(test, conversation, backend.agent, { role: 'assistant', content: `An answer, ${n}.` })
+      if (n % 20 === 0)
+        kept.push(
+          (await madeMessage(test, conversation, backend.agent, { author: other, content: `Others, ${n}.` })).id,
+        )
+    }
+    await postgresPlanting(test.db).plant({
+      ...{ group: backend.groupId, entities: [], facts: [], mentions: [], communities: [], sagas: [], next: [] },
+      episodes: sources.map(({ id, text }, n) => ({ ...episode(`${id}-episode`, n), content: `${name}: ${text}` })),
+    })
+    await reported(
+      test,
+      backend,
+      backend.agent,
+      sources.map(({ id }) => ({ source_id: id, store: 'graph', ref: `${id}-episode` })),
+    )
+    const upload = await test.fetch('POST', `${backend.path}/documents?name=notes.txt&author=wt`, {
+      ...backend.agent,
+      body: marker,
+      headers: { 'Content-Type': 'text/plain' },
+    })
+    expect(upload.status).toBe(201)
+    await madeDocument(test, backend, backend.agent)
+    const { id } = await participantOf(backend, 'wt')
+    const inventoried = async () => {
+      const { json } = await test.fetch('GET', '/api/privacy/inventory', person)
+      return Object.fromEntries(
+        json.data.map(({ holder, count }: { holder: string; count: number }) => [holder, count]),
+      )
+    }
+    expect(await inventoried()).toMatchObject({ 'projects.messages': 0, 'projects.participants': 0 })
+    expect((await claim(id, person)).status).toBe(200)
+
+    expect(await inventoried()).toMatchObject({
+      'projects.messages': 200,
+      'projects.documents': 1,
+      'projects.participants': 1,
+      'objects.bytes': 1,
+      'checkpoints.messages': 200,
+      'graph.episodes': 200,
+    })
+    const asked = await test.fetch('POST', '/api/privacy/exports', { ...person, body: {} })
+    await stage.work()
+    const file = await fetch(`${test.url}/api/privacy/exports/${asked.json.data.id}/file`, {
+      headers: { Cookie: person.cookie },
+    })
+    const { files } = await openArchive(new Uint8Array(await file.arrayBuffer()))
+    const messages: { content: string }[] = JSON.parse(files['project_messages.json'] ?? '[]')
+    expect(messages).toHaveLength(200)
+    expect(messages.every(({ content }) => content.startsWith(marker))).toBe(true)
+    expect(JSON.parse(files['project_participations.json'] ?? '[]')).toMatchObject([{ external_id: 'wt', name, email }])
+    expect(JSON.parse(files['graph_episodes.json'] ?? '[]')).toHaveLength(200)
+    expect(JSON.parse(files['project_documents.json'] ?? '[]')).toHaveLength(1)
+    expect(JSON.parse(files['project_document_texts.json'] ?? '[]')).toMatchObject([{ content: marker }])
+    expect(Object.values(files).join()).not.toMatch(/Others, |Somebody Else|An answer/)
+
+    const ahead = await dataOf(test, 'GET', '/api/privacy/erasure-plan', person).catch(() => undefined)
+    if (ahead) expect(JSON.stringify(ahead)).toContain('projects.participants')
+    const before = await test.app.subjectErasures.dryRun({ account: person.accountId, agents: [] }, test.clock.now())
+    expect(before.find(({ holder }) => holder === 'projects.messages')?.items).toBe(200)
+    const run = await test.app.db.transaction((tx) =>
+      test.app.subjectErasures.begin(tx, {
+        requestId: null,
+        subject: { account: person.accountId, agents: [] },
+        requestedBy: 'user:test',
+        reason: 'gdpr_erasure',
+        now: test.clock.now(),
+      }),
+    )
+    await stage.work()
+    expect(await test.app.subjectErasures.run(run.runId)).toMatchObject({ state: 'done', participants: [] })
+    const left = await test.app.db.query<{ n: number }>(
+      undefined,
+      `SELECT count(*)::int AS n FROM (SELECT x::text AS t FROM messages x UNION ALL SELECT x::text FROM documents x UNION ALL SELECT x::text FROM document_chunks x
+         UNION ALL SELECT x::text FROM project_participants x UNION ALL SELECT x::text FROM provenance x UNION ALL SELECT x::text FROM erasure_runs x
+         UNION ALL SELECT x::text FROM graph_episodes x UNION ALL SELECT encode(x.blob, 'escape') FROM langgraph.checkpoint_blobs x
+         UNION ALL SELECT encode(x.blob, 'escape') FROM langgraph.checkpoint_writes x UNION ALL SELECT x::text FROM langgraph.store x) AS f
+       WHERE t LIKE ANY($1::text[])`,
+      [[`%${marker}%`, `%${name}%`, `%${email}%`, `%${id}%`]],
+    )
+    expect(left).toEqual([{ n: 0 }])
+    const { prisma } = test.app.db
+    expect(await prisma.message.count({ where: { id: { in: kept } } })).toBe(kept.length)
+    expect(await prisma.message.count({ where: { projectId: backend.id } })).toBe(200 + kept.length)
+    expect(await prisma.document.count({ where: { projectId: backend.id } })).toBe(1)
+    const receipt = (await test.fetch('GET', `/v1/receipts/${run.receiptId}`)).json
+    expect(receipt.stores.find(({ holder }: { holder: string }) => holder === 'projects.messages')).toMatchObject({
+      found: 200,
+      deleted: 200,
+      residue: 0,
+    })
+    // The pair of project and external_id stays suppressed.
+    const conversation = await madeConversation(test, backend, {}, backend.agent)
+    const again = await test.fetch('POST', `${conversation.path}/messages`, {
+      ...backend.agent,
+      body: { role: 'user', content: 'Back.', author: { external_id: 'wt' } },
+    })
+    expect([again.status, again.json.code]).toEqual([410, 'erased'])
+    expect(await participantOf(backend, 'wt')).toBeUndefined()
+  }, 600_000)
+})
+
+describe('a participant without an account', () => {
+  const filed = (on: MadeProject, id: string, asker: object, body: object) =>
+    test.fetch('POST', requestsOf(on, id), { ...asker, body })
+
+  it('is erased on the request of an owner, a manager or an admin, with a receipt; nobody else can file', async () => {
+    for (const who of ['owner', 'manager', 'admin'] as const) {
+      const on = await madeProject(test)
+      const { id: message, conversation } = await said(
+        on,
+        { external_id: 'p', name: 'Pat Quill' },
+        'Pat said this long sentence here today.',
+      )
+      await said(on, { external_id: 'stays' })
+      const { id } = await participantOf(on, 'p')
+      const member = await madeMember(test, on)
+      const askers = {
+        owner: on.owner,
+        manager: await signedIn(test, 'manager', on.owner.organisationId),
+        admin: stage.admin,
+      }
+      const body = { kinds: ['erasure'], grace: 'now' }
+      expect((await filed(on, id, member, body)).status).toBe(403)
+      expect((await filed(on, id, on.agent, body)).status).toBe(403)
+      expect((await filed(on, id, await signedIn(test), body)).status).toBe(404)
+      expect((await filed(on, id, await signedIn(test, 'manager'), body)).status).toBe(404)
+      const elsewhere = await madeProject(test)
+      expect((await filed(elsewhere, id, elsewhere.owner, body)).status).toBe(404)
+      const { status, json } = await filed(on, id, askers[who], body)
+      expect(status, who).toBe(201)
+      expect(json.data).toMatchObject({
+        subject: 'participant',
+        participant_id: id,
+        state: 'running',
+        verified_by: who === 'admin' ? 'admin' : 'manager',
+      })
+      await stage.work()
+      const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: json.data.id } })
+      expect(row).toMatchObject({ state: 'completed', participantId: null })
+      const receipt = (await test.fetch('GET', `/v1/receipts/${row.receiptId}`)).json
+      expect(receipt).toMatchObject({ deleted_id: id, subject_kind: 'participant' })
+      const { prisma } = test.app.db
+      expect(await prisma.message.count({ where: { id: message } })).toBe(0)
+      expect(await prisma.projectParticipant.count({ where: { id } })).toBe(0)
+      expect(await participantOf(on, 'stays')).toBeDefined()
+      const again = await test.fetch('POST', `${on.path}/participants`, { ...on.agent, body: { external_id: 'p' } })
+      expect([again.status, again.json.code]).toEqual([410, 'erased'])
+      expect((await filed(on, id, askers[who], body)).status).toBe(404)
+      expect((await test.fetch('GET', conversation.path, on.owner)).status).toBe(404)
+    }
+  }, 300_000)
+
+  it('gets no more words while the erasure runs', async () => {
+    const on = await madeProject(test)
+    const { conversation } = await said(on, { external_id: 'p' })
+    const { id } = await participantOf(on, 'p')
+    await filed(on, id, on.owner, { kinds: ['erasure'], grace: 'now' })
+    // Up to the fence.
+    const started = test.app.jobs.find(({ name }) => name === 'erasure.start')
+    const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { participants: { has: id } } })
+    await started?.execute(test.app.gate, { runId: run.id })
+    expect(await test.db.prisma.writeFence.count({ where: { kind: 'participant', id } })).toBe(1)
+    const send = () =>
+      test.fetch('POST', `${conversation.path}/messages`, {
+        ...on.agent,
+        body: { role: 'user', content: 'More.', author: { external_id: 'p' } },
+      })
+    const refused = await send()
+    expect([refused.status, refused.json.code]).toEqual([409, 'fenced'])
+    // Past the check of the application the database refuses it.
+    await expect(
+      test.db.prisma.message.create({
+        data: {
+          ...{ id: 'msg_late', projectId: on.id, conversationId: conversation.id, role: 'user', content: 'Late.' },
+          ...{ authorKind: 'participant', authorId: id, createdAt: test.clock.now(), updatedAt: test.clock.now() },
+        },
+      }),
+    ).rejects.toThrow()
+    await stage.work()
+    expect((await send()).status).toBe(404)
+    const next = await said(on, { external_id: 'q' })
+    const after = await test.fetch('POST', `${next.conversation.path}/messages`, {
+      ...on.agent,
+      body: { role: 'user', content: 'More.', author: { external_id: 'p' } },
+    })
+    expect([after.status, after.json.code]).toEqual([410, 'erased'])
+  })
+
+  it('has a cancellable grace; a repeated request joins the open one', async () => {
+    const on = await madeProject(test)
+    await said(on, { external_id: 'p' })
+    const { id } = await participantOf(on, 'p')
+    const first = await filed(on, id, on.owner, { kinds: ['erasure'] })
+    expect(first.json.data).toMatchObject({ state: 'waiting', grace: '24h' })
+    const second = await filed(on, id, on.owner, { kinds: ['erasure'] })
+    expect([second.status, second.json.data.id]).toEqual([200, first.json.data.id])
+    const cancel = (asker: object, request = first.json.data.id) =>
+      test.fetch('POST', `${requestsOf(on, id)}/${request}/cancel`, asker)
+    expect((await cancel(await madeMember(test, on))).status).toBe(403)
+    const foreign = await madeProject(test)
+    await said(foreign, { external_id: 'p' })
+    const theirs = await participantOf(foreign, 'p')
+    const stolen = `${requestsOf(foreign, theirs.id)}/${first.json.data.id}/cancel`
+    expect((await test.fetch('POST', stolen, foreign.owner)).status).toBe(404)
+    expect((await cancel(on.owner)).json.data.state).toBe('cancelled')
+    test.clock.advance(25 * 3_600_000)
+    await stage.tick()
+    expect(await participantOf(on, 'p')).toBeDefined()
+    expect(await dataOf(test, 'GET', requestsOf(on, id), on.owner)).toHaveLength(1)
+  })
+
+  it('has a copy: owners export it, managers and admins after a request for it was filed', async () => {
+    const on = await madeProject(test)
+    const { path } = await said(on, { external_id: 'p', name: 'Pat' }, 'Words of Pat.')
+    await test.fetch('PATCH', path, { ...on.agent, body: { content: 'Better words of Pat.' } })
+    await said(on, { external_id: 'q' }, 'Words of Q.')
+    const { id } = await participantOf(on, 'p')
+    const exported = `${on.path}/participants/${id}/export`
+    const manager = await signedIn(test, 'manager', on.owner.organisationId)
+    expect((await test.fetch('GET', exported, manager)).status).toBe(403)
+    expect((await test.fetch('GET', exported, stage.admin)).status).toBe(403)
+    expect((await test.fetch('GET', exported, await madeMember(test, on))).status).toBe(403)
+    expect((await test.fetch('GET', exported, await signedIn(test))).status).toBe(404)
+    const request = await filed(on, id, manager, { kinds: ['access'] })
+    expect(request.json.data).toMatchObject({
+      state: 'completed',
+      parts: [{ kind: 'access', state: 'done', outcome: { export: `${exported}?scope=all` } }],
+    })
+    for (const asker of [on.owner, manager, stage.admin]) {
+      const { status, text } = await test.fetch('GET', exported, asker)
+      expect(status).toBe(200)
+      const lines = linesOf(text)
+      expect(lines.filter(({ part }) => part === 'project_messages')).toMatchObject([
+        { content: 'Better words of Pat.' },
+      ])
+      expect(lines.filter(({ part }) => part === 'project_message_edits')).toMatchObject([{ content: 'Words of Pat.' }])
+      expect(lines.filter(({ part }) => part === 'project_participations')).toMatchObject([{ external_id: 'p' }])
+      expect(text).not.toContain('Words of Q')
+    }
+    test.clock.advance(31 * 86_400_000)
+    expect((await test.fetch('GET', exported, manager)).status).toBe(403)
+  })
+
+  it('whose participation a person claimed is confirmed by that person', async () => {
+    const on = await madeProject(test)
+    const person = await signedIn(test)
+    const email = await addressOf(person)
+    await verify(person)
+    await said(on, { external_id: 'p', email })
+    const { id } = await participantOf(on, 'p')
+    await claim(id, person)
+    const { status, json } = await filed(on, id, on.owner, { kinds: ['erasure'], grace: 'now' })
+    expect(status).toBe(201)
+    expect(json.data).toMatchObject({ subject: 'person', state: 'received', for_member: true, receipt_id: null })
+    await stage.work()
+    expect(stage.linkTo(email, 'verify')).not.toBe('no link')
+    expect(await participantOf(on, 'p')).toBeDefined()
+  })
+
+  it('stays under a hold on the project, and on the account that claimed the participation', async () => {
+    const on = await madeProject(test)
+    const person = await signedIn(test)
+    await verify(person)
+    const { id: message } = await said(on, { external_id: 'p', email: await addressOf(person) })
+    const { id } = await participantOf(on, 'p')
+    await claim(id, person)
+    await dataOf(test, 'POST', '/v1/holds', stage.admin, {
+      body: { kind: 'account', target_id: person.accountId, reason: 'A dispute' },
+    })
+    const run = await test.app.db.transaction((tx) =>
+      test.app.subjectErasures.begin(tx, {
+        requestId: null,
+        subject: { account: null, agents: [], participants: [id] },
+        requestedBy: 'user:test',
+        reason: 'gdpr_erasure',
+        now: test.clock.now(),
+      }),
+    )
+    await stage.work()
+    expect(await test.app.subjectErasures.run(run.runId)).toMatchObject({ state: 'held' })
+    expect(await test.db.prisma.message.count({ where: { id: message } })).toBe(1)
+    expect(await participantOf(on, 'p')).toBeDefined()
+  })
+})
+
+it('the owner of a project files for a member, who confirms by a link; other members and owners of other projects get 404', async () => {
+  const on = await madeProject(test)
+  const member = await madeMember(test, on)
+  const file = (asker: Person) => stage.file(asker.cookie, { kinds: ['erasure'], member: member.accountId })
+  expect((await file(await madeMember(test, on))).status).toBe(404)
+  expect((await file((await madeProject(test)).owner)).status).toBe(404)
+  const { status, json } = await file(on.owner)
+  expect(status).toBe(201)
+  expect(json.data).toMatchObject({ state: 'received', channel: 'manager', for_member: true, receipt_id: null })
+  await stage.work()
+  expect(stage.linkTo(await addressOf(member), 'verify')).not.toBe('no link')
+  expect(await dataOf(test, 'GET', `/api/privacy/requests/${json.data.id}`, on.owner)).toMatchObject({
+    for_member: true,
+  })
+})
+
+it('the erasure of the agent leaves the words of participants and removes the agent’s name', async () => {
+  const on = await madeProject(test)
+  const { path } = await said(on, { external_id: 'p' }, 'Words of a participant.')
+  const run = await test.app.db.transaction((tx) =>
+    test.app.subjectErasures.begin(tx, {
+      requestId: null,
+      subject: { account: null, agents: [on.agent.id] },
+      requestedBy: 'user:test',
+      reason: 'gdpr_erasure',
+      now: test.clock.now(),
+    }),
+  )
+  await stage.work()
+  expect(await test.app.subjectErasures.run(run.runId)).toMatchObject({ state: 'done' })
+  const message = await dataOf(test, 'GET', path, on.owner)
+  expect(message).toMatchObject({ content: 'Words of a participant.', written_by: expect.stringMatching(/^erased-/) })
+  const row = await test.db.prisma.projectParticipant.findFirstOrThrow({ where: { projectId: on.id } })
+  expect(row.createdBy).toMatch(/^erased-/)
+})

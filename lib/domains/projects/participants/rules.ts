@@ -1,0 +1,25 @@
+import { z } from 'zod'
+import { Line } from '../rules.ts'
+
+/** The application's own id of a person, as it is stored and compared: exact, case-sensitive. */
+export const ExternalId = z
+  .string()
+  .min(1, 'has one character at least')
+  .max(200, 'has 200 characters at most')
+  .refine((text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'holds a control character')
+
+export const ParticipantEmail = z
+  .string()
+  .trim()
+  .toLowerCase()
+  .pipe(z.email('takes an email address').max(320, 'has 320 characters at most'))
+
+/** On whose behalf an agent writes. */
+export const Author = z
+  .strictObject({ external_id: ExternalId, name: Line.optional(), email: ParticipantEmail.optional() })
+  .meta({
+    id: 'ParticipantAuthor',
+    description:
+      'The participant on whose behalf an agent writes. `external_id` is the application’s own id of the person and names a participant of this project only. `email` is stored as reported and proves nothing: it connects the participant to an account only when the person claims the participation with this verified address.',
+  })
+export type Author = z.output<typeof Author>

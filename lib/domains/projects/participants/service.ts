@@ -1,0 +1,243 @@
+import type { ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
+import { pageOf, placeOf } from '#lib/kernel/pages.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { mutation, read, stream } from '#lib/kernel/use-case.ts'
+import { type Ask, asking, askingWithin, readerOf, type SeenProject, seenProject, writableProject } from '../access.ts'
+import { ndjson } from '../ndjson.ts'
+import type { ProjectPorts } from '../ports.ts'
+import { asDownload } from '../rules.ts'
+import { participantFor } from './authors.ts'
+import {
+  claimParticipation,
+  editParticipant,
+  exportParticipant,
+  listParticipants,
+  listParticipations,
+  type ParticipantView,
+  type ParticipationView,
+  registerParticipant,
+} from './contract.ts'
+
+export interface ParticipantRow {
+  id: string
+  project_id: string
+  external_id: string
+  name: string | null
+  email: string | null
+  account_id: string | null
+  claimed_at: Date | null
+  created_at: Date
+  updated_at: Date
+}
+const columns =
+  'p.id, p.project_id, p.external_id, p.name, p.email, p.account_id, p.claimed_at, p.created_at, p.updated_at'
+const one = `SELECT ${columns} FROM project_participants p WHERE p.id = $1 AND p.project_id = $2`
+
+export const noParticipant = (): Problem =>
+  new Problem('not_found', 'There is no such participant in this project, or they were erased.')
+
+/** Owners of the project, managers of its organization, admins: the controller of the participants' data, or who acts for it. */
+export const actsForParticipants = ({ role, office }: Pick<SeenProject, 'role' | 'office'>): boolean =>
+  role === 'owner' || office !== null
+
+const viewOf = (project: SeenProject, row: ParticipantRow): ParticipantView => ({
+  id: row.id,
+  project_id: row.project_id,
+  external_id: row.external_id,
+  name: row.name,
+  email: actsForParticipants(project) ? row.email : null,
+  claimed: row.account_id !== null,
+  claimed_at: row.claimed_at?.toISOString() ?? null,
+  created_at: row.created_at.toISOString(),
+  updated_at: row.updated_at.toISOString(),
+})
+
+async function participantIn(ask: Ask, projectId: string, id: string, lock = ''): Promise<ParticipantRow> {
+  const [row] = await ask<ParticipantRow>(`participant${lock.replaceAll(/\W/g, '-')}`, `${one}${lock}`, [id, projectId])
+  if (!row) throw noParticipant()
+  return row
+}
+
+/** The parts of a participant's export. */
+export interface ParticipantExports {
+  /** Called with the id of a participant in place of an account's. */
+  participantExporters: readonly PersonExporter[]
+}
+
+const participations = `SELECT p.id, pr.name AS project, p.name, p.account_id, p.claimed_at, p.created_at,
+    (SELECT count(*)::int FROM messages m WHERE m.author_kind = 'participant' AND m.author_id = p.id) AS messages,
+    (SELECT count(*)::int FROM documents d WHERE d.author_kind = 'participant' AND d.author_id = p.id) AS documents
+  FROM project_participants p JOIN projects pr ON pr.id = p.project_id
+  WHERE pr.erasing_since IS NULL AND (p.account_id = $1 OR (p.account_id IS NULL AND p.email = $2))
+  ORDER BY p.created_at DESC, p.id DESC LIMIT 1000`
+
+interface Participation extends Omit<ParticipationView, 'claimed' | 'claimed_at' | 'created_at'> {
+  account_id: string | null
+  claimed_at: Date | null
+  created_at: Date
+}
+
+export const projectParticipants = (
+  ports: Pick<ProjectPorts, 'db' | 'isSuppressed' | 'verifiedAddressOf' | 'copyAskedFor'> & ParticipantExports,
+) => {
+  const { db } = ports
+  return {
+    participants: read(listParticipants, async (ctx, { params: { projectId }, query }) => {
+      const ask = asking(db)
+      const project = await seenProject(ask, readerOf(ctx), projectId)
+      const place = placeOf(query.cursor)
+      const rows = await ask<ParticipantRow>(
+        'participants-page',
+        `SELECT ${columns} FROM project_participants p WHERE p.project_id = $1 AND ($2::text IS NULL OR p.external_id = $2)
+           AND (p.created_at, p.id) < ($3::timestamptz, $4) ORDER BY p.created_at DESC, p.id DESC LIMIT $5`,
+        [projectId, query.external_id ?? null, place?.at ?? 'infinity', place?.id ?? '', query.limit + 1],
+      )
+      const total = await db.prisma.projectParticipant.count({
+        where: { projectId, ...(query.external_id !== undefined && { externalId: query.external_id }) },
+      })
+      const { shown, page } = pageOf(rows, query.limit, total, ({ created_at, id }) => ({ at: created_at, id }))
+      return {
+        resourceId: projectId,
+        details: { count: shown.length },
+        body: { data: shown.map((row) => viewOf(project, row)), ...page },
+      }
+    }),
+
+    registerParticipant: mutation(registerParticipant, async (ctx, { params: { projectId }, body }) => {
+      const ask = askingWithin(ctx.tx)
+      const project = await writableProject(ask, readerOf(ctx), projectId)
+      if (ctx.actor.kind !== 'agent')
+        throw new Problem('forbidden', 'Only the token of an agent registers participants. Nothing was stored.')
+      const id = await participantFor(ports, ctx, projectId, body)
+      return {
+        body: { data: viewOf(project, await participantIn(ask, projectId, id)) },
+        resourceId: id,
+        details: { project: projectId },
+      }
+    }),
+
+    editParticipant: mutation(editParticipant, async (ctx, { params: { projectId, participantId }, body }) => {
+      const { tx, now } = ctx
+      const ask = askingWithin(tx)
+      const project = await seenProject(ask, readerOf(ctx), projectId)
+      if (!actsForParticipants(project))
+        throw new Problem('forbidden', 'Owners of the project, managers of its organization and admins do this.')
+      const row = await participantIn(ask, projectId, participantId, ' FOR NO KEY UPDATE OF p')
+      const { name, email, account_id } = body
+      if (account_id !== undefined && row.account_id !== null && row.account_id !== account_id)
+        throw new Problem('conflict', 'Another account claimed this participation. Nothing was changed.')
+      if (email !== undefined && email !== row.email && row.account_id !== null)
+        throw new Problem(
+          'conflict',
+          'An account claimed this participation: its email address does not change. Nothing was changed.',
+        )
+      if (account_id !== undefined) {
+        const known = await ask(
+          'account-of-organisation',
+          'SELECT 1 AS found FROM account_names n WHERE n.id = $1 AND n.organisation_id = $2 AND n.is_open',
+          [account_id, project.organisationId],
+        )
+        if (known.length === 0)
+          throw new Problem('not_found', 'The organization of this project has no such person. Nothing was changed.')
+      }
+      const isClaim = account_id !== undefined && row.account_id === null
+      await tx.projectParticipant.update({
+        where: { id: participantId },
+        data: {
+          updatedAt: now,
+          ...(name !== undefined && { name }),
+          ...(email !== undefined && { email }),
+          ...(isClaim && { accountId: account_id, claimedAt: now }),
+        },
+      })
+      return {
+        body: { data: viewOf(project, await participantIn(ask, projectId, participantId)) },
+        resourceId: participantId,
+        details: { project: projectId, fields: Object.keys(body) },
+      }
+    }),
+
+    exportParticipant: stream(
+      exportParticipant,
+      async (ctx, { params: { projectId, participantId }, query: { scope } }) => {
+        const ask = asking(db)
+        const { actor, now } = ctx
+        const [row] = await ask<ParticipantRow>('participant', one, [participantId, projectId])
+        const isOwn = row !== undefined && row.account_id !== null && row.account_id === actor.accountId
+        if (!isOwn) {
+          const project = await seenProject(ask, readerOf(ctx), projectId)
+          if (!row) throw noParticipant()
+          if (project.role !== 'owner' && !(project.office && (await ports.copyAskedFor(participantId, now))))
+            throw new Problem(
+              'forbidden',
+              project.office
+                ? 'File a request for access or portability for this participant first.'
+                : 'Owners of the project export what is stored about a participant.',
+            )
+        }
+        const { id, agents, organisationId, isAdmin } = actor
+        const reader: ExportReader = { basis: scope, id, agents, organisationId, isAdmin, until: now }
+        const parts = ports.participantExporters
+          .filter(({ bases }) => bases.includes(scope))
+          .map((exporter) => ({ name: exporter.part, pages: () => exporter.pages(participantId, reader) }))
+        const head = { participant_id: participantId, project_id: projectId, exported_at: now.toISOString(), scope }
+        return {
+          body: ndjson(head, parts),
+          resourceId: participantId,
+          details: { project: projectId, scope },
+          headers: {
+            'Content-Type': 'application/x-ndjson',
+            'Content-Disposition': asDownload(`participant-${participantId}.ndjson`),
+          },
+        }
+      },
+    ),
+
+    participations: read(listParticipations, async ({ actor }) => {
+      const accountId = actor.accountId ?? ''
+      const address = await ports.verifiedAddressOf(db.prisma, accountId)
+      const rows = await db.query<Participation>('participations', participations, [accountId, address ?? null])
+      return {
+        resourceId: accountId,
+        details: { count: rows.length },
+        body: {
+          data: rows.map(({ account_id, ...row }) => ({
+            ...row,
+            claimed: account_id !== null,
+            claimed_at: row.claimed_at?.toISOString() ?? null,
+            created_at: row.created_at.toISOString(),
+          })),
+          address_verified: address !== undefined,
+        },
+      }
+    }),
+
+    claimParticipation: mutation(claimParticipation, async ({ tx, actor, now }, { params: { participantId } }) => {
+      const accountId = actor.accountId ?? ''
+      const address = await ports.verifiedAddressOf(tx, accountId)
+      if (address === undefined)
+        throw new Problem(
+          'forbidden',
+          'Your email address is not verified. Ask for a link to choose a password and use it; then claim again. Nothing was changed.',
+        )
+      const ask = askingWithin(tx)
+      const [row] = await ask<Pick<ParticipantRow, 'email' | 'account_id' | 'claimed_at' | 'project_id'>>(
+        'lock-participation',
+        'SELECT email, account_id, claimed_at, project_id FROM project_participants WHERE id = $1 FOR NO KEY UPDATE',
+        [participantId],
+      )
+      if (!row || (row.account_id !== accountId && row.email !== address))
+        throw new Problem('not_found', 'There is no participation with this id that names your verified address.')
+      if (row.account_id !== null && row.account_id !== accountId)
+        throw new Problem('conflict', 'Another account claimed this participation. Nothing was changed.')
+      const claimedAt = row.claimed_at ?? now
+      if (row.account_id === null)
+        await tx.projectParticipant.update({ where: { id: participantId }, data: { accountId, claimedAt } })
+      return {
+        body: { data: { id: participantId, claimed_at: claimedAt.toISOString() } },
+        resourceId: participantId,
+        details: { project: row.project_id },
+      }
+    }),
+  }
+}

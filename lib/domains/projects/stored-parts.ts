@@ -1,0 +1,92 @@
+import type { ExportPage } from '#lib/kernel/holder.ts'
+import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
+import type { ThreadCursor } from '#lib/stores/checkpoints/exporting.ts'
+import type { GraphStore } from '#lib/stores/graph/graph.ts'
+import { type ListedKind, listedKinds } from '#lib/stores/graph/listing.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { ExportPart } from './ndjson.ts'
+
+/** The stores whose data of a project its export includes. */
+export interface ExportedStores {
+  graph: Pick<GraphStore, 'list'>
+  checkpoints: Pick<CheckpointStore, 'page'>
+}
+
+/** Nodes of one page. */
+const pageSize = 200
+const pageOf = (records: readonly object[]): ExportPage => ({
+  lines: records.map((record) => JSON.stringify(record)).join('\n'),
+  count: records.length,
+})
+
+async function* graphPages(
+  db: Database,
+  graph: ExportedStores['graph'],
+  group: string,
+  kind: ListedKind,
+): AsyncIterable<ExportPage> {
+  for (let after = ''; ; ) {
+    const found = await db.transaction((tx) => graph.list(group, kind, after, pageSize, tx))
+    if (found.length > 0) yield pageOf(found.map(({ record }) => record))
+    const last = found.at(-1)
+    if (!last || found.length < pageSize) return
+    after = last.uuid
+  }
+}
+
+/** Threads of the conversations of a project, and those that its pointers name; not those with something in them that is being erased. */
+const threads = `SELECT DISTINCT t.thread FROM (
+    SELECT unnest(c.threads) AS thread FROM conversations c WHERE c.project_id = $1
+    UNION ALL SELECT v.place FROM provenance v WHERE v.project_id = $1 AND v.store = 'checkpoints' AND v.place <> ''
+      AND NOT EXISTS (SELECT FROM conversations o WHERE o.threads @> ARRAY[v.place] AND o.project_id <> $1)) AS t
+  WHERE t.thread > $2 AND NOT EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[t.thread]
+      AND (c.erasing_since IS NOT NULL OR EXISTS (SELECT FROM messages m WHERE m.conversation_id = c.id AND m.erasing_since IS NOT NULL)))
+    AND NOT EXISTS (SELECT FROM provenance v JOIN messages m ON m.id = v.source_id
+      WHERE v.store = 'checkpoints' AND v.place = t.thread AND v.project_id = $1 AND m.erasing_since IS NOT NULL)
+  ORDER BY t.thread LIMIT 100`
+
+async function* threadPages(
+  db: Database,
+  checkpoints: ExportedStores['checkpoints'],
+  projectId: string,
+): AsyncIterable<ExportPage> {
+  for (let after = ''; ; ) {
+    const found = await db.query<{ thread: string }>('project-threads', threads, [projectId, after])
+    for (const { thread } of found) {
+      let cursor: ThreadCursor | undefined
+      do {
+        const from: ThreadCursor | undefined = cursor
+        const { rows, next } = await db.transaction((tx) => checkpoints.page(thread, from, tx))
+        if (rows.length > 0) yield pageOf(rows)
+        cursor = next
+      } while (cursor)
+    }
+    const last = found.at(-1)
+    if (!last) return
+    after = last.thread
+  }
+}
+
+const erasing = `SELECT 1 AS found WHERE EXISTS (SELECT FROM messages WHERE project_id = $1 AND erasing_since IS NOT NULL)
+  OR EXISTS (SELECT FROM documents WHERE project_id = $1 AND erasing_since IS NOT NULL)
+  OR EXISTS (SELECT FROM conversations WHERE project_id = $1 AND erasing_since IS NOT NULL)`
+
+/**
+ * The graph of a project and its threads in the checkpoint store, as parts of its export. `leftOut`: the parts that it does not include
+ * while something of the project is being erased, because a summary or fact may have the words.
+ */
+export async function storedParts(
+  db: Database,
+  { graph, checkpoints }: ExportedStores,
+  { projectId, group }: { projectId: string; group: string },
+): Promise<{ parts: ExportPart[]; leftOut: string[] }> {
+  const nameOf = (kind: ListedKind) => `graph_${kind}`
+  const threadPart = { name: 'checkpoints', pages: () => threadPages(db, checkpoints, projectId) }
+  if ((await db.query('project-erasing', erasing, [projectId])).length > 0)
+    return { parts: [threadPart], leftOut: listedKinds.map(nameOf) }
+  const graphParts = listedKinds.map((kind) => ({
+    name: nameOf(kind),
+    pages: () => graphPages(db, graph, group, kind),
+  }))
+  return { parts: [...graphParts, threadPart], leftOut: [] }
+}

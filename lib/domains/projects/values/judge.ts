@@ -1,0 +1,152 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ErasedWords, RunMatch } from '#lib/kernel/holder.ts'
+import { decideDerivedText } from '../words/derived-text.ts'
+import { merged, occurrences } from '../words/fingerprints.ts'
+import { remainingTexts, remainingTextsIn } from '../words/remaining-texts.ts'
+import { tokenize } from '../words/tokens.ts'
+import { cutStrings, stringsOf } from './json-text.ts'
+import type { Readable } from './readable.ts'
+
+/** Provenance of an erased source names a value. */
+export interface Naming {
+  /** Texts of the erased sources that name it. */
+  named: readonly string[]
+  /** Texts of the remaining sources that name it. */
+  remaining: readonly string[]
+}
+export type ValueDecision = { decision: 'untouched' | 'retained' | 'deleted' } | { decision: 'cut'; text: string }
+
+export interface ValueJudge {
+  decide(value: Readable, naming?: Naming): Promise<ValueDecision>
+  /** Whether a value contains erased words that no remaining text explains. */
+  hasErasedWords(value: Readable): Promise<boolean>
+  /** Whether a remaining message or document stands whole in a value. */
+  hasRemainingText(value: Readable): Promise<boolean>
+}
+
+/** Characters that are searched at once, and of two neighbours together. */
+const window = 256 * 1024
+const overlap = 4 * 1024
+
+const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text)
+const folded = (text: string): string =>
+  ` ${tokenize(text)
+    .map(({ word }) => word)
+    .join(' ')} `
+
+/**
+ * Decides about values of caches and objects by their words: what `decideDerivedText` says of a text, for values that may be JSON,
+ * compressed or binary. Only a text is ever cut.
+ * @param projects whose remaining messages and documents explain words
+ * @param going ids that count as erased
+ */
+export function valueJudge(
+  words: ErasedWords,
+  {
+    within,
+    projects,
+    now,
+    going = new Set(),
+  }: {
+    within: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>
+    projects: readonly string[]
+    now: Date
+    going?: ReadonlySet<string>
+  },
+): ValueJudge {
+  const matches = (text: string): RunMatch[] => {
+    if (words.isEmpty) return []
+    const found = new Map<string, RunMatch>()
+    // In windows, so that the words of a long text never exist all at once.
+    for (let at = 0; at === 0 || at + overlap < text.length; at += window - overlap) {
+      const piece = text.length <= window ? text : text.slice(at, at + window)
+      for (const { run, start, end } of [...words.runsIn(piece), ...words.namesIn(piece)])
+        found.set(`${run} ${at + start}`, { run, start: at + start, end: at + end })
+      if (at + window >= text.length) break
+    }
+    return [...found.values()]
+  }
+  let explained: Promise<Set<number>> | undefined
+  const explain = (): Promise<Set<number>> => {
+    explained ??= within(async (tx) => {
+      const runs = new Set<number>()
+      for (const project of projects)
+        for await (const { texts } of remainingTexts(tx, project, now, going))
+          for (const text of texts) for (const { run } of matches(text)) runs.add(run)
+      return runs
+    })
+    return explained
+  }
+  const remainingIn = (text: string): Promise<string[]> =>
+    within(async (tx) => {
+      const found: string[] = []
+      for (const project of projects) found.push(...(await remainingTextsIn(tx, project, text, now, going)))
+      return found
+    })
+  /** A run may cross the strings of a JSON text, so that the text itself is searched too. */
+  const matchesIn = (text: string, strings: readonly { text: string }[]): RunMatch[] => [
+    ...(strings.length === 1 && strings[0]?.text === text ? [] : strings.flatMap((one) => matches(one.text))),
+    ...matches(text),
+  ]
+
+  async function decide({ form, text }: Readable, naming?: Naming): Promise<ValueDecision> {
+    const strings = stringsOf(text)
+    const all = matchesIn(text, strings)
+    if (all.length === 0 && !naming) return { decision: 'untouched' }
+    const known = all.length > 0 ? await explain() : new Set<number>()
+    const erased = all.filter(({ run }) => !known.has(run))
+    const spoken = strings.flatMap(({ text: one, isTechnical }) => (isTechnical ? [] : [one])).join('\n')
+    const folding = naming && naming.named.length > 0 ? folded(strings.map((one) => one.text).join('\n')) : ''
+    const named = [...new Set(naming?.named ?? [])].filter(
+      (one) => folding.includes(folded(one)) && folded(one).trim() !== '',
+    )
+    if (erased.length + named.length === 0 && !naming) return { decision: 'retained' }
+    if (form === 'binary') return { decision: erased.length > 0 || naming ? 'deleted' : 'untouched' }
+    const spansOf = (one: string) =>
+      merged([
+        ...matches(one).filter(({ run }) => !known.has(run)),
+        ...named.flatMap((sought) => occurrences(one, sought)),
+      ])
+    if (erased.length + named.length > 0) {
+      // Without a word of anybody else there is nothing to ask for.
+      const rest = cutStrings(spoken, spansOf)
+      if (rest === null || !hasWords(rest)) return { decision: 'deleted' }
+    }
+    const remaining = [...(naming?.remaining ?? []), ...(await remainingIn(spoken))]
+    const decided = decideDerivedText(
+      { text: spoken, isNamed: naming !== undefined, named, remaining },
+      { runsIn: matches },
+      known,
+    )
+    if (decided.decision !== 'cut') return { decision: erased.length + named.length > 0 ? 'deleted' : decided.decision }
+    if (form !== 'text') return { decision: 'deleted' }
+    const rest = cutStrings(text, spansOf)
+    const isClean = rest !== null && matchesIn(rest, stringsOf(rest)).every(({ run }) => known.has(run))
+    return rest !== null && isClean ? { decision: 'cut', text: rest } : { decision: 'deleted' }
+  }
+
+  return {
+    decide,
+    async hasErasedWords({ text }) {
+      const all = matchesIn(text, stringsOf(text))
+      if (all.length === 0) return false
+      const known = await explain()
+      return all.some(({ run }) => !known.has(run))
+    },
+    hasRemainingText: async ({ form, text }) => {
+      if (form === 'binary') return false
+      const strings = stringsOf(text)
+      const spoken = strings.flatMap(({ text: one, isTechnical }) => (isTechnical ? [] : [one])).join('\n')
+      return (await remainingIn(spoken)).length > 0
+    },
+  }
+}
+
+/** Judges values whose sources are gone: a value that contains another author's text and no erased words is theirs by now. */
+export const lenient = (judge: ValueJudge): ValueJudge => ({
+  ...judge,
+  async decide(value, naming) {
+    const isTheirs = naming && !(await judge.hasErasedWords(value)) && (await judge.hasRemainingText(value))
+    return isTheirs ? { decision: 'untouched' } : judge.decide(value, naming)
+  },
+})

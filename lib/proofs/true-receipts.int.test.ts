@@ -1,0 +1,306 @@
+// Random conversations whose words reach the graph, threads and the cache in every way that agents write them. After random erasures a
+// checker that shares no code with the erasure compares a raw dump with what it knows was planted.
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import type { Receipt } from '#lib/kernel/receipt.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { keptInThread } from '#lib/testing/checkpoints.ts'
+import { entity, episode, fact } from '#lib/testing/graphs.ts'
+import { type Person, signedIn } from '#lib/testing/people.ts'
+import { postgresPlanting } from '#lib/testing/postgres-planting.ts'
+import { dataOf, type MadeProject, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { sampledRuns, sampleSeed } from '#lib/testing/sampling.ts'
+
+const histories = sampledRuns('random conversations with erasures', 2_000, 12)
+const mostTurns = 30
+
+class Crash extends Error {}
+/** Passes of interruption points until the worker dies; 0: it does not. */
+let untilCrash = 0
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp({}, undefined, {
+    interrupt: (point) => {
+      if (untilCrash === 0 || --untilCrash > 0) return
+      throw new Crash(point)
+    },
+  })
+})
+afterAll(() => test?.close())
+
+/** How one turn is said and written. Numbers are reduced to what fits. */
+const turnOf = fc.record({
+  author: fc.nat(2),
+  says: fc.constantFrom('own', 'own', 'own', 'own', 'quote', 'template', 'short', 'chinese', 'code'),
+  /** Turns of one episode, beginning with this one, unless an earlier episode took it. */
+  group: fc.constantFrom(1, 1, 2, 2, 4),
+  reported: fc.constantFrom('all', 'none', 'half'),
+  /** Earlier episodes that the model quotes in what it generates. */
+  window: fc.nat(3),
+  isCached: fc.boolean(),
+})
+const erasureOf = fc.record({
+  of: fc.constantFrom('message', 'message', 'message', 'conversation', 'person'),
+  which: fc.nat(mostTurns),
+  crashes: fc.array(fc.integer({ min: 1, max: 60 }), { maxLength: 2 }),
+})
+const historyOf = fc.record({
+  turns: fc.array(turnOf, { minLength: 2, maxLength: mostTurns }),
+  erasures: fc.array(erasureOf, { minLength: 1, maxLength: 3 }),
+})
+type History = typeof historyOf extends fc.Arbitrary<infer H> ? H : never
+
+interface Said {
+  id: string
+  author: number
+  text: string
+}
+interface Written {
+  uuid: string
+  sources: Said[]
+  content: string
+}
+interface World {
+  project: MadeProject
+  people: Person[]
+  names: string[]
+  conversation: string
+  said: Said[]
+  episodes: Written[]
+  cached: string[]
+}
+
+const template = 'Thank you for writing to the help desk, we will answer you within two days.'
+let sentences = 0
+const sentence = (): string => {
+  const n = ++sentences
+  return Array.from({ length: 8 }, (_, at) => `word${n}x${at}`).join(' ')
+}
+const chinese = (): string =>
+  Array.from({ length: 30 }, (_, at) => String.fromCharCode(0x4e00 + ((++sentences * 31 + at * 7) % 8_000))).join('')
+
+function textOf(says: History['turns'][number]['says'], said: readonly Said[], author: number): string {
+  const other = said.findLast((one) => one.author !== author)
+  if (says === 'quote' && other) return `You wrote: "${other.text}" ${sentence()}`
+  if (says === 'template') return `${template} ${sentence()}`
+  if (says === 'short') return 'yes'
+  if (says === 'chinese') return chinese()
+  if (says === 'code') return `const value${++sentences} = compute(${sentence().split(' ').join(', ')})`
+  return sentence()
+}
+
+async function planted({ turns }: History): Promise<World> {
+  const owner = await signedIn(test)
+  const project = await madeProject(test, { owner })
+  const others = [
+    await signedIn(test, 'person', owner.organisationId),
+    await signedIn(test, 'person', owner.organisationId),
+  ]
+  for (const { accountId } of others)
+    await dataOf(test, 'POST', `${project.path}/members`, owner, {
+      body: { kind: 'account', member_id: accountId, role: 'member' },
+    })
+  const people = [owner, ...others]
+  const names = people.map((_, at) => `Person${++sentences} Surname${at}${sentences}`)
+  for (const [at, { accountId }] of people.entries())
+    await test.db.prisma.account.update({ where: { id: accountId }, data: { name: names[at] ?? '' } })
+  const conversation = await madeConversation(test, project)
+  const world: World = { project, people, names, conversation: conversation.id, said: [], episodes: [], cached: [] }
+  for (const { author, says } of turns) {
+    const text = textOf(says, world.said, author)
+    const { id } = await madeMessage(test, conversation, people[author] ?? owner, { content: text })
+    world.said.push({ id, author, text })
+  }
+  await write(world, turns)
+  await keptInThread(
+    test,
+    conversation.id,
+    world.said.map(({ id, text }) => ({ id, text })),
+  )
+  return world
+}
+
+/** What Graphiti and an application would write, by a model that quotes. */
+async function write(world: World, turns: History['turns']): Promise<void> {
+  const { project, said, names } = world
+  const group = project.groupId
+  const entities = new Map(
+    [...names, `Company ${group}`].map((name, at) => [
+      name,
+      entity(`${group}-n${at}`, name, [at < names.length ? 'Person' : 'Company'], { summary: '' }),
+    ]),
+  )
+  const company = entities.get(`Company ${group}`)
+  if (!company) throw new Error('no company')
+  const facts: ReturnType<typeof fact>[] = []
+  const mentions: { episode: string; entity: string }[] = []
+  for (let at = 0; at < said.length; ) {
+    const { group: size = 1, reported = 'none', window = 0, isCached = false } = turns[at] ?? {}
+    const sources = said.slice(at, at + size)
+    const content = sources.map(({ author, text }) => `${names[author]}: ${text}`).join('\n')
+    const uuid = `${group}-e${world.episodes.length}`
+    const before = world.episodes.slice(-window).flatMap((one) => (window === 0 ? [] : one.sources))
+    const quoted = [...before, ...sources].map(({ text }) => text)
+    world.episodes.push({ uuid, sources, content })
+    company.summary = `${company.summary} ${quoted.at(0) ?? ''}`.trim()
+    mentions.push({ episode: uuid, entity: company.uuid })
+    for (const author of new Set(sources.map((one) => one.author))) {
+      const person = entities.get(names[author] ?? '')
+      if (!person) continue
+      person.summary = `${person.summary} ${quoted.at(-1) ?? ''}`.trim()
+      mentions.push({ episode: uuid, entity: person.uuid })
+      facts.push(
+        fact(`${uuid}-f${author}`, person.uuid, company.uuid, [uuid], {
+          fact: `It was said that ${quoted[(at + author) % quoted.length]}`,
+          attributes: {},
+        }),
+      )
+    }
+    const pointed = reported === 'all' ? sources : reported === 'half' ? sources.slice(0, 1) : []
+    if (pointed.length > 0)
+      await dataOf(test, 'POST', `${project.path}/provenance`, project.owner, {
+        body: { entries: pointed.map(({ id }) => ({ source_id: id, store: 'graph', ref: uuid })) },
+      })
+    if (isCached) {
+      const key = `turns:${project.id}:${uuid}`
+      await test.app.stored.cache.set(key, content, { ttl: 80_000, about: sources.map(({ id }) => id) })
+      world.cached.push(key)
+    }
+    at += size
+  }
+  const start = test.clock.now().getTime()
+  await postgresPlanting(test.db).plant({
+    ...{ group, entities: [...entities.values()], facts, mentions, communities: [], sagas: [] },
+    episodes: world.episodes.map(({ uuid, content }, n) =>
+      episode(uuid, 0, { content, createdAt: new Date(start + n * 1_000), validAt: new Date(start + n * 1_000) }),
+    ),
+    next: world.episodes.slice(1).map(({ uuid }, n) => ({ from: world.episodes[n]?.uuid ?? '', to: uuid })),
+  })
+}
+
+async function erase(world: World, { of, which, crashes }: History['erasures'][number]): Promise<Receipt | undefined> {
+  const { project, people, conversation } = world
+  const left = await remaining(world)
+  const message = left[which % Math.max(1, left.length)]
+  if (!message) return undefined
+  const engine = test.app.subjectErasures
+  const part = { project: project.id, conversation }
+  const { runId, receiptId } = await test.app.db.transaction((tx) =>
+    engine.begin(tx, {
+      ...{ requestId: null, requestedBy: 'test', reason: 'user_request', now: test.clock.now() },
+      subject: { account: of === 'person' ? (people[message.author]?.accountId ?? null) : null, agents: [] },
+      ...(of === 'message' && { part: { ...part, kind: 'message', id: message.id } }),
+      ...(of === 'conversation' && { part: { ...part, kind: 'conversation', id: conversation } }),
+    }),
+  )
+  for (const crash of [...crashes, 0])
+    try {
+      untilCrash = crash
+      expect(await engine.complete(runId)).toBe('done')
+      break
+    } catch (error) {
+      if (!(error instanceof Crash)) throw error
+    } finally {
+      untilCrash = 0
+    }
+  return (await test.fetch('GET', `/v1/receipts/${receiptId}`)).json
+}
+
+const remaining = async ({ project, said }: World): Promise<Said[]> => {
+  const rows = await test.db.prisma.message.findMany({ where: { projectId: project.id }, select: { id: true } })
+  return said.filter(({ id }) => rows.some((row) => row.id === id))
+}
+
+// The checker: nothing of it is used by the erasure.
+
+const folded = (text: string): string[] => text.toLowerCase().match(/[\p{sc=Han}]|[a-z0-9]+/gu) ?? []
+/** Six words, or 24 Chinese characters. */
+function runsOf(text: string): string[] {
+  const words = folded(text)
+  const length = words.every((word) => /^\p{sc=Han}$/u.test(word)) ? 24 : 6
+  return words.length < length
+    ? []
+    : Array.from({ length: words.length - length + 1 }, (_, at) => words.slice(at, at + length).join(' '))
+}
+const textsOf = (value: unknown): string[] => {
+  if (typeof value === 'string') return [value]
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsOf) : []
+}
+
+/** Every text of the graph, the thread and the cache, with its place. */
+async function dumped({
+  project,
+  conversation,
+  cached,
+}: World): Promise<{ place: string; id: string; text: string }[]> {
+  const found: { place: string; id: string; text: string }[] = []
+  for (const table of ['graph_episodes', 'graph_entities', 'graph_facts', 'graph_gatherings'])
+    for (const { row } of await test.db.query<{ row: Record<string, unknown> }>(
+      undefined,
+      `SELECT to_jsonb(t) AS row FROM ${table} t WHERE group_id = $1`,
+      [project.groupId],
+    ))
+      for (const text of textsOf(row)) found.push({ place: table, id: String(row.uuid), text })
+  for (const table of ['checkpoint_blobs', 'checkpoint_writes'])
+    for (const { text } of await test.db.query<{ text: string }>(
+      undefined,
+      `SELECT convert_from(blob, 'UTF8') AS text FROM langgraph.${table} WHERE thread_id = $1`,
+      [conversation],
+    ))
+      for (const one of textsOf(JSON.parse(text))) found.push({ place: table, id: conversation, text: one })
+  for (const { key, value } of await test.db.query<{ key: string; value: unknown }>(
+    undefined,
+    'SELECT key, value FROM langgraph.store',
+  ))
+    for (const text of textsOf(value)) found.push({ place: 'store', id: key, text })
+  for (const key of cached) {
+    const text = await test.app.stored.cache.get(key)
+    if (text !== undefined) found.push({ place: 'cache', id: key, text })
+  }
+  return found
+}
+
+function judge(world: World, left: readonly Said[], texts: Awaited<ReturnType<typeof dumped>>, gone: Said[]): void {
+  const own = new Set(left.flatMap(({ text }) => runsOf(text)))
+  const erased = new Set(gone.flatMap(({ text }) => runsOf(text)).filter((run) => !own.has(run)))
+  for (const { place, id, text } of texts)
+    for (const run of runsOf(text))
+      if (erased.has(run)) throw new Error(`erased words remain in ${place} ${id}: ${run}`)
+  const isLeft = new Set(left.map(({ id }) => id))
+  for (const { uuid, sources, content } of world.episodes) {
+    const now = texts.find(
+      ({ place, id, text }) => place === 'graph_episodes' && id === uuid && text.includes(': '),
+    )?.text
+    if (sources.every(({ id }) => isLeft.has(id))) expect(now, 'an episode of authors who remain').toBe(content)
+    else
+      for (const { id, text } of sources)
+        if (isLeft.has(id) && folded(text).length > 1) expect(now, `the words of ${id} in ${uuid}`).toContain(text)
+  }
+}
+
+it('leaves no run of erased words outside remaining authors’ texts, whatever is written, erased and interrupted', async () => {
+  await fc.assert(
+    fc.asyncProperty(historyOf, async (history) => {
+      const world = await planted(history)
+      for (const erasure of history.erasures) {
+        const before = await remaining(world)
+        const receipt = await erase(world, erasure)
+        const left = await remaining(world)
+        const isLeft = new Set(left.map(({ id }) => id))
+        const gone = world.said.filter(({ id }) => !isLeft.has(id))
+        judge(world, left, await dumped(world), gone)
+        if (!receipt) continue
+        expect(receipt.stores.every(({ residue }) => residue === 0)).toBe(true)
+        const now = new Set(before.filter(({ id }) => !isLeft.has(id)).flatMap(({ text }) => runsOf(text)))
+        const quoting = left.filter(({ text }) => runsOf(text).some((run) => now.has(run))).length
+        const listed = receipt.remaining_mentions?.find(
+          ({ store, kind }) => store === 'postgresql' && kind === 'message',
+        )
+        expect(listed?.count ?? 0, 'remaining mentions in messages').toBe(quoting)
+        for (const { text } of world.said)
+          if (folded(text).length > 1) expect(JSON.stringify(receipt)).not.toContain(text)
+      }
+    }),
+    { numRuns: histories, seed: sampleSeed, endOnFailure: true },
+  )
+})

@@ -1,0 +1,58 @@
+import { type Ask, has, named, type Shape, type ThreadTable, tableOf, threadTables } from './rows.ts'
+
+/** Where a page of a thread's rows ends; undefined: before the first. */
+export interface ThreadCursor {
+  table: ThreadTable
+  /** The key of the last row; empty before the first of the table. */
+  after: readonly string[]
+}
+/** A row of a thread as an export gives it: JSON as it is, other bytes in base64 beside the `type` of their serializer. */
+export type ThreadRecord = Record<string, unknown>
+export interface ThreadPage {
+  rows: ThreadRecord[]
+  next: ThreadCursor | undefined
+}
+
+/** A row may have megabytes. */
+const rowsAtOnce = 20
+const keys: Record<ThreadTable, readonly string[]> = {
+  checkpoints: ['checkpoint_ns', 'checkpoint_id'],
+  checkpoint_blobs: ['checkpoint_ns', 'channel', 'version'],
+  checkpoint_writes: ['checkpoint_ns', 'checkpoint_id', 'task_id', 'idx'],
+}
+const isNumber = (column: string): boolean => column === 'idx'
+
+function contentOf(type: unknown, base64: string | null): { value?: unknown; base64?: string } {
+  if (base64 === null) return {}
+  if (type !== 'json') return { base64 }
+  try {
+    return { value: JSON.parse(Buffer.from(base64, 'base64').toString('utf8')) }
+  } catch {
+    return { base64 }
+  }
+}
+
+/** Some rows of a thread in the order of their keys, table after table. */
+export async function threadPage(
+  ask: Ask,
+  shape: Shape,
+  thread: string,
+  { table, after }: ThreadCursor = { table: threadTables[0], after: [] },
+): Promise<ThreadPage> {
+  const columns = keys[table]
+  const key = columns.join(', ')
+  const placeholders = columns.map((column, n) => (isNumber(column) ? `$${n + 2}::int` : `$${n + 2}`)).join(', ')
+  const blob = has(shape, table, 'blob') ? "encode(x.blob, 'base64')" : 'NULL::text'
+  const text = `SELECT ARRAY[${columns.map((column) => `x.${column}::text`).join(', ')}] AS key, to_jsonb(x) - ARRAY['blob'] AS row, ${blob} AS blob
+    FROM ${tableOf(shape, table)} x WHERE x.thread_id = $1 ${after.length === 0 ? '' : `AND (${key}) > (${placeholders})`}
+    ORDER BY ${key} LIMIT ${rowsAtOnce}`
+  const found = await ask<{ key: string[]; row: Record<string, unknown>; blob: string | null }>(named(text), text, [
+    thread,
+    ...after,
+  ])
+  const rows = found.map(({ row, blob: bytes }) => ({ table, ...row, ...contentOf(row.type, bytes) }))
+  const last = found.at(-1)
+  if (last && found.length === rowsAtOnce) return { rows, next: { table, after: last.key } }
+  const following = threadTables[threadTables.indexOf(table) + 1]
+  return { rows, next: following && { table: following, after: [] } }
+}
