@@ -70,6 +70,13 @@ async function reportedNames(tx: Transaction, { participants = [] }: Subject): P
   return rows.flatMap(({ name, email }) => [name ?? [], email ?? []].flat())
 }
 
+/** What a subject is called, by the account and by the applications; nothing once they are erased. */
+export async function namesOfSubject(namesOf: NamesOf, subject: Subject, tx: Transaction): Promise<string[]> {
+  const ofAccount = subject.account === null ? [] : await namesOf(tx, subject.account)
+  const names = new Set([...ofAccount, ...(await reportedNames(tx, subject))])
+  return [...names].filter((name) => name.trim().length > 1)
+}
+
 /**
  * Where the name of a person stands in what others wrote in a project. In its graph it is taken out where the erasure says so; what others
  * wrote in messages and documents is listed and stays as they wrote it. Nothing once the person is erased.
@@ -83,10 +90,7 @@ export async function namesLeft(
 ): Promise<Mention[]> {
   const subject = subjectOf(scope)
   if (!subject) return []
-  const ofAccount = subject.account === null ? [] : await namesOf(tx, subject.account)
-  const names = [...new Set([...ofAccount, ...(await reportedNames(tx, subject))])].filter(
-    (name) => name.trim().length > 1,
-  )
+  const names = await namesOfSubject(namesOf, subject, tx)
   const found = new Map<string, Mention>()
   const keep = (mention: Mention) =>
     found.set(JSON.stringify([mention.store, mention.kind, mention.id, mention.field]), mention)

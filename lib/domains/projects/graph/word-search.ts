@@ -6,7 +6,7 @@ import type { Sources } from '../sources.ts'
 import { TextIndex } from '../words/text-index.ts'
 import { halfRuns } from '../words/tokens.ts'
 import { type ErasedTexts, isOnlyNames } from './erased-texts.ts'
-import type { NamesOf } from './subject-names.ts'
+import { type NamesOf, namesOfSubject } from './subject-names.ts'
 
 /** What a search for erased words found in a group. */
 export interface FoundByWords {
@@ -47,8 +47,8 @@ export async function searchWords(
         for (const { start, end } of bareNames.spansIn(text)) inErased.add(text.slice(start, end))
       }
     }
-  const account = subjectOf(scope)?.account ?? null
-  if (account !== null) for (const name of await namesOf(tx, account)) phrases.add(name)
+  const subject = subjectOf(scope)
+  if (subject) for (const name of await namesOfSubject(namesOf, subject, tx)) phrases.add(name)
 
   const found: FoundByWords = { episodes: [], deleteEntities: [], edits: [] }
   const episodes = new Set<string>()
