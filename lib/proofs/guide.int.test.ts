@@ -4,10 +4,12 @@ import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { isInstalled, pythonExecutable } from '#lib/testing/services/installed.ts'
+import { neo4jServer } from '#lib/testing/services/shared.ts'
 
 const root = join(import.meta.dirname, '../..')
 const guide = readFileSync(join(root, 'docs/connect-your-agent.md'), 'utf8')
@@ -17,6 +19,16 @@ const snippets = (language: string): string =>
 const models = `
 import { FakeListChatModel } from '@langchain/core/utils/testing'
 export const chatModel = new FakeListChatModel({ responses: ['Ida Beispiel, I noted that you sign the contract on Monday.'] })
+`
+
+const modelsInPython = `
+import os, sys
+sys.path.insert(0, os.environ["FAKES"])
+from graphiti_models import Embedder, Model, Ranker, known
+from langchain_core.language_models import FakeListChatModel
+known["Ida Beispiel"] = 0
+llm_client, embedder, cross_encoder = Model(), Embedder(), Ranker()
+chat_model = FakeListChatModel(responses=["Ida Beispiel, I noted that you sign the contract on Monday."])
 `
 
 let test: TestApp
@@ -49,6 +61,32 @@ async function lastLine(command: string, file: string, env: Record<string, strin
   return output.trim().split('\n').at(-1)
 }
 const everyMessage = () => test.db.prisma.message.findMany({ select: { role: true, content: true } })
+
+describe.skipIf(!isInstalled('python') || !isInstalled('neo4j'))('its Python', () => {
+  it('connects an agent and a graph, and its erasure is done', async () => {
+    const { url } = await neo4jServer()
+    const connected = await testApp({ KP_CHECKPOINTS_URL: threads.ownerUrl, KP_GRAPH_URL: url })
+    try {
+      const agent = await issuedAgent(connected, ['read', 'write'], { owner: await signedIn(connected) })
+      writeFileSync(join(folder, 'models.py'), modelsInPython)
+      writeFileSync(join(folder, 'guide.py'), snippets('python'))
+      const { host, username, password } = new URL(url)
+      const printed = await lastLine(pythonExecutable(), 'guide.py', {
+        ...{ KP_URL: connected.url, KP_TOKEN: agent.token, FAKES: join(root, 'lib/testing/python') },
+        ...{ NEO4J_URI: `bolt://${host}`, NEO4J_USER: username, NEO4J_PASSWORD: decodeURIComponent(password) },
+        GRAPHITI_TELEMETRY_ENABLED: 'false',
+        PYTHONDONTWRITEBYTECODE: '1',
+      })
+      expect(printed).toMatch(/^done rcpt_\w+$/)
+      const { json } = await connected.fetch('GET', `/v1/receipts/${printed?.split(' ')[1]}`)
+      for (const store of ['checkpoints', 'graph'])
+        expect(json.stores).toContainEqual(expect.objectContaining({ store, residue: 0 }))
+      expect(json.derived).toContainEqual(expect.objectContaining({ store: 'graph', cut: 1, deleted: 0 }))
+    } finally {
+      await connected.close()
+    }
+  })
+})
 
 it('its TypeScript connects an agent, and its erasure is done', async () => {
   writeFileSync(join(folder, 'models.ts'), models)
