@@ -178,18 +178,10 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
       stop(stage)
       const told = []
       for (const message of made.messages) told.push((await erase(made, message)).json.auditId)
-      let asked = 0
-      const refuse = (what: string) => {
-        if (what !== stage) return
-        asked++
-        throw unavailable()
-      }
-      start()
-      if (stage === 'plan') side.slow = async (what) => refuse(what)
-      else side.before = refuse
       let rounds = 0
       await drain(test, { until: () => rounds++ > 0 })
-      expect(asked).toBe(3)
+      // Each asked once when it was requested.
+      expect(await test.db.prisma.erasureWait.count({ where: { tries: { gt: 1 } } })).toBe(3)
       start()
       // A store that answered is asked by all within a minute.
       for (let turns = 0; turns < 2; turns++) {
