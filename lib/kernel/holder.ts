@@ -147,7 +147,12 @@ export interface Mention {
 /** What a page came to, where the number of items that went is not all there is to say. */
 export interface Erased {
   count: number
-  /** Further counts by name: `entitiesDeleted`, `entitiesOrphaned`, `threads` … */
+  /**
+   * Further counts by name: `entitiesDeleted`, `entitiesOrphaned`, `threads` … The receipt shows for each store derived texts that were cut,
+   * deleted, judged again as if the erased texts had never existed, or retained because another author wrote the words (`derivedCut`,
+   * `derivedDeleted`, `derivedJudgedAgain`, `derivedRetained`); and texts that were generated while an erased episode was in the model's
+   * context, with and without erased words in them (`exposedMatched`, `exposedUnmatched`).
+   */
   results: Record<string, number>
   /** Of counts whose things another page may meet again, by the name in `results`: what this page met, and what no longer counts. A run counts each once. */
   tallies?: Record<string, { met: readonly string[]; gone: readonly string[] }>
@@ -289,17 +294,3 @@ export interface Kept {
   /** Null where it is not counted. */
   inventory(subject: Subject, now: Date): Promise<Holding | null>
 }
-
-/**
- * Counts of {@link Erased.results} that the receipt shows for each store: derived texts that were cut, deleted, judged again as if the erased
- * texts had never existed, or retained because another author wrote the words; and texts that were generated while an erased episode was in
- * the model's context, with and without erased words in them.
- */
-export const derivedCounts = [
-  'derivedCut',
-  'derivedDeleted',
-  'derivedJudgedAgain',
-  'derivedRetained',
-  'exposedMatched',
-  'exposedUnmatched',
-] as const

@@ -13,7 +13,7 @@ export interface Token {
  * The weight of the shortest run: six words (4 each), or 24 characters of a script without spaces (1 each). A text that mixes both counts
  * both.
  */
-export const runWeight = 24
+const runWeight = 24
 const wordWeight = 4
 
 const unspaced =
