@@ -299,6 +299,8 @@ test('no column of bytes is left out of the rotation unless it is known to be a 
     'state_bundles.digest',
     // SHA-256 of a random token, which ends with its link.
     'snapshot_links.token_hash',
+    // Keyed fingerprints, with a key of their own.
+    'erased_words.fingerprints',
     // A public key, which is no secret.
     'keyrings.public_key',
   ])
