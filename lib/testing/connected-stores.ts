@@ -188,7 +188,13 @@ export async function connectedStores({ graphUrl, redisUrl, s3Endpoint, checkpoi
       const unnamed = (contents: Contents) => [...contents.values()].sort()
       const threads = [...(await rowsOfThreads(checkpointsUrl))]
       return {
-        threads: threads.map(([place, text]) => `${place.replace(/ \d+ /, ' ')}: ${text}`).sort(),
+        threads: threads
+          .map(([place, text]) => `${place.replace(/ \d+ /, ' ')}: ${text}`)
+          // A message that takes the place of an erased one has a random id.
+          .map((line) =>
+            line.replace(/"id":"[0-9a-f-]{36}","content":"\[erased\]"/g, '"id":"<uuid>","content":"[erased]"'),
+          )
+          .sort(),
         keys: unnamed(await keysOf(redisUrl)),
         objects: unnamed(await bucket.contents()),
         graph: await planting.standing(group),
