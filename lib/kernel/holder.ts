@@ -198,6 +198,16 @@ export interface Planned {
   held: Record<string, number>
 }
 
+/** Items about which somebody has to decide. Plans keep them. */
+export interface Decisions {
+  /** What a hold makes of an item that is not carried out yet, with further counts: nothing of it is erased. */
+  underHold(item: ItemId): { item: ItemId; results: Record<string, number> }
+  /** What the next plan makes of an item that a hold stopped. Other items stay as they are. */
+  resumed(item: ItemId): ItemId
+  /** Of these items, those whose records a hold covers, each with the id of the hold. Holds on the subject itself are known to the engine. */
+  heldBy(items: readonly ItemId[], tx: Transaction, now: Date): Promise<ReadonlyMap<ItemId, string>>
+}
+
 /** What a holder has of a subject, for the inventory ("what we hold"). */
 export interface Holding {
   count: number
@@ -250,6 +260,9 @@ export interface DataHolder {
    * went. Throws `unavailable` when its store does not answer or is switched off: that is never a success.
    */
   erase(scope: Scope, items: readonly ItemId[], tx: Transaction, manner?: Manner): Promise<number | Erased>
+  decisions?: Decisions
+  /** What an item of a finished page counts as: `found` where it remains, `nothing` where another step or a hold has it. Without this, `erased`. */
+  countsAs?(item: ItemId): 'erased' | 'found' | 'nothing'
   /** What is left of the scope or of the items that were to go, found by other queries than erase's; 0 when it is gone. What a hold covers does not count. */
   residue(scope: Scope, items: readonly ItemId[], now: Date, words?: ErasedWords): Promise<number>
   /**

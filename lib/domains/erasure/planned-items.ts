@@ -2,11 +2,17 @@ import type { Transaction } from '#lib/kernel/context.ts'
 
 /**
  * Of what a holder has still to erase in a run: every item that begins so becomes another, as many as there were. Gives how many. For who
- * decides that a stuck step goes about it otherwise; a plan that is made meanwhile does not undo it.
+ * decides that a stuck step goes about it otherwise; a plan that is made meanwhile does not undo it, where it `stays`.
  */
 export async function replaceItems(
   tx: Transaction,
-  { runId, holder, prefix, item }: { runId: string; holder: string; prefix: string; item: string },
+  {
+    runId,
+    holder,
+    prefix,
+    item,
+    stays = true,
+  }: { runId: string; holder: string; prefix: string; item: string; stays?: boolean },
 ): Promise<number> {
   const pages = await tx.erasurePage.findMany({ where: { runId, holder, erasedAt: null }, orderBy: { page: 'asc' } })
   let count = 0
@@ -16,7 +22,7 @@ export async function replaceItems(
     count += replaced
     await tx.erasurePage.update({
       where: { runId_holder_page: { runId, holder, page } },
-      data: { items: items.map((one) => (one.startsWith(prefix) ? item : one)), stays: true },
+      data: { items: items.map((one) => (one.startsWith(prefix) ? item : one)), ...(stays && { stays }) },
     })
   }
   return count
@@ -32,7 +38,8 @@ export async function moveItems(
 ): Promise<void> {
   const counted = await tx.erasurePage.findMany({ where: { runId, holder: from, erasedAt: null, isWatched: false } })
   const moved = counted.flatMap(({ items }) => items.filter((one) => one.startsWith(prefix))).length
-  await replaceItems(tx, { runId, holder: from, prefix, item: marker })
+  // A new plan meets the thread again. Other items of these pages are as they were.
+  await replaceItems(tx, { runId, holder: from, prefix, item: marker, stays: false })
   await tx.erasureStep.updateMany({ where: { runId, holder: from }, data: { planned: { decrement: moved } } })
   const pages = await tx.erasurePage.findMany({ where: { runId, holder: to }, select: { page: true, items: true } })
   if (pages.some(({ items }) => items.some((one) => one.startsWith(prefix)))) return

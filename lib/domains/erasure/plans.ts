@@ -1,9 +1,22 @@
+import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { PlannedHolding } from '#lib/kernel/erasure-run.ts'
-import { type DataHolder, type ItemId, type Planned, timeFor } from '#lib/kernel/holder.ts'
+import { type DataHolder, type Decisions, type ItemId, type Planned, timeFor } from '#lib/kernel/holder.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
-import { heldCounts, heldTogether, inOrder, isNobody, narrowed, nobody, pageSize, type RunScope } from './run-rules.ts'
+import {
+  addedUp,
+  heldCounts,
+  heldTogether,
+  inOrder,
+  isNobody,
+  narrowed,
+  nobody,
+  pageSize,
+  type RunScope,
+} from './run-rules.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
+
+const Results = z.record(z.string(), z.number().int())
 
 /** What a plan is about, and under which holds it was made. */
 export interface Aim {
@@ -70,26 +83,39 @@ const insertPages = `INSERT INTO erasure_pages (run_id, holder, page, items, is_
 
 /** What the pages of a holder in a run come to. */
 interface Pages {
+  /** Further counts of items that this plan finished. */
+  results: Record<string, number>
+  /** Items that holds stopped, by the id of the hold. */
+  stopped: Record<string, number>
   /** Items of those that stay and are to be erased. */
   staying: Set<string>
   watched: Set<string>
-  /** Counted items, of those that are erased and those that are not. */
+  /** Counted items: those that are erased, those of finished pages that remain, and those that are still to be erased. */
   erased: number
+  remaining: number
   open: number
   next: number
 }
 
-const noPages = (): Pages => ({ staying: new Set(), watched: new Set(), erased: 0, open: 0, next: 0 })
+const noPages = (): Pages => ({
+  ...{ staying: new Set<string>(), watched: new Set<string>(), results: {}, stopped: {} },
+  ...{ erased: 0, remaining: 0, open: 0, next: 0 },
+})
 
-async function pagesOf(tx: Transaction, runId: string, holder: string): Promise<Pages> {
-  const pages = await tx.erasurePage.findMany({ where: { runId, holder } })
+async function pagesOf(tx: Transaction, runId: string, holder: DataHolder): Promise<Pages> {
+  const pages = await tx.erasurePage.findMany({ where: { runId, holder: holder.name } })
   const found = noPages()
   for (const { page, items, isWatched, erasedAt } of pages) {
     found.next = Math.max(found.next, page + 1)
     if (erasedAt === null) for (const item of items) found.staying.add(item)
     if (isWatched) for (const item of items) found.watched.add(item)
     else if (erasedAt === null) found.open += items.length
-    else found.erased += items.length
+    else
+      for (const item of items) {
+        const counted = holder.countsAs?.(item) ?? 'erased'
+        if (counted === 'erased') found.erased++
+        if (counted === 'found') found.remaining++
+      }
   }
   return found
 }
@@ -97,21 +123,21 @@ async function pagesOf(tx: Transaction, runId: string, holder: string): Promise<
 /**
  * Writes down what a holder will erase. Pages that were erased stay, with their counts; those that were not are made anew. A holder of
  * whose items something was left does all its pages again, and these stay through every further plan, for the rows by which they were
- * found may be gone by then; unless a hold keeps anything there.
+ * found may be gone by then; unless a hold keeps anything there. Items about which somebody has to decide stay, and wait while a hold covers them.
  */
 export async function writeStep(
   tx: Transaction,
   runId: string,
   { holder, position }: { holder: DataHolder; position: number },
   { items, watched = [], held }: Planned,
-  { isKept, now }: { isKept: boolean; now: Date },
+  { keptBy, now }: { keptBy: string | undefined; now: Date },
 ): Promise<void> {
   const { name, store } = holder
   const step = await tx.erasureStep.findUnique({ where: { runId_holder: { runId, holder: name } } })
   const where = { runId, holder: name }
   // The first plan of a run finds no step, and so no pages.
   const known = step
-    ? await remainingPages(tx, where, { isHeld: isKept || Object.keys(held).length > 0, step, now })
+    ? await remainingPages(tx, runId, holder, { keptBy, isHeld: Object.keys(held).length > 0, step, now })
     : noPages()
   const fresh = items.filter((item) => !known.staying.has(item))
   const toWatch = watched.filter((item) => !known.watched.has(item))
@@ -119,9 +145,10 @@ export async function writeStep(
   const plan = {
     store,
     position,
-    held,
+    held: heldTogether([held, known.stopped]),
     erased: known.erased,
-    planned: known.erased + known.open + fresh.length,
+    planned: known.erased + known.remaining + known.open + fresh.length,
+    results: addedUp([Results.parse(step?.results ?? {}), known.results]),
     state: isDone ? ('done' as const) : ('waiting' as const),
     attempts: 0,
     residue: null,
@@ -139,10 +166,21 @@ export async function writeStep(
 /** Decides about the pages of earlier plans, and returns those that remain. */
 async function remainingPages(
   tx: Transaction,
-  where: { runId: string; holder: string },
-  { isHeld, step, now }: { isHeld: boolean; step: { residue: number | null }; now: Date },
+  runId: string,
+  holder: DataHolder,
+  {
+    keptBy,
+    isHeld,
+    step,
+    now,
+  }: { keptBy: string | undefined; isHeld: boolean; step: { residue: number | null }; now: Date },
 ): Promise<Pages> {
-  if (isHeld)
+  const where = { runId, holder: holder.name }
+  if (holder.decisions) {
+    const underHolds = await judgeDecisions(tx, where, holder.decisions, { keptBy, now })
+    return { ...(await pagesOf(tx, runId, holder)), ...underHolds }
+  }
+  if (keptBy !== undefined || isHeld)
     // They were erased once. What has appeared there since belongs to the hold.
     await tx.erasurePage.updateMany({ where: { ...where, erasedAt: null, stays: true }, data: { erasedAt: now } })
   else if ((step.residue ?? 0) > 0)
@@ -151,7 +189,36 @@ async function remainingPages(
       data: { erasedAt: null, stays: true },
     })
   await tx.erasurePage.deleteMany({ where: { ...where, erasedAt: null, stays: false } })
-  return pagesOf(tx, where.runId, where.holder)
+  return pagesOf(tx, runId, holder)
+}
+
+/** Judges by the holds of this moment each item about which somebody has to decide, and that is not carried out. Nothing of it is erased under a hold. */
+async function judgeDecisions(
+  tx: Transaction,
+  where: { runId: string; holder: string },
+  { resumed, underHold, heldBy }: Decisions,
+  { keptBy, now }: { keptBy: string | undefined; now: Date },
+): Promise<Pick<Pages, 'results' | 'stopped'>> {
+  const results: Record<string, number>[] = []
+  const stopped: Record<string, number>[] = []
+  for (const { page, items, erasedAt } of await tx.erasurePage.findMany({ where })) {
+    const open = items.map((item) => resumed(item))
+    // Carried out before.
+    if (erasedAt !== null && open.every((item, at) => item === items[at])) continue
+    const holds = keptBy === undefined ? await heldBy(open, tx, now) : new Map(open.map((item) => [item, keptBy]))
+    const judged = open.map((item) => (holds.has(item) ? underHold(item) : { item, results: {} }))
+    for (const [at, { item, results: counts }] of judged.entries()) {
+      const hold = holds.get(open[at] ?? '')
+      results.push(counts)
+      if (hold !== undefined && item !== open[at]) stopped.push({ [hold]: 1 })
+    }
+    await tx.erasurePage.update({
+      where: { runId_holder_page: { ...where, page } },
+      // A page holds one thread: see moveItems.
+      data: { items: judged.map(({ item }) => item), erasedAt: holds.size > 0 ? now : null },
+    })
+  }
+  return { results: addedUp(results), stopped: addedUp(stopped) }
 }
 
 async function insertAfter(
@@ -197,7 +264,7 @@ export async function insertItems(
   holder: DataHolder,
   more: Required<Pick<Planned, 'items' | 'watched'>>,
 ): Promise<void> {
-  const { next } = await pagesOf(tx, runId, holder.name)
+  const { next } = await pagesOf(tx, runId, holder)
   await insertAfter(tx, runId, holder, next, more)
   await tx.erasureStep.update({
     where: { runId_holder: { runId, holder: holder.name } },

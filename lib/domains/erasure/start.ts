@@ -102,7 +102,10 @@ export function runStart(parts: StartParts) {
         const run = await planned(tx, plan)
         if (!run || run === 'outdated') return run
         const toErase = gathered ?? (await planOf(holder, plan, tx, now()))
-        await writeStep(tx, run.id, { holder, position }, toErase, { isKept: plan.free === null, now: now() })
+        await writeStep(tx, run.id, { holder, position }, toErase, {
+          keptBy: plan.free === null ? plan.kept[0]?.hold : undefined,
+          now: now(),
+        })
         return 'planned' as const
       }
       const found = await needing(holder.store, () => db.transaction(write))

@@ -326,6 +326,7 @@ export function checkpointsHolder({
         },
       }
     },
+    countsAs: (item) => (parseItem(item).mark === 'moved' ? 'nothing' : 'erased'),
     notSearched: ({ threadsNotSearched: count = 0 }) =>
       count > 0 ? [{ what: 'threads with encrypted or binary values, embeddings or unknown extensions', count }] : [],
     async late(scope, tx, now) {

@@ -2,7 +2,7 @@
  * What a run's pages say of checkpoints, enough to search again when everything else is forgotten: `<thread>/<message>`, with a third part
  * where what it came from has another id; `<thread>/*` for a thread that goes whole, `<thread>/**` where an admin decided so; `/<message>`
  * for the long-term store. Of a thread that cannot be rewritten: `<thread>/?` until somebody decides, then `<thread>/**` or `<thread>/=`, which
- * retains it; `<thread>/~` stands for what was moved to that step. Each part is encoded as in a URL, so that a thread's own slashes and stars mean nothing.
+ * retains it; `<thread>/#` while a legal hold covers it; `<thread>/~` stands for what was moved to that step. Each part is encoded as in a URL, so that a thread's own slashes and stars mean nothing.
  */
 export interface CheckpointItem {
   /** Null: the long-term store. */
@@ -13,8 +13,8 @@ export interface CheckpointItem {
   source: string | null
   /** Whoever else has the thread: an admin lets it go whole. */
   isDecided: boolean
-  /** Of a thread that cannot be rewritten: nobody decided yet, it is retained, or another step has it. */
-  mark: 'undecided' | 'retained' | 'moved' | null
+  /** Of a thread that cannot be rewritten: nobody decided yet, it is retained, a legal hold covers it, or another step has it. */
+  mark: 'undecided' | 'retained' | 'held' | 'moved' | null
 }
 const encoded = (text: string): string => encodeURIComponent(text).replaceAll('*', '%2A').replaceAll('~', '%7E')
 
@@ -22,10 +22,12 @@ export const wholeThread = (thread: string): string => `${encoded(thread)}/*`
 export const decidedThread = (thread: string): string => `${encoded(thread)}/**`
 export const undecidedThread = (thread: string): string => `${encoded(thread)}/?`
 export const retainedThread = (thread: string): string => `${encoded(thread)}/=`
+export const heldThread = (thread: string): string => `${encoded(thread)}/#`
 export const movedThread = (thread: string): string => `${encoded(thread)}/~`
 const marks = new Map([
   ['?', 'undecided'],
   ['=', 'retained'],
+  ['#', 'held'],
   ['~', 'moved'],
 ] as const)
 const markOf = (text: string): CheckpointItem['mark'] => marks.entries().find(([sign]) => sign === text)?.[1] ?? null

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { keptInThread } from '#lib/testing/checkpoints.ts'
@@ -135,4 +135,58 @@ test('decide and list reject strangers, other tenants, auditors, revoked session
   expect((await erasure(one)).success).toBe(true)
   expect((await decide(one, project.owner, 'delete')).status).toBe(404)
   expect(await rowsOf(one.conversation.id)).toBeGreaterThan(0)
+})
+
+describe('a legal hold that is set while a thread waits for a decision', () => {
+  const hold = async (kind: string, target_id: string) => {
+    const body = { kind, target_id, reason: 'a court asked for it' }
+    const { json } = await app.fetch('POST', '/v1/holds', { cookie: admin.cookie, body })
+    return () => app.fetch('POST', `/v1/holds/${json.data.id}/release`, { cookie: admin.cookie })
+  }
+  const lineOf = (receipt: { stores: { holder: string }[] }) =>
+    receipt.stores.find(({ holder }) => holder === 'checkpoints.threads')
+  const retainedLine = expect.objectContaining({ what: expect.stringMatching(/^one LangGraph thread/) })
+
+  test('retain: the receipt states that the thread remains, under the hold and after it', async () => {
+    const one = await waiting()
+    const before = await rowsOf(one.conversation.id)
+    const release = await hold('project', one.project.id)
+    expect((await decide(one, one.project.owner, 'retain')).status).toBe(200)
+    await drain(app)
+    expect(await rowsOf(one.conversation.id)).toBe(before)
+    const held = await receiptOf(one)
+    expect(held.retained).toContainEqual(retainedLine)
+    expect(lineOf(held)).toMatchObject({ found: 1, deleted: 0 })
+    expect((await release()).status).toBe(200)
+    await drain(app, { mayFail: true })
+    const receipt = await receiptOf(one)
+    expect((await erasure(one)).success).toBe(true)
+    expect(receipt.retained).toContainEqual(retainedLine)
+    expect(lineOf(receipt)).toMatchObject({ found: 1, deleted: 0 })
+    expect(await rowsOf(one.conversation.id)).toBe(before)
+  })
+
+  test.each(['project', 'account'])(
+    'a hold on the %s: nothing of the thread is erased until it ends, and then somebody decides',
+    async (kind) => {
+      const one = await waiting()
+      await madeMessage(app, one.conversation, one.project.owner, { content: 'Something else entirely.' })
+      const before = await rowsOf(one.conversation.id)
+      const release = await hold(kind, kind === 'project' ? one.project.id : one.project.owner.accountId)
+      const refused = await decide(one, one.project.owner, 'delete')
+      expect([refused.status, refused.json.code]).toEqual([409, 'held'])
+      await app.fetch('POST', `/api/erasures/${one.auditId}/retry`, { cookie: admin.cookie })
+      await drain(app, { mayFail: true })
+      expect(await rowsOf(one.conversation.id)).toBe(before)
+      await release()
+      await drain(app, { mayFail: true })
+      expect((await erasure(one)).success).toBe(false)
+      expect((await decide(one, one.project.owner, 'delete')).status).toBe(200)
+      await drain(app)
+      expect(await rowsOf(one.conversation.id)).toBe(0)
+      const receipt = await receiptOf(one)
+      expect(lineOf(receipt)).toMatchObject({ found: 1, deleted: 1, residue: 0 })
+      expect(receipt.held).toBeUndefined()
+    },
+  )
 })

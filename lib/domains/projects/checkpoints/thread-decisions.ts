@@ -9,6 +9,7 @@ import { holdMembers, joinHolds, staysSql } from '../held.ts'
 import { decideThread, dropThread, listUndecidedThreads } from './contract.ts'
 import { threadsHolderName } from './holder.ts'
 import { decidedThread, itemsOfThread, parseItem, retainedThread } from './items.ts'
+import { threadHolds } from './thread-holds.ts'
 
 export interface ThreadDecisionPorts {
   db: Pick<Database, 'transaction'>
@@ -52,8 +53,11 @@ export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: 
   async function decide(ctx: InTransaction, run: RunView, threadId: string, decision: Decision): Promise<void> {
     await erasures.lock(ctx.tx, run.id)
     const which = { runId: run.id, holder: threadsHolderName, prefix: itemsOfThread(threadId) }
-    if ((await itemsBeginning(ctx.tx, which)).length === 0)
-      throw new Problem('not_found', 'This erasure has no such thread to decide about.')
+    const items = await itemsBeginning(ctx.tx, which)
+    if (items.length === 0) throw new Problem('not_found', 'This erasure has no such thread to decide about.')
+    const isHeld = decision === 'delete' && (await threadHolds(ctx.tx, [threadId], ctx.now)).has(threadId)
+    if (isHeld || items.some((item) => parseItem(item).mark === 'held'))
+      throw new Problem('held', 'A legal hold covers this thread. Nothing of it is erased until the hold ends.')
     const item = decision === 'delete' ? decidedThread(threadId) : retainedThread(threadId)
     if ((await replaceItems(ctx.tx, { ...which, item })) === 0)
       throw new Problem('wrong_state', 'The decision about this thread was carried out already.')

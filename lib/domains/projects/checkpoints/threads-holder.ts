@@ -3,7 +3,8 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { CheckpointStore } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { threadsHolderName } from './holder.ts'
-import { parseItem } from './items.ts'
+import { heldThread, parseItem, undecidedThread } from './items.ts'
+import { threadHolds } from './thread-holds.ts'
 
 const decided = (items: readonly string[]): string[] =>
   items.map(parseItem).flatMap(({ thread, isDecided }) => (thread !== null && isDecided ? [thread] : []))
@@ -23,6 +24,32 @@ export const threadsHolder = ({ db, store }: { db: Database; store: CheckpointSt
   // They are counted with the messages.
   inventory: async () => ({ count: 0, since: null, until: null }),
   plan: async () => ({ items: [], held: {} }),
+  decisions: {
+    // The hold is no reason to ask again: retained is what it demands.
+    underHold(item) {
+      const { thread, mark } = parseItem(item)
+      if (mark === 'retained') return { item, results: { threadsRetained: 1 } }
+      return { item: heldThread(thread ?? ''), results: {} }
+    },
+    resumed(item) {
+      const { thread, mark } = parseItem(item)
+      return mark === 'held' ? undecidedThread(thread ?? '') : item
+    },
+    async heldBy(items, tx, now) {
+      const threads = items.map((item) => parseItem(item).thread ?? '')
+      const holds = await threadHolds(tx, threads, now)
+      return new Map(
+        items.flatMap((item) => {
+          const hold = holds.get(parseItem(item).thread ?? '')
+          return hold === undefined ? [] : [[item, hold]]
+        }),
+      )
+    },
+  },
+  countsAs(item) {
+    const { mark } = parseItem(item)
+    return mark === 'retained' ? 'found' : mark === 'held' ? 'nothing' : 'erased'
+  },
   async erase(_scope, items, tx) {
     const undecided = items.map(parseItem).find(({ mark }) => mark === 'undecided')
     if (undecided)
