@@ -18,7 +18,8 @@ const ownOf: Partial<Record<PageName, readonly Somebody[]>> = {
   project: ['person', 'manager', 'admin'],
   conversation: ['person'],
   partErasing: ['person'],
-  partErasure: ['person', 'auditor', 'admin'],
+  // Managers may retry what stops in a project of their organization.
+  partErasure: ['person', 'manager', 'auditor', 'admin'],
 }
 
 let at: Record<PageName, string>
