@@ -29,6 +29,9 @@ export class Fingerprints {
   /** By number of tokens: whole texts and names that are shorter than a run. */
   readonly #short = new Map<number, Set<number>>()
   readonly #names = new Map<number, Set<number>>()
+  /** The hashes of the tokens that were read last: each is part of several runs. */
+  #hashed: readonly Token[] = []
+  #hashes: (readonly [number, number])[] = []
   readonly #words = new Map<string, readonly [number, number]>()
 
   constructor(key: Buffer = randomBytes(keyBytes)) {
@@ -126,11 +129,16 @@ export class Fingerprints {
   }
 
   #hash(tokens: readonly Token[], from: number, end: number): number {
-    let [high, low] = this.#seeds
+    if (this.#hashed !== tokens) {
+      this.#hashed = tokens
+      this.#hashes = tokens.map(({ word }) => this.#hashOf(word))
+    }
+    let high = this.#seeds[0]
+    let low = this.#seeds[1]
     for (let at = from; at < end; at++) {
-      const [wordHigh, wordLow] = this.#hashOf(tokens[at]?.word ?? '')
-      high = mixed(high ^ wordHigh)
-      low = mixed(low ^ wordLow)
+      const word = this.#hashes[at] ?? this.#seeds
+      high = mixed(high ^ word[0])
+      low = mixed(low ^ word[1])
     }
     return (high >>> 11) * 2 ** 32 + (low >>> 0)
   }
@@ -155,7 +163,7 @@ function mixed(bits: number): number {
   let hash = bits
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return (hash ^ (hash >>> 16)) + 0x7f4a7c15
+  return ((hash ^ (hash >>> 16)) + 0x7f4a7c15) | 0
 }
 
 function addTo(sets: Map<number, Set<number>>, length: number, run: number): void {

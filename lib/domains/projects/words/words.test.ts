@@ -25,6 +25,11 @@ describe('tokenize', () => {
     expect(tokenize('أنا مريض منذ الربيع')).toHaveLength(4)
     expect(tokenize('मुझे नींद नहीं आती')).toHaveLength(4)
   })
+  it('reads ASCII as it reads the same words among others', () => {
+    const text = "It's 3.5 km -- DON'T 'stop' a_b x'y'z '' rock'n'roll"
+    const whole = tokenize(`${text} é`).slice(0, -1)
+    expect(tokenize(text)).toEqual(whole)
+  })
   it('returns no tokens for emoji and punctuation', () => {
     expect(tokenize('👍🏽 … !!! —')).toEqual([])
   })
