@@ -214,13 +214,21 @@ const remaining = async ({ project, said }: World): Promise<Said[]> => {
 // The checker: nothing of it is used by the erasure.
 
 const folded = (text: string): string[] => text.toLowerCase().match(/[\p{sc=Han}]|[a-z0-9]+/gu) ?? []
-/** Six words, or 24 Chinese characters. */
+const windows = (words: readonly string[], length: number): string[] =>
+  words.slice(length - 1).map((_, at) => words.slice(at, at + length).join(' '))
+/** Six words, or 24 Chinese characters. No planted run mixes them. */
 function runsOf(text: string): string[] {
-  const words = folded(text)
-  const length = words.every((word) => /^\p{sc=Han}$/u.test(word)) ? 24 : 6
-  return words.length < length
-    ? []
-    : Array.from({ length: words.length - length + 1 }, (_, at) => words.slice(at, at + length).join(' '))
+  const [chinese, words] = [/^\p{sc=Han}$/u, folded(text)]
+  return [
+    ...windows(
+      words.filter((word) => !chinese.test(word)),
+      6,
+    ),
+    ...windows(
+      words.filter((word) => chinese.test(word)),
+      24,
+    ),
+  ]
 }
 const textsOf = (value: unknown): string[] => {
   if (typeof value === 'string') return [value]
