@@ -159,6 +159,8 @@ export interface Erased {
   mentions: Mention[]
   /** Of the items, how many remain: somebody decided so, or another step erases them. */
   retained?: number
+  /** Of a second search: threads that cannot be rewritten. What was found there remains. */
+  unreadable?: readonly string[]
 }
 export const erasedOf = (erased: number | Erased): Erased =>
   typeof erased === 'number' ? { count: erased, results: {}, mentions: [] } : erased

@@ -68,23 +68,28 @@ export function runRecheck(parts: RecheckParts) {
       return items.filter((item) => !others.has(item))
     })
 
-  /** One page once more; what went is counted and logged with it. */
-  const erasePage = (runId: string, holder: DataHolder, page: { page: number; items: string[] }): Promise<void> =>
+  /** One page once more; what went is counted and logged with it. Gives the threads that cannot be rewritten. */
+  const erasePage = (
+    runId: string,
+    holder: DataHolder,
+    page: { page: number; items: string[] },
+  ): Promise<readonly string[]> =>
     db.transaction(async (tx) => {
       const run = await due(tx, runId)
-      if (!run) return
+      if (!run) return []
       // Another one for every search, and the same until this commits: what a store remembers of it is neither passed over nor counted twice.
       const key = `${runId}:${holder.name}:${page.page}:late:${run.recheckAt?.getTime()}:${run.lateFound}`
       const words = await parts.words.of(tx, runId)
       const manner: Manner = { key, redacts: run.redacts, round: 1, now: now(), ...(words && { words }) }
       const others = new Set((await holder.reused?.(page.items, tx, now())) ?? [])
       const items = page.items.filter((item) => !others.has(item))
-      const { count, results, mentions } = erasedOf(await holder.erase(nobodys, items, tx, manner))
+      const { count, results, mentions, unreadable = [] } = erasedOf(await holder.erase(nobodys, items, tx, manner))
       await noteMentions(tx, runId, mentions)
-      if (count === 0) return
+      if (count === 0) return unreadable
       await tx.erasureRun.update({ where: { id: runId }, data: { lateFound: { increment: count } } })
       await record(tx, run, holder.name, count, results)
       interrupt(`recheck.${holder.name}.inside`)
+      return unreadable
     }, timeFor(holder))
 
   /** Whom it was about is forgotten by now, where it was a person or agent: the receipt says it. */
@@ -125,9 +130,13 @@ export function runRecheck(parts: RecheckParts) {
       const before = (await db.prisma.erasureStep.findFirst({ where, select: { residue: true } }))?.residue ?? 0
       const found = items.length === 0 ? 0 : before + (await holder.residue(nobodys, items, now(), words))
       if (found > 0) await db.prisma.erasureStep.updateMany({ where, data: { residue: found } })
-      if (found > 0) for (const page of pages) await erasePage(runId, holder, page)
+      const unreadable: string[] = []
+      if (found > 0) for (const page of pages) unreadable.push(...(await erasePage(runId, holder, page)))
       const left = found === 0 ? 0 : await holder.residue(nobodys, items, now(), words)
-      await db.prisma.erasureStep.updateMany({ where, data: { residue: left, fault: null } })
+      // The step says which thread keeps the search due. It is searched again every hour, until the thread is readable or gone.
+      const [thread] = unreadable
+      const fault = left > 0 && thread !== undefined ? `conflict:${thread}` : null
+      await db.prisma.erasureStep.updateMany({ where, data: { residue: left, fault } })
       return { found, left }
     } catch (error) {
       // It stays due, and the step says why until the store answers.

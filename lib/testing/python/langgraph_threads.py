@@ -125,6 +125,11 @@ def reflect(state: State) -> dict:
     }
 
 
+def minutes(state: State) -> dict:
+    """Runs beside the node that asks: until the answer comes, what it returns is a pending write."""
+    return {"tags": [f"minutes of {text_of(last_human(state['messages']))}"]}
+
+
 def answer(state: State) -> dict:
     said = last_human(state["messages"])
     approved = interrupt({"ask": "May I answer?", "about": text_of(said)})
@@ -144,10 +149,12 @@ def build(saver: PostgresSaver) -> Any:
     graph.add_node("audit", audit)
     graph.add_node("inner", inner.compile(checkpointer=True))
     graph.add_node("answer", answer)
+    graph.add_node("minutes", minutes)
     graph.add_edge(START, "agent")
     graph.add_conditional_edges("agent", route, ["tools", "audit"])
     graph.add_edge("tools", "inner")
     graph.add_edge("inner", "answer")
+    graph.add_edge("inner", "minutes")
     return graph.compile(checkpointer=saver)
 
 

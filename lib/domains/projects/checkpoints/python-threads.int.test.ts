@@ -94,7 +94,7 @@ describe.skipIf(!isInstalled('python'))('threads of LangGraph in Python, erased 
     expect(data.success).toBe(true)
     const after = await dump(conversation.id)
     expect(runsIn(after, [sentence, wording])).toEqual([])
-    expect((await history(conversation.id))[0]?.next).toEqual(['answer'])
+    expect((await history(conversation.id))[0]?.next).toEqual(['answer', 'minutes'])
     expect(await resume(conversation.id)).toContain(second)
     await say(conversation.id, elsewhere, 'One more thing, please.')
 

@@ -190,3 +190,54 @@ describe('a legal hold that is set while a thread waits for a decision', () => {
     },
   )
 })
+
+test('a thread that becomes unreadable after the receipt: the second search reports it, erases the rest, and ends when the thread is gone', async () => {
+  const project = await madeProject(app)
+  const conversation = await madeConversation(app, project, { threads: [`thread/${newId('x')}`] })
+  const readable = newId('thread')
+  const message = await madeMessage(app, conversation, project.owner, { content: sentence })
+  await keptInThread(app, conversation.id, [{ id: message.id, text: sentence }])
+  const told = await app.fetch('DELETE', message.path, { cookie: project.owner.cookie, body: {} })
+  await drain(app)
+  const run = () => app.db.prisma.erasureRun.findFirstOrThrow({ where: { auditId: told.json.auditId } })
+  expect((await run()).state).toBe('done')
+  // Late writers bring it back: beside a row that is encrypted now, and in another thread.
+  const insert = (thread: string, type: string, blob: Buffer) =>
+    app.db.query(
+      undefined,
+      `INSERT INTO langgraph.checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, $2, 'late', $2, $3)`,
+      [thread, type, blob],
+    )
+  const late = Buffer.from(JSON.stringify([{ type: 'human', id: message.id, content: sentence }]))
+  await insert(conversation.id, 'json', late)
+  await insert(conversation.id, 'msgpack+aes', Buffer.from([0, 255]))
+  await insert(readable, 'json', late)
+  const search = async () => {
+    await app.app.jobs.find(({ name }) => name === 'erasure.recheck')?.execute(app.app.gate, {})
+    return (await drain(app, { mayFail: true })).faults
+  }
+  app.clock.advance(25 * 3_600_000)
+  expect(await search()).toEqual([])
+  const step = async () => {
+    const { steps } = (await app.app.subjectErasures.byAudit(told.json.auditId)) ?? { steps: [] }
+    return steps.find(({ holder }) => holder === 'checkpoints.messages')
+  }
+  const reported = await step()
+  expect(reported?.fault).toBe(`conflict:${conversation.id}`)
+  expect(reported?.residue).toBeGreaterThan(0)
+  expect((await run()).recheckAt).not.toBeNull()
+  const rows = await app.db.query<{ blob: Buffer }>(
+    undefined,
+    'SELECT blob FROM langgraph.checkpoint_blobs WHERE thread_id = $1',
+    [readable],
+  )
+  expect(rows.some(({ blob }) => blob.includes('Musterfrau'))).toBe(false)
+
+  await app.db.query(undefined, 'DELETE FROM langgraph.checkpoint_blobs WHERE thread_id = $1', [conversation.id])
+  for (const hours of [2, 25]) {
+    app.clock.advance(hours * 3_600_000)
+    expect(await search()).toEqual([])
+  }
+  expect(await step()).toMatchObject({ fault: null, residue: 0 })
+  expect((await run()).recheckAt).toBeNull()
+})

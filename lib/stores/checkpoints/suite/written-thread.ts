@@ -8,6 +8,7 @@ const State = Annotation.Root({
   summary: Annotation<string>({ reducer: (_, later) => later, default: () => '' }),
   last: Annotation<BaseMessage | null>({ reducer: (_, later) => later, default: () => null }),
   bytes: Annotation<Uint8Array>({ reducer: (_, later) => later, default: () => new Uint8Array() }),
+  minutes: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
   seen: Annotation<Map<string, string>>({ reducer: (a, b) => new Map([...a, ...b]), default: () => new Map() }),
 })
 type Values = typeof State.State
@@ -26,50 +27,58 @@ export function assistant(checkpointer: PostgresSaver) {
     }))
     .addEdge(START, 'reflect')
     .compile()
-  return new StateGraph(State)
-    .addNode('agent', ({ messages }: Values) => {
-      const said = messages.at(-1)
-      return {
-        messages: [
-          new AIMessage({
-            id: `call-for-${idOf(said)}`,
-            content: '',
-            tool_calls: [
-              { id: `tool-of-${idOf(said)}`, name: 'look_up', args: { question: textOf(said) }, type: 'tool_call' },
-            ],
-            additional_kwargs: {
+  return (
+    new StateGraph(State)
+      .addNode('agent', ({ messages }: Values) => {
+        const said = messages.at(-1)
+        return {
+          messages: [
+            new AIMessage({
+              id: `call-for-${idOf(said)}`,
+              content: '',
               tool_calls: [
-                {
-                  id: `tool-of-${idOf(said)}`,
-                  type: 'function',
-                  function: { name: 'look_up', arguments: JSON.stringify({ question: textOf(said) }) },
-                },
+                { id: `tool-of-${idOf(said)}`, name: 'look_up', args: { question: textOf(said) }, type: 'tool_call' },
               ],
-            },
-          }),
-        ],
-        last: said ?? null,
-        bytes: new TextEncoder().encode(`seen: ${textOf(said)}`),
-        seen: new Map([[idOf(said), textOf(said)]]),
-      }
-    })
-    .addNode('tools', ({ call, said }: { call: { id: string }; said: string }) => ({
-      messages: [new ToolMessage({ id: `result-${call.id}`, tool_call_id: call.id, content: `Found: ${said}` })],
-    }))
-    .addNode('inner', reflection)
-    .addNode('answer', ({ messages }: Values) => {
-      const summary = `They said: ${messages.map(textOf).join(' / ')}`
-      const approved = z.string().parse(interrupt({ ask: 'May I answer?', about: textOf(messages[0]) }))
-      return { messages: [new AIMessage({ id: `answer-${messages.length}`, content: `Done (${approved}).` })], summary }
-    })
-    .addEdge(START, 'agent')
-    .addConditionalEdges('agent', ({ messages }: Values) => {
-      const [call] = messages.flatMap((one) => (one instanceof AIMessage ? (one.tool_calls ?? []) : [])).slice(-1)
-      return [new Send('tools', { call, said: String(call?.args.question) })]
-    })
-    .addEdge('tools', 'inner')
-    .addEdge('inner', 'answer')
-    .compile({ checkpointer })
+              additional_kwargs: {
+                tool_calls: [
+                  {
+                    id: `tool-of-${idOf(said)}`,
+                    type: 'function',
+                    function: { name: 'look_up', arguments: JSON.stringify({ question: textOf(said) }) },
+                  },
+                ],
+              },
+            }),
+          ],
+          last: said ?? null,
+          bytes: new TextEncoder().encode(`seen: ${textOf(said)}`),
+          seen: new Map([[idOf(said), textOf(said)]]),
+        }
+      })
+      .addNode('tools', ({ call, said }: { call: { id: string }; said: string }) => ({
+        messages: [new ToolMessage({ id: `result-${call.id}`, tool_call_id: call.id, content: `Found: ${said}` })],
+      }))
+      .addNode('inner', reflection)
+      // Runs beside the node that asks: until the answer comes, what it returns is a pending write.
+      .addNode('keepMinutes', ({ messages }: Values) => ({ minutes: [`minutes of ${textOf(messages.at(0))}`] }))
+      .addNode('answer', ({ messages }: Values) => {
+        const summary = `They said: ${messages.map(textOf).join(' / ')}`
+        const approved = z.string().parse(interrupt({ ask: 'May I answer?', about: textOf(messages[0]) }))
+        return {
+          messages: [new AIMessage({ id: `answer-${messages.length}`, content: `Done (${approved}).` })],
+          summary,
+        }
+      })
+      .addEdge(START, 'agent')
+      .addConditionalEdges('agent', ({ messages }: Values) => {
+        const [call] = messages.flatMap((one) => (one instanceof AIMessage ? (one.tool_calls ?? []) : [])).slice(-1)
+        return [new Send('tools', { call, said: String(call?.args.question) })]
+      })
+      .addEdge('tools', 'inner')
+      .addEdge('inner', 'answer')
+      .addEdge('inner', 'keepMinutes')
+      .compile({ checkpointer })
+  )
 }
 export type Assistant = ReturnType<typeof assistant>
 
@@ -80,6 +89,14 @@ export const say = (app: Assistant, thread: string, id: string, text: string) =>
   app.invoke({ messages: [new HumanMessage({ id, content: text })] }, on(thread))
 /** Lets it answer. */
 export const approve = (app: Assistant, thread: string) => app.invoke(new Command({ resume: 'yes' }), on(thread))
+
+/** Writes another state beside the oldest one that has messages, and runs on from there. */
+export async function fork(app: Assistant, thread: string): Promise<void> {
+  const oldest = (await historyOf(app, thread)).findLast(({ values }) => values.messages?.length > 0)
+  if (!oldest) throw new Error('The thread has no state with messages.')
+  const config = await app.updateState(oldest.config, { minutes: ['forked'] }, START)
+  await app.invoke(null, config)
+}
 
 /** What the library reads of the thread: every past state, newest first. */
 export async function historyOf(app: Assistant, thread: string) {

@@ -1,0 +1,329 @@
+// Conversations that the real LangGraph writes in Python and JavaScript with its default serializers, erased through the API. A checker that
+// shares no code with the erasure reads a raw dump of all tables before and after.
+import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import * as written from '#lib/stores/checkpoints/suite/written-thread.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { testDatabase } from '#lib/testing/database.ts'
+import { rowsOf } from '#lib/testing/everything.ts'
+import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { dataOf, erasedWhole, type MadeProject, madeConversation, madeProject } from '#lib/testing/projects.ts'
+import { pythonProgram } from '#lib/testing/python.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+
+// The checker: nothing of it is used by the erasure.
+
+/** Words in lower case with a space around each. The texts of this file are ASCII. */
+const folded = (text: string): string =>
+  ` ${text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, ' ')
+    .trim()} `
+/** Values as bytes hide text: UTF-32 of numpy, lists of numbers, base64. */
+function views(value: string): string[] {
+  const numbers = [...value.matchAll(/\[(?:\d{1,3},){19,}\d{1,3}\]/g)].map(([list]) =>
+    String.fromCharCode(...z.array(z.number()).parse(JSON.parse(list))),
+  )
+  const encoded = [...value.matchAll(/[A-Za-z0-9+/]{40,}={0,2}/g)].map(([text]) =>
+    Buffer.from(text, 'base64').toString('latin1'),
+  )
+  return [value.replaceAll('\0', ''), ...numbers, ...encoded]
+}
+function runsOf(texts: readonly string[]): string[] {
+  return texts.flatMap((text) => {
+    const words = folded(text).trim().split(' ')
+    return words.flatMap((_, at) => (at + 6 <= words.length ? [` ${words.slice(at, at + 6).join(' ')} `] : []))
+  })
+}
+/** Whether a value contains six erased words in a row, outside of the whole text of another author's message. Arrays of numpy have no boundaries. */
+function hasRun(value: string, erased: readonly string[], others: readonly string[]): boolean {
+  const runs = runsOf(erased)
+  return views(value).some((view) => {
+    const rest = others.reduce((text, other) => text.replaceAll(folded(other).trim(), ' | '), folded(view))
+    return runs.some((run) => rest.includes(run))
+  })
+}
+
+/** The library in one language, with its tables. */
+interface Language {
+  stage: PrivacyTest
+  say(thread: string, id: string, text: string): Promise<unknown>
+  resume(thread: string): Promise<unknown>
+  fork(thread: string): Promise<unknown>
+  /** Type, id and text of each message of every state, newest state first. */
+  history(thread: string): Promise<string[][][]>
+  remember(namespace: string[], key: string, value: Record<string, string>): Promise<unknown>
+  /** Keys. */
+  remembered(namespace: string[]): Promise<string[]>
+  /** Of the tables of the library. */
+  url: string
+  schema: string
+  close(): Promise<unknown>
+}
+
+async function inPython(): Promise<Language> {
+  const threads = await testDatabase()
+  const url = threads.ownerUrl
+  const python = pythonProgram('langgraph_threads.py')
+  await python.call('setup', { url }, z.null())
+  await python.call('remember', { url, items: [] }, z.null())
+  const stage = await privacyTest({ KP_CHECKPOINTS_URL: url })
+  const States = z.array(z.object({ messages: z.array(z.array(z.string())) }))
+  return {
+    stage,
+    say: (thread, id, text) => python.call('say', { url, thread, id, text }, z.null()),
+    resume: (thread) => python.call('resume', { url, thread }, z.array(z.string())),
+    fork: (thread) => python.call('fork', { url, thread, text: 'forked' }, z.null()),
+    history: async (thread) => (await python.call('history', { url, thread }, States)).map(({ messages }) => messages),
+    remember: (...item) => python.call('remember', { url, items: [item] }, z.null()),
+    remembered: (namespace) => python.call('remembered', { url, namespace }, z.array(z.string())),
+    url,
+    schema: 'public',
+    async close() {
+      await stage.close()
+      await python.close()
+      await threads.drop()
+    },
+  }
+}
+
+const Message = z.object({ id: z.string().default(''), content: z.unknown(), type: z.string().default('') })
+async function inJavaScript(): Promise<Language> {
+  const stage = await privacyTest()
+  const url = stage.test.ownerUrl
+  const saver = PostgresSaver.fromConnString(url, { schema: 'langgraph' })
+  const memory = PostgresStore.fromConnString(url, { schema: 'langgraph' })
+  const app = written.assistant(saver)
+  return {
+    stage,
+    say: (thread, id, text) => written.say(app, thread, id, text),
+    resume: (thread) => written.approve(app, thread),
+    fork: (thread) => written.fork(app, thread),
+    history: async (thread) =>
+      (await written.historyOf(app, thread)).map(({ values }) =>
+        z
+          .array(Message)
+          .parse(values.messages ?? [])
+          .map(({ id, content, type }) => [type, id, String(content)]),
+      ),
+    remember: (...item) => memory.put(...item),
+    remembered: async (namespace) => (await memory.search(namespace)).map(({ key }) => key),
+    url,
+    schema: 'langgraph',
+    async close() {
+      await memory.stop()
+      await saver.end()
+      await stage.close()
+    },
+  }
+}
+
+/** One value of a row of the library's tables. */
+interface Value {
+  table: string
+  thread: string
+  namespace: string
+  channel: string
+  checkpoint: string
+  text: string
+}
+const valuesOf = ({ url, schema }: Language): Promise<Value[]> =>
+  withConnection(url, async (client) => {
+    const values: Value[] = []
+    for (const table of ['checkpoints', 'checkpoint_blobs', 'checkpoint_writes', 'store']) {
+      const { rows } = await client.query<Record<string, unknown>>(`SELECT * FROM ${schema}.${table}`)
+      for (const row of rows)
+        values.push({
+          table,
+          thread: String(row.thread_id ?? ''),
+          namespace: String(row.checkpoint_ns ?? ''),
+          channel: String(row.channel ?? ''),
+          checkpoint: String(row.checkpoint_id ?? ''),
+          text: Object.values(row)
+            .map((one) => (Buffer.isBuffer(one) ? one.toString('latin1') : JSON.stringify(one)))
+            .join('\n'),
+        })
+    }
+    return values
+  })
+/** Every value of every table: of the library, and of the application. */
+async function dumped({ url, stage }: Language): Promise<string[]> {
+  const places = new Set([url, stage.test.ownerUrl])
+  const dumps = await Promise.all([...places].map(rowsOf))
+  return dumps.flatMap((contents) => [...contents.values()])
+}
+
+/** The places of each feature that contain erased words. */
+function features(values: readonly Value[], parents: ReadonlySet<string>, has: (text: string) => boolean) {
+  const found = values.filter(({ text }) => has(text))
+  const isThread = ({ table }: Value) => table !== 'store'
+  const writes = found.filter(({ table }) => table === 'checkpoint_writes')
+  return {
+    checkpoints: found.filter(isThread).length,
+    subgraphs: found.filter(({ namespace }) => namespace !== '').length,
+    tools: found.filter(({ channel, text }) => channel === 'messages' && text.includes('tool_call_id')).length,
+    send: writes.filter(({ channel }) => channel === '__pregel_tasks').length,
+    interrupts: writes.filter(({ channel }) => channel === '__interrupt__').length,
+    pendingWrites: writes.filter(
+      ({ channel, checkpoint, namespace }) =>
+        channel !== '__interrupt__' && namespace === '' && !parents.has(checkpoint),
+    ).length,
+    store: found.filter(({ table }) => table === 'store').length,
+  }
+}
+
+const words = 'the doctor told her son about his long illness since easter while nobody else was in that room'.split(
+  ' ',
+)
+/** A text that nobody else has: every second word names it. */
+const textOf = (name: string): string =>
+  words.map((word, at) => (at % 2 === 0 ? `${word} ${name}x${at}` : word)).join(' ')
+
+const scopes = ['message', 'conversation', 'person', 'project'] as const
+describe.each([
+  ['Python', isInstalled('python'), inPython],
+  ['JavaScript', true, inJavaScript],
+] as const)('LangGraph in %s', (language, isThere, open) => {
+  describe.skipIf(!isThere)('with its default serializer', () => {
+    let on: Language
+    let stage: PrivacyTest
+    beforeAll(async () => {
+      on = await open()
+      stage = on.stage
+    })
+    afterAll(() => on?.close())
+
+    async function spoken(
+      project: MadeProject,
+      conversation: { id: string; path: string },
+      who: string,
+      content: string,
+    ) {
+      const body = { content, role: 'user', author: { external_id: who } }
+      const { id } = await dataOf(stage.test, 'POST', `${conversation.path}/messages`, project.agent, { body })
+      await on.say(conversation.id, id, content)
+      return { id: String(id), path: `${conversation.path}/messages/${id}`, content }
+    }
+    /** Two people in three conversations: with each other, each alone; and a fork from a past checkpoint. */
+    async function talked(name: string) {
+      const project = await madeProject(stage.test)
+      const shared = await madeConversation(stage.test, project, {}, project.agent)
+      // The same conversation in a second thread, where nobody answers yet.
+      const second = `${shared.id}/second`
+      await dataOf(stage.test, 'PATCH', shared.path, project.agent, { body: { threads: [shared.id, second] } })
+      const others = await madeConversation(stage.test, project, {}, project.agent)
+      const own = await madeConversation(stage.test, project, {}, project.agent)
+      const text = textOf(`${name}a`)
+      const first = await spoken(project, shared, 'a', text)
+      await on.resume(shared.id)
+      await on.fork(shared.id)
+      await on.say(second, first.id, text)
+      // The other person quotes eight words.
+      const quote = text.split(' ').slice(3, 11).join(' ')
+      const reply = await spoken(project, shared, 'b', `You said ${quote}, ${textOf(`${name}b`)}`)
+      const theirs = await spoken(project, others, 'b', textOf(`${name}c`))
+      const alone = await spoken(project, own, 'a', textOf(`${name}d`))
+      await on.remember(['memories'], `${shared.id} by-words`, { text: `Noted: ${text}` })
+      await on.remember(['memories'], `${shared.id} by-id`, { from: first.id, text: `They mean ${text}` })
+      await on.remember(['memories'], `${own.id} alone`, { from: alone.id, text: alone.content })
+      await on.remember(['memories'], `${others.id} others`, { from: theirs.id, text: theirs.content })
+      return { project, shared, second, others, own, first, reply, theirs, alone }
+    }
+    async function closed({ id, path, owner }: MadeProject): Promise<string> {
+      const { test } = stage
+      await dataOf(test, 'DELETE', path, owner)
+      test.clock.advance(31 * 24 * 3_600_000)
+      await test.app.jobs.find(({ name }) => name === 'projects.close')?.execute(test.app.gate, {})
+      await stage.work()
+      const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { partKind: 'project', partId: id } })
+      expect(run.state).toBe('done')
+      return run.receiptId
+    }
+    type Talk = Awaited<ReturnType<typeof talked>>
+
+    async function erase(scope: (typeof scopes)[number], { project, shared, first }: Talk): Promise<string> {
+      const { test } = stage
+      if (scope === 'message') return erasedWhole(test, first.path, project.agent)
+      if (scope === 'conversation') return erasedWhole(test, shared.path, project.owner)
+      if (scope === 'project') return closed(project)
+      const [person] = await dataOf(test, 'GET', `${project.path}/participants?external_id=a`, project.owner)
+      const path = `${project.path}/participants/${person.id}/requests`
+      const filed = await dataOf(test, 'POST', path, project.owner, { body: { kinds: ['erasure'], grace: 'now' } })
+      await stage.work()
+      const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: filed.id } })
+      expect(row.state).toBe('completed')
+      return row.receiptId ?? ''
+    }
+
+    test.each(scopes)('erase a %s: no run of six words remains, and every thread resumes', async (scope) => {
+      const talk = await talked(`${language.slice(0, 2).toLowerCase()}${scope.slice(0, 2)}`)
+      const { shared, second, others, own, first, reply, theirs, alone } = talk
+      const messages = { first, reply, theirs, alone }
+      const gone = {
+        message: [first],
+        conversation: [first, reply],
+        person: [first, alone],
+        project: [first, reply, theirs, alone],
+      }[scope]
+      const erased = gone.map(({ content }) => content)
+      const staying = Object.values(messages).filter((one) => !gone.includes(one))
+      const has = (text: string) =>
+        hasRun(
+          text,
+          erased,
+          staying.map(({ content }) => content),
+        )
+      const parentsOf = async () => {
+        const sql = `SELECT parent_checkpoint_id AS parent FROM ${on.schema}.checkpoints WHERE parent_checkpoint_id IS NOT NULL`
+        const { rows } = await withConnection(on.url, (client) => client.query<{ parent: string }>(sql))
+        return rows.map(({ parent }) => parent)
+      }
+      const parents = await parentsOf()
+      expect(new Set(parents).size, 'a fork has a sibling').toBeLessThan(parents.length)
+      const rowsOfThread = async (thread: string) => (await valuesOf(on)).filter((one) => one.thread === thread)
+      const before = await valuesOf(on)
+      for (const [feature, count] of Object.entries(features(before, new Set(parents), has)))
+        expect(count, `${feature} before`).toBeGreaterThan(0)
+      const untouched = before.filter(({ thread }) => thread === others.id)
+      const readable = async (thread: string, ids: readonly string[]) => {
+        const states = await on.history(thread)
+        return states.map((state) => state.filter(([, id = '']) => ids.some((one) => id.includes(one))))
+      }
+      const stayingIds = staying.map(({ id }) => id)
+      const [sharedBefore] = await readable(shared.id, stayingIds)
+
+      const receiptId = await erase(scope, talk)
+      const receipt = (await stage.test.fetch('GET', `/v1/receipts/${receiptId}`)).json
+      expect(receipt.stores.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
+      const after = await valuesOf(on)
+      expect(
+        after.filter(({ text }) => has(text)).map(({ table, channel, namespace }) => [table, channel, namespace]),
+      ).toEqual([])
+      expect((await dumped(on)).filter(has)).toEqual([])
+
+      const threads = new Set(after.map(({ thread }) => thread))
+      const ofTalk = [shared.id, second, others.id, own.id].filter((id) => threads.has(id))
+      expect(ofTalk.length).toBe({ message: 4, conversation: 2, person: 3, project: 0 }[scope])
+      const keys = (await on.remembered(['memories'])).filter((key) => key.startsWith(others.id))
+      expect(keys).toHaveLength(scope === 'project' ? 0 : 1)
+      if (scope !== 'project') expect(await rowsOfThread(others.id)).toEqual(untouched)
+      // Messages of the other author read as before: what they said, what the tool answered to it.
+      if (scope === 'message' || scope === 'person') {
+        expect(ofTalk).toContain(shared.id)
+        const [now] = await readable(shared.id, stayingIds)
+        expect(now).toEqual(sharedBefore)
+        expect(now).toContainEqual(['human', reply.id, reply.content])
+      }
+      for (const thread of ofTalk) {
+        await on.resume(thread)
+        await on.history(thread)
+        await on.say(thread, `later-${thread}`, 'And now to something else entirely, please.')
+        const [state] = await on.history(thread)
+        expect(state?.some(([, id]) => id === `later-${thread}`)).toBe(true)
+      }
+      expect((await dumped(on)).filter(has)).toEqual([])
+    })
+  })
+})
