@@ -22,6 +22,7 @@ export async function keptInThread(
   test: TestApp,
   thread: string,
   messages: readonly { id: string; text: string }[],
+  namespace = 'memories',
 ): Promise<void> {
   const said = messages.map(({ id, text }) => ({
     ...{ lc: 1, type: 'constructor', id: ['langchain_core', 'messages', 'HumanMessage'] },
@@ -53,7 +54,7 @@ export async function keptInThread(
   }
   for (const { id, text } of messages)
     await told(test, 'INSERT INTO langgraph.store (namespace_path, key, value) VALUES ($1, $2, $3)', [
-      'memories',
+      namespace,
       `memory of ${id}`,
       JSON.stringify({ from: id, text }),
     ])

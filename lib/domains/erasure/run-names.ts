@@ -1,5 +1,6 @@
 import type { PartKind, Subject } from '#lib/kernel/holder.ts'
 import type { Receipt, SubjectKind } from '#lib/kernel/receipt.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { RunScope } from './run-rules.ts'
 
 /** What a run's subject or part is called on receipt and log. */
@@ -19,7 +20,7 @@ export const kindOf = (scope: RunScope): SubjectKind | PartKind =>
 export const namedOnReceipt = (
   scope: RunScope,
 ): Pick<Receipt, 'deleted_id'> & Partial<Pick<Receipt, 'subject_kind' | 'part_kind'>> => ({
-  deleted_id: nameOf(scope),
+  deleted_id: 'part' in scope ? shownId(scope.part.id) : nameOf(scope),
   ...('part' in scope ? { part_kind: scope.part.kind } : { subject_kind: subjectKindOf(scope.subject) }),
 })
 
@@ -29,9 +30,9 @@ export function namedInLog(scope: RunScope): Record<string, string> {
   const { kind, id, project, conversation } = scope.part
   return {
     projectId: project,
-    ...(conversation !== null && { conversationId: conversation }),
-    ...(kind === 'message' && { messageId: id }),
-    ...(kind === 'document' && { documentId: id }),
+    ...(conversation !== null && { conversationId: shownId(conversation) }),
+    ...(kind === 'message' && { messageId: shownId(id) }),
+    ...(kind === 'document' && { documentId: shownId(id) }),
   }
 }
 

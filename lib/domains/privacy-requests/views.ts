@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import { deletedFrom, isErased } from '#lib/kernel/deleted-from.ts'
 import type { RunView } from '#lib/kernel/erasure-run.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Prisma, PrivacyRequestEvent } from '../../../generated/prisma/client.ts'
 import { type EventView, Facts, type RequestView } from './contract.ts'
 import type { ErasureDetail, RunDetail } from './erasures-contract.ts'
@@ -146,9 +147,9 @@ export const erasureView = (run: RunView): z.input<typeof ErasureDetail> => ({
   success: isErased(run),
   part: run.part && {
     kind: run.part.kind,
-    id: run.part.id,
+    id: shownId(run.part.id),
     project_id: run.part.project,
-    conversation_id: run.part.conversation,
+    conversation_id: run.part.conversation === null ? null : shownId(run.part.conversation),
   },
   deleted_from: deletedFrom(run),
   remaining_mentions: run.mentions.map(({ isRedacted, ...place }) => ({ ...place, is_redacted: isRedacted })),

@@ -1,7 +1,9 @@
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { batched, stream } from '#lib/kernel/use-case.ts'
 import { type Ask, asking, askingWithin, readableProject, readerOf, writableProject } from './access.ts'
+import { storedPlace } from './chosen-ids.ts'
 import { type AttachmentView, attachFile, downloadAttachment } from './conversations-contract.ts'
 import { attachmentSql, type MessagePlace, noMessage, ownMessage } from './message-rows.ts'
 import { objectPointer, store } from './pointers.ts'
@@ -52,16 +54,18 @@ export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) 
   return {
     attachFile: batched(
       attachFile,
-      async (ctx, { params, query: { name }, upload }) => {
+      async (ctx, { params: given, query: { name }, upload }) => {
         // Before a byte is read, and again with the row.
         const check = async (ask: Ask) => {
-          await writableProject(ask, readerOf(ctx), params.projectId)
-          await ownMessage(ask, ctx.actor, params)
-          await requireRoom(ask, params)
+          await writableProject(ask, readerOf(ctx), given.projectId)
+          const place = await storedPlace(ask, given)
+          await ownMessage(ask, ctx.actor, place)
+          await requireRoom(ask, place)
+          return place
         }
-        await ctx.gate.transaction((tx) => check(askingWithin(tx)))
+        const params = await ctx.gate.transaction((tx) => check(askingWithin(tx)))
         const id = newId('att')
-        const key = `projects/${params.projectId}/messages/${params.messageId}/${id}`
+        const key = `projects/${params.projectId}/messages/${shownId(params.messageId)}/${id}`
         const stored = await storeUpload(ports, key, upload, most.attachment)
         const view = await keptWithRow(ports, key, () =>
           ctx.gate.transaction(async (tx) => {
@@ -110,9 +114,10 @@ export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) 
       ({ data: { name: _, sha256: __, ...data } }) => ({ data }),
     ),
 
-    downloadAttachment: stream(downloadAttachment, async (ctx, { params }) => {
+    downloadAttachment: stream(downloadAttachment, async (ctx, { params: given }) => {
       const ask = asking(db)
-      await readableProject(ask, readerOf(ctx), params.projectId)
+      await readableProject(ask, readerOf(ctx), given.projectId)
+      const params = await storedPlace(ask, given)
       const [row] = await ask<FileRow>('attachment-file', selectFile, [
         params.attachmentId,
         params.messageId,

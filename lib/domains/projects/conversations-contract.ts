@@ -85,7 +85,7 @@ export const createConversation = operation({
   path: '/api/projects/{projectId}/conversations',
   summary: 'Begin a conversation',
   description:
-    '`threads`: LangGraph’s thread_ids that carry it, so that its erasure finds them; its own id is one, unless you chose an id outside your organisation’s namespace. No two conversations share one. A thread begins with your organisation’s prefix (GET /api/stores/namespace), or has the id of this project or conversation in it. One that has checkpoints already, and no such id, a manager of the organisation or an admin names.',
+    '`threads`: LangGraph’s thread_ids that carry it, so that its erasure finds them; its own id is one, unless you chose an id outside your organisation’s namespace, or a conversation of another project has the thread. `id`: unique within the project. No two conversations share one. A thread begins with your organisation’s prefix (GET /api/stores/namespace), or has the id of this project or conversation in it. One that has checkpoints already, and no such id, a manager of the organisation or an admin names.',
   audit: { action: 'create', ...conversation },
   status: 201,
   params,

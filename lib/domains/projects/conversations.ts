@@ -2,8 +2,10 @@ import type { Actor, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { type Ask, asking, askingWithin, doerSql, readableProject, readerOf, writableProject } from './access.ts'
+import { shownSql, storedIds, storedPlace, wasErasedFormerly } from './chosen-ids.ts'
 import { claimThreads, foreignThreads, requireOwnThreads } from './claims.ts'
 import type { Writer } from './contract.ts'
 import {
@@ -19,6 +21,7 @@ import { most } from './rules.ts'
 
 interface ConversationRow {
   id: string
+  stored_id: string
   project_id: string
   title: string
   threads: string[]
@@ -27,9 +30,9 @@ interface ConversationRow {
   created_at: Date
   updated_at: Date
 }
-const columns = `c.id, c.project_id, c.title, c.threads, ${doerSql('c.created_by')} AS created_by, c.created_at, c.updated_at,
+const columns = `c.id AS stored_id, ${shownSql('c.id')} AS id, c.project_id, c.title, c.threads, ${doerSql('c.created_by')} AS created_by, c.created_at, c.updated_at,
   (SELECT count(*)::int FROM messages m WHERE m.conversation_id = c.id AND m.erasing_since IS NULL) AS messages`
-const viewOf = (row: ConversationRow): ConversationView => ({
+const viewOf = ({ stored_id: _, ...row }: ConversationRow): ConversationView => ({
   ...row,
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
@@ -56,33 +59,52 @@ export async function requireConversation(ask: Ask, projectId: string, id: strin
 
 /**
  * Takes threads for one conversation. Whoever erases a conversation erases its threads: so none is another's, whoever asks for it. Throws
- * `conflict`. Two who want the same one wait for each other.
+ * `conflict` for a thread that the request names, or that another conversation of the project has. Returns the threads that no other conversation has. Two who want the same one wait for
+ * each other.
  */
-async function takeThreads(tx: Transaction, conversationId: string, threads: readonly string[]): Promise<void> {
+async function takeThreads(
+  tx: Transaction,
+  { id, projectId }: { id: string; projectId: string },
+  threads: readonly string[],
+  named: readonly string[] = threads,
+): Promise<string[]> {
   const ask = askingWithin(tx)
   await ask(
     'lock-threads',
     `SELECT pg_advisory_xact_lock(h) FROM (SELECT DISTINCT hashtextextended('thread:' || t, 0) AS h FROM unnest($1::text[]) AS t ORDER BY h) AS l`,
     [threads],
   )
-  const taken = await ask(
+  const rows = await ask<{ thread: string; project: string }>(
     'threads-taken',
-    'SELECT 1 AS taken FROM conversations WHERE threads && $1::text[] AND id <> $2 LIMIT 1',
-    [threads, conversationId],
+    `SELECT DISTINCT t.thread, c.project_id AS project FROM conversations c CROSS JOIN LATERAL unnest(c.threads) AS t(thread)
+     WHERE c.threads && $1::text[] AND t.thread = ANY($1::text[]) AND c.id <> $2`,
+    [threads, id],
   )
-  if (taken.length > 0)
+  const taken = new Set(rows.map(({ thread }) => thread))
+  if (rows.some(({ thread, project }) => named.includes(thread) || project === projectId))
     throw new Problem('conflict', 'Another conversation has one of these threads. Nothing of this was kept.')
+  return threads.filter((thread) => !taken.has(thread))
 }
 
-/** Throws `erased` for an id that is never taken again. */
-export async function refuseErased(
+/**
+ * The id under which something is stored: a generated one, or that of the client with its project. Throws `erased` for an id that was
+ * erased in the project, `id_in_use` for one that something of the project has.
+ */
+export async function newStoredId(
   { erasedAmong }: Pick<ProjectPorts, 'erasedAmong'>,
   tx: Transaction,
-  id: string,
-): Promise<void> {
-  if ((await erasedAmong(tx, [id])).length > 0)
+  kind: 'conversation' | 'message' | 'document',
+  { projectId, chosen }: { projectId: string; chosen: string | undefined },
+): Promise<string> {
+  if (chosen === undefined) return newId(prefixes[kind])
+  const ask = askingWithin(tx)
+  const id = scopedId(projectId, chosen)
+  if ((await storedIds(ask, kind, projectId, [chosen])).size > 0) throw idInUse()
+  if ((await erasedAmong(tx, [id])).length > 0 || (await wasErasedFormerly(ask, projectId, chosen)))
     throw new Problem('erased', 'Something with this id was erased, and the id is never used again. Choose another.')
+  return id
 }
+const prefixes = { conversation: 'conv', message: 'msg', document: 'doc' } as const
 export const idInUse = (): Problem =>
   new Problem('id_in_use', 'Something has this id already. Choose another, or none.')
 
@@ -124,14 +146,14 @@ export async function makeConversation(
   given: { id?: string | undefined; title: string; threads?: readonly string[] | undefined; at?: Date | undefined },
 ): Promise<string> {
   const { tx, actor, now } = ctx
-  const id = given.id ?? newId('conv')
-  if (given.id !== undefined) await refuseErased(ports, tx, id)
+  const id = await newStoredId(ports, tx, 'conversation', { projectId, chosen: given.id })
+  const own = shownId(id)
   const named = given.threads ?? []
   await requireOwn(tx, actor, { id: undefined, projectId }, named, named)
-  // An id that the client chose outside its organisation's namespace claims no thread.
-  const outside = given.id === undefined ? new Set<string>() : await foreignThreads(tx, actor, projectId, [id], [])
-  const threads = [...new Set([id, ...named])].filter((thread) => !outside.has(thread))
-  await takeThreads(tx, id, threads)
+  // An id that the client chose outside its organisation's namespace claims no thread, nor one that a conversation of another project has.
+  const outside = given.id === undefined ? new Set<string>() : await foreignThreads(tx, actor, projectId, [own], [])
+  const wanted = [...new Set([own, ...named])].filter((thread) => !outside.has(thread))
+  const threads = await takeThreads(tx, { id, projectId }, wanted, named)
   const made = await tx.$queryRaw<{ id: string }[]>`
     INSERT INTO conversations (id, project_id, title, threads, created_by, created_at, updated_at)
     VALUES (${id}, ${projectId}, ${given.title}, ${threads}, ${actor.id}, ${given.at ?? now}, ${now})
@@ -156,7 +178,10 @@ export const projectConversations = (ports: ConversationPorts & Pick<ProjectPort
         [projectId, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
       )
       const total = await db.prisma.conversation.count({ where: { projectId, erasingSince: null } })
-      const { shown, page } = pageOf(rows, limit, total, ({ created_at, id }) => ({ at: created_at, id }))
+      const { shown, page } = pageOf(rows, limit, total, ({ created_at, stored_id }) => ({
+        at: created_at,
+        id: stored_id,
+      }))
       return {
         resourceId: projectId,
         details: { count: shown.length },
@@ -178,9 +203,10 @@ export const projectConversations = (ports: ConversationPorts & Pick<ProjectPort
       }
     }),
 
-    readConversation: read(readConversation, async (ctx, { params: { projectId, conversationId } }) => {
+    readConversation: read(readConversation, async (ctx, { params }) => {
       const ask = asking(db)
-      await readableProject(ask, readerOf(ctx), projectId)
+      await readableProject(ask, readerOf(ctx), params.projectId)
+      const { projectId, conversationId } = await storedPlace(ask, params)
       return {
         body: { data: await conversationIn(ask, projectId, conversationId) },
         resourceId: conversationId,
@@ -188,10 +214,11 @@ export const projectConversations = (ports: ConversationPorts & Pick<ProjectPort
       }
     }),
 
-    editConversation: mutation(editConversation, async (ctx, { params: { projectId, conversationId }, body }) => {
+    editConversation: mutation(editConversation, async (ctx, { params, body }) => {
       const { tx, now } = ctx
       const ask = askingWithin(tx)
-      await writableProject(ask, readerOf(ctx), projectId)
+      await writableProject(ask, readerOf(ctx), params.projectId)
+      const { projectId, conversationId } = await storedPlace(ask, params)
       const [before] = await ask<{ threads: string[]; erasing_since: Date | null }>(
         'lock-conversation',
         'SELECT threads, erasing_since FROM conversations WHERE id = $1 AND project_id = $2 FOR NO KEY UPDATE',
@@ -204,7 +231,7 @@ export const projectConversations = (ports: ConversationPorts & Pick<ProjectPort
       if (threads.length > most.threads) throw invalid(['threads'], `are more than ${most.threads} in all`)
       const added = threads.filter((thread) => !before.threads.includes(thread))
       await requireOwn(tx, ctx.actor, { id: conversationId, projectId }, added, body.threads ?? [])
-      await takeThreads(tx, conversationId, threads)
+      await takeThreads(tx, { id: conversationId, projectId }, threads)
       await claim(ports, ctx, { id: conversationId, projectId }, added, body.threads)
       await tx.conversation.update({
         where: { id: conversationId },

@@ -2,6 +2,7 @@ import type { Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { batched, read, stream } from '#lib/kernel/use-case.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
@@ -17,8 +18,9 @@ import {
   writerSql,
 } from './access.ts'
 import { fileReply } from './attachments.ts'
+import { shownSql, storedIds, storedPlace } from './chosen-ids.ts'
 import type { Writer } from './contract.ts'
-import { idInUse, refuseErased } from './conversations.ts'
+import { idInUse, newStoredId } from './conversations.ts'
 import { addDocument, type DocumentView, downloadDocument, listDocuments, readDocument } from './documents-contract.ts'
 import { authorFor } from './participants/authors.ts'
 import { objectPointer, store } from './pointers.ts'
@@ -28,6 +30,7 @@ import { keptWithRow, storeUpload } from './uploads.ts'
 
 interface DocumentRow {
   id: string
+  stored_id: string
   project_id: string
   kind: DocumentKind
   name: string
@@ -42,10 +45,10 @@ interface DocumentRow {
   created_at: Date
   updated_at: Date
 }
-const columns = `d.id, d.project_id, d.kind, d.name, d.media_type, d.bytes, encode(d.sha256, 'hex') AS sha256,
-  ${writerSql('d.author_kind', 'd.author_id')} AS author, d.written_by, ${claimantSql('d')} AS claimed_by, d.made_from, d.created_at, d.updated_at,
+const columns = `d.id AS stored_id, ${shownSql('d.id')} AS id, d.project_id, d.kind, d.name, d.media_type, d.bytes, encode(d.sha256, 'hex') AS sha256,
+  ${writerSql('d.author_kind', 'd.author_id')} AS author, d.written_by, ${claimantSql('d')} AS claimed_by, ${shownSql('d.made_from')} AS made_from, d.created_at, d.updated_at,
   (SELECT count(*)::int FROM document_chunks k WHERE k.document_id = d.id) AS chunks`
-const viewOf = ({ actor }: Context, { claimed_by, ...row }: DocumentRow): DocumentView => ({
+const viewOf = ({ actor }: Context, { claimed_by, stored_id: _, ...row }: DocumentRow): DocumentView => ({
   ...row,
   is_mine: isMine(actor, {
     authorKind: row.author.kind,
@@ -119,7 +122,10 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
       const total = await db.prisma.document.count({
         where: { projectId, erasingSince: null, ...(kind !== undefined && { kind }) },
       })
-      const { shown, page } = pageOf(rows, limit, total, ({ created_at, id }) => ({ at: created_at, id }))
+      const { shown, page } = pageOf(rows, limit, total, ({ created_at, stored_id }) => ({
+        at: created_at,
+        id: stored_id,
+      }))
       return {
         resourceId: projectId,
         details: { count: shown.length },
@@ -136,29 +142,27 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
         const { actor, now } = ctx
         // Refused before the bytes come, and looked up again with the row.
         const author = query.author === undefined ? undefined : { external_id: query.author }
-        const id = query.id ?? newId('doc')
-        // One upload, one key: of two at once under one id, neither writes over the other's bytes.
-        const key = `projects/${projectId}/documents/${id}/${newId('file')}`
         const check = async (tx: Transaction) => {
           await writableProject(askingWithin(tx), readerOf(ctx), projectId)
           await authorFor(ports, { tx, actor, now }, projectId, author)
-          if (query.id !== undefined) await refuseErased(ports, tx, id)
-          if ((await tx.document.count({ where: { id } })) > 0) throw idInUse()
-          if (
-            query.made_from !== undefined &&
-            (await tx.message.count({ where: { id: query.made_from, projectId } })) === 0
-          )
-            throw invalid(['query', 'made_from'], 'names no message of this project')
+          const made = await newStoredId(ports, tx, 'document', { projectId, chosen: query.id })
+          if (query.made_from === undefined) return { made, madeFrom: null }
+          const found = await storedIds(askingWithin(tx), 'message', projectId, [query.made_from])
+          const madeFrom = found.get(query.made_from)
+          if (madeFrom === undefined) throw invalid(['query', 'made_from'], 'names no message of this project')
+          return { made, madeFrom }
         }
-        await ctx.gate.transaction(check)
+        const { made: id } = await ctx.gate.transaction(check)
+        // One upload, one key: of two at once under one id, neither writes over the other's bytes.
+        const key = `projects/${projectId}/documents/${shownId(id)}/${newId('file')}`
         const stored = await storeUpload(ports, key, upload, most.document)
         const kept = (chunks: readonly string[]) =>
           ctx.gate.transaction(async (tx) => {
-            await check(tx)
+            const { madeFrom } = await check(tx)
             const writer = await authorFor(ports, { tx, actor, now }, projectId, author)
             const made = await tx.$queryRaw<{ id: string }[]>`
             INSERT INTO documents (id, project_id, kind, name, media_type, bytes, sha256, object_key, made_from, author_kind, author_id, written_by, created_at, updated_at)
-            VALUES (${id}, ${projectId}, ${query.kind}, ${query.name}, ${stored.mediaType}, ${stored.bytes}, ${stored.sha256}, ${key}, ${query.made_from ?? null},
+            VALUES (${id}, ${projectId}, ${query.kind}, ${query.name}, ${stored.mediaType}, ${stored.bytes}, ${stored.sha256}, ${key}, ${madeFrom},
               ${writer.kind}, ${writer.id}, ${writer.writtenBy}, ${now}, ${now})
             ON CONFLICT DO NOTHING RETURNING id`
             if (made.length === 0) throw idInUse()
@@ -184,16 +188,18 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
       ({ data: { name: _, sha256: __, author: ___, ...data } }) => ({ data }),
     ),
 
-    readDocument: read(readDocument, async (ctx, { params: { projectId, documentId } }) => {
+    readDocument: read(readDocument, async (ctx, { params }) => {
       const ask = asking(db)
-      await readableProject(ask, readerOf(ctx), projectId)
+      await readableProject(ask, readerOf(ctx), params.projectId)
+      const { projectId, documentId } = await storedPlace(ask, params)
       const row = await documentIn(ask, projectId, documentId)
       return { body: { data: viewOf(ctx, row) }, resourceId: documentId, details: { project: projectId } }
     }),
 
-    downloadDocument: stream(downloadDocument, async (ctx, { params: { projectId, documentId } }) => {
+    downloadDocument: stream(downloadDocument, async (ctx, { params }) => {
       const ask = asking(db)
-      await readableProject(ask, readerOf(ctx), projectId)
+      await readableProject(ask, readerOf(ctx), params.projectId)
+      const { projectId, documentId } = await storedPlace(ask, params)
       const [row] = await ask<{ object_key: string; name: string; media_type: string; bytes: number }>(
         'document-file',
         'SELECT object_key, name, media_type, bytes FROM documents WHERE id = $1 AND project_id = $2 AND erasing_since IS NULL',

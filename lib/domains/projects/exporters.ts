@@ -1,6 +1,7 @@
 import type { Exporter, PersonExporter } from '#lib/kernel/holder.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
+import { shownSql } from './chosen-ids.ts'
 import type { WriterKind } from './rules.ts'
 import { lastingDocument, standingConversation, standingMessage } from './standing.ts'
 
@@ -55,7 +56,12 @@ const givenOf = (kind: WriterKind): Given[] => {
       columns: `x.id, x.project_id, x.created_at, CASE WHEN x.created_by = ${doer} THEN x.title END AS title`,
       // A title that somebody else gave is their words.
       record: jsonObject({
-        ...{ conversation_id: 'c.id', project_id: 'c.project_id', title: 'c.title', created_at: utc('c.created_at') },
+        ...{
+          conversation_id: shownSql('c.id'),
+          project_id: 'c.project_id',
+          title: 'c.title',
+          created_at: utc('c.created_at'),
+        },
       }),
     },
     {
@@ -68,7 +74,12 @@ const givenOf = (kind: WriterKind): Given[] => {
       columns: 'm.*',
       weight: 'pg_column_size(m.content)',
       record: jsonObject({
-        ...{ message_id: 'c.id', conversation_id: 'c.conversation_id', project_id: 'c.project_id', role: 'c.role' },
+        ...{
+          message_id: shownSql('c.id'),
+          conversation_id: shownSql('c.conversation_id'),
+          project_id: 'c.project_id',
+          role: 'c.role',
+        },
         ...{ content: 'c.content', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
       }),
     },
@@ -82,7 +93,7 @@ const givenOf = (kind: WriterKind): Given[] => {
       columns: 'e.*',
       weight: 'pg_column_size(e.content)',
       record: jsonObject({
-        ...{ message_id: 'c.message_id', content: 'c.content', edited_at: utc('c.edited_at') },
+        ...{ message_id: shownSql('c.message_id'), content: 'c.content', edited_at: utc('c.edited_at') },
       }),
     },
     {
@@ -94,7 +105,7 @@ const givenOf = (kind: WriterKind): Given[] => {
       id: 'a.id',
       columns: 'a.*',
       record: jsonObject({
-        ...{ attachment_id: 'c.id', message_id: 'c.message_id', name: 'c.name', media_type: 'c.media_type' },
+        ...{ attachment_id: 'c.id', message_id: shownSql('c.message_id'), name: 'c.name', media_type: 'c.media_type' },
         ...{ bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')", created_at: utc('c.created_at') },
       }),
     },
@@ -107,7 +118,7 @@ const givenOf = (kind: WriterKind): Given[] => {
       id: 'd.id',
       columns: 'd.*',
       record: jsonObject({
-        ...{ document_id: 'c.id', project_id: 'c.project_id', kind: 'c.kind', name: 'c.name' },
+        ...{ document_id: shownSql('c.id'), project_id: 'c.project_id', kind: 'c.kind', name: 'c.name' },
         ...{ media_type: 'c.media_type', bytes: 'c.bytes', sha256: "encode(c.sha256, 'hex')" },
         created_at: utc('c.created_at'),
       }),
@@ -121,7 +132,7 @@ const givenOf = (kind: WriterKind): Given[] => {
       id: "k.document_id || ':' || lpad(k.position::text, 10, '0')",
       columns: 'k.*',
       weight: 'pg_column_size(k.content)',
-      record: jsonObject({ document_id: 'c.document_id', position: 'c.position', content: 'c.content' }),
+      record: jsonObject({ document_id: shownSql('c.document_id'), position: 'c.position', content: 'c.content' }),
     },
     {
       part: 'project_provenance',
@@ -133,7 +144,7 @@ const givenOf = (kind: WriterKind): Given[] => {
       id: 'v.id',
       columns: 'v.*',
       record: jsonObject({
-        ...{ source_id: 'c.source_id', store: 'c.store', ref: 'c.ref', place: "nullif(c.place, '')" },
+        ...{ source_id: shownSql('c.source_id'), store: 'c.store', ref: 'c.ref', place: "nullif(c.place, '')" },
         at: utc('c.at'),
       }),
     },

@@ -1,6 +1,7 @@
 import type { Actor } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Ask, claimantSql, doerSql, isMine, wasErased, writerSql } from './access.ts'
+import { shownSql } from './chosen-ids.ts'
 import type { Writer } from './contract.ts'
 import type { AttachmentView, MessageDetail, MessageView } from './conversations-contract.ts'
 import type { messageRoles } from './rules.ts'
@@ -8,6 +9,7 @@ import type { messageRoles } from './rules.ts'
 /** An attachment as the database gives it within JSON: its time as text. */
 type ListedAttachment = AttachmentView
 export interface MessageRow {
+  stored_id: string
   id: string
   conversation_id: string
   role: (typeof messageRoles)[number]
@@ -25,7 +27,7 @@ const utc = (column: string): string => `to_char(${column} AT TIME ZONE 'UTC', '
 export const attachmentSql = `json_build_object('id', a.id, 'name', a.name, 'media_type', a.media_type, 'bytes', a.bytes,
   'sha256', encode(a.sha256, 'hex'), 'created_at', ${utc('a.created_at')})`
 /** Of `m`. */
-export const messageColumns = `m.id, m.conversation_id, m.role, ${writerSql('m.author_kind', 'm.author_id')} AS author, m.written_by, ${claimantSql('m')} AS claimed_by, m.content,
+export const messageColumns = `m.id AS stored_id, ${shownSql('m.id')} AS id, ${shownSql('m.conversation_id')} AS conversation_id, m.role, ${writerSql('m.author_kind', 'm.author_id')} AS author, m.written_by, ${claimantSql('m')} AS claimed_by, m.content,
   (SELECT count(*)::int FROM message_edits e WHERE e.message_id = m.id) AS edits,
   coalesce((SELECT json_agg(${attachmentSql} ORDER BY a.created_at, a.id) FROM attachments a WHERE a.message_id = m.id), '[]') AS attachments,
   m.created_at, m.updated_at`

@@ -5,8 +5,9 @@ import { encodeCursor, placeOf } from '#lib/kernel/pages.ts'
 import { invalid } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { asking, askingWithin, readableProject, readerOf, type SeenProject, writableProject } from './access.ts'
+import { storedPlace } from './chosen-ids.ts'
 import { claimPlaces } from './claims.ts'
-import { idInUse, noConversation, refuseErased, requireConversation } from './conversations.ts'
+import { idInUse, newStoredId, noConversation, requireConversation } from './conversations.ts'
 import { createMessage, editMessage, listMessages, readMessage } from './conversations-contract.ts'
 import {
   type MessageRow,
@@ -62,8 +63,7 @@ export async function makeMessage(
   )
   if (!conversation) throw noConversation()
   if (body.created_at !== undefined && body.created_at > now) throw invalid(['created_at'], 'lies ahead of now')
-  const id = body.id ?? newId('msg')
-  if (body.id !== undefined) await refuseErased(ports, tx, id)
+  const id = await newStoredId(ports, tx, 'message', { projectId, chosen: body.id })
   const author = await authorFor(ports, ctx, projectId, body.author)
   const at = body.created_at ?? now
   const made = await tx.$queryRaw<{ id: string }[]>`
@@ -83,9 +83,9 @@ export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) 
   const { db } = ports
   return {
     messages: read(listMessages, async (ctx, { params, query: { cursor, limit, order } }) => {
-      const { projectId, conversationId } = params
       const ask = asking(db)
-      await readableProject(ask, readerOf(ctx), projectId)
+      await readableProject(ask, readerOf(ctx), params.projectId)
+      const { projectId, conversationId } = await storedPlace(ask, params)
       await requireConversation(ask, projectId, conversationId)
       const { name, text, start } = orders[order]
       const place = placeOf(cursor) ?? start
@@ -105,15 +105,16 @@ export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) 
           total,
           offset: 0,
           limit,
-          next_cursor: last && last.candidates > rows.length ? encodeCursor(last.created_at, last.id) : null,
+          next_cursor: last && last.candidates > rows.length ? encodeCursor(last.created_at, last.stored_id) : null,
         },
       }
     }),
 
-    createMessage: mutation(createMessage, async (ctx, { params: { projectId, conversationId }, body }) => {
+    createMessage: mutation(createMessage, async (ctx, { params, body }) => {
       const { tx, actor, now } = ctx
       const ask = askingWithin(tx)
-      const project = await writableProject(ask, readerOf(ctx), projectId)
+      const project = await writableProject(ask, readerOf(ctx), params.projectId)
+      const { projectId, conversationId } = await storedPlace(ask, params)
       const { id, author } = await makeMessage(ports, ctx, project, conversationId, body)
       await tx.conversation.update({ where: { id: conversationId }, data: { updatedAt: now } })
       const row = await messageAt(ask, { projectId, conversationId, messageId: id })
@@ -128,9 +129,10 @@ export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) 
       }
     }),
 
-    readMessage: read(readMessage, async (ctx, { params }) => {
+    readMessage: read(readMessage, async (ctx, { params: given }) => {
       const ask = asking(db)
-      await readableProject(ask, readerOf(ctx), params.projectId)
+      await readableProject(ask, readerOf(ctx), given.projectId)
+      const params = await storedPlace(ask, given)
       return {
         body: { data: await messageDetail(ask, ctx.actor, params) },
         resourceId: params.messageId,
@@ -138,10 +140,11 @@ export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) 
       }
     }),
 
-    editMessage: mutation(editMessage, async (ctx, { params, body }) => {
+    editMessage: mutation(editMessage, async (ctx, { params: given, body }) => {
       const { tx, actor, now } = ctx
       const ask = askingWithin(tx)
-      await writableProject(ask, readerOf(ctx), params.projectId)
+      await writableProject(ask, readerOf(ctx), given.projectId)
+      const params = await storedPlace(ask, given)
       const before = await ownMessage(ask, actor, params)
       if (before.content !== body.content) {
         await tx.messageEdit.create({

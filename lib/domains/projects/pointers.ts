@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { SeenProject } from './access.ts'
 import type { Pointer } from './provenance-contract.ts'
@@ -12,9 +13,9 @@ export interface ToldPointer extends Pointer {
   path: Issue['path']
 }
 
-/** That checkpoints know a message by its id is so wherever LangGraph was handed it: written down without being told. */
+/** That checkpoints know a message by the id that clients know is so wherever LangGraph was handed it: written down without being told. */
 export const defaultsOf = (messageId: string): ToldPointer[] => [
-  { store: 'checkpoints', ref: messageId, source: messageId, kind: 'message', path: [] },
+  { store: 'checkpoints', ref: shownId(messageId), source: messageId, kind: 'message', path: [] },
 ]
 export const objectPointer = (source: string, kind: ToldPointer['kind'], key: string): ToldPointer => ({
   store: 'objects',
@@ -47,14 +48,14 @@ const tiesOf = (projectId: string, { source, kind }: ToldPointer, conversation: 
 ]
 
 const objectsOf = (projectId: string, { kind, source }: ToldPointer): string =>
-  `projects/${projectId}/${kind}s/${source}`
+  `projects/${projectId}/${kind}s/${shownId(source)}`
 
-/** Threads of conversations of other projects, and what else others' pointers name already. */
+/** Threads of conversations of other projects, and what else others' pointers name already. Ids that clients chose are nobody's alone. */
 const foreign = `SELECT i.n FROM unnest($2::int[], $3::text[], $4::text[], $5::text[]) AS i(n, store, ref, place)
   WHERE (i.store = 'checkpoints' AND i.place <> '' AND (
       EXISTS (SELECT FROM conversations c WHERE c.threads @> ARRAY[i.place] AND c.project_id <> $1)
       OR EXISTS (SELECT FROM provenance v WHERE v.store = 'checkpoints' AND v.place = i.place AND v.project_id <> $1)))
-    OR (i.store = 'checkpoints' AND (
+    OR (i.store = 'checkpoints' AND i.ref ~ '^(prj|conv|msg|doc)_[0-9A-Za-z]{22}$' AND (
       EXISTS (SELECT FROM messages m WHERE m.id = i.ref AND m.project_id <> $1)
       OR EXISTS (SELECT FROM documents d WHERE d.id = i.ref AND d.project_id <> $1)
       OR EXISTS (SELECT FROM conversations c WHERE c.id = i.ref AND c.project_id <> $1)

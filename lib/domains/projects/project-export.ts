@@ -1,6 +1,7 @@
 import { stream } from '#lib/kernel/use-case.ts'
 import { jsonObject, type RecordQuery, recordPages, utc } from '#lib/stores/postgres/record-pages.ts'
 import { asking, readableProject, readerOf, writerSql } from './access.ts'
+import { shownSql } from './chosen-ids.ts'
 import { exportProject } from './closing-contract.ts'
 import { type ExportPart, ndjson } from './ndjson.ts'
 import type { ProjectPorts } from './ports.ts'
@@ -73,7 +74,7 @@ const shapes: Record<string, Shape> = {
     id: 'x.id',
     columns: 'x.*',
     record: jsonObject({
-      ...{ id: 'c.id', title: 'c.title', threads: 'c.threads' },
+      ...{ id: shownSql('c.id'), title: 'c.title', threads: 'c.threads' },
       ...{ created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
     }),
   },
@@ -85,7 +86,7 @@ const shapes: Record<string, Shape> = {
     columns: 'm.*',
     weight: 'pg_column_size(m.content)',
     record: jsonObject({
-      ...{ id: 'c.id', conversation_id: 'c.conversation_id', role: 'c.role' },
+      ...{ id: shownSql('c.id'), conversation_id: shownSql('c.conversation_id'), role: 'c.role' },
       ...{ author: writerSql('c.author_kind', 'c.author_id'), content: 'c.content' },
       ...{ written_by: 'c.written_by', created_at: utc('c.created_at'), updated_at: utc('c.updated_at') },
     }),
@@ -98,7 +99,7 @@ const shapes: Record<string, Shape> = {
     columns: 'x.*',
     weight: 'pg_column_size(x.content)',
     record: jsonObject({
-      ...{ id: 'c.id', message_id: 'c.message_id', content: 'c.content', edited_at: utc('c.edited_at') },
+      ...{ id: 'c.id', message_id: shownSql('c.message_id'), content: 'c.content', edited_at: utc('c.edited_at') },
     }),
   },
   attachments: {
@@ -108,7 +109,13 @@ const shapes: Record<string, Shape> = {
     id: 'x.id',
     columns: 'x.*',
     record: jsonObject({
-      ...{ id: 'c.id', message_id: 'c.message_id', name: 'c.name', media_type: 'c.media_type', bytes: 'c.bytes' },
+      ...{
+        id: 'c.id',
+        message_id: shownSql('c.message_id'),
+        name: 'c.name',
+        media_type: 'c.media_type',
+        bytes: 'c.bytes',
+      },
       ...{ sha256: "encode(c.sha256, 'hex')", created_at: utc('c.created_at') },
     }),
   },
@@ -119,7 +126,7 @@ const shapes: Record<string, Shape> = {
     id: 'd.id',
     columns: 'd.*',
     record: jsonObject({
-      ...{ id: 'c.id', kind: 'c.kind', name: 'c.name', media_type: 'c.media_type', bytes: 'c.bytes' },
+      ...{ id: shownSql('c.id'), kind: 'c.kind', name: 'c.name', media_type: 'c.media_type', bytes: 'c.bytes' },
       ...{ sha256: "encode(c.sha256, 'hex')", author: writerSql('c.author_kind', 'c.author_id') },
       ...{ created_at: utc('c.created_at') },
     }),
@@ -131,7 +138,7 @@ const shapes: Record<string, Shape> = {
     id: "x.document_id || ':' || lpad(x.position::text, 10, '0')",
     columns: 'x.*',
     weight: 'pg_column_size(x.content)',
-    record: jsonObject({ document_id: 'c.document_id', position: 'c.position', content: 'c.content' }),
+    record: jsonObject({ document_id: shownSql('c.document_id'), position: 'c.position', content: 'c.content' }),
   },
   provenance: {
     from: 'provenance v',
@@ -140,14 +147,14 @@ const shapes: Record<string, Shape> = {
     id: 'v.id',
     columns: 'v.*',
     record: jsonObject({
-      ...{ source_kind: 'c.source_kind', source_id: 'c.source_id', store: 'c.store', ref: 'c.ref' },
+      ...{ source_kind: 'c.source_kind', source_id: shownSql('c.source_id'), store: 'c.store', ref: 'c.ref' },
       ...{ place: "nullif(c.place, '')", ended: 'c.ended', at: utc('c.at') },
     }),
   },
 }
 
 const filesPage = `SELECT f.* FROM (
-    SELECT 'documents/' || d.id AS folder, d.name, d.object_key FROM documents d
+    SELECT 'documents/' || ${shownSql('d.id')} AS folder, d.name, d.object_key FROM documents d
       WHERE d.project_id = $1 AND d.created_at <= $2 AND d.erasing_since IS NULL AND d.object_key > $3
     UNION ALL SELECT 'attachments/' || x.id, x.name, x.object_key FROM attachments x ${ofMessages}
       WHERE m.project_id = $1 AND x.created_at <= $2 AND ${readable} AND x.object_key > $3) AS f ORDER BY f.object_key LIMIT 100`

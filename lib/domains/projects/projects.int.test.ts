@@ -261,12 +261,10 @@ describe('what was said', () => {
     const say = (path: string, asker = project.owner) =>
       test.fetch('POST', `${path}/messages`, { ...asker, body: { id, role: 'user', content: 'Mine.' } })
     expect((await say(conversation.path)).json.data.id).toBe(id)
-    const elsewhere = await madeProject(test)
-    const there = await madeConversation(test, elsewhere)
-    const again = await say(there.path, elsewhere.owner)
+    const again = await say(conversation.path)
     expect([again.status, again.json.code]).toEqual([409, 'id_in_use'])
     await test.app.db.prisma.erasedId.create({
-      data: { id: 'gone:1', receiptId: 'rcpt_x', erasedAt: test.clock.now() },
+      data: { id: `${project.id}~gone:1`, receiptId: 'rcpt_x', erasedAt: test.clock.now() },
     })
     for (const [path, body] of [
       [`${conversation.path}/messages`, { id: 'gone:1', role: 'user', content: 'Back.' }],
@@ -296,13 +294,13 @@ describe('what was said', () => {
     const threads = ['thread-of-one']
     await madeConversation(test, project, { threads })
     const elsewhere = await madeProject(test)
-    for (const body of [
-      { title: 'x', threads },
-      { title: 'x', id: 'thread-of-one' },
-    ]) {
-      const { status } = await test.fetch('POST', `${elsewhere.path}/conversations`, { ...elsewhere.owner, body })
-      expect(status).toBe(409)
-    }
+    const named = (to: typeof project, body: object) =>
+      test.fetch('POST', `${to.path}/conversations`, { ...to.owner, body: { title: 'x', ...body } })
+    expect((await named(elsewhere, { threads })).status).toBe(409)
+    expect((await named(project, { id: 'thread-of-one' })).status).toBe(409)
+    // The id of its own claims no thread that another project has.
+    const same = await named(elsewhere, { id: 'thread-of-one' })
+    expect([same.status, same.json.data.threads]).toEqual([201, []])
     const other = await madeConversation(test, elsewhere)
     const { status } = await test.fetch('PATCH', other.path, { ...elsewhere.owner, body: { threads } })
     expect(status).toBe(409)

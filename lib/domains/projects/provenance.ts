@@ -1,7 +1,9 @@
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
+import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import { asking, askingWithin, readableProject, readerOf, writableProject } from './access.ts'
+import { possibleSql, shownSql } from './chosen-ids.ts'
 import { claimPlaces } from './claims.ts'
 import { confine, store, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
@@ -14,9 +16,11 @@ interface PointerRow extends Omit<PointerView, 'at' | 'place'> {
 }
 
 /** Locked, so that none of them begins to be erased meanwhile; what is being erased takes no more pointers. */
-const lockSources = `WITH m AS MATERIALIZED (SELECT m.id, m.erasing_since, m.conversation_id FROM messages m
-    WHERE m.project_id = $1 AND m.id = ANY($2::text[]) ORDER BY m.id FOR KEY SHARE),
-  d AS MATERIALIZED (SELECT d.id, d.erasing_since FROM documents d WHERE d.project_id = $1 AND d.id = ANY($2::text[]) ORDER BY d.id FOR KEY SHARE)
+const lockSources = `WITH g AS MATERIALIZED (SELECT unnest(${possibleSql('$1::text', 'i')}) AS id FROM unnest($2::text[]) AS i),
+  m AS MATERIALIZED (SELECT m.id, m.erasing_since, m.conversation_id FROM messages m
+    WHERE m.project_id = $1 AND m.id IN (SELECT id FROM g) ORDER BY m.id FOR KEY SHARE),
+  d AS MATERIALIZED (SELECT d.id, d.erasing_since FROM documents d
+    WHERE d.project_id = $1 AND d.id IN (SELECT id FROM g) ORDER BY d.id FOR KEY SHARE)
   SELECT m.id, 'message' AS kind, m.erasing_since IS NOT NULL OR c.erasing_since IS NOT NULL AS is_erasing
     FROM m JOIN conversations c ON c.id = m.conversation_id
   UNION ALL SELECT d.id, 'document', d.erasing_since IS NOT NULL FROM d`
@@ -37,7 +41,8 @@ export const projectProvenance = ({
       lockSources,
       [projectId, ids],
     )
-    const found = new Map(rows.map((row) => [row.id, row]))
+    // A client may name it by the stored id, too.
+    const found = new Map(rows.flatMap((row) => [[row.id, row] as const, [shownId(row.id), row] as const]))
     const issues = entries.flatMap(({ source_id }, index): Issue[] =>
       found.has(source_id)
         ? []
@@ -78,13 +83,16 @@ export const projectProvenance = ({
     const place = placeOf(cursor)
     const rows = await ask<PointerRow>(
       'provenance-page',
-      `SELECT id, source_kind, source_id, store, ref, place, ended, told_by, at FROM provenance v
-       WHERE project_id = $1 AND ($2::text IS NULL OR source_id = $2) AND (at, id) < ($3::timestamptz, $4) AND ${standingSource('v')}
+      `SELECT id, source_kind, ${shownSql('source_id')} AS source_id, store, ref, place, ended, told_by, at FROM provenance v
+       WHERE project_id = $1 AND ($2::text IS NULL OR source_id = ANY(${possibleSql('$1::text', '$2::text')})) AND (at, id) < ($3::timestamptz, $4) AND ${standingSource('v')}
        ORDER BY at DESC, id DESC LIMIT $5`,
       [projectId, source_id ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
     )
     const total = await db.prisma.provenance.count({
-      where: { projectId, ...(source_id !== undefined && { sourceId: source_id }) },
+      where: {
+        projectId,
+        ...(source_id !== undefined && { sourceId: { in: [source_id, scopedId(projectId, source_id)] } }),
+      },
     })
     const { shown, page } = pageOf(rows, limit, total, ({ at, id }) => ({ at, id }))
     return {

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Scope } from '#lib/kernel/holder.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { ownPrefix } from '#lib/stores/cache/cache.ts'
 import { partOf } from '../held.ts'
 import { textsNaming } from '../shared-pointers.ts'
@@ -35,7 +36,13 @@ export async function gatherCache(sources: Sources, scope: Scope, tx: Transactio
   const named = new Map<string, string[]>()
   const goes = (kind: Parameters<typeof isOurs>[0], id: string, anchors: readonly string[]) => {
     if (isOurs(kind, id)) found.ids.add(id)
-    else found.chosen.set(id, { id, anchors })
+    else {
+      const chosen = shownId(id)
+      // Nobody else can mean anything by the stored id.
+      if (chosen !== id) found.ids.add(id)
+      const known = found.chosen.get(chosen)
+      found.chosen.set(chosen, { id: chosen, anchors: known ? [...new Set([...known.anchors, ...anchors])] : anchors })
+    }
   }
   for await (const page of sources.of(scope, tx, now))
     for (const { kind, id, project, conversation, threads, texts, pointers } of page) {
@@ -47,7 +54,7 @@ export async function gatherCache(sources: Sources, scope: Scope, tx: Transactio
       for (const anchor of anchors) found.anchors.add(anchor)
       goes(kind, id, anchors)
       found.sources.add(id)
-      for (const one of [...anchors, ...(conversation === null ? [] : [conversation]), ...threads])
+      for (const one of [...anchors, ...(conversation === null ? [] : [shownId(conversation)]), ...threads])
         if (anchors.includes(one) || !looksOurs(one)) found.near.add(one)
       for (const text of texts) found.words.add(text)
       for (const { store, ref } of pointers) {

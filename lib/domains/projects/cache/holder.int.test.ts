@@ -51,8 +51,10 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     const content = words ?? `They said: "${newId('word')}", in ${newId('word')}.`
     const message = await madeMessage(test, conversation, project.owner, { content, ...(id !== undefined && { id }) })
     const other = await madeMessage(test, conversation, project.owner, { content: 'Something else entirely.' })
-    const part: Part = { kind: 'message', id: message.id, project: project.id, conversation: conversation.id }
-    return { project, conversation, message, other, content, part, scope: { part } }
+    // As it is stored.
+    const stored = id === undefined ? message.id : `${project.id}~${id}`
+    const part: Part = { kind: 'message', id: stored, project: project.id, conversation: conversation.id }
+    return { project, conversation, message, other, content, part, scope: { part }, stored }
   }
 
   it('goes by pointer, by name, by index, by value and by text; what is of others stays', async () => {
@@ -112,13 +114,14 @@ describe.skipIf(!(await isRedisInstalled()))('what a Redis keeps of a message', 
     'the id %j takes nothing by its letters, and all by index and pointer',
     async (id) => {
       await client.flushDb()
-      const { project, scope } = await talk(id)
+      const { project, scope, stored } = await talk(id)
       const told = `app:${project.id}:told`
-      const stays = [`app:${id}:1`, 'app:role', 'kp:cache:other']
+      const stays = [`app:${id}:1`, 'app:role', 'kp:cache:other', 'kp:cache:theirs']
       await client.set(`app:${id}:1`, 'x')
       await client.set('app:role', JSON.stringify({ role: id }))
       await test.app.stored.cache.set('other', `of a ${id}`, { ttl, about: [newId('msg')] })
-      await test.app.stored.cache.set('own', 'x', { ttl, about: [id] })
+      await test.app.stored.cache.set('own', 'x', { ttl, about: [stored] })
+      await test.app.stored.cache.set('theirs', 'x', { ttl, about: [id] })
       await client.set(told, 'x')
       await reported(test, project, project.owner, [{ source_id: id, store: 'cache', ref: told }])
       const { all: items } = await planOf(scope)

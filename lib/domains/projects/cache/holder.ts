@@ -11,7 +11,18 @@ import type { Sources } from '../sources.ts'
 import { lenient, type Naming, type ValueJudge, valueJudge } from '../values/judge.ts'
 import { readable } from '../values/readable.ts'
 import { type Gathered, gatherCache } from './gathered.ts'
-import { type Chosen, chosenItem, chosenOf, isTelling, itemOf, itemsByKind, looksOurs, mayGo } from './rules.ts'
+import {
+  type Chosen,
+  chosenItem,
+  chosenOf,
+  isTelling,
+  itemOf,
+  itemsByKind,
+  looksOurs,
+  mayGo,
+  mergedChosen,
+  uniqueInProject,
+} from './rules.ts'
 import { type Change, type Finding, labelOf, type Sought, surveyCache, type Unsearched } from './survey.ts'
 
 export interface CacheHolderPorts {
@@ -56,11 +67,12 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
     const wanted = new Set(labels)
     return wanted.size === 0 ? [] : cache.names((name) => wanted.has(labelOf(name)) || wanted.has(name))
   }
-  /** Ids by which the index may be asked: one of a client's choice that looks like ours is another's. */
-  const indexedOf = (ids: Iterable<string>, chosen: Iterable<Chosen>): string[] => [
-    ...ids,
-    ...[...chosen].map(({ id }) => id).filter((id) => !looksOurs(id)),
-  ]
+  /** Ids by which the index may be asked: one of a client's choice that looks like ours, or that another project may have, is another's. */
+  const indexedOf = (ids: Iterable<string>, chosen: Iterable<Chosen>): string[] => {
+    const all = [...ids]
+    const inProject = uniqueInProject(all)
+    return [...all, ...[...chosen].map(({ id }) => id).filter((id) => !looksOurs(id) && !inProject.has(id))]
+  }
   const byIndex = async (ids: readonly string[]): Promise<Set<string>> =>
     new Set(ids.length === 0 ? [] : await cache.find({ patterns: [], about: ids }))
 
@@ -250,11 +262,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
       const notes = run === '' ? {} : await cache.notes(run)
       const subject = subjectOf(scope)
       const sought: Sought = {
-        ...(await soughtOf(
-          { ...gathered, ids, chosen: new Map(chosen.map((one) => [one.id, one])) },
-          kinds.who,
-          judge,
-        )),
+        ...(await soughtOf({ ...gathered, ids, chosen: mergedChosen(chosen) }, kinds.who, judge)),
         isNoted: (name, value) => notes[labelOf(name, value)] === 'cut',
       }
       const work = eraser(sought, { run, notes })
@@ -422,7 +430,9 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
     const telling = chosen.filter(({ id }) => isTelling(id))
     const loose = needlesOf(telling.map(({ id }) => id))
     const anchors = needlesOf([...within, ...telling.flatMap((one) => one.anchors)])
-    const isPlain = (name: string) => name.startsWith(ownPrefix) && !telling.some(({ id }) => looksOurs(id))
+    const inProject = uniqueInProject(about)
+    const isPlain = (name: string) =>
+      name.startsWith(ownPrefix) && !telling.some(({ id }) => looksOurs(id) || inProject.has(id))
     const left = new Set<string>()
     const byWords = new Set<string>()
     await cache.texts(async (name, texts) => {

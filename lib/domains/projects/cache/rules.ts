@@ -1,3 +1,4 @@
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 /**
  * What an erasure notes of the cache; of names their hashes, for a name may say what people asked. `key:<hash>`: an entry that a pointer names
  * (items of former days have the name itself). `found:<hash>`: one that the search found when it was planned. `search:`: nobody could search
@@ -30,6 +31,16 @@ export interface Chosen {
   id: string
   anchors: readonly string[]
 }
+/** A chosen id in several projects has the anchors of all. */
+export function mergedChosen(all: Iterable<Chosen>): Map<string, Chosen> {
+  const merged = new Map<string, Chosen>()
+  for (const { id, anchors } of all)
+    merged.set(id, { id, anchors: [...new Set([...(merged.get(id)?.anchors ?? []), ...anchors])] })
+  return merged
+}
+/** Chosen ids that are unique in their projects alone, from stored ids: the same id of another project is something else. */
+export const uniqueInProject = (stored: Iterable<string>): Set<string> =>
+  new Set([...stored].flatMap((id) => (shownId(id) === id ? [] : [shownId(id)])))
 export const chosenItem = ({ id, anchors }: Chosen): string => itemOf('chosen', `${anchors.join(',')}:${id}`)
 export function chosenOf(what: string): Chosen {
   const at = what.indexOf(':')

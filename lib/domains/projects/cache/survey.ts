@@ -3,7 +3,7 @@ import { type CacheEntry, type CachePart, type CacheStore, ownPrefix } from '#li
 import { needlesOf } from '#lib/stores/cache/needles.ts'
 import type { Naming, ValueDecision, ValueJudge } from '../values/judge.ts'
 import { type Readable, readable } from '../values/readable.ts'
-import { type Chosen, followed, isOurs, isRecordField, isTelling, looksOurs, mayGo } from './rules.ts'
+import { type Chosen, followed, isOurs, isRecordField, isTelling, looksOurs, mayGo, uniqueInProject } from './rules.ts'
 
 /** What is sought in a cache, and who judges the words. */
 export interface Sought {
@@ -62,8 +62,9 @@ function cacheJudge(sought: Sought) {
   const anchors = needlesOf([...sought.anchors, ...telling.flatMap((one) => one.anchors)])
   const near = needlesOf([...sought.near].filter((id) => isOurs('conversation', id)))
   const { names, judge, prefixes } = sought
-  // An id that looks like one of this installation may be another's: then entries of this installation need an anchor too.
-  const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => looksOurs(id))
+  // An id that looks like one of this installation, or is unique in its project alone, may be another's: then entries of this installation need an anchor too.
+  const inProject = uniqueInProject(sought.ids)
+  const isPlain = (name: string) => isOwn(name) && !telling.some(({ id }) => looksOurs(id) || inProject.has(id))
   const unsearched: Unsearched = { binary: new Set(), isOutside: false }
 
   async function decided(

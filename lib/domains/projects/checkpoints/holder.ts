@@ -10,6 +10,7 @@ import {
   type Verdict,
 } from '#lib/kernel/holder.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, Remembered, Rewritten, WordSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
@@ -94,8 +95,10 @@ function byThread(items: readonly string[]) {
 }
 
 /** Ids of which only a person's wording counts as erased: those of messages that are not ours. */
-const reportedAmong = (ids: Iterable<string>, rows: ReadonlyMap<string, Standing>): Set<string> =>
-  new Set([...ids].filter((id) => !rows.has(id) && !isSure(id)))
+const reportedAmong = (ids: Iterable<string>, rows: ReadonlyMap<string, Standing>): Set<string> => {
+  const own = new Set([...rows.keys()].flatMap((id) => [id, shownId(id)]))
+  return new Set([...ids].filter((id) => !own.has(id) && !isSure(id)))
+}
 
 interface WordsAt {
   /** Of the whole run; else of the texts that are still stored. */
@@ -355,7 +358,8 @@ export function checkpointsHolder({
       const threads = byThread(items)
       const ids = new Set([...(message ? [message.id] : []), ...threads.flatMap(([, { sources: of }]) => [...of])])
       const moved = movedOf(items)
-      if (message && !moved.has(message.conversation ?? '')) rest.set(message.conversation ?? '', new Set([message.id]))
+      const ownThread = shownId(message?.conversation ?? '')
+      if (message && !moved.has(ownThread)) rest.set(ownThread, new Set([message.id, shownId(message.id)]))
       const theirs = await db.transaction((tx) => shared(scope, mayBeShared(threads), tx, now))
       const wholes: string[] = []
       for (const [thread, { isWhole, ids: wanted }] of threads) {

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Part, Scope } from '#lib/kernel/holder.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/checkpoints.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { othersOf } from '../shared-pointers.ts'
@@ -51,20 +52,21 @@ function itemsFound(
       how === 'id' ? id !== null && idsOf(one).includes(id) : text !== null && textsOf(one).has(text),
     )
     if (source) covered.add(source)
-    if (id !== null || source) items.add(messageItem(thread, id ?? source?.id ?? '', source?.id ?? null))
-    ways.add(how !== 'id' ? how : source && id === source.id ? 'thread' : 'pointer')
+    if (id !== null || source)
+      items.add(messageItem(thread, id ?? (source ? shownId(source.id) : ''), source?.id ?? null))
+    ways.add(how !== 'id' ? how : source && id === shownId(source.id) ? 'thread' : 'pointer')
   }
   for (const source of sources) {
     if (covered.has(source)) continue
     const stands = [...idsOf(source), ...textsOf(source)].some((what) => found.standing.has(what))
     if (stands) ways.add('text')
     // Of a thread that cannot be read nobody knows what it holds: the step meets it, and says so.
-    if (stands || found.isUnreadable) items.add(messageItem(thread, source.id, null))
+    if (stands || found.isUnreadable) items.add(messageItem(thread, shownId(source.id), source.id))
   }
   const [first] = sources
   if (found.hasWords && items.size === 0 && first) {
     ways.add('text')
-    items.add(messageItem(thread, first.id, null))
+    items.add(messageItem(thread, shownId(first.id), first.id))
   }
   return { items, ways }
 }
@@ -190,11 +192,14 @@ export function planning({ store, sources }: PlanningParts) {
   /** What a scope covers, without pointers to what something has that stays: whoever may write pointers says nothing over others' messages. */
   async function* going(scope: Scope, tx: Transaction, now: Date, goes: ReadonlySet<string>): AsyncGenerator<Source[]> {
     for await (const batch of sources.of(scope, tx, now)) {
-      const others = await othersOf(tx, 'checkpoints', batch.flatMap(refsOf), goes, now)
+      const others = new Map<string, Set<string>>()
+      for (const [project, own] of Map.groupBy(batch, (source) => source.project))
+        others.set(project, await othersOf(tx, 'checkpoints', own.flatMap(refsOf), goes, now, project))
       yield batch.map((source) => ({
         ...source,
         pointers: source.pointers.filter(
-          ({ store: of, ref }) => of !== 'checkpoints' || ref === source.id || !others.has(ref),
+          ({ store: of, ref }) =>
+            of !== 'checkpoints' || ref === shownId(source.id) || !others.get(source.project)?.has(ref),
         ),
       }))
     }
@@ -262,7 +267,7 @@ export function planning({ store, sources }: PlanningParts) {
     const gone: Sought = {
       ...part,
       kind: 'message',
-      threads: part.conversation === null ? [] : [part.conversation],
+      threads: part.conversation === null ? [] : [shownId(part.conversation)],
       texts: [],
       pointers: [],
     }

@@ -1,4 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Remembered } from '#lib/stores/checkpoints/checkpoints.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { Source } from '../sources.ts'
@@ -9,10 +10,11 @@ export type Sought = Pick<Source, 'id' | 'kind' | 'project' | 'conversation' | '
 const pointersOf = ({ pointers }: Pick<Sought, 'pointers'>) => pointers.filter(({ store }) => store === 'checkpoints')
 /** Ids that pointers name beside its own. */
 export const refsOf = (source: Sought): string[] =>
-  pointersOf(source).flatMap(({ ref }) => (ref === source.id ? [] : [ref]))
+  pointersOf(source).flatMap(({ ref }) => (ref === shownId(source.id) ? [] : [ref]))
 /** Ids that provenance reports, of messages that may be the application's own. */
 export const reportedOf = (sources: readonly Sought[]): Set<string> => new Set(sources.flatMap(refsOf))
-export const idsOf = (source: Sought): string[] => [...new Set([source.id, ...refsOf(source)])]
+/** Ids by which threads know it. */
+export const idsOf = (source: Sought): string[] => [...new Set([shownId(source.id), ...refsOf(source)])]
 export const textsOf = (source: Sought): Set<string> => new Set(source.texts.map((text) => text.trim()))
 /** Threads of its conversation, and those in which somebody of its project says that it stands. */
 export const threadsOf = (source: Sought): string[] => [
@@ -31,7 +33,7 @@ const ours = /^(acct|agent|att|conv|doc|msg|prj|user)_/
 const tiesOf = ({ project, conversation, threads }: Pick<Sought, 'project' | 'conversation' | 'threads'>): string[] => [
   project,
   // A thread may be called as its conversation's writer likes, but as nothing else of ours is called.
-  ...threads.filter((thread) => thread === conversation || !ours.test(thread)),
+  ...threads.filter((thread) => (conversation !== null && thread === shownId(conversation)) || !ours.test(thread)),
 ]
 export const remembered = (source: Sought): Remembered => ({
   sure: [source.id].filter(isSure),

@@ -1,6 +1,7 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { ErasedWords, RunMatch } from '#lib/kernel/holder.ts'
 import { lazily } from '#lib/kernel/lazily.ts'
+import { scopedId, shownId } from '#lib/kernel/scoped-ids.ts'
 import type { WordSearch } from '#lib/stores/checkpoints/checkpoints.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { holdMembers, joinHolds, staysSql } from '../held.ts'
@@ -52,8 +53,12 @@ function searchOf(searched: SearchedWords): WordSearch {
     remaining: (ids) =>
       within(async (tx) => {
         if (ids.length === 0) return new Set<string>()
-        const rows = await queryWithin<{ id: string }>(tx, 'checkpoints-remaining', remaining, [projects, ids, now])
-        return new Set(rows.flatMap(({ id }) => (going?.has(id) ? [] : [id])))
+        const rows = await queryWithin<{ id: string }>(tx, 'checkpoints-remaining', remaining, [
+          projects,
+          [...ids, ...projects.flatMap((project) => ids.map((id) => scopedId(project, id)))],
+          now,
+        ])
+        return new Set(rows.flatMap(({ id }) => (going?.has(id) ? [] : [shownId(id)])))
       }),
   }
   return search

@@ -120,13 +120,34 @@ describe('a backup from before the erasure of a part', () => {
       await erasedWhole(before, path, project.owner)
     const app = await fromBackup()
     expect(await operator(app.app).replayErasures()).toMatchObject({ committed: 3, reinstated: 3, unfinished: [] })
-    const found = await app.db.prisma.erasedId.findMany({ where: { id: { in: ids } }, select: { id: true } })
-    expect(found.map(({ id }) => id).sort()).toEqual(ids.sort())
+    const scoped = ids.map((id) => `${project.id}~${id}`)
+    const found = await app.db.prisma.erasedId.findMany({ where: { id: { in: scoped } }, select: { id: true } })
+    expect(found.map(({ id }) => id).sort()).toEqual(scoped.sort())
     const again = await app.fetch('POST', `${conversation.path}/messages`, {
       ...project.owner,
       body: { id: message.id, role: 'user', content: 'Something was said.' },
     })
     expect([again.status, again.json.code]).toEqual([410, 'erased'])
+    const other = await madeProject(app)
+    expect((await madeMessage(app, await madeConversation(app, other), other.owner, { id: message.id })).id).toBe(
+      message.id,
+    )
+  })
+
+  it('erases again what had an id that another project has, too, and leaves the other', async () => {
+    const [one, other] = [await madeProject(before), await madeProject(before)]
+    const made: { path: string }[] = []
+    for (const project of [one, other]) {
+      const talked = await madeConversation(before, project, { id: 'conv-of-both' })
+      made.push(await madeMessage(before, talked, project.owner, { id: 'msg-of-both' }))
+    }
+    const fromBackup = await backup()
+    await erasedWhole(before, `${one.path}/conversations/conv-of-both`, one.owner)
+    const app = await fromBackup()
+    expect(await operator(app.app).replayErasures()).toMatchObject({ parts: 1, unfinished: [] })
+    const read = (n: number) => app.fetch('GET', made[n]?.path ?? '', n === 0 ? one.owner : other.owner)
+    expect((await read(0)).status).toBe(404)
+    expect((await read(1)).json.data).toMatchObject({ id: 'msg-of-both', conversation_id: 'conv-of-both' })
   })
 
   it('leaves what was said since in a conversation that came back', async () => {

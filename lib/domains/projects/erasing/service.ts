@@ -4,6 +4,7 @@ import type { RunView, SubjectErasures } from '#lib/kernel/erasure-run.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { Part, Verdict } from '#lib/kernel/holder.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { turns } from '#lib/kernel/turns.ts'
 import { mutation, type Reply } from '#lib/kernel/use-case.ts'
 import {
@@ -16,6 +17,7 @@ import {
   wasErased,
   writableProject,
 } from '../access.ts'
+import { storedPlace } from '../chosen-ids.ts'
 import {
   cancelErasure,
   eraseConversation,
@@ -59,6 +61,11 @@ const nothing = (kind: Part['kind']): Problem =>
   new Problem('not_found', `There is no such ${kind} here, or you take no part in it. Nothing was erased.`)
 
 const noErasure = (): Problem => new Problem('not_found', 'There is no such erasure, or it is not yours.')
+
+const ofRows = new Set<string>(['conversation', 'document', 'message'])
+/** Rows have the ids that clients know. */
+const shownVerdict = (verdict: Verdict): Verdict =>
+  verdict.store === 'postgresql' && ofRows.has(verdict.kind) ? { ...verdict, id: shownId(verdict.id) } : verdict
 
 /** What a run came to, as the endpoint says it: 200 once it is done and verified, else 202. */
 function answerOf(
@@ -187,7 +194,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
         const { untouched = [], deleted = [], changed = [], kept = [] } = byOutcome
         const data: PartPlan = {
           planned: planned.map(({ held, ...holding }) => ({ ...holding, held: sum(held.map(({ count }) => count)) })),
-          verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, mostVerdicts),
+          verdicts: [...untouched, ...deleted, ...changed, ...kept].slice(0, mostVerdicts).map(shownVerdict),
           omitted: Math.max(0, verdicts.length - mostVerdicts),
           totals: totalsOf(verdicts),
           unanswered,
@@ -219,7 +226,19 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     return known
   }
 
-  async function erase(ctx: MutationContext, { part, reason, query }: Wanted): Promise<Reply<Answer>> {
+  /** The part with the ids under which it is stored. */
+  async function storedPart(ctx: MutationContext, part: Part): Promise<Part> {
+    const { kind, id, project: projectId, conversation } = part
+    const { conversationId, messageId, documentId } = await storedPlace(askingWithin(ctx.tx), {
+      ...{ projectId, conversationId: conversation ?? undefined },
+      messageId: kind === 'message' ? id : undefined,
+      documentId: kind === 'document' ? id : undefined,
+    })
+    return { ...part, id: messageId ?? documentId ?? conversationId ?? id, conversation: conversationId ?? null }
+  }
+
+  async function erase(ctx: MutationContext, { part: given, reason, query }: Wanted): Promise<Reply<Answer>> {
+    const part = await storedPart(ctx, given)
     const row = await found(ctx, part, query)
     if (query.dry_run) return explained(ctx, part)
     const { runId, receiptId, auditId } = await erasures.begin(ctx.tx, {

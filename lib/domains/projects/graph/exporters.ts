@@ -1,4 +1,5 @@
 import type { Exporter, ExportPage, ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Entity, Episode, Fact, GraphStore } from '#lib/stores/graph/graph.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { writtenBy } from '../exporters.ts'
@@ -47,7 +48,7 @@ function recordOf(
   return JSON.stringify({
     episode_id: episode.uuid,
     project_id: project,
-    source_ids: sources,
+    source_ids: sources.map(shownId),
     name: episode.name,
     content: episode.content,
     created_at: episode.createdAt.toISOString(),

@@ -5,6 +5,7 @@ import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { batched } from '#lib/kernel/use-case.ts'
 import { asProblem } from '#lib/stores/postgres/database.ts'
 import { askingWithin, readerOf, type SeenProject, writableProject } from '../access.ts'
+import { storedId, storedIds } from '../chosen-ids.ts'
 import { claimPlaces } from '../claims.ts'
 import { idInUse, makeConversation } from '../conversations.ts'
 import { makeMessage, toldOf } from '../messages.ts'
@@ -57,17 +58,20 @@ interface Work {
 }
 
 /** Whether a line names what is stored in the project already, with the same content. Throws `id_in_use` for other content. */
-async function isStoredConversation({ tx, project }: Work, { id, title, threads = [] }: ConversationLine) {
-  const found = await tx.conversation.findFirst({ where: { id, projectId: project.id } })
+async function isStoredConversation({ tx, project }: Work, { id: given, title, threads = [] }: ConversationLine) {
+  const id = (await storedIds(askingWithin(tx), 'conversation', project.id, [given])).get(given)
+  const found = id === undefined ? null : await tx.conversation.findUnique({ where: { id } })
   if (!found) return false
   if (found.erasingSince) throw new Problem('fenced')
   if (found.title !== title || !threads.every((thread) => found.threads.includes(thread))) throw idInUse()
   return true
 }
 
-async function isStoredMessage({ tx, actor, project }: Work, line: MessageLine): Promise<boolean> {
-  const found = await tx.message.findFirst({ where: { id: line.id, projectId: project.id } })
-  if (!found) return false
+/** The stored id of the message of a line that is stored already. */
+async function storedMessage({ tx, actor, project }: Work, line: MessageLine): Promise<string | undefined> {
+  const id = (await storedIds(askingWithin(tx), 'message', project.id, [line.id])).get(line.id)
+  const found = id === undefined ? null : await tx.message.findUnique({ where: { id } })
+  if (!found) return undefined
   if (found.erasingSince) throw new Problem('fenced')
   const author =
     found.authorKind === 'participant'
@@ -80,7 +84,7 @@ async function isStoredMessage({ tx, actor, project }: Work, line: MessageLine):
     (line.author ? author === line.author.external_id : found.authorKind === 'agent' && found.authorId === actor.id) &&
     (line.created_at === undefined || found.createdAt.getTime() === line.created_at.getTime())
   if (!isSame) throw idInUse()
-  return true
+  return found.id
 }
 
 async function storeLine(ports: ImportPorts, work: Work, line: ImportLine): Promise<Omit<Outcome, 'line'>> {
@@ -99,8 +103,11 @@ async function storeLine(ports: ImportPorts, work: Work, line: ImportLine): Prom
     const { created_at: at, ...given } = line
     return { stored: 'conversations', id: await makeConversation(ports, work, project.id, { ...given, at }) }
   }
-  if (await isStoredMessage(work, line)) {
-    const told = toldOf(line.id, line)
+  const conversation = await storedId(askingWithin(tx), 'conversation', project.id, line.conversation_id)
+  const message = { ...line, conversation_id: conversation }
+  const known = await storedMessage(work, message)
+  if (known !== undefined) {
+    const told = toldOf(known, line)
     if (told.length > 0) {
       await confine(tx, project, told, ports.pointerPrefixes)
       await claimPlaces(ports, tx, actor, project.id, told)
@@ -108,7 +115,7 @@ async function storeLine(ports: ImportPorts, work: Work, line: ImportLine): Prom
     }
     return { stored: null }
   }
-  const { id } = await makeMessage(ports, work, project, line.conversation_id, line)
+  const { id } = await makeMessage(ports, work, project, conversation, line)
   return { stored: 'messages', id }
 }
 

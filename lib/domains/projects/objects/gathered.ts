@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Scope } from '#lib/kernel/holder.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { type Chosen, isOurs } from '../cache/rules.ts'
 import { partOf } from '../held.ts'
 import { textsNaming } from '../shared-pointers.ts'
@@ -43,7 +44,13 @@ export async function gatherObjects(
   const named = new Map<string, string[]>()
   const goes = (kind: Parameters<typeof isOurs>[0], id: string, anchors: readonly string[]) => {
     if (isOurs(kind, id)) found.ids.add(id)
-    else found.chosen.set(id, { id, anchors })
+    else {
+      const chosen = shownId(id)
+      // Nobody else can mean anything by the stored id.
+      if (chosen !== id) found.ids.add(id)
+      const known = found.chosen.get(chosen)
+      found.chosen.set(chosen, { id: chosen, anchors: known ? [...new Set([...known.anchors, ...anchors])] : anchors })
+    }
   }
   for await (const page of sources.of(scope, tx, now))
     for (const source of page) {

@@ -7,7 +7,7 @@ import { needlesOf } from '#lib/stores/cache/needles.ts'
 import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import type { ObjectStore } from '#lib/stores/objects/objects.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import type { Chosen } from '../cache/rules.ts'
+import { type Chosen, mergedChosen } from '../cache/rules.ts'
 import { partOf, subjectOf, writersOf } from '../held.ts'
 import { foreignRefs, othersOf } from '../shared-pointers.ts'
 import type { Source, Sources } from '../sources.ts'
@@ -302,7 +302,7 @@ export function objectsHolder({
       const wanted = soughtIn(items)
       const isWide = wanted.ids.length + wanted.chosen.length + wanted.anchors.length > 0
       for (const id of wanted.ids) gathered.ids.add(id)
-      for (const one of wanted.chosen) gathered.chosen.set(one.id, one)
+      gathered.chosen = mergedChosen([...gathered.chosen.values(), ...wanted.chosen])
       for (const anchor of wanted.anchors) gathered.anchors.add(anchor)
       for (const project of wanted.projects) gathered.projects.add(project)
       const part = partOf(scope)

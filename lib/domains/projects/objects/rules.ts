@@ -1,3 +1,4 @@
+import { shownId } from '#lib/kernel/scoped-ids.ts'
 import type { Source } from '../sources.ts'
 
 /** Under which the objects of all projects lie; no pointer that somebody reported reaches there but to its own source. */
@@ -6,7 +7,7 @@ export const isOurObject = (key: string): boolean => key.startsWith(ours)
 
 /** The key of a document's object, and where those of a message's attachments begin, without the slash. */
 export const objectsOf = ({ project, kind, id }: Pick<Source, 'project' | 'kind' | 'id'>): string =>
-  `${ours}${project}/${kind}s/${id}`
+  `${ours}${project}/${kind}s/${shownId(id)}`
 
 /** Whether a key that a pointer names may go with its source: an application's object may, of ours the source's own alone. */
 export const mayGo = (source: Source, key: string): boolean => {

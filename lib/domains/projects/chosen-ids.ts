@@ -1,0 +1,61 @@
+import { scopeSign } from '#lib/kernel/scoped-ids.ts'
+import type { Ask } from './access.ts'
+
+/** SQL: a stored id of a column as clients and other stores know it. */
+export const shownSql = (column: string): string => `substr(${column}, strpos(${column}, '${scopeSign}') + 1)`
+/** SQL: the ids under which what a client names can be stored, from a project and the given id. */
+export const possibleSql = (project: string, given: string): string =>
+  `ARRAY[${given}, ${project} || '${scopeSign}' || ${given}]`
+
+type Kind = 'conversation' | 'message' | 'document'
+
+const stored = (kind: Kind): string => `SELECT g.given, x.id FROM unnest($2::text[]) AS g(given)
+  JOIN ${kind}s x ON x.id = ANY(${possibleSql('$1::text', 'g.given')}) AND x.project_id = $1`
+/** By the id that the client gave, the stored id of what is in the project. */
+export async function storedIds(
+  ask: Ask,
+  kind: Kind,
+  projectId: string,
+  given: readonly string[],
+): Promise<Map<string, string>> {
+  const rows = await ask<{ given: string; id: string }>(`stored-${kind}`, stored(kind), [projectId, given])
+  return new Map(rows.map((row) => [row.given, row.id]))
+}
+
+/** Of what is no longer stored: an erasure of the project names it. */
+const erased = `SELECT id FROM (
+    SELECT part_id AS id FROM erasure_runs WHERE project_id = $1 AND part_kind = $2 AND part_id = ANY(${possibleSql('$1::text', '$3::text')})
+    UNION ALL SELECT e.id FROM erased_ids e WHERE e.id = $1 || '${scopeSign}' || $3) AS f LIMIT 1`
+/** The stored id of what a client names; the given id where the project has nothing of it. */
+export async function storedId(ask: Ask, kind: Kind, projectId: string, given: string): Promise<string> {
+  const found = (await storedIds(ask, kind, projectId, [given])).get(given)
+  if (found !== undefined) return found
+  const [gone] = await ask<{ id: string }>('stored-erased', erased, [projectId, kind, given])
+  return gone?.id ?? given
+}
+
+interface Place {
+  projectId: string
+  conversationId?: string | undefined
+  messageId?: string | undefined
+  documentId?: string | undefined
+}
+/** The parameters of a path with stored ids. */
+export async function storedPlace<P extends Place>(ask: Ask, place: P): Promise<P> {
+  const { projectId, conversationId, messageId, documentId } = place
+  const stored = { ...place }
+  if (conversationId !== undefined)
+    stored.conversationId = await storedId(ask, 'conversation', projectId, conversationId)
+  if (messageId !== undefined) stored.messageId = await storedId(ask, 'message', projectId, messageId)
+  if (documentId !== undefined) stored.documentId = await storedId(ask, 'document', projectId, documentId)
+  return stored
+}
+
+/**
+ * Ids that were erased before they were stored with their project: an erasure of a part names its project. That of a person or agent does
+ * not, so such an id is refused in every project; ids that we made are in nobody's way.
+ */
+const erasedFormerly = `SELECT 1 AS found FROM erased_ids e JOIN erasure_runs r ON r.receipt_id = e.receipt_id
+  WHERE e.id = $2 AND (r.project_id = $1 OR (r.part_kind IS NULL AND e.id !~ '^[a-z]{2,8}_[0-9A-Za-z]{22}$'))`
+export const wasErasedFormerly = async (ask: Ask, projectId: string, chosen: string): Promise<boolean> =>
+  (await ask('erased-formerly', erasedFormerly, [projectId, chosen])).length > 0
