@@ -51,7 +51,8 @@ interface Language {
   stage: PrivacyTest
   say(thread: string, id: string, text: string): Promise<unknown>
   resume(thread: string): Promise<unknown>
-  fork(thread: string): Promise<unknown>
+  /** Writes a text into a past state, and runs on from there. */
+  fork(thread: string, text: string): Promise<unknown>
   /** Type, id and text of each message of every state, newest state first. */
   history(thread: string): Promise<string[][][]>
   remember(namespace: string[], key: string, value: Record<string, string>): Promise<unknown>
@@ -75,7 +76,7 @@ async function inPython(): Promise<Language> {
     stage,
     say: (thread, id, text) => python.call('say', { url, thread, id, text }, z.null()),
     resume: (thread) => python.call('resume', { url, thread }, z.array(z.string())),
-    fork: (thread) => python.call('fork', { url, thread, text: 'forked' }, z.null()),
+    fork: (thread, text) => python.call('fork', { url, thread, text }, z.null()),
     history: async (thread) => (await python.call('history', { url, thread }, States)).map(({ messages }) => messages),
     remember: (...item) => python.call('remember', { url, items: [item] }, z.null()),
     remembered: (namespace) => python.call('remembered', { url, namespace }, z.array(z.string())),
@@ -100,7 +101,7 @@ async function inJavaScript(): Promise<Language> {
     stage,
     say: (thread, id, text) => written.say(app, thread, id, text),
     resume: (thread) => written.approve(app, thread),
-    fork: (thread) => written.fork(app, thread),
+    fork: (thread, text) => written.fork(app, thread, text),
     history: async (thread) =>
       (await written.historyOf(app, thread)).map(({ values }) =>
         z
@@ -218,7 +219,9 @@ describe.each([
       const text = textOf(`${name}a`)
       const first = await spoken(project, shared, 'a', text)
       await on.resume(shared.id)
-      await on.fork(shared.id)
+      // Derived texts with a part of the words, in capitals: no id and no whole message finds them.
+      const part = `Noted: ${text.split(' ').slice(9).join(', ').toUpperCase()}.`
+      await on.fork(shared.id, part)
       await on.say(second, first.id, text)
       // The other person quotes eight words.
       const quote = text.split(' ').slice(3, 11).join(' ')
@@ -226,6 +229,7 @@ describe.each([
       const theirs = await spoken(project, others, 'b', textOf(`${name}c`))
       const alone = await spoken(project, own, 'a', textOf(`${name}d`))
       await on.remember(['memories'], `${shared.id} by-words`, { text: `Noted: ${text}` })
+      await on.remember(['memories'], `${shared.id} by-part`, { text: part })
       await on.remember(['memories'], `${shared.id} by-id`, { from: first.id, text: `They mean ${text}` })
       await on.remember(['memories'], `${own.id} alone`, { from: alone.id, text: alone.content })
       await on.remember(['memories'], `${others.id} others`, { from: theirs.id, text: theirs.content })
@@ -284,6 +288,7 @@ describe.each([
       expect(new Set(parents).size, 'a fork has a sibling').toBeLessThan(parents.length)
       const rowsOfThread = async (thread: string) => (await valuesOf(on)).filter((one) => one.thread === thread)
       const before = await valuesOf(on)
+      expect(before.filter(({ text }) => text.includes('Noted: ') && has(text)).length).toBeGreaterThan(2)
       for (const [feature, count] of Object.entries(features(before, new Set(parents), has)))
         expect(count, `${feature} before`).toBeGreaterThan(0)
       const untouched = before.filter(({ thread }) => thread === others.id)

@@ -9,8 +9,8 @@ import { Fingerprints } from '../words/fingerprints.ts'
 import { explainedRuns } from '../words/remaining-texts.ts'
 
 const remaining = `WITH ${holdMembers('$3')}
-  SELECT x.id FROM messages x JOIN conversations c ON c.id = x.conversation_id ${joinHolds('x')}
-  WHERE x.project_id = ANY($1::text[]) AND x.id = ANY($2::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL')}`
+  SELECT x.id FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinHolds('x')}
+  WHERE x.project_id = ANY($1::text[]) AND x.id = ANY($2::text[]) AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')}`
 
 export interface SearchedWords {
   words: readonly ErasedWords[]

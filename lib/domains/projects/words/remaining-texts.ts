@@ -20,8 +20,12 @@ const textsOf: Record<Authored, string> = {
   documents: 'ARRAY(SELECT k.content FROM document_chunks k WHERE k.document_id = x.id ORDER BY k.position)',
 }
 const isMarked: Record<Authored, [join: string, marked: string]> = {
-  messages: ['JOIN conversations c ON c.id = x.conversation_id', 'c.erasing_since IS NOT NULL'],
-  documents: ['', 'false'],
+  messages: [
+    'JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id',
+    'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL',
+  ],
+  // The texts of a project that is being erased explain nothing.
+  documents: ['JOIN projects p ON p.id = x.project_id', 'p.erasing_since IS NOT NULL'],
 }
 /** $1: the project; $2: ids after this one; $3: the present. `and` narrows it further, by $4. */
 const remaining = (kind: Authored, and = ''): string => `WITH ${holdMembers('$3')}

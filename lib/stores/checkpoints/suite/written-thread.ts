@@ -91,10 +91,10 @@ export const say = (app: Assistant, thread: string, id: string, text: string) =>
 export const approve = (app: Assistant, thread: string) => app.invoke(new Command({ resume: 'yes' }), on(thread))
 
 /** Writes another state beside the oldest one that has messages, and runs on from there. */
-export async function fork(app: Assistant, thread: string): Promise<void> {
+export async function fork(app: Assistant, thread: string, text: string): Promise<void> {
   const oldest = (await historyOf(app, thread)).findLast(({ values }) => values.messages?.length > 0)
   if (!oldest) throw new Error('The thread has no state with messages.')
-  const config = await app.updateState(oldest.config, { minutes: ['forked'] }, START)
+  const config = await app.updateState(oldest.config, { minutes: [text] }, START)
   await app.invoke(null, config)
 }
 
