@@ -1,7 +1,7 @@
 import type { GraphText, NamePlace } from './graph.ts'
 
 /** All strings in a property, keys included, one per line; empty where it contains none. */
-export function textIn(value: unknown): string {
+function textIn(value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null || value instanceof Date) return ''
   const isList = Array.isArray(value)

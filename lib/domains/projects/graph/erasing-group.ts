@@ -105,7 +105,7 @@ export async function eraseInGroup(
 }
 
 /** How the rules ask about words. */
-export const policyBy = (erased: ErasedTexts, { decide }: EpisodeDecider): Pick<Policy, 'decide' | 'hasErased'> => ({
+const policyBy = (erased: ErasedTexts, { decide }: EpisodeDecider): Pick<Policy, 'decide' | 'hasErased'> => ({
   decide,
   hasErased: (text) => erased.hasErased(text),
 })

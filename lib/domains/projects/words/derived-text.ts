@@ -55,7 +55,7 @@ export function decideDerivedText(
 }
 
 /** Whether all words of a text but those of speakers' labels are words of remaining texts. */
-export function isExplained(text: string, remaining: TextFinder): boolean {
+function isExplained(text: string, remaining: TextFinder): boolean {
   const spans = remaining.spansIn(text)
   return spans.length > 0 && cutFrom(text, merged(spans)) === null
 }
