@@ -154,8 +154,6 @@ const reasons = [
   'other_author',
   'words',
   'shared',
-  'cut',
-  'other_author',
   'wording',
   'endpoint',
   'built_on_source',
