@@ -6,7 +6,7 @@ const compared = 30
 
 /**
  * Deletions in the audit log without a row of the deletion log. Of operations: a row of the same time, resource and count ($1 operations, $2
- * counts). Of jobs: a row of the same time, by the job or about the resource. Erasures write their row under the name of whoever asked, and
+ * counts). Of jobs: a row of the same time, by the job or about the resource. Erasures write their row under the id of the requester, and
  * another check compares them; tokens hold no content ($3). $4: since when.
  */
 const compare = `SELECT d.kind, count(*)::int AS deletions, count(*) FILTER (WHERE NOT d.is_logged)::int AS missing FROM (
@@ -22,7 +22,7 @@ const compare = `SELECT d.kind, count(*)::int AS deletions, count(*) FILTER (WHE
   ) AS d GROUP BY d.kind`
 const erasing = '^system:(erasure\\.|admin\\.replay|projects\\.close)'
 
-/** That the deletion log has a row for each deletion of personal content, whoever deleted and by whatever operation or job. */
+/** Checks that the deletion log has a row for each deletion of personal content, by any actor, operation or job. */
 export const deletionCheck = (operations: () => readonly OperationShape[]): Check => ({
   line: 'audit_of_deletions',
   name: 'deletions.logged',

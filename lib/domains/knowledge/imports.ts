@@ -58,7 +58,7 @@ const failed = (id: string, code: ProblemCode, detail: string) => ({ id, status:
 
 /**
  * Takes units of another registry under their ids. The importing agent becomes their author; who wrote them is kept as their first author,
- * a name that nobody verified. What an erased agent wrote is refused; an erased agent's name in what others wrote is a text, and stays. Refused content is counted like any other: whoever
+ * a name that nobody verified. What an erased agent wrote is refused; an erased agent's name in another author's text remains. Refused content is counted like any other: whoever
  * brings it here answers for it.
  */
 export const unitImporter = ({ strict, erasedAmong, isSuppressed }: ImportParts): Importer<StorableUnit> => ({

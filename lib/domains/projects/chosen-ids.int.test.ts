@@ -43,7 +43,7 @@ const threadOf = (project: MadeProject) => `${project.id}-thread`
 const keyOf = (project: MadeProject) => `answers:${project.id}:${msg}`
 const get = (project: MadeProject, path: string) => dataOf(test, 'GET', path, project.owner)
 
-/** A conversation, message and document with these ids, and what came of the message in the other stores. */
+/** A conversation, message and document with these ids, and data derived from the message in the other stores. */
 async function filled(project: MadeProject) {
   const conversation = await madeConversation(test, project, { id: conv, threads: [threadOf(project)] })
   const message = await madeMessage(test, conversation, project.owner, { id: msg, content: words(project) })

@@ -229,7 +229,7 @@ describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', ()
     expect(await client.exists(`kp:erased:${run}`)).toBe(0)
   })
 
-  it('keeps a key byte for byte that only another author’s words are in, whoever names it', async () => {
+  it('keeps a key byte for byte when it has only another author’s words, also if provenance of an erased message names it', async () => {
     const keys = ['plain', 'json', 'quoted'].map((name) => `app:${project.id}:${name}`)
     const values = [half, JSON.stringify({ role: 'assistant', content: theirs }), `"${theirs}"`]
     for (const [n, key] of keys.entries()) {

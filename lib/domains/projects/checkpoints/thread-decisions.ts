@@ -39,7 +39,7 @@ const authorsOf = (tx: Transaction, threads: readonly string[], now: Date): Prom
 
 /** The decision about a thread that cannot be rewritten: it is stored in the plan, and the step carries it out. */
 export function threadDecisions({ db, erasures, replaceItems, itemsBeginning }: ThreadDecisionPorts) {
-  /** The erasure and the rights of the caller over it: as an author of the part, nobody decides about others' messages. Whoever has none learns nothing of it. */
+  /** The erasure and the rights of the caller over it. An author of the part does not decide about messages of others. A caller without rights gets 404. */
   async function known(ctx: InTransaction, auditId: string): Promise<{ run: RunView; mayDelete: boolean }> {
     const run = await erasures.byAudit(auditId, ctx.tx)
     const isOver =

@@ -114,7 +114,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
     if (standsStill) await erasures.resume(runId)
     await inTime(carriedOut(runId), patience, runId)
     const run = await erasures.run(runId)
-    // Whoever asked for it cancelled it meanwhile, before anything was erased.
+    // The requester cancelled it before anything was erased.
     if (!run)
       throw new Problem('not_found', 'This erasure was cancelled before anything was erased. Nothing was changed.')
     return answerOf(run, auditId)

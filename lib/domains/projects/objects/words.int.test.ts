@@ -276,7 +276,7 @@ describe.each([
       expect(await residue()).toBe(0)
     })
 
-    it('keeps another author’s words byte for byte, whoever names the key', async () => {
+    it('keeps another author’s words byte for byte, also if provenance of an erased message names the key', async () => {
       await bed.put(at('wrong'), half)
       await reported(test, project, project.owner, [{ source_id: message, store: 'objects', ref: at('wrong') }])
       await bed.put(`elsewhere/${run}`, quote)

@@ -89,7 +89,7 @@ export class Fingerprints {
     return found
   }
 
-  /** The key and the fingerprints. Whoever reads them can confirm a guessed text, and can read none. */
+  /** The key and the fingerprints. A reader can confirm a guessed text with them, but cannot recover a text. */
   toBytes(): Buffer {
     this.#settle()
     const short = (of: ReadonlyMap<number, ReadonlySet<number>>) =>
