@@ -7,7 +7,7 @@ import { textsNaming } from '../shared-pointers.ts'
 import type { Sources } from '../sources.ts'
 import type { Naming } from '../values/judge.ts'
 import { Fingerprints } from '../words/fingerprints.ts'
-import { type Chosen, isOurs, looksOurs, mayGo } from './rules.ts'
+import { addErasedId, type Chosen, isOurs, looksOurs, mayGo } from './rules.ts'
 
 /** What the rows of a scope say about the cache, while they are there. */
 export interface Gathered {
@@ -34,16 +34,6 @@ export async function gatherCache(sources: Sources, scope: Scope, tx: Transactio
     ...{ sources: new Set(), names: new Map(), foreign: new Set(), words: new Fingerprints() },
   }
   const named = new Map<string, string[]>()
-  const goes = (kind: Parameters<typeof isOurs>[0], id: string, anchors: readonly string[]) => {
-    if (isOurs(kind, id)) found.ids.add(id)
-    else {
-      const chosen = shownId(id)
-      // Nobody else can mean anything by the stored id.
-      if (chosen !== id) found.ids.add(id)
-      const known = found.chosen.get(chosen)
-      found.chosen.set(chosen, { id: chosen, anchors: known ? [...new Set([...known.anchors, ...anchors])] : anchors })
-    }
-  }
   for await (const page of sources.of(scope, tx, now))
     for (const { kind, id, project, conversation, threads, texts, pointers } of page) {
       const anchors = [
@@ -52,7 +42,7 @@ export async function gatherCache(sources: Sources, scope: Scope, tx: Transactio
       ]
       found.projects.add(project)
       for (const anchor of anchors) found.anchors.add(anchor)
-      goes(kind, id, anchors)
+      addErasedId(found, kind, id, anchors)
       found.sources.add(id)
       for (const one of [...anchors, ...(conversation === null ? [] : [shownId(conversation)]), ...threads])
         if (anchors.includes(one) || !looksOurs(one)) found.near.add(one)
@@ -66,13 +56,14 @@ export async function gatherCache(sources: Sources, scope: Scope, tx: Transactio
   for (const { project, group, threads } of await sources.whole(scope, tx, now)) {
     found.anchors.add(project)
     found.projects.add(project)
-    if (group !== null) goes('project', project, [project])
+    if (group !== null) addErasedId(found, 'project', project, [project])
     // A thread is called as its conversation, unless somebody chose otherwise.
     for (const id of [...threads, ...(group === null ? [] : [group])])
-      if (id !== project) goes(found.near.has(id) ? 'conversation' : 'project', id, [project])
+      if (id !== project) addErasedId(found, found.near.has(id) ? 'conversation' : 'project', id, [project])
   }
   const part = partOf(scope)
-  if (part?.kind === 'conversation' && found.sources.size > 0) goes('conversation', part.id, [part.project])
+  if (part?.kind === 'conversation' && found.sources.size > 0)
+    addErasedId(found, 'conversation', part.id, [part.project])
   for (const id of [...found.ids, ...found.chosen.keys()]) found.near.delete(id)
   const remaining = await textsNaming(tx, 'cache', [...named.keys()], found.sources, now)
   for (const [name, texts] of named) found.names.set(name, { named: texts, remaining: remaining.get(name) ?? [] })

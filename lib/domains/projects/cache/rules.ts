@@ -31,6 +31,23 @@ export interface Chosen {
   id: string
   anchors: readonly string[]
 }
+/** Adds the id of an erased source to the ids to search for: an id that we made by itself, an id that a client chose beside its anchors. */
+export function addErasedId(
+  found: { ids: Set<string>; chosen: Map<string, Chosen> },
+  kind: Parameters<typeof isOurs>[0],
+  id: string,
+  anchors: readonly string[],
+): void {
+  if (isOurs(kind, id)) {
+    found.ids.add(id)
+    return
+  }
+  const chosen = shownId(id)
+  // The stored id contains the project: nothing else has it.
+  if (chosen !== id) found.ids.add(id)
+  const known = found.chosen.get(chosen)
+  found.chosen.set(chosen, { id: chosen, anchors: known ? [...new Set([...known.anchors, ...anchors])] : anchors })
+}
 /** A chosen id in several projects has the anchors of all. */
 export function mergedChosen(all: Iterable<Chosen>): Map<string, Chosen> {
   const merged = new Map<string, Chosen>()

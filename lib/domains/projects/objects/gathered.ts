@@ -1,7 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import type { Scope } from '#lib/kernel/holder.ts'
-import { shownId } from '#lib/kernel/scoped-ids.ts'
-import { type Chosen, isOurs } from '../cache/rules.ts'
+import { addErasedId, type Chosen, isOurs } from '../cache/rules.ts'
 import { partOf } from '../held.ts'
 import { textsNaming } from '../shared-pointers.ts'
 import type { Source, Sources } from '../sources.ts'
@@ -42,16 +41,6 @@ export async function gatherObjects(
     words: new Fingerprints(),
   }
   const named = new Map<string, string[]>()
-  const goes = (kind: Parameters<typeof isOurs>[0], id: string, anchors: readonly string[]) => {
-    if (isOurs(kind, id)) found.ids.add(id)
-    else {
-      const chosen = shownId(id)
-      // Nobody else can mean anything by the stored id.
-      if (chosen !== id) found.ids.add(id)
-      const known = found.chosen.get(chosen)
-      found.chosen.set(chosen, { id: chosen, anchors: known ? [...new Set([...known.anchors, ...anchors])] : anchors })
-    }
-  }
   for await (const page of sources.of(scope, tx, now))
     for (const source of page) {
       const { kind, id, project, conversation, texts, objects, pointers } = source
@@ -61,7 +50,7 @@ export async function gatherObjects(
       ]
       for (const anchor of anchors) found.anchors.add(anchor)
       found.projects.add(project)
-      goes(kind, id, anchors)
+      addErasedId(found, kind, id, anchors)
       found.sources.add(id)
       for (const key of objects) found.rows.add(key)
       for (const text of texts) found.words.add(text)
@@ -78,12 +67,12 @@ export async function gatherObjects(
     found.projects.add(project)
     if (group !== null) {
       found.whole.push(project)
-      goes('project', project, [project])
+      addErasedId(found, 'project', project, [project])
     }
-    for (const id of conversations) goes('conversation', id, [project])
+    for (const id of conversations) addErasedId(found, 'conversation', id, [project])
   }
   const part = partOf(scope)
-  if (part?.kind === 'conversation' && found.count > 0) goes('conversation', part.id, [part.project])
+  if (part?.kind === 'conversation' && found.count > 0) addErasedId(found, 'conversation', part.id, [part.project])
   const remaining = await textsNaming(tx, 'objects', [...named.keys()], found.sources, now)
   for (const [key, texts] of named)
     if (!found.rows.has(key)) found.names.set(key, { named: texts, remaining: remaining.get(key) ?? [] })
