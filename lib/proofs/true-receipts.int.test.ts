@@ -237,9 +237,8 @@ async function erase(world: World, { of, which, faults }: History['erasures'][nu
     await proxies.get(kind)?.restore()
   }
   await expect.poll(() => engine.complete(runId), { timeout: 120_000 }).toBe('done')
-  // Within what one client may read in a minute.
-  test.clock.advance(60_000)
-  const read = await test.fetch('GET', `/v1/receipts/${receiptId}`)
+  // Strangers may read fewer receipts in a minute.
+  const read = await test.fetch('GET', `/v1/receipts/${receiptId}`, { cookie: project.owner.cookie })
   expect(read.status, JSON.stringify(read.json)).toBe(200)
   return read.json
 }
