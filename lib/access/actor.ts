@@ -62,6 +62,7 @@ export interface SessionRow {
   account_id: string
   organisation_id: string
   role: 'person' | 'manager' | 'auditor' | 'admin'
+  password_at: Date | null
   agents: string[]
 }
 
@@ -76,6 +77,7 @@ export const personCaller = (row: SessionRow): Caller => ({
     isRestricted: false,
     accountId: row.account_id,
     sessionId: row.session_id,
+    passwordAt: row.password_at ?? undefined,
     scopes: [],
     quota: tierLimits.pro,
     can: (permission) => permits([row.role], permission),

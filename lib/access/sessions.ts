@@ -31,7 +31,7 @@ interface FoundSession extends SessionRow {
   last_seen_at: Date
   must_change_password: boolean
 }
-const selectSession = `SELECT s.id AS session_id, s.last_seen_at, a.id AS account_id, a.organisation_id, a.role::text AS role,
+const selectSession = `SELECT s.id AS session_id, s.last_seen_at, s.password_at, a.id AS account_id, a.organisation_id, a.role::text AS role,
     a.must_change_password, ARRAY(SELECT g.id FROM agents g WHERE g.owner_id = a.id ORDER BY g.id) AS agents
   FROM sessions s JOIN accounts a ON a.id = s.account_id
   WHERE s.id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 AND a.deactivated_at IS NULL`

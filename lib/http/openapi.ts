@@ -25,6 +25,7 @@ const refusalsOf = (operation: OperationShape): ProblemCode[] => [
         ? (['invalid'] as const)
         : []),
     ...(operation.method === 'post' ? (['idempotency_mismatch'] as const) : []),
+    ...(operation.needsRecentPassword ? (['step_up_required'] as const) : []),
     ...(operation.refusals ?? []),
   ]),
 ]

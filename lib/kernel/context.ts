@@ -23,6 +23,8 @@ export interface Actor {
   status?: 'active' | 'paused' | 'dead'
   accountId?: string
   sessionId?: string
+  /** When the password was last entered in this session. */
+  passwordAt?: Date | undefined
   tokenId?: string
   scopes: readonly string[]
   quota: Quota

@@ -39,6 +39,8 @@ export interface OperationShape {
    * its agent asked for.
    */
   isOpenToSuspended?: true
+  /** A person has entered the password within the last ten minutes: see {@link requireRecentPassword}. */
+  needsRecentPassword?: true
   /** A token of an agent that is dead may do it all the same. */
   isOpenToDead?: true
   /** Which of the caller's two windows a request counts in. `exempt` counts in none. */

@@ -9,6 +9,7 @@ export const problems = {
   token_suspended: [401, 'The token is suspended'],
   sign_in_needed: [401, 'Sign in first'],
   forbidden: [403, 'You may not do this'],
+  step_up_required: [403, 'Confirm your password first'],
   scope_too_small: [403, 'The token lacks the scope for this'],
   cross_site: [403, 'The request came from another site'],
   registration_closed: [403, 'Registration is closed'],

@@ -2,6 +2,7 @@ import type { AuditRecord, Context, MutationContext, Row, Statement, StoredReply
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
+import { requireRecentPassword } from './step-up.ts'
 
 /** One of the things that a mutation touched; what is not said is as the operation says it. */
 export interface Entry {
@@ -77,6 +78,7 @@ function authorise(operation: OperationShape, ctx: Context): void {
     const isScope = actor.kind === 'agent' && (verb === 'read' || verb === 'write' || verb === 'admin')
     throw new Problem(isScope ? 'scope_too_small' : 'forbidden', isScope ? `It needs the scope "${verb}".` : {})
   }
+  if (operation.needsRecentPassword) requireRecentPassword(ctx)
   if (!isOrdinaryWriting(operation)) return
   // Erasing one's own stays a right of whoever restricted the rest (GDPR art. 17, 18(2)).
   if (actor.isRestricted)

@@ -14,12 +14,14 @@ export interface Person {
   organisationId: string
   /** Sent as `cookie`, it is their session. */
   cookie: string
+  password: string
 }
 
 /** A person with an open session, in an organisation of their own unless told. */
 export async function signedIn({ app, clock }: TestApp, role: Role = 'person', within?: string): Promise<Person> {
   const now = clock.now()
   const sessionId = newId('ses')
+  const password = newId('password')
   const made = await app.db.transaction(async (tx) => {
     const organisationId = within ?? (await createOrganisation(tx, 'Test', now))
     const accountId = await createAccount(tx, {
@@ -27,7 +29,7 @@ export async function signedIn({ app, clock }: TestApp, role: Role = 'person', w
       email: `${newId('mail')}@example.org`,
       name: 'Somebody',
       role,
-      password: newId('password'),
+      password,
       mustChangePassword: false,
       now,
     })
@@ -37,6 +39,7 @@ export async function signedIn({ app, clock }: TestApp, role: Role = 'person', w
         accountId,
         createdAt: now,
         lastSeenAt: now,
+        passwordAt: now,
         expiresAt: new Date(now.getTime() + 365 * day),
       },
     })
@@ -44,7 +47,7 @@ export async function signedIn({ app, clock }: TestApp, role: Role = 'person', w
   })
   const secret = sessionSecret(app.env.KP_SECRET ?? '')
   const cookie = `next-auth.session-token=${await encode({ token: { sid: sessionId }, secret, maxAge: 3600 })}`
-  return { ...made, cookie }
+  return { ...made, cookie, password }
 }
 
 export interface Issued {

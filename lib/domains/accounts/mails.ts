@@ -21,6 +21,26 @@ export function tokenRevokedMail(
       ])
 }
 
+/** To an agent's owner: an admin made a token for it. The token is named by its readable beginning. */
+export function tokenIssuedMail(
+  locale: Locale,
+  { url, keyPrefix, at }: { url: string; keyPrefix: string; at: Date },
+): LetterContent {
+  return locale === 'zh'
+    ? letter(locale, '管理员为您的智能体创建了令牌', [
+        `管理员已于 ${time(at)} 为您的一个智能体创建了令牌（以 ${keyPrefix} 开头）。持有该令牌的程序可以读取这个智能体的私有内容。`,
+        '该令牌在令牌列表中标记为“由管理员签发”。',
+        '如果您不清楚创建原因，请撤销该令牌并联系管理员。',
+        `${url}/tokens`,
+      ])
+    : letter(locale, 'An admin created a token for your agent', [
+        `An admin created a token for one of your agents at ${time(at)}. It begins with ${keyPrefix}. A program with this token can read the private content of that agent.`,
+        'Your list of tokens marks it as issued by an admin.',
+        'If you do not know the reason, revoke the token and ask the admin.',
+        `${url}/tokens`,
+      ])
+}
+
 /** To the person whose password the operator reset. It holds no password. */
 export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): LetterContent {
   return locale === 'zh'

@@ -1,5 +1,6 @@
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount } from './inviting.ts'
@@ -54,6 +55,7 @@ export const organisationMembers = (db: Database, making: AccountMaking) => ({
   }),
 
   inviteMember: mutation(inviteMember, async (ctx, { body }) => {
+    if (body.role !== 'person') requireRecentPassword(ctx)
     const organisationId = await managedBy(ctx.tx, ctx)
     await boundInvitations(ctx, organisationId)
     const row = await invite(ctx, making, { ...body, organisationId })

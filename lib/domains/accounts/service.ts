@@ -2,10 +2,12 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { passwordStaysRecent } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   changePassword,
+  confirmPassword,
   listSessions,
   readAccount,
   revokeOtherSessions,
@@ -155,8 +157,10 @@ export function accountsService(db: Database, parts: AccountsParts) {
     },
 
     /** Tells a person, in the transaction of what happened. */
-    notify: (tx: Transaction, notice: { kind: 'token-revoked'; accountId: string; keyPrefix: string }): Promise<void> =>
-      enqueueNotice(tx, { ...notice, at: parts.gate.clock.now().toISOString() }),
+    notify: (
+      tx: Transaction,
+      notice: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string },
+    ): Promise<void> => enqueueNotice(tx, { ...notice, at: parts.gate.clock.now().toISOString() }),
 
     me: read(readAccount, async (ctx) => {
       const found = await db.prisma.account.findUnique({
@@ -209,10 +213,36 @@ export function accountsService(db: Database, parts: AccountsParts) {
       if (account.mustChangePassword) await parts.unsuppress(ctx.tx, 'email', account.email)
       await endLinks(ctx.tx, id, ctx.now)
       const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
+      await ctx.tx.session.updateMany({ where: { id: ctx.actor.sessionId ?? '' }, data: { passwordAt: ctx.now } })
       return {
         resourceId: id,
         body: { data: { sessions_ended: count } },
         details: { changed: ['password'], sessions_ended: count },
+      }
+    }),
+
+    confirmPassword: mutation(confirmPassword, async ({ tx, now, actor }, { body }) => {
+      const id = accountOf({ actor })
+      await countTry(parts.tries, [{ key: `password:${id}`, limit: passwordChecksPerMinute }], now)
+      const account = await tx.account.findUnique({ where: { id }, select: { passwordHash: true } })
+      if (account && account.passwordHash === null)
+        throw new Problem(
+          'wrong_state',
+          'This account has no password. Ask for an email with a link to set one (POST /api/account/reset).',
+        )
+      if (!(await isPassword(account?.passwordHash, body.password)))
+        throw invalid(['password'], 'is not the password of this account')
+      const sessionId = actor.sessionId ?? ''
+      // With the hash: a change of the password in between wins.
+      const { count } = await tx.session.updateMany({
+        where: { id: sessionId, revokedAt: null, account: { id, passwordHash: account?.passwordHash ?? '' } },
+        data: { passwordAt: now },
+      })
+      if (count === 0) throw new Problem('sign_in_needed')
+      return {
+        resourceId: sessionId,
+        body: { data: { recent_until: new Date(now.getTime() + passwordStaysRecent).toISOString() } },
+        details: { changed: ['password_at'] },
       }
     }),
 

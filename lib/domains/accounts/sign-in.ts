@@ -91,6 +91,7 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
         createdAt: now,
         lastSeenAt: now,
         expiresAt,
+        passwordAt: by === 'password' ? now : null,
         userAgent: browserName(visit.userAgent),
       },
     })

@@ -104,7 +104,7 @@ export const inviteUser = operation({
   path: '/api/admin/users',
   summary: 'Invite somebody',
   description:
-    'Makes an account without a password; a letter goes out, in the language given, with a link that works once, for seven days. The role `admin` is given by an admin’s own session alone: a token is refused.',
+    'Makes an account without a password; a letter goes out, in the language given, with a link that works once, for seven days. A role above `person` takes an admin’s own session with a recently entered password: a token is refused.',
   ...admin,
   audit: { action: 'create', resourceType: 'account' },
   status: 201,
@@ -123,7 +123,7 @@ export const inviteUser = operation({
     })
     .meta({ description: 'Without an organisation: into the admin’s own' }),
   output,
-  refusals: ['conflict', 'not_found'],
+  refusals: ['conflict', 'not_found', 'step_up_required'],
 })
 
 export const changeRole = operation({
@@ -133,6 +133,7 @@ export const changeRole = operation({
   summary: 'Give an account another role',
   description:
     'In force with their next request. Nobody changes their own, and the last active admin stays one. Whoever is an admin no more loses the tokens of scope `admin` that agents of theirs have. For an admin’s own session: a token is refused.',
+  needsRecentPassword: true,
   ...admin,
   ...changed,
   status: 200,
@@ -244,7 +245,7 @@ export const inviteMember = operation({
   path: '/api/members',
   summary: 'Invite somebody into my organisation',
   description:
-    'For managers and admins. As an admin’s invitation, for the roles person and manager; 50 a day into one organisation.',
+    'For managers and admins. As an admin’s invitation, for the roles person and manager; 50 a day into one organisation. The role manager needs a recently entered password.',
   permission: 'members:person',
   audit: { action: 'create', resourceType: 'account' },
   limit: 'write',
@@ -256,7 +257,7 @@ export const inviteMember = operation({
     locale: z.enum(locales).default('en'),
   }),
   output: z.strictObject({ data: MemberView }),
-  refusals: ['conflict', 'rate_limited'],
+  refusals: ['conflict', 'rate_limited', 'step_up_required'],
 })
 
 export const resendMemberInvitation = operation({

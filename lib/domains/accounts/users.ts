@@ -1,5 +1,6 @@
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read, type UseCase } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountDirectory } from './directory.ts'
@@ -132,7 +133,10 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     })),
 
     inviteUser: mutation(inviteUser, async (ctx, { body }) => {
-      if (body.role === 'admin') refuseTokens(ctx)
+      if (body.role !== 'person') {
+        refuseTokens(ctx)
+        requireRecentPassword(ctx)
+      }
       const { organisation_id: given, new_organisation: made, ...person } = body
       if (given !== undefined && (await ctx.tx.organisation.count({ where: { id: given } })) === 0)
         throw new Problem('not_found', 'There is no such organisation.')

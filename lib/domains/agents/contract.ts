@@ -76,6 +76,7 @@ export const registerAgent = operation({
     'conflict',
     'outside_region',
     'paused',
+    'step_up_required',
   ],
 })
 

@@ -178,7 +178,8 @@ export function agentRegistration(ports: AgentPorts) {
         selfHosted: body.self_hosted,
         now,
       })
-      const token = await tokens.issue(tx, { agentId: id, scopes, name: null, expiresAt: null, now })
+      const expiresAt = scopes.includes('admin') ? tokens.endOfAdminToken(ctx) : null
+      const token = await tokens.issue(tx, { agentId: id, scopes, name: null, expiresAt, now })
       return {
         body: answer(
           { id, tier, organisationId },

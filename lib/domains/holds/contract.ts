@@ -91,6 +91,7 @@ export const releaseHold = operation({
   description:
     'What it covered can be erased again, and the next sweep takes what expired. Releasing twice changes nothing.',
   permission: 'holds:admin',
+  needsRecentPassword: true,
   audit: { action: 'update', ...hold },
   limit: 'write',
   status: 200,
