@@ -3,6 +3,7 @@ import type { Caller } from './access/actor.ts'
 import { trustedProxies } from './access/client-address.ts'
 import { nextAuthOptions } from './access/next-auth.ts'
 import { createSessions } from './access/sessions.ts'
+import { storageAdmission } from './domains/quotas/admission.ts'
 import { type Env, openIdProvider } from './env.ts'
 import { createHandle } from './http/handle.ts'
 import { clientAddresses, createRoute } from './http/route.ts'
@@ -71,6 +72,7 @@ export function createDoors({
     metrics,
     origin,
     hashKey: lazily(() => deriveKey(secret(), 'idempotency')),
+    admit: storageAdmission(db).admit,
     observe: offer && observer(offer),
   })
   const address = () => clientAddresses.getStore() ?? 'unknown'

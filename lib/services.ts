@@ -1,4 +1,5 @@
-import { limitKeyOf } from './access/client-address.ts'
+import { createHmac } from 'node:crypto'
+import { customerNetworkOf, limitKeyOf } from './access/client-address.ts'
 import { limiterMeasures } from './access/limiter-measures.ts'
 import { openLimiter } from './access/limits.ts'
 import { tokenLookup } from './access/token-lookup.ts'
@@ -201,6 +202,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     gate,
     notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
   })
+  const networkKey = lazily(() => deriveKey(secret(), 'networks of registrations'))
   const agents = agentsService(db, {
     registration: {
       mode: env.KP_REGISTRATION,
@@ -222,6 +224,8 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, recordDeletion)],
     onRestriction: [recallOfRestricted],
     joinClade,
+    networkMark: (address) =>
+      Uint8Array.from(createHmac('sha256', networkKey()).update(customerNetworkOf(address)).digest()),
     createOrganisation,
     dropOrganisationIfEmpty,
   })

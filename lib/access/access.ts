@@ -74,7 +74,7 @@ export function createAccess(parts: AccessParts) {
     /** Only a token's own refusals count against it. The evidence must not cost the caller their answer. */
     async recordRefusal(caller: Caller, requestClass: RequestClass, window: Window, ip: string): Promise<boolean> {
       const { tokenId } = caller.actor
-      if (tokenId === undefined) return false
+      if (tokenId === undefined || caller.isWindowShared) return false
       return parts.keepRefusal({ tokenId, requestClass, limit: window.limit, consumed: window.consumed, ip })
     },
     limiter: parts.limiter,

@@ -101,11 +101,25 @@ export function isLocalRequest(
  */
 export function limitKeyOf(address: string): string {
   const canonical = normalised(address)
-  if (canonical === undefined || isIPv4(canonical)) return canonical ?? address
+  return canonical === undefined || isIPv4(canonical) ? (canonical ?? address) : prefixOf(canonical, 4)
+}
+
+/**
+ * Whom registrations count for: the /24 of an IPv4 address, the /48 of an IPv6 address, which is what one customer of a provider gets
+ * (RFC 6177).
+ */
+export function customerNetworkOf(address: string): string {
+  const canonical = normalised(address)
+  if (canonical === undefined) return address
+  return isIPv4(canonical) ? canonical.replace(/\d+$/, '0/24') : prefixOf(canonical, 3)
+}
+
+/** So many leading groups of a canonical IPv6 address. */
+function prefixOf(canonical: string, groups: 3 | 4): string {
   const [head = '', tail = ''] = canonical.split('::')
   const groupsOf = (part: string) => (part === '' ? [] : part.split(':'))
   const before = groupsOf(head)
   const after = groupsOf(tail)
   const zeros = Array<string>(8 - before.length - after.length).fill('0')
-  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`
+  return `${[...before, ...zeros, ...after].slice(0, groups).join(':')}::/${groups * 16}`
 }

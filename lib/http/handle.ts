@@ -1,8 +1,10 @@
-import { createHash, createHmac, randomUUID } from 'node:crypto'
+import { createHash, createHmac, type Hmac, randomUUID } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
 import { limitHeaders } from '#lib/access/limit-headers.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
+import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
+import type { StorageUse } from '#lib/domains/quotas/rules.ts'
 import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
@@ -12,6 +14,7 @@ import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
 import { type BodyBounds, readJson, uploaded } from './body.ts'
 import type { DoorAnswer, DoorRequest, Via } from './door.ts'
 import type { Metrics } from './metrics.ts'
+import { observedUpload } from './upload-stream.ts'
 
 export interface HandlerParts {
   access: Access
@@ -21,6 +24,8 @@ export interface HandlerParts {
   origin: string
   /** Keys the hashes of bodies that idempotency records keep. */
   hashKey: () => Uint8Array
+  /** Throws `quota_exceeded` where the write is above the storage quota. */
+  admit: StorageAdmission['admit']
   /** Told of what was carried out, once it has committed; it neither waits nor throws. */
   observe?:
     | ((
@@ -65,6 +70,26 @@ const queryOf = (url: string): Record<string, string> => {
 const declaredOf = ({ headers }: DoorRequest): string =>
   `${headers.get('content-type') ?? ''}\n${headers.get('content-length') ?? ''}`
 
+/** What a request may store: its size, and how many records. Undefined where it stores nothing. */
+function storedBy(
+  { stores, upload }: OperationShape,
+  request: DoorRequest,
+  body: Uint8Array,
+  value: unknown,
+): StorageUse | undefined {
+  if (!stores) return undefined
+  const length = Number(request.headers.get('content-length') ?? 0)
+  const bytes = upload ? (Number.isSafeInteger(length) && length > 0 ? length : 0) : body.byteLength
+  if (typeof stores === 'string') return { bytes, rows: stores === 'one record' ? 1 : 0 }
+  const list: unknown =
+    typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, stores.each)?.value : []
+  return { bytes, rows: Array.isArray(list) ? list.length : 0 }
+}
+function overQuota(error: unknown): Problem {
+  if (Problem.is(error, 'quota_exceeded')) return error
+  throw error
+}
+
 const headersOf = (operation: OperationShape, request: DoorRequest): Record<string, string> => {
   const named: Record<string, string> = {}
   for (const name of Object.keys(operation.headers?.shape ?? {})) {
@@ -89,6 +114,10 @@ function refuseCrossSite(request: DoorRequest, caller: Caller, origin: string): 
   throw new Problem('cross_site', 'This request did not come from a page of this installation.')
 }
 
+/** Keyed: a body may hold what its plain hash would let somebody guess. */
+const hashOfRequest = ({ id }: OperationShape, { url }: DoorRequest, hashKey: Uint8Array): Hmac =>
+  createHmac('sha256', hashKey).update(`${id}\n${url.replace(/^https?:\/\/[^/]+/, '')}\n`)
+
 function idempotencyOf(
   operation: OperationShape,
   request: DoorRequest,
@@ -100,11 +129,7 @@ function idempotencyOf(
   const key = request.headers.get('idempotency-key')
   if (key === null) return undefined
   if (!keyForm.test(key)) throw new Problem('bad_request', 'An Idempotency-Key is 1 to 255 printable ASCII characters.')
-  // Keyed: a body may hold what its plain hash would let somebody guess.
-  const requestHash = createHmac('sha256', hashKey)
-    .update(`${operation.id}\n${request.url.replace(/^https?:\/\/[^/]+/, '')}\n`)
-    .update(body)
-    .digest()
+  const requestHash = hashOfRequest(operation, request, hashKey).update(body).digest()
   // The key is the client's own words: what is kept of it is a hash.
   const keyHash = createHmac('sha256', hashKey).update(key).digest('hex')
   const { actor, limitKey } = caller
@@ -145,7 +170,7 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
 })
 
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
-export function createHandle({ access, gate, metrics, origin, hashKey, observe }: HandlerParts): Handle {
+export function createHandle({ access, gate, metrics, origin, hashKey, admit, observe }: HandlerParts): Handle {
   const answer: Handle = async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
@@ -154,6 +179,7 @@ export function createHandle({ access, gate, metrics, origin, hashKey, observe }
       ...plainHeaders(requestId),
       ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
     }
+    let write: AdmittedWrite | undefined
     try {
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
@@ -181,13 +207,40 @@ export function createHandle({ access, gate, metrics, origin, hashKey, observe }
           : // What is read while it arrives is told apart by what is said of it.
             { value: undefined, bytes: Buffer.from(operation.upload ? declaredOf(request) : '') }
       const idempotency = idempotencyOf(operation, request, caller, bytes, hashKey())
+      const wanted = storedBy(operation, request, bytes, value)
+      const admitted =
+        wanted && caller.storage && caller.actor.can(operation.permission)
+          ? await admit(caller.storage, wanted).catch(overQuota)
+          : undefined
+      if (Problem.is(admitted)) {
+        if (!idempotency) throw admitted
+      } else if (admitted) {
+        write = admitted
+        if (admitted.warning !== undefined) common['KP-Storage-Used'] = `${admitted.warning}%`
+      }
+      // As with a body: whoever may not do it at all is refused by the gate.
+      const upload =
+        operation.upload && caller.actor.can(operation.permission) ? uploaded(request, operation.upload) : undefined
+      const announced = wanted?.bytes ?? 0
+      let arrivedBytes = 0
+      const observed =
+        upload &&
+        observedUpload(upload, {
+          hash: hashOfRequest(operation, request, hashKey()).update(`whole\n${upload.mediaType}\n`),
+          async arrived(more) {
+            const before = Math.max(arrivedBytes, announced)
+            arrivedBytes += more
+            if (arrivedBytes > before) await write?.add(arrivedBytes - before)
+          },
+        })
       const ctx: Context = {
         actor: caller.actor,
         ip: via.address,
         requestId,
         gate,
         now: gate.clock.now(),
-        ...(idempotency && { idempotency }),
+        ...(idempotency && { idempotency: { ...idempotency, ...(observed && { wholeHash: observed.digest }) } }),
+        ...(Problem.is(admitted) && { overQuota: admitted }),
       }
       const query = queryOf(request.url)
       const made = await useCase.execute(ctx, {
@@ -195,9 +248,7 @@ export function createHandle({ access, gate, metrics, origin, hashKey, observe }
         query,
         headers: headersOf(operation, request),
         body: value,
-        // As with a body: whoever may not do it at all is refused by the gate.
-        ...(operation.upload &&
-          caller.actor.can(operation.permission) && { upload: uploaded(request, operation.upload) }),
+        ...(observed && { upload: observed.upload }),
       })
       if (made.headers['Idempotency-Replayed'] === undefined)
         observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })
@@ -205,6 +256,8 @@ export function createHandle({ access, gate, metrics, origin, hashKey, observe }
     } catch (error) {
       metrics.refused(Problem.is(error) ? error.code : 'internal')
       return refusal(error, operation.id, requestId, common)
+    } finally {
+      write?.end()
     }
   }
   return async (useCase, request, via) => {

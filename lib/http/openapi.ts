@@ -77,7 +77,8 @@ const parametersOf = (operation: OperationShape) =>
 
 function described(operation: OperationShape, components: Record<string, Schema>) {
   const mediaTypes = operation.produces ?? ['application/json']
-  const byStatus = Map.groupBy(refusalsOf(operation), (code) => problems[code][0])
+  const byStatus = Map.groupBy<number, ProblemCode>(refusalsOf(operation), (code) => problems[code][0])
+  if (operation.stores) byStatus.set(413, [...(byStatus.get(413) ?? []), 'quota_exceeded'])
   return {
     operationId: operation.id,
     summary: operation.summary,

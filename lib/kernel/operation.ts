@@ -39,6 +39,11 @@ export interface OperationShape {
    * its agent asked for.
    */
   isOpenToSuspended?: true
+  /**
+   * It stores content, which counts in the storage quota of the caller's organization: its size alone, one record as well, or one for each
+   * element of a list in the body.
+   */
+  stores?: 'bytes' | 'one record' | { each: string }
   /** A person has entered the password within the last ten minutes: see {@link requireRecentPassword}. */
   needsRecentPassword?: true
   /** A token of an agent that is dead may do it all the same. */

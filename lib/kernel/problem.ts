@@ -40,7 +40,7 @@ export const problems = {
   batch_rejected: [422, 'One item at least was refused, so none was stored'],
   idempotency_mismatch: [422, 'The idempotency key was used for another request'],
   rate_limited: [429, 'Too many requests'],
-  quota_exceeded: [429, 'The quota of the day is used up'],
+  quota_exceeded: [429, 'A quota is used up'],
   headers_too_large: [431, 'The address and the headers are too large'],
   internal: [500, 'Something went wrong on our side'],
   unavailable: [503, 'A service we depend on does not answer'],
@@ -53,6 +53,8 @@ export interface Issue {
 }
 export interface ProblemOptions {
   detail?: string
+  /** In place of the code's: `quota_exceeded` is 413 for what is stored, and 429 for exports of a day. */
+  status?: 413
   issues?: Issue[]
   headers?: Record<string, string>
   /** Further members of the problem document (RFC 9457 §3.2). */
@@ -80,13 +82,20 @@ export class Problem extends Error {
   readonly [brand] = true
 
   constructor(code: ProblemCode, options: ProblemOptions | string = {}) {
-    const { detail, issues, headers, extensions, cause, afterRollback } =
-      typeof options === 'string' ? ({ detail: options } as ProblemOptions) : options
+    const {
+      detail,
+      status: own,
+      issues,
+      headers,
+      extensions,
+      cause,
+      afterRollback,
+    } = typeof options === 'string' ? ({ detail: options } as ProblemOptions) : options
     const [status, title] = problems[code]
     super(detail ?? title, cause === undefined ? {} : { cause })
     this.name = 'Problem'
     this.code = code
-    this.status = status
+    this.status = own ?? status
     this.title = title
     this.detail = detail
     this.issues = issues

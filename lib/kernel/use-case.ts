@@ -1,4 +1,4 @@
-import type { AuditRecord, Context, MutationContext, Row, Statement, StoredReply } from './context.ts'
+import type { AuditRecord, Context, IdempotencyClaim, MutationContext, Row, Statement, StoredReply } from './context.ts'
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
@@ -164,6 +164,7 @@ async function once(ctx: MutationContext, operation: OperationShape, run: () => 
   if (!ctx.idempotency) return run()
   const stored = await ctx.gate.idempotency.claim(ctx.tx, ctx.idempotency, ctx.now)
   if (stored) return replay(stored)
+  if (ctx.overQuota) throw ctx.overQuota
   const { resourceId, ...made } = await run()
   await ctx.gate.idempotency.complete(ctx.tx, ctx.idempotency, {
     ...made,
@@ -262,6 +263,21 @@ export function read<const O extends OperationShape>(
 }
 
 /**
+ * Takes the key, or gives the answer that it already has. The bytes of an upload are compared with those of the request that was answered, outside
+ * any transaction, because they arrive as slowly as the client sends them.
+ */
+async function claimed({ gate, now }: Context, claim: IdempotencyClaim): Promise<StoredReply | undefined> {
+  const { wholeHash } = claim
+  try {
+    return await gate.transaction((tx) => gate.idempotency.claim(tx, claim, now))
+  } catch (error) {
+    if (!wholeHash || !Problem.is(error, 'idempotency_mismatch')) throw error
+    const requestHash = await wholeHash()
+    return gate.transaction((tx) => gate.idempotency.claim(tx, { ...claim, requestHash }, now))
+  }
+}
+
+/**
  * What is too much for one transaction: it works in batches, each a transaction of its own that stores and audits its rows together;
  * the entry of the whole follows the last. What was stored before a fault stays, and the fault says how much that is. An Idempotency-Key
  * is taken before the work begins and answered after it; a refused request gives it back. `kept` is what a repetition is answered.
@@ -278,7 +294,7 @@ export function batched<const O extends OperationShape>(
       const { idempotency: claim, gate } = ctx
       if (!claim) return work.execute(ctx, raw)
       authorise(operation, ctx)
-      const stored = await gate.transaction((tx) => gate.idempotency.claim(tx, claim, ctx.now))
+      const stored = await claimed(ctx, claim)
       if (stored) return replay(stored)
       let resourceId: string | undefined
       const noting = read(operation, async (...given: Parameters<typeof run>) => {
@@ -287,10 +303,12 @@ export function batched<const O extends OperationShape>(
         return reply
       })
       try {
+        if (ctx.overQuota) throw ctx.overQuota
         const made = await noting.execute(ctx, raw)
         const body = kept(made.body as NonNullable<Reply<Output<O>>['body']>)
+        const requestHash = claim.wholeHash ? await claim.wholeHash() : claim.requestHash
         await gate.transaction((tx) =>
-          gate.idempotency.complete(tx, claim, { ...made, body, resourceId: resourceId ?? '' }),
+          gate.idempotency.complete(tx, { ...claim, requestHash }, { ...made, body, resourceId: resourceId ?? '' }),
         )
         return made
       } catch (error) {

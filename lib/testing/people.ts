@@ -14,11 +14,14 @@ export interface Person {
   organisationId: string
   /** Sent as `cookie`, it is their session. */
   cookie: string
-  password: string
 }
 
 /** A person with an open session, in an organisation of their own unless told. */
-export async function signedIn({ app, clock }: TestApp, role: Role = 'person', within?: string): Promise<Person> {
+export async function signedIn(
+  { app, clock }: TestApp,
+  role: Role = 'person',
+  within?: string,
+): Promise<Person & { password: string }> {
   const now = clock.now()
   const sessionId = newId('ses')
   const password = newId('password')

@@ -52,6 +52,18 @@ export const accountDirectory = {
     return found?.email
   },
 
+  /** Who decides for an organization: its managers, or all its people where there are none; 20 at most. */
+  async decidersOf(tx: Transaction, organisationId: string): Promise<string[]> {
+    const people = await tx.account.findMany({
+      where: { organisationId, deactivatedAt: null },
+      select: { id: true, role: true },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      take: 1_000,
+    })
+    const managers = people.filter(({ role }) => role === 'manager' || role === 'admin')
+    return (managers.length > 0 ? managers : people).slice(0, 20).map(({ id }) => id)
+  },
+
   async byId(tx: Transaction, accountId: string): Promise<KnownAccount | undefined> {
     const found = await tx.account.findUnique({ where: { id: accountId }, select: known })
     return found ? shown(found) : undefined

@@ -6,7 +6,13 @@ import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
 import { type Addressee, dropLink, makeLink } from './links.ts'
-import { passwordResetMail, storeUnavailableMail, tokenIssuedMail, tokenRevokedMail } from './mails.ts'
+import {
+  passwordResetMail,
+  storageWarningMail,
+  storeUnavailableMail,
+  tokenIssuedMail,
+  tokenRevokedMail,
+} from './mails.ts'
 import { Notice, noticeJob } from './notices.ts'
 import { endedLinksKept, endedSessionsKept, knownFor, localeNamed } from './rules.ts'
 import { removeUninvited } from './uninvited.ts'
@@ -30,6 +36,8 @@ function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts)
       return tokenRevokedMail(localeNamed(locale), { ...facts, keyPrefix: notice.keyPrefix })
     case 'token-issued':
       return tokenIssuedMail(localeNamed(locale), { ...facts, keyPrefix: notice.keyPrefix })
+    case 'storage-warning':
+      return storageWarningMail(localeNamed(locale), { ...facts, percent: notice.percent })
     case 'password-reset':
       return passwordResetMail(localeNamed(locale), facts)
     case 'password-set':

@@ -41,6 +41,21 @@ export function tokenIssuedMail(
       ])
 }
 
+/** To people of an organization that has used at least 80 % of its storage quota. */
+export function storageWarningMail(locale: Locale, { url, percent }: { url: string; percent: number }): LetterContent {
+  return locale === 'zh'
+    ? letter(locale, `存储配额已使用 ${percent}%`, [
+        `您所在组织的存储配额已使用 ${percent}%。配额用尽后，新的写入请求会被拒绝（413 quota_exceeded）；读取、导出和删除不受影响。`,
+        '请删除不再需要的数据，或联系管理员提高配额。',
+        `${url}/overview`,
+      ])
+    : letter(locale, `${percent}% of your storage quota is used`, [
+        `Your organization uses ${percent}% of its storage quota. Once the quota is used up, new writes are refused (413 quota_exceeded). Reading, export and deletion keep working.`,
+        'Delete data that you no longer need, or ask an admin for a larger quota.',
+        `${url}/overview`,
+      ])
+}
+
 /** To the person whose password the operator reset. It holds no password. */
 export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): LetterContent {
   return locale === 'zh'

@@ -150,9 +150,10 @@ describe('registering', () => {
   )
 
   test('an admin gives scope and tier, by token and by session', async () => {
-    const made = await registered({ scopes: ['admin'], tier: 'enterprise' }, { token: admin.token })
-    expect(made).toMatchObject({ scopes: ['admin'], tier: 'enterprise' })
+    const made = await registered({ scopes: ['read'], tier: 'enterprise' }, { token: admin.token })
+    expect(made).toMatchObject({ scopes: ['read'], tier: 'enterprise' })
     const { cookie } = await signedIn(app, 'admin')
+    expect(await registered({ scopes: ['admin'] }, { cookie })).toMatchObject({ scopes: ['admin'] })
     expect(await registered({ tier: 'pro' }, { cookie })).toMatchObject({ tier: 'pro' })
     expect((await register({ tier: 'pro' }, { cookie: person.cookie })).status).toBe(403)
   })

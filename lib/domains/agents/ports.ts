@@ -71,6 +71,8 @@ export interface AgentPorts {
   ): Promise<unknown>
   /** Places outside the region that would get what an agent leaves here. */
   hindering(region: AgentRegion): readonly string[]
+  /** Keyed hash of the network that an address belongs to. */
+  networkMark(address: string): Uint8Array<ArrayBuffer>
   createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
 }

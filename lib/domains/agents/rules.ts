@@ -135,6 +135,9 @@ export const countedTo = 10_001
 export const mostUnusedAgents = 20
 
 const hour = 3_600_000
+/** Registrations from one network within an hour, above which further agents share one rate-limit window. */
+export const registrationsPerHour = 60
+export const registrationWindow = hour
 /** Milliseconds after which an agent that never used its token is removed. */
 export const unusedAfter = 24 * hour
 /** Milliseconds that a used or expired invitation is kept. */

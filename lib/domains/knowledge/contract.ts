@@ -30,6 +30,7 @@ export const contributeUnit = operation({
   description:
     'The text is sanitized before it is stored: comments and tags go, invisible characters, injection patterns, private keys and seed phrases are refused (422 with stage, field and place, never the content). Personal data is named in `warnings`: its kinds, and in which fields. The id is the registry’s unless an unused one is brought.',
   permission: 'knowledge:write',
+  stores: 'one record',
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 201,
@@ -66,6 +67,7 @@ export const contributeBatch = operation({
   description:
     'As many as the tier’s batch, each as large as the tier’s unit, 8 MiB in all; one write of the limit. Each is judged as if it came alone, in the order given: what is refused is named, the rest is stored, in one transaction. With `atomic=true` one refused unit keeps all from being stored: 422 `batch_rejected`, with the same results.',
   permission: 'knowledge:write',
+  stores: { each: 'units' },
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 200,
@@ -101,6 +103,7 @@ export const rectifyUnit = operation({
   description:
     'Rectification (GDPR art. 16): `unit` is a merge patch (RFC 7396) of the unit, so that null removes a member; `visibility` is short for `unit.metadata.visibility`. What was wrong is overwritten everywhere, the present wording of an SOP and stored answers included; an SOP’s approval is taken back. Former wordings of an SOP stay: erase those with the same wrong data with DELETE /v1/sop/{id}/versions/{version}. Votes are about the text that they were cast on: when more than the visibility changes they count no more, and novelty is judged anew. The type, the id and the author stay. What changes nothing makes no new version. The unit stays within the tier’s size. While an agent’s processing is restricted (art. 18) its owner may still correct what is there; only a new wording of an SOP is refused then.',
   permission: 'knowledge:write',
+  stores: 'bytes',
   audit: { action: 'update', ...resource },
   limit: 'write',
   status: 200,

@@ -109,6 +109,7 @@ export const readSelf = operation({
         name: true,
         created_at: true,
         expires_at: true,
+        issued_by_admin: true,
         last_used_at: true,
       }).nullable(),
       consent: z

@@ -22,6 +22,8 @@ async function longestLife({ actor, tx }: MutationContext): Promise<Date | null>
  * token, or an open browser, must not make itself permanent.
  */
 export function endOfAdminToken(ctx: Pick<MutationContext, 'actor' | 'now'>): Date {
+  if (ctx.actor.kind === 'agent' && !ctx.actor.isAdmin)
+    throw new Problem('scope_too_small', 'This token lacks the scope "admin", so it cannot give it.')
   if (ctx.actor.kind !== 'person' || !ctx.actor.isAdmin)
     throw new Problem(
       'forbidden',

@@ -238,7 +238,8 @@ describe('another’s token', () => {
     const made = await created({ cookie: owner.cookie, body: { scopes: ['read', 'write'] } })
     expect(made.agent_id).toBe(agent.id)
     expect((await create({ cookie: owner.cookie, body: { scopes: ['admin'] } })).status).toBe(403)
-    const given = await created({ token: admin.token, body: { agent_id: agent.id, scopes: ['admin'] } })
+    const { cookie } = await signedIn(app, 'admin')
+    const given = await created({ cookie, body: { agent_id: agent.id, scopes: ['admin'] } })
     // The owner cannot make an admin's token their own by rotating it, and may end it.
     expect((await rotate(given.id, { cookie: owner.cookie, body: {} })).status).toBe(403)
     expect((await revoke(given.id, { cookie: owner.cookie })).status).toBe(204)

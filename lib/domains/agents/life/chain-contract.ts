@@ -46,6 +46,7 @@ export const addChainReference = operation({
   summary: 'Note what stands on a blockchain about an agent',
   description: `${chainPermanence} A note that is there already is answered with 200. ${mostChainReferences.toLocaleString('en')} notes of an agent at most.`,
   permission: 'agents:write',
+  stores: 'one record',
   audit: { action: 'create', ...reference },
   limit: 'write',
   status: 201,

@@ -28,6 +28,7 @@ export const beatHeart = operation({
   description:
     'One a second is kept; another of the same second is answered and not kept. `at` is the agent’s own clock, now unless told: five minutes ahead of ours at most, and 24 hours late. Kept for the agent’s life and 24 hours.',
   permission: 'agents:write',
+  stores: 'bytes',
   audit: {
     none: 'a heartbeat is a log by itself: a time, a word and numbers; an entry for each would say the same twice',
   },

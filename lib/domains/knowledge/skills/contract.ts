@@ -100,6 +100,7 @@ export const contributeSkill = operation({
   summary: 'Contribute a skill',
   description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and up to ${mostFiles} text files, all of it within your tier’s unit size. Everything is sanitized before it is stored: Markdown keeps its code, other files are plain text. A name is yours once. A fault in the front matter is named with its line.`,
   permission: 'skills:write',
+  stores: 'one record',
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 201,
@@ -167,6 +168,7 @@ export const correctSkill = operation({
   description:
     'What is given takes the place of what was there; `files` gives all of them. With If-Match it changes only the version that you read.',
   permission: 'skills:write',
+  stores: 'bytes',
   audit: { action: 'update', ...resource },
   limit: 'write',
   status: 200,

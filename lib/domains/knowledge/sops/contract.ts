@@ -83,6 +83,7 @@ export const contributeSop = operation({
   summary: 'Contribute an SOP',
   description: 'The same as POST /v1/knowledge with an ExpertSOP; this is its version 1.',
   permission: 'knowledge:write',
+  stores: 'one record',
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 201,
@@ -115,6 +116,7 @@ export const reviseSop = operation({
   description:
     'Takes the whole SOP; the wording so far stays readable as a former version, and what was approved stays approved. The same wording again makes no new version. Votes were for the wording so far and count no more. Data that was wrong belongs in PATCH /v1/knowledge/{id}, which keeps no former wording; wrong data in a former wording is erased with DELETE /v1/sop/{id}/versions/{version}. Admins may revise what is shared.',
   permission: 'knowledge:write',
+  stores: 'one record',
   audit: { action: 'update', ...resource },
   limit: 'write',
   status: 200,
