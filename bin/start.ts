@@ -137,7 +137,7 @@ async function start() {
   children = startChildren(opened, env)
   const { firstRun } = await import('#lib/first-run.ts')
   const [news] = await Promise.all([
-    servesWeb ? firstRun({ databaseUrl: opened.appUrl }) : [],
+    servesWeb ? firstRun({ databaseUrl: opened.appUrl, isTerminal: process.stdout.isTTY === true }) : [],
     ...children.map((child) => child.ready),
   ])
   if (stopping) return

@@ -58,6 +58,7 @@ export const linkUse = (parts: LinkParts) => ({
       data: {
         passwordHash: await hashPassword(new_password),
         mustChangePassword: false,
+        passwordExpiresAt: null,
         emailVerifiedAt: now,
         updatedAt: now,
       },

@@ -29,6 +29,7 @@ import {
   localeNamed,
   longestPassword,
   normaliseEmail,
+  oneTimePasswordLife,
   passwordChecksPerMinute,
   passwordFault,
   type Role,
@@ -48,6 +49,10 @@ export async function createOrganisation(tx: Transaction, name: string, now: Dat
 export async function dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<void> {
   await tx.organisation.deleteMany({ where: { id, accounts: { none: {} }, agents: { none: {} } } })
 }
+
+/** Somebody else knows a one-time password, so it has an end. */
+const endOfPassword = (isOneTime: boolean, now: Date): Date | null =>
+  isOneTime ? new Date(now.getTime() + oneTimePasswordLife) : null
 
 export interface NewAccount {
   organisationId: string
@@ -70,7 +75,10 @@ export async function createAccount(tx: Transaction, account: NewAccount): Promi
   const passwordHash = password === undefined ? null : await hashPassword(password)
   const id = newId('usr')
   const { count } = await tx.account.createMany({
-    data: { ...fields, id, email, passwordHash, createdAt: now, updatedAt: now },
+    data: {
+      ...{ ...fields, id, email, passwordHash, createdAt: now, updatedAt: now },
+      passwordExpiresAt: endOfPassword(password !== undefined && fields.mustChangePassword, now),
+    },
     skipDuplicates: true,
   })
   if (count === 0) throw new Problem('conflict', 'An account with this e-mail address exists already.')
@@ -205,6 +213,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
         data: {
           passwordHash: await hashPassword(body.new_password),
           mustChangePassword: false,
+          passwordExpiresAt: null,
           updatedAt: ctx.now,
         },
       })
