@@ -40,6 +40,9 @@ export interface DoorParts
   overheard?: Offer | undefined
 }
 
+/** From one address; an office behind one address opens fewer. */
+const pagesPerMinute = 3_000
+
 export function createDoors({
   env,
   clock,
@@ -57,7 +60,7 @@ export function createDoors({
   overheard,
 }: DoorParts) {
   const offer = telemetry.isOn ? telemetry.offer : overheard
-  const people = lazily(() => createSessions({ db, clock, secret: secret() }))
+  const people = lazily(() => createSessions({ db, clock, secret: secret(), origin }))
   const access = createAccess({
     tokens: lookup,
     limiter,
@@ -73,12 +76,14 @@ export function createDoors({
     origin,
     hashKey: lazily(() => deriveKey(secret(), 'idempotency')),
     admit: storageAdmission(db).admit,
+    metricsToken: env.KP_METRICS_TOKEN,
     observe: offer && observer(offer),
   })
   const address = () => clientAddresses.getStore() ?? 'unknown'
 
   return {
     handle,
+    countPage: (from: string) => access.countAddress('page', from, pagesPerMinute),
     route: createRoute(handle),
     proxies: lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES)),
     /** For one request: what is noted of a sign-in comes from its headers. */

@@ -74,27 +74,6 @@ export function clientAddress(
   return client
 }
 
-/** What proxies add to a request, one or the other of them. */
-const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
-const loopback = /^(127\.\d+\.\d+\.\d+|::1)$/
-
-/**
- * Whether a program on this machine asks us itself: by the socket, never by what a header says. A proxy on the same machine has such a
- * socket too; it is told by what it adds, or by the name under which it was asked, which also keeps out pages that let their own name
- * resolve to this machine.
- */
-export function isLocalRequest(
-  socketAddress: string | undefined,
-  headers: { get(name: string): string | null },
-): boolean {
-  const host = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d{1,5})?$/i
-  return (
-    loopback.test(normalised(socketAddress ?? '') ?? '') &&
-    host.test(headers.get('host') ?? '') &&
-    proxyHeaders.every((name) => headers.get(name) === null)
-  )
-}
-
 /**
  * Whom a limit per address counts: an IPv4 address itself, for IPv6 its /64, since a host may take any address of its subnet
  * (RFC 4291 §2.5.1) and would otherwise have 2⁶⁴ limits.

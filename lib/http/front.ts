@@ -3,7 +3,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { z } from 'zod'
-import { clientAddress, isLocalRequest, type TrustedProxies } from '#lib/access/client-address.ts'
+import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
+import { limitHeaders } from '#lib/access/limit-headers.ts'
+import type { Window } from '#lib/access/limiter.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
@@ -11,13 +13,15 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { arriving, boundBody, patience } from './arrival.ts'
 import type { DoorAnswer, DoorRequest } from './door.ts'
-import { type Handle, refusal } from './handle.ts'
+import { type Handle, plainHeaders, refusal } from './handle.ts'
 import { clientAddresses } from './route.ts'
 
 export interface FrontParts {
   useCases: readonly UseCase[]
   handle: Handle
   proxies: () => TrustedProxies
+  /** Counts a request for a page in its address's window. */
+  countPage(address: string): Promise<Window>
 }
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 const methods: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -34,6 +38,14 @@ function isDecodable(path: string): boolean {
     return false
   }
 }
+
+const tooMany = (window: Window): DoorAnswer =>
+  refusal(
+    new Problem('rate_limited', `${window.limit.toLocaleString('en')} pages a minute are allowed from one address.`),
+    'page',
+    newId('req'),
+    { ...plainHeaders(newId('req')), ...limitHeaders(window, 'read') },
+  )
 
 const unknown = operation({
   id: 'unknown',
@@ -93,7 +105,7 @@ async function send(
 }
 
 /** Answers the operations before Next sees the request, and hands everything else to Next. `most`: see {@link patience}. */
-export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pages, most = patience) {
+export function createFront({ useCases, handle, proxies, countPage }: FrontParts, pages: Pages, most = patience) {
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 300 })
   for (const useCase of useCases) {
     const { method, path, audit } = useCase.operation
@@ -139,9 +151,7 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       const useCase: UseCase = found.store
       const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
       boundBody(request, response, useCase.operation.upload !== undefined, most)
-      const asked = doorRequest(request, most)
-      const isLocal = isLocalRequest(request.socket.remoteAddress, asked.headers)
-      return send(response, await handle(useCase, asked, { params, address, isLocal }), isHead, most)
+      return send(response, await handle(useCase, doorRequest(request, most), { params, address }), isHead, most)
     }
     boundBody(request, response, false, most)
     const [path = '/'] = url.split('?', 1)
@@ -156,6 +166,11 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       ? refusedBody(request)
       : refusal(new Problem('bad_request', 'The escapes in the address are not UTF-8.'), 'page', newId('req'), {})
     if (refused) return send(response, refused, isHead, most)
+    // Files of the build cost no more than their bytes.
+    if (!path.startsWith('/_next/static/')) {
+      const window = await countPage(address)
+      if (!window.allowed) return send(response, tooMany(window), isHead, most)
+    }
     return clientAddresses.run(address, () => pages(request, response))
   }
 }

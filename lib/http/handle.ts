@@ -1,7 +1,8 @@
-import { createHash, createHmac, type Hmac, randomUUID } from 'node:crypto'
+import { createHash, createHmac, type Hmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
 import { limitHeaders } from '#lib/access/limit-headers.ts'
+import type { Window } from '#lib/access/limiter.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
 import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
 import type { StorageUse } from '#lib/domains/quotas/rules.ts'
@@ -26,6 +27,8 @@ export interface HandlerParts {
   hashKey: () => Uint8Array
   /** Throws `quota_exceeded` where the write is above the storage quota. */
   admit: StorageAdmission['admit']
+  /** Opens operations that monitoring may do. */
+  metricsToken?: string | undefined
   /** Told of what was carried out, once it has committed; it neither waits nor throws. */
   observe?:
     | ((
@@ -69,6 +72,11 @@ const queryOf = (url: string): Record<string, string> => {
 
 const declaredOf = ({ headers }: DoorRequest): string =>
   `${headers.get('content-type') ?? ''}\n${headers.get('content-length') ?? ''}`
+
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+const tooManyFrom = ({ limit }: Window): Problem =>
+  new Problem('rate_limited', `${limit.toLocaleString('en')} requests a minute are allowed from one address.`)
 
 /** What a request may store: its size, and how many records. Undefined where it stores nothing. */
 function storedBy(
@@ -170,7 +178,20 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
 })
 
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
-export function createHandle({ access, gate, metrics, origin, hashKey, admit, observe }: HandlerParts): Handle {
+export function createHandle({
+  access,
+  gate,
+  metrics,
+  origin,
+  hashKey,
+  admit,
+  metricsToken,
+  observe,
+}: HandlerParts): Handle {
+  const monitoring = metricsToken === undefined ? undefined : sha256(`Bearer ${metricsToken}`)
+  const isMonitoringToken = ({ headers }: DoorRequest): boolean =>
+    monitoring !== undefined && timingSafeEqual(monitoring, sha256(headers.get('authorization') ?? ''))
+
   const answer: Handle = async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
@@ -184,10 +205,16 @@ export function createHandle({ access, gate, metrics, origin, hashKey, admit, ob
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
       Object.assign(common, limitHeaders(access.uncounted(requestClass), requestClass))
-      const known = await access.identify(request, via.address, operation)
-      // Who says who they are is judged by that, here as elsewhere.
-      const isOpen = operation.isOpenToLocal && via.isLocal && known.actor.kind === 'anonymous'
-      const caller = isOpen ? permittedTo(known, operation.permission) : known
+      if (operation.perAddress !== undefined) {
+        const window = await access.countAddress(operation.id, via.address, operation.perAddress)
+        if (!window.allowed) {
+          Object.assign(common, limitHeaders(window, requestClass))
+          throw tooManyFrom(window)
+        }
+      }
+      const isMonitor = operation.isOpenToMonitoring && (via.isMonitoring || isMonitoringToken(request))
+      const known = await (isMonitor ? access.anonymous(via.address) : access.identify(request, via.address, operation))
+      const caller = isMonitor ? permittedTo(known, operation.permission) : known
       refuseCrossSite(request, caller, origin)
       const turnedAway = caller.actor.kind === 'anonymous' && !caller.actor.can(operation.permission)
       if (operation.limit !== 'exempt' && !turnedAway) {

@@ -187,7 +187,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
           type: 'apiKey',
           in: 'cookie',
           name: 'next-auth.session-token',
-          description: 'A person signed in to the console',
+          description: 'A person signed in to the console; under https its name is __Host-next-auth.session-token',
         },
       },
       schemas: Object.fromEntries(Object.entries(components).sort(([a], [b]) => (a < b ? -1 : 1))),

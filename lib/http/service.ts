@@ -40,6 +40,7 @@ const checkReadiness = operation({
   permission: 'public',
   audit: none,
   limit: 'exempt',
+  perAddress: 300,
   status: 200,
   output: z.object({
     status: z.enum(['ready', 'degraded', 'not_ready']),
@@ -68,9 +69,9 @@ const readMetrics = operation({
   path: '/metrics',
   summary: 'Counts for Prometheus',
   description:
-    'Of the process that answers: answers by operation and status, refusals by code. Of the installation: privacy requests by state and due time, erasures, retention sweeps, limits. No ids, no addresses. For a token with the scope admin; from the machine itself, past no proxy, without one.',
+    'Of the process that answers: answers by operation and status, refusals by code. Of the installation: privacy requests by state and due time, erasures, retention sweeps, limits. No ids, no addresses. For admins and auditors, a token with the scope admin, and the token that KP_METRICS_TOKEN names. The listener of KP_METRICS_LISTEN asks for none.',
   permission: 'service:audit',
-  isOpenToLocal: true,
+  isOpenToMonitoring: true,
   audit: { none: 'counts of the service, not about anybody' },
   limit: 'read',
   status: 200,

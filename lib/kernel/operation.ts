@@ -32,8 +32,10 @@ export interface OperationShape {
   audit: AuditRule
   /** Of every operation whose audit action is `delete`. */
   deletes?: DeletionRule
-  /** Whoever asks from the machine itself, past no proxy, needs no token for it. */
-  isOpenToLocal?: true
+  /** Monitoring may do it: by the token of KP_METRICS_TOKEN, or on the listener of KP_METRICS_LISTEN. */
+  isOpenToMonitoring?: true
+  /** Requests that one address may send in a minute, whoever it is; beside the windows of `limit`. */
+  perAddress?: number
   /**
    * A token that stands still, because an erasure of its agent waits, may do it all the same: it looks at what waits, and takes back what
    * its agent asked for.
