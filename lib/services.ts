@@ -44,7 +44,7 @@ import { llmLogMeasures } from './domains/llm-log/lateness.ts'
 import { copyAskedFor } from './domains/privacy-requests/copy-asked-for.ts'
 import { requestParticipantExporters } from './domains/privacy-requests/exporters.ts'
 import { requestMeasures } from './domains/privacy-requests/measures.ts'
-import { openRequestsOf } from './domains/privacy-requests/open-count.ts'
+import { isOnFile, openRequestsOf } from './domains/privacy-requests/open-count.ts'
 import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
 import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
 import { privacyRequestsService } from './domains/privacy-requests/service.ts'
@@ -193,6 +193,9 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     networkOf: limitKeyOf,
     agentsOf: async (accountId) => (await ownedAgents(db)(accountId)).length,
     openRequestsOf: openRequestsOf(db),
+    isOnRecord: async (tx, accountId) =>
+      (await isOnFile(tx, accountId)) ||
+      (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, clock.now())).account !== null,
     revokeAdminTokens: async (ctx, accountId, reason) =>
       tokens.revokeScoped(ctx, await agents.agentsOfAccount(ctx.tx, accountId), 'admin', reason),
   })

@@ -76,6 +76,7 @@ beforeAll(async () => {
     graceSignIn: 'keep',
     unsuppress: async () => {},
     networkOf: limitKeyOf,
+    isOnRecord: async () => false,
     agentsOf: async () => 0,
     revokeAdminTokens: async () => 0,
     openRequestsOf: async () => 0,

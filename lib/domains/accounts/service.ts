@@ -63,6 +63,8 @@ export interface NewAccount {
   password?: string
   mustChangePassword: boolean
   locale?: Locale
+  /** The address is noted and not taken: until the person accepts, others can have it, and nothing tells whether somebody has. */
+  isPending?: boolean
   now: Date
 }
 /**
@@ -70,13 +72,15 @@ export interface NewAccount {
  * address before, take the service's `create`.
  */
 export async function createAccount(tx: Transaction, account: NewAccount): Promise<string> {
-  const { password, now, ...fields } = account
-  const email = normaliseEmail(account.email)
+  const { password, now, isPending = false, ...fields } = account
+  const address = normaliseEmail(account.email)
   const passwordHash = password === undefined ? null : await hashPassword(password)
   const id = newId('usr')
+  const email = isPending ? `${id}@invitation.invalid` : address
   const { count } = await tx.account.createMany({
     data: {
       ...{ ...fields, id, email, passwordHash, createdAt: now, updatedAt: now },
+      invitedEmail: isPending ? address : null,
       passwordExpiresAt: endOfPassword(password !== undefined && fields.mustChangePassword, now),
     },
     skipDuplicates: true,
@@ -111,7 +115,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
     ...ownIdentities(db, parts),
     ...linkUse(parts),
     ...userAdministration(db, parts, { createAccount, createOrganisation }),
-    ...organisationMembers(db, { createAccount, createOrganisation }),
+    ...organisationMembers(db, { createAccount, createOrganisation }, parts.isOnRecord),
     ...storeNamespaces(db),
     ...accountDirectory,
     /** By the mark that stands in the name of a letter about it. */

@@ -245,7 +245,7 @@ export const inviteMember = operation({
   path: '/api/members',
   summary: 'Invite somebody into my organisation',
   description:
-    'For managers and admins. As an admin’s invitation, for the roles person and manager; 50 a day into one organisation. The role manager needs a recently entered password.',
+    'For managers and admins. As an admin’s invitation, for the roles person and manager; 50 a day into one organisation. The answer does not tell whether an account has the address, and the address stays free. The role manager needs a recently entered password.',
   permission: 'members:person',
   audit: { action: 'create', resourceType: 'account' },
   limit: 'write',
@@ -273,4 +273,35 @@ export const resendMemberInvitation = operation({
   params,
   output: z.strictObject({ data: MemberView }),
   refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
+})
+
+export const withdrawMemberInvitation = operation({
+  id: 'withdrawMemberInvitation',
+  method: 'delete',
+  path: '/api/members/{id}/invitation',
+  summary: 'Withdraw the invitation of a member',
+  description: 'Deletes the account that waits for its person. The link of the email does nothing any more.',
+  permission: 'members:person',
+  audit: { action: 'delete', resourceType: 'account' },
+  deletes: { counts: 'accountsDeleted' },
+  limit: 'write',
+  status: 204,
+  params,
+  output: z.undefined(),
+  refusals: ['fenced', 'not_found', 'wrong_state'],
+})
+
+export const withdrawInvitationOf = operation({
+  id: 'withdrawInvitation',
+  method: 'delete',
+  path: '/api/admin/users/{id}/invitation',
+  summary: 'Withdraw an invitation',
+  description: 'Deletes the account that waits for its person. The link of the email does nothing any more.',
+  ...admin,
+  audit: { action: 'delete', resourceType: 'account' },
+  deletes: { counts: 'accountsDeleted' },
+  status: 204,
+  params,
+  output: z.undefined(),
+  refusals: ['fenced', 'not_found', 'wrong_state'],
 })

@@ -4,7 +4,7 @@ import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read, type UseCase } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountDirectory } from './directory.ts'
-import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount } from './inviting.ts'
+import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
 import { boundLetters, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
 import { endSessions } from './standing.ts'
@@ -21,10 +21,13 @@ import {
   resendInvitation,
   sendReset,
   type UserDetail,
+  withdrawInvitationOf,
 } from './users-contract.ts'
 
 /** What is asked of other domains about a person. */
 export interface UserParts {
+  /** Whether other domains have something about the account that must not lose it: a privacy request, a hold. */
+  isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
   /** How many agents they own. */
   agentsOf(accountId: string): Promise<number>
   /** How many privacy requests about them, or an agent of theirs, are open. */
@@ -203,6 +206,11 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     resendInvitation: mutation(resendInvitation, async (ctx, { params: { id } }) => {
       await inviteAgain(ctx, await lockedUser(ctx.tx, id))
       return replied(ctx, id, { letter: 'invitation' })
+    }),
+
+    withdrawInvitation: mutation(withdrawInvitationOf, async (ctx, { params: { id } }) => {
+      await withdrawInvitation(ctx, await lockedUser(ctx.tx, id), parts.isOnRecord)
+      return { resourceId: id, body: undefined }
     }),
 
     sendReset: mutation(sendReset, async (ctx, { params: { id } }) => {
