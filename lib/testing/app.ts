@@ -124,14 +124,16 @@ export async function testApp(
         json: isJson && text !== '' ? JSON.parse(text) : undefined,
       }
     },
-    /** Registers an agent and returns its id and token. */
+    /** Registers an agent and returns its id and token. Each comes from a network of its own, so that many agents of a test share no limits. */
     async agent(
       scopes: string[] = ['read', 'write'],
       more: Record<string, unknown> = {},
     ): Promise<{ id: string; token: string }> {
       const { json, status, text } = await this.fetch('POST', '/v1/auth/register', { body: { scopes, ...more } })
       if (status !== 201) throw new Error(`registration answered ${status}: ${text}`)
-      return { id: json.data.agent_id, token: json.data.api_key }
+      const id: string = json.data.agent_id
+      await live().app.db.prisma.agent.update({ where: { id }, data: { network: null, sharesWindow: false } })
+      return { id, token: json.data.api_key }
     },
     async close(): Promise<void> {
       const { app, server, telemetry } = live()
