@@ -22,7 +22,12 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Standard output and standard error of a program, whatever its exit code is. */
 async function outputOf(program: string, args: readonly string[]): Promise<string> {
-  const env = { PATH: `${dirname(program)}:${process.env.PATH}`, HOME: folder, NO_COLOR: '1' }
+  const env = {
+    NODE_ENV: 'test' as const,
+    PATH: `${dirname(program)}:${process.env.PATH}`,
+    HOME: folder,
+    NO_COLOR: '1',
+  }
   const options = { cwd: folder, maxBuffer: 2 ** 26, env }
   const { stdout, stderr } = await run(program, [...args], options).catch((error: unknown) => {
     if (error instanceof Error && 'stdout' in error && 'stderr' in error) return error

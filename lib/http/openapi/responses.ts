@@ -14,7 +14,7 @@ const withBody: readonly ProblemCode[] = ['malformed_json', 'too_large', 'unsupp
 const order = Object.keys(problems)
 
 /** The error codes of an operation by status, in the order of the list of all codes. */
-export function errorsOf(operation: OperationShape): Map<number, ProblemCode[]> {
+function errorsOf(operation: OperationShape): Map<number, ProblemCode[]> {
   const codes: ProblemCode[] = [
     ...always,
     ...(operation.permission === 'public' ? [] : withToken),
