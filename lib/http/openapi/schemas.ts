@@ -16,6 +16,9 @@ const isJsonUnion = ({ anyOf }: Schema): boolean =>
     anyOf.some((one) => isObject(one) && one.type === type),
   )
 
+/** `\P{Cc}` for languages whose regular expressions know no Unicode categories. */
+const noControl = '[^\\u0000-\\u001f\\u007f-\\u009f]'
+
 /**
  * Shorter forms of what Zod writes: a time's pattern of 300 characters, and bounds that every safe integer keeps. Outputs may get more
  * properties in a later version.
@@ -28,7 +31,7 @@ function simplified(schema: Schema, io: 'input' | 'output'): Schema {
     ...rest,
     ...(additionalProperties !== undefined &&
       (io === 'input' || additionalProperties !== false) && { additionalProperties }),
-    ...(pattern !== undefined && !isTime && { pattern }),
+    ...(typeof pattern === 'string' && !isTime && { pattern: pattern.replaceAll('\\P{Cc}', noControl) }),
     ...(isZulu && io === 'input' && { pattern: 'Z$' }),
     ...(minimum !== undefined && (io === 'input' || minimum !== Number.MIN_SAFE_INTEGER) && { minimum }),
     ...(maximum !== undefined && (io === 'input' || maximum !== Number.MAX_SAFE_INTEGER) && { maximum }),
