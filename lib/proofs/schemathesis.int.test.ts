@@ -22,7 +22,7 @@ const checks = [
 const Document = z.object({ paths: z.record(z.string(), z.record(z.string(), z.object({ operationId: z.string() }))) })
 const { paths } = Document.parse(JSON.parse(readFileSync(join(root, 'openapi.json'), 'utf8')))
 const all = Object.values(paths).flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId))
-const operations = sampled('operations that Schemathesis calls', all, 12)
+const operations = sampled('operations that Schemathesis calls', all, 6)
 const examples = sampledRuns('requests that Schemathesis generates for an operation', 28, 4)
 
 let app: TestApp

@@ -16,8 +16,10 @@ const isJsonUnion = ({ anyOf }: Schema): boolean =>
     anyOf.some((one) => isObject(one) && one.type === type),
   )
 
-/** `\P{Cc}` for languages whose regular expressions know no Unicode categories. */
-const noControl = '[^\\u0000-\\u001f\\u007f-\\u009f]'
+/** Patterns for languages whose regular expressions know no Unicode categories. */
+const control = '\\u0000-\\u001f\\u007f-\\u009f'
+const withoutCategories = (pattern: string): string =>
+  pattern.replaceAll('\\P{Cc}', `[^${control}]`).replaceAll('\\p{Cc}\\p{Cs}', control)
 
 /**
  * Shorter forms of what Zod writes: a time's pattern of 300 characters, and bounds that every safe integer keeps. Outputs may get more
@@ -31,7 +33,7 @@ function simplified(schema: Schema, io: 'input' | 'output'): Schema {
     ...rest,
     ...(additionalProperties !== undefined &&
       (io === 'input' || additionalProperties !== false) && { additionalProperties }),
-    ...(typeof pattern === 'string' && !isTime && { pattern: pattern.replaceAll('\\P{Cc}', noControl) }),
+    ...(typeof pattern === 'string' && !isTime && { pattern: withoutCategories(pattern) }),
     ...(isZulu && io === 'input' && { pattern: 'Z$' }),
     ...(minimum !== undefined && (io === 'input' || minimum !== Number.MIN_SAFE_INTEGER) && { minimum }),
     ...(maximum !== undefined && (io === 'input' || maximum !== Number.MAX_SAFE_INTEGER) && { maximum }),
