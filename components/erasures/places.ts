@@ -1,11 +1,12 @@
 import type { Endpoint } from '#lib/client/request.ts'
 import type { listErasures, readErasure } from '#lib/domains/privacy-requests/erasures-contract.ts'
-import type { decideThread } from '#lib/domains/projects/checkpoints/contract.ts'
+import type { decideThread, listUndecidedThreads } from '#lib/domains/projects/checkpoints/contract.ts'
 import type { cancelErasure, retryErasure } from '#lib/domains/projects/erasing/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const erasuresAt: Endpoint<typeof listErasures> = { method: 'get', path: '/api/erasures' }
 export const erasureAt: Endpoint<typeof readErasure> = { method: 'get', path: '/api/erasures/{id}' }
+export const threadsAt: Endpoint<typeof listUndecidedThreads> = { method: 'get', path: '/api/erasures/{id}/threads' }
 export const decideThreadAt: Endpoint<typeof decideThread> = {
   method: 'post',
   path: '/api/erasures/{id}/threads/{threadId}/decision',
@@ -15,6 +16,7 @@ export const cancelErasureAt: Endpoint<typeof cancelErasure> = { method: 'post',
 export type ErasurePage = Output<typeof listErasures>
 export type Erasure = ErasurePage['data'][number]
 export type Run = Output<typeof readErasure>['data']
+export type Thread = Output<typeof listUndecidedThreads>['data'][number]
 
 export const runStates = ['planning', 'erasing', 'verifying', 'held', 'failed', 'done'] as const
 export type RunState = (typeof runStates)[number]

@@ -4,11 +4,13 @@ import { useRouter } from 'next/navigation'
 import { useFormatter, useTranslations } from 'next-intl'
 import type { ReactNode } from 'react'
 import { CancelErasure } from '#components/erasures/cancel-erasure.tsx'
+import { isStuck } from '#components/erasures/fault-rules.ts'
 import { Mentions } from '#components/erasures/mentions.tsx'
 import { erasureAt, isLive, type Run } from '#components/erasures/places.ts'
 import { RetryErasure } from '#components/erasures/retry-erasure.tsx'
 import { StoreProgress, useHoldingNames } from '#components/erasures/store-progress.tsx'
 import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
+import { ThreadDecisions } from '#components/erasures/thread-decisions.tsx'
 import { useAsked } from '#components/frame/asking.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Facts } from '#components/ui/facts.tsx'
@@ -23,13 +25,14 @@ import { projectPage } from './places.ts'
 interface PartErasureProps {
   projectId: string
   initial: { data: Run }
-  /** May let a thread go whole that cannot be rewritten. */
   isAdmin: boolean
+  /** May delete a thread that cannot be rewritten, with what others said in it. */
+  mayDelete: boolean
   /** Everybody who reads it may, but for auditors. */
   mayRetry: boolean
 }
 /** How far the erasure of a part is, store by store, until every store was searched again and the receipt is signed. */
-export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasureProps) {
+export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }: PartErasureProps) {
   const t = useTranslations('projects.erasure')
   const format = useFormatter()
   const names = useHoldingNames()
@@ -44,7 +47,7 @@ export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasu
   const erased = run.steps.reduce((sum, step) => sum + step.erased, 0)
   const percent = planned === 0 ? 0 : Math.floor((erased / planned) * 100)
   const saying = sayingOf(run)
-  const stuck = [...new Set(run.steps.filter(({ state }) => state === 'stuck').map(({ store }) => names.store(store)))]
+  const stuck = [...new Set(run.steps.filter(isStuck).map(({ store }) => names.store(store)))]
   const facts: [string, ReactNode][] = [
     ...(run.part ? [[t('what'), t(`parts.${run.part.kind}`)] satisfies [string, ReactNode]] : []),
     [t('audit'), <ShortId key="audit" id={run.audit_id ?? run.run_id} what={t('audit')} />],
@@ -56,7 +59,11 @@ export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasu
   return (
     <Page
       width="wide"
-      title={<span role="status">{t(`title.${saying}`, { percent })}</span>}
+      title={
+        <span role="status">
+          {t(`title.${saying}`, { percent, stores: format.list(run.waits_for.map(({ store }) => names.store(store))) })}
+        </span>
+      }
       lead={
         <>
           {isLive(run) && <p>{t('leave')}</p>}
@@ -76,7 +83,8 @@ export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasu
       {saying === 'held' && <Alert tone="warning" title={t('held')} />}
       {saying === 'failed' && <Alert tone="danger" title={t('failedText')} isLive />}
       <Section id="progress" title={t('stores')}>
-        {isAdmin && <StuckSteps steps={run.steps} requestId={null} auditId={run.audit_id} />}
+        {mayRetry && <ThreadDecisions run={run} mayDelete={mayDelete} />}
+        {isAdmin && <StuckSteps steps={run.steps} requestId={null} />}
         {mayRetry && <RetryErasure run={run} />}
         {mayRetry && <CancelErasure run={run} onCancelled={() => router.push(projectPage(projectId))} />}
         <StoreProgress run={run} />
