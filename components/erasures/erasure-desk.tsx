@@ -12,6 +12,7 @@ import { Time } from '#components/ui/time.tsx'
 import { isStuck } from './fault-rules.ts'
 import { Mentions } from './mentions.tsx'
 import { erasureAt, isLive, pace, type Run } from './places.ts'
+import { References } from './references.tsx'
 import { RetryErasure } from './retry-erasure.tsx'
 import { StoreProgress } from './store-progress.tsx'
 import { StuckSteps } from './stuck-steps.tsx'
@@ -91,6 +92,9 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
         <StoreProgress run={run} />
       </Section>
       <Mentions run={run} />
+      {isAdmin && run.state === 'done' && run.part === null && run.receipt_id !== null && (
+        <References receiptId={run.receipt_id} />
+      )}
       <Section id="facts" title={t('facts')}>
         <Facts facts={facts} />
       </Section>
