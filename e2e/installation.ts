@@ -6,8 +6,8 @@ import { createFront } from '#lib/http/front.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { Problem } from '#lib/kernel/problem.ts'
-import { signIn } from '../bin/demo/visits.ts'
 import { sideHolder, sideStore } from '#lib/testing/side-store.ts'
+import { signIn } from '../bin/demo/visits.ts'
 import { Order } from './control.ts'
 import { untilAtRest } from './rest.ts'
 
@@ -86,6 +86,13 @@ export async function startInstallation({
         side.slow = async (asked) => {
           if (asked === order.silentAt) throw new Problem('unavailable', 'the store does not answer')
         }
+        return {}
+      case 'encrypt':
+        await app.db.query(
+          undefined,
+          `INSERT INTO langgraph.checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, 'encrypted', '1', 'msgpack+aes', '\\x00ff')`,
+          [order.thread],
+        )
         return {}
       case 'down':
         await down()
