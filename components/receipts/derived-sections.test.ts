@@ -1,5 +1,5 @@
 import { NextIntlClientProvider } from 'next-intl'
-import { createElement } from 'react'
+import { type ComponentProps, createElement } from 'react'
 import { renderToStaticMarkup } from 'react-dom/server'
 import { describe, expect, it } from 'vitest'
 import type { Receipt } from '#lib/kernel/receipt.ts'
@@ -16,7 +16,11 @@ const words = { en, zh }
 /** The text of each cell and paragraph. */
 function textsOf(receipt: Partial<Receipt>, locale: keyof typeof words = 'en'): string[] {
   const sections = createElement(DerivedSections, { receipt: { ...plain, ...receipt } })
-  const page = createElement(NextIntlClientProvider, { locale, messages: words[locale], timeZone: 'UTC' }, sections)
+  const props: ComponentProps<typeof NextIntlClientProvider> = {
+    ...{ locale, messages: words[locale], timeZone: 'UTC' },
+    children: sections,
+  }
+  const page = createElement(NextIntlClientProvider, props)
   const html = renderToStaticMarkup(page)
   return html
     .split(/<\/(?:h2|p|th|td)>/)
