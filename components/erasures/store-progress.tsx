@@ -101,7 +101,7 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
   if (steps.length === 0)
     return (
       <>
-        <p className="text-quiet">{t('planning')}</p>
+        {waits_for.length === 0 && <p className="text-quiet">{t('planning')}</p>}
         <UnavailableStores waits={waits_for} />
       </>
     )

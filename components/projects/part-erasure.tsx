@@ -85,8 +85,12 @@ export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }
       <Section id="progress" title={t('stores')}>
         {mayRetry && <ThreadDecisions run={run} mayDelete={mayDelete} />}
         {isAdmin && <StuckSteps steps={run.steps} requestId={null} />}
-        {mayRetry && <RetryErasure run={run} />}
-        {mayRetry && <CancelErasure run={run} onCancelled={() => router.push(projectPage(projectId))} />}
+        {mayRetry && (
+          <div className="flex flex-wrap items-end gap-2 empty:hidden">
+            <RetryErasure run={run} />
+            <CancelErasure run={run} onCancelled={() => router.push(projectPage(projectId))} />
+          </div>
+        )}
         <StoreProgress run={run} />
       </Section>
       <Mentions run={run} />
