@@ -2,7 +2,7 @@
 
 import { useRouter } from 'next/navigation'
 import { useFormatter, useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { CancelErasure } from '#components/erasures/cancel-erasure.tsx'
 import { isStuck } from '#components/erasures/fault-rules.ts'
 import { Mentions } from '#components/erasures/mentions.tsx'
@@ -37,10 +37,15 @@ export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }
   const format = useFormatter()
   const names = useHoldingNames()
   const router = useRouter()
+  const [isCancelled, setCancelled] = useState(false)
+  const leave = () => {
+    setCancelled(true)
+    router.push(projectPage(projectId))
+  }
   const asked = useAsked(
     erasureAt,
     { params: { id: initial.data.audit_id ?? initial.data.run_id } },
-    { initial, every: (answer) => paceOf(answer?.data ?? initial.data) },
+    { initial, enabled: !isCancelled, every: (answer) => paceOf(answer?.data ?? initial.data) },
   )
   const run = asked.data?.data ?? initial.data
   const planned = run.steps.reduce((sum, step) => sum + step.planned, 0)
@@ -88,7 +93,7 @@ export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }
         {mayRetry && (
           <div className="flex flex-wrap items-end gap-2 empty:hidden">
             <RetryErasure run={run} />
-            <CancelErasure run={run} onCancelled={() => router.push(projectPage(projectId))} />
+            <CancelErasure run={run} onCancelled={leave} />
           </div>
         )}
         <StoreProgress run={run} />
