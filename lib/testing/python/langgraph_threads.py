@@ -248,6 +248,12 @@ def remembered(url: str, namespace: list[str]) -> list[str]:
         return sorted(item.key for item in store.search(tuple(namespace)))
 
 
+def recall(url: str, namespace: list[str], key: str) -> dict | None:
+    with PostgresStore.from_conn_string(url) as store:
+        item = store.get(tuple(namespace), key)
+        return item.value if item else None
+
+
 serve(
     {
         "setup": setup,
@@ -260,5 +266,6 @@ serve(
         "unpacked": unpacked,
         "remember": remember,
         "remembered": remembered,
+        "recall": recall,
     }
 )
