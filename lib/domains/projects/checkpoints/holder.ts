@@ -446,7 +446,7 @@ export function checkpointsHolder({
       return [...new Set(plans.flatMap((one) => one.items))].sort()
     },
     async reused(items, tx) {
-      const wholes = items.filter((item) => parseItem(item).message === null)
+      const wholes = items.filter((item) => parseItem(item).thread !== null && parseItem(item).message === null)
       const threads = wholes.map((item) => parseItem(item).thread ?? '')
       const theirs = await projectsOf(tx, threads)
       return wholes.filter((item) => theirs.has(parseItem(item).thread ?? ''))

@@ -55,9 +55,9 @@ afterAll(async () => {
   await app?.close()
 })
 
-/** A sentence that nobody else has. */
+/** A sentence of whose runs nobody else has one. */
 const sentenceOf = (name: string) =>
-  `The ${name} doctor told Ida that her "long" illness — since Easter ${name} — is none of their business, ${name} or not.`
+  `The ${name} doctor told Ida, says ${name}, that her "long" illness ${name} — since Easter — is ${name} none of their business, ${name} or not.`
 const receiptOf = async (id: string) => (await app.fetch('GET', `/v1/receipts/${id}`)).json
 const claimsOnly = (organisation: string, namespaces: string[]) =>
   app.db.prisma.organisation.update({ where: { id: organisation }, data: { storeNamespaces: namespaces } })
@@ -135,12 +135,12 @@ describe.each(['JavaScript', 'Python'])('the long-term store in %s', (language) 
       await claimsOnly(stranger.project.owner.organisationId, [`acme-${word}`])
       const value = { text: `Noted: ${sentence}` }
       const kept: [string[], string, Value][] = [
-        [['memories', room.id], word, value],
+        [['memories', word], `in ${room.id}`, value],
         [['memories', word], 'by-value', { ...value, project: sibling.id }],
-        [['memories', thread], word, value],
+        [['memories', thread], 'x', value],
         [['memories', word], `of ${stranger.message.id}`, value],
         [[`acme-${word}-7`, 'memories'], word, value],
-        [[stranger.project.owner.organisationId, 'memories'], word, value],
+        [['memories', word], stranger.project.owner.organisationId, value],
       ]
       for (const item of kept) await on().put(...item)
       const receipt = await receiptOf(await erasedWhole(app, message.path, project.owner))
@@ -167,14 +167,15 @@ describe.each(['JavaScript', 'Python'])('the long-term store in %s', (language) 
       const word = name()
       const sentence = sentenceOf(word)
       const { project, message } = await said(sentence)
-      await claimsOnly(project.owner.organisationId, [`team-${word}:`])
+      await claimsOnly(project.owner.organisationId, [`team-${word}`])
       await on().put(['memories', word], 'nobody', { text: sentence })
-      await on().put([`team-${word}:x`.replaceAll(':', '-'), 'memories'], 'near', { text: sentence })
-      await on().put([project.owner.organisationId, 'memories'], word, { text: sentence })
+      await on().put(['memories', `team-${word}-x`], 'near', { text: sentence })
+      await on().put(['memories', word], `${project.owner.organisationId}_x`, { text: sentence })
       await on().put(['memories', word], 'own', { text: sentence, project: project.id })
       const receipt = await receiptOf(await erasedWhole(app, message.path, project.owner))
       expect(await on().get(['memories', word], 'nobody')).toEqual({ text: sentence })
-      expect(await on().get([project.owner.organisationId, 'memories'], word)).toBeNull()
+      expect(await on().get(['memories', `team-${word}-x`], 'near')).toBeNull()
+      expect(await on().get(['memories', word], `${project.owner.organisationId}_x`)).toBeNull()
       expect(await on().get(['memories', word], 'own')).toBeNull()
       expect(receipt.not_searched).toContainEqual({
         store: 'checkpoints',
