@@ -5,6 +5,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { type Database, isDatabaseDown, isGivenUp, queryWithin } from '../postgres/database.ts'
 import type { CheckpointStore, Remembered } from './checkpoints.ts'
 import { threadPage } from './exporting.ts'
+import { changeMemories, memoryPage } from './memory-pages.ts'
 import { isTelling } from './needles.ts'
 import { type Ask, named, otherStores, type Shape, shapeOf } from './rows.ts'
 import { countMemories, dropMemories, dropThread, presentThreads, rowsHolding, threadsNaming } from './searching.ts'
@@ -33,6 +34,11 @@ async function inStores(
   let count = await run(ask, shape, wanted)
   for (const other of await otherStores(ask, shape.schema)) count += await run(ask, other, wanted)
   return count
+}
+
+/** All long-term stores of the database. */
+async function storesOf(ask: Ask, schema: string): Promise<Shape[]> {
+  return [await shapeOf(ask, schema), ...(await otherStores(ask, schema))]
 }
 
 const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointStore => ({
@@ -70,6 +76,9 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
       }
     }, tx),
   forget: (wanted, tx) => writing(async (ask) => inStores(ask, await shapeOf(ask, schema), wanted, dropMemories), tx),
+  memoryPage: (query, tx) => reading(async (ask) => memoryPage(ask, await storesOf(ask, schema), query), tx),
+  changeMemories: (changes, tx) =>
+    writing(async (ask) => changeMemories(ask, await storesOf(ask, schema), changes), tx),
   drop: (thread, tx) =>
     writing(async (ask) => {
       await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
