@@ -71,7 +71,16 @@ export const addDocument = operation({
   upload: fileTypes,
   output: z.strictObject({ data: DocumentView }),
   secrets: ['name', 'author', 'sha256'],
-  refusals: ['not_found', 'forbidden', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'idempotency_in_progress'],
+  refusals: [
+    'not_found',
+    'forbidden',
+    'id_in_use',
+    'erased',
+    'fenced',
+    'wrong_state',
+    'idempotency_in_progress',
+    'restricted',
+  ],
 })
 export const readDocument = operation({
   ...reading,
@@ -81,7 +90,7 @@ export const readDocument = operation({
   audit: { action: 'read', ...document },
   params: ofDocument,
   output: z.strictObject({ data: DocumentView }),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'restricted'],
 })
 export const downloadDocument = operation({
   ...reading,
@@ -92,5 +101,5 @@ export const downloadDocument = operation({
   params: ofDocument,
   output: z.string(),
   produces: fileTypes,
-  refusals: ['not_found'],
+  refusals: ['not_found', 'restricted'],
 })

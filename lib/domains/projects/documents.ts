@@ -7,6 +7,7 @@ import { fileReply } from './attachments.ts'
 import { shownSql, storedPlace } from './chosen-ids.ts'
 import type { Writer } from './contract.ts'
 import { addDocument, type DocumentView, downloadDocument, listDocuments, readDocument } from './documents-contract.ts'
+import { isPerson, refuseRestricted, servedSql } from './participants/restricting.ts'
 import type { DocumentKind } from './rules.ts'
 import { type DocumentPorts, storeDocument } from './storing-documents.ts'
 
@@ -44,13 +45,19 @@ const viewOf = ({ actor }: Context, { claimed_by, stored_id: _, ...row }: Docume
 const noDocument = (): Problem =>
   new Problem('not_found', 'There is no such document in this project. It may be erased.')
 
-async function documentIn(ask: Ask, projectId: string, id: string): Promise<DocumentRow> {
+async function documentIn(
+  ask: Ask,
+  { actor }: Pick<Context, 'actor'>,
+  projectId: string,
+  id: string,
+): Promise<DocumentRow> {
   const [row] = await ask<DocumentRow>(
     'document',
     `SELECT ${columns} FROM documents d WHERE d.id = $1 AND d.project_id = $2 AND d.erasing_since IS NULL`,
     [id, projectId],
   )
   if (!row) throw noDocument()
+  await refuseRestricted(ask, actor, { author_kind: row.author.kind, author_id: row.author.id })
   return row
 }
 
@@ -65,13 +72,15 @@ export const projectDocuments = (ports: DocumentPorts) => {
       const rows = await ask<DocumentRow>(
         'documents-page',
         `SELECT ${columns} FROM documents d WHERE d.project_id = $1 AND ($2::text IS NULL OR d.kind = $2) AND d.erasing_since IS NULL
-           AND (d.created_at, d.id) < ($3::timestamptz, $4) ORDER BY d.created_at DESC, d.id DESC LIMIT $5`,
-        [projectId, kind ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+           AND (d.created_at, d.id) < ($3::timestamptz, $4) AND ${servedSql('d', '$6')} ORDER BY d.created_at DESC, d.id DESC LIMIT $5`,
+        [projectId, kind ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1, isPerson(ctx.actor)],
       )
-      const total = await db.prisma.document.count({
-        where: { projectId, erasingSince: null, ...(kind !== undefined && { kind }) },
-      })
-      const { shown, page } = pageOf(rows, limit, total, ({ created_at, stored_id }) => ({
+      const [counted] = await ask<{ n: number }>(
+        'documents-served',
+        `SELECT count(*)::int AS n FROM documents d WHERE d.project_id = $1 AND ($2::text IS NULL OR d.kind = $2) AND d.erasing_since IS NULL AND ${servedSql('d', '$3')}`,
+        [projectId, kind ?? null, isPerson(ctx.actor)],
+      )
+      const { shown, page } = pageOf(rows, limit, counted?.n ?? 0, ({ created_at, stored_id }) => ({
         at: created_at,
         id: stored_id,
       }))
@@ -95,7 +104,7 @@ export const projectDocuments = (ports: DocumentPorts) => {
           operation: addDocument.id,
           pathTo: (field) => ['query', field],
         })
-        const row = await documentIn(asking(db), projectId, id)
+        const row = await documentIn(asking(db), ctx, projectId, id)
         return { body: { data: viewOf(ctx, row) }, resourceId: id, details: { bytes } }
       },
       // A repetition is not told its name, which may have been erased since.
@@ -106,7 +115,7 @@ export const projectDocuments = (ports: DocumentPorts) => {
       const ask = asking(db)
       await readableProject(ask, readerOf(ctx), params.projectId)
       const { projectId, documentId } = await storedPlace(ask, params)
-      const row = await documentIn(ask, projectId, documentId)
+      const row = await documentIn(ask, ctx, projectId, documentId)
       return { body: { data: viewOf(ctx, row) }, resourceId: documentId, details: { project: projectId } }
     }),
 
@@ -114,12 +123,20 @@ export const projectDocuments = (ports: DocumentPorts) => {
       const ask = asking(db)
       await readableProject(ask, readerOf(ctx), params.projectId)
       const { projectId, documentId } = await storedPlace(ask, params)
-      const [row] = await ask<{ object_key: string; name: string; media_type: string; bytes: number }>(
+      const [row] = await ask<{
+        object_key: string
+        name: string
+        media_type: string
+        bytes: number
+        author_kind: string
+        author_id: string
+      }>(
         'document-file',
-        'SELECT object_key, name, media_type, bytes FROM documents WHERE id = $1 AND project_id = $2 AND erasing_since IS NULL',
+        'SELECT object_key, name, media_type, bytes, author_kind, author_id FROM documents WHERE id = $1 AND project_id = $2 AND erasing_since IS NULL',
         [documentId, projectId],
       )
       if (!row) throw noDocument()
+      await refuseRestricted(ask, ctx.actor, row)
       return { ...(await fileReply(ports, row)), resourceId: documentId, details: { project: projectId } }
     }),
   }
