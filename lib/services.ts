@@ -255,11 +255,13 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     interrupt,
     async notifyAdmins(tx, waiting, now) {
       for (const { accountId } of await accounts.adminContacts(tx))
-        for (const { store, runs, since } of waiting)
-          await enqueueNotice(tx, {
-            ...{ kind: 'store-unavailable', accountId, store, runs },
-            ...{ since: since.toISOString(), at: now.toISOString() },
-          })
+        for (const { store, runs, since, refusal } of waiting) {
+          const about = { accountId, store, runs, since: since.toISOString(), at: now.toISOString() }
+          await enqueueNotice(
+            tx,
+            refusal === null ? { kind: 'store-unavailable', ...about } : { kind: 'store-refuses', ...about, refusal },
+          )
+        }
     },
     async onChange(tx, change) {
       await requests.erasureChanged(tx, change)

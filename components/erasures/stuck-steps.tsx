@@ -60,7 +60,8 @@ function StuckStep({ step, requestId, auditId }: StuckStepProps) {
   const names = useHoldingNames()
   const retry = useChange(retryAt, { touches: touched })
   const holder = names.holder(step.holder)
-  const { code, thread } = faultParts(step.fault)
+  const reasons = useTranslations('storeProgress.refusals')
+  const { code, thread, refusal } = faultParts(step.fault)
   const fault = faults.find((known) => known === code) ?? 'other'
   return (
     <li className="grid gap-2 py-3">
@@ -75,7 +76,9 @@ function StuckStep({ step, requestId, auditId }: StuckStepProps) {
       </p>
       <p className="text-quiet [overflow-wrap:anywhere]">
         {thread === null
-          ? t(`faults.${fault}`)
+          ? refusal === null
+            ? t(`faults.${fault}`)
+            : reasons(refusal)
           : t.rich('thread', { thread, code: (text) => <code className="font-mono">{text}</code> })}
       </p>
       {retry.problem && <ProblemAlert problem={retry.problem} />}

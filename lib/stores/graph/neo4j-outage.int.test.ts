@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { judge } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { refusalOf } from '#lib/kernel/store-refusal.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { dealGraph } from '#lib/testing/graphs.ts'
 import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
@@ -77,23 +78,20 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     store.change(group, [dealGraph(group).id('e1')], key, decide, tx)
 
   test.each([
-    ['a wrong password', () => server.url.replace(/:[^:@/]+@/, ':wrong-secret@'), /credentials/],
-    ['TLS where the server speaks none', () => server.url.replace('bolt:', 'bolt+s:'), /does not answer/],
-    ['a port where nothing listens', () => 'bolt://neo4j:hidden-secret@127.0.0.1:1', /does not answer/],
-    [
-      'a database that there is not',
-      () => `${server.url}/nosuch`,
-      /answered Neo\.ClientError\.Database|does not answer/,
-    ],
+    ['a wrong password', () => server.url.replace(/:[^:@/]+@/, ':wrong-secret@'), /credentials/, 'credentials'],
+    ['TLS where the server speaks none', () => server.url.replace('bolt:', 'bolt+s:'), /does not answer/, undefined],
+    ['a port where nothing listens', () => 'bolt://neo4j:hidden-secret@127.0.0.1:1', /does not answer/, undefined],
+    ['a database that there is not', () => `${server.url}/nosuch`, /answered Neo\.ClientError\.Database/, 'missing'],
   ])(
     '%s: refused in words, without credentials',
-    async (_, url, says) => {
+    async (_, url, says, refusal) => {
       const store = opened(neo4jGraph(url()))
-      const refusal: unknown = await erase(store, 'refused', 'run/refused').catch((error: unknown) => error)
-      expect(refusal).toMatchObject({ code: 'unavailable', detail: expect.stringMatching(says) })
+      const problem: unknown = await erase(store, 'refused', 'run/refused').catch((error: unknown) => error)
+      expect(problem).toMatchObject({ code: 'unavailable', detail: expect.stringMatching(says) })
+      expect(refusalOf(problem)).toBe(refusal)
       const state = await store.state()
       expect(state.state).toBe('down')
-      for (const text of [String(refusal), JSON.stringify(refusal), JSON.stringify(state)])
+      for (const text of [String(problem), JSON.stringify(problem), JSON.stringify(state)])
         expect(text).not.toMatch(/secret|only.for.one|neo4j:/)
       await expect(store.residue('refused', ['e'])).rejects.toMatchObject({ code: 'unavailable' })
     },
