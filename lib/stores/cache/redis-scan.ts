@@ -1,4 +1,5 @@
 import { RESP_TYPES } from '@redis/client'
+import { Problem } from '#lib/kernel/problem.ts'
 import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import type { CacheEntry, CachePart, CacheType } from './cache.ts'
 import type { Needles } from './needles.ts'

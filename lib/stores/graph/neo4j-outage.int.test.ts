@@ -1,13 +1,15 @@
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { judge } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { refusalOf } from '#lib/kernel/store-refusal.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { dealGraph } from '#lib/testing/graphs.ts'
 import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
+import { outageProxy } from '#lib/testing/outage-proxy.ts'
+import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { startNeo4j, type TestNeo4j } from '#lib/testing/services/neo4j.ts'
 import { newFolder } from '#lib/testing/services/process.ts'
@@ -134,28 +136,44 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     expect(first).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 4 })
   }, 600_000)
 
-  test('killed in the middle, it comes back: nothing was changed halfway, and the erasure goes on', async () => {
-    const group = 'killed'
-    const planting = opened(neo4jPlanting(server.url))
-    await planting.plant(dealGraph(group))
-    const before = await planting.standing(group)
-    const store = opened(neo4jGraph(server.url))
-    const killed = store.change(
-      group,
-      [dealGraph(group).id('e1')],
-      'run/killed/1',
-      (found) => {
-        void server.stop()
-        return decide(found)
-      },
-      tx,
-    )
-    await expect(killed).rejects.toMatchObject({ code: 'unavailable' })
-    expect((await store.state()).state).toBe('down')
-    await server.stop()
-    server = await startNeo4j({ folder, port: server.port })
-    expect(await planting.standing(group)).toEqual(before)
-    expect(await erase(store, group, 'run/killed/1')).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 4 })
-    expect(await store.residue(group, [dealGraph(group).id('e1')])).toBe(0)
-  }, 600_000)
+  const outages = ['cut off', ...sampled('Neo4j that is killed in the middle of a change', ['killed'], 0)]
+  test.each(outages)(
+    '%s in the middle, it comes back: nothing was changed halfway, and the erasure goes on',
+    async (how) => {
+      const group = how.replace(' ', '-')
+      const proxy = await outageProxy(server.port)
+      onTestFinished(() => proxy.stop())
+      const [stop, start] =
+        how === 'killed'
+          ? [
+              () => server.stop(),
+              async () => {
+                server = await startNeo4j({ folder, port: server.port })
+              },
+            ]
+          : [() => proxy.stop(), () => proxy.start()]
+      const planting = opened(neo4jPlanting(server.url))
+      await planting.plant(dealGraph(group))
+      const before = await planting.standing(group)
+      const store = opened(neo4jGraph(server.url.replace(`:${server.port}`, `:${proxy.port}`)))
+      const interrupted = store.change(
+        group,
+        [dealGraph(group).id('e1')],
+        `run/${group}/1`,
+        (found) => {
+          void stop()
+          return decide(found)
+        },
+        tx,
+      )
+      await expect(interrupted).rejects.toMatchObject({ code: 'unavailable' })
+      expect((await store.state()).state).toBe('down')
+      await stop()
+      await start()
+      expect(await planting.standing(group)).toEqual(before)
+      expect(await erase(store, group, `run/${group}/1`)).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 4 })
+      expect(await store.residue(group, [dealGraph(group).id('e1')])).toBe(0)
+    },
+    600_000,
+  )
 })

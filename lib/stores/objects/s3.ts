@@ -43,7 +43,8 @@ function nameOf(error: unknown): string {
 }
 /** By the code of an S3 error. A clock that is wrong, a full disk and a key that expired are mended without us, so they are no refusals. */
 export function s3Refusal(name: string): StoreRefusal | undefined {
-  if (/^(InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|NotSignedUp)$/i.test(name)) return 'credentials'
+  if (/^(InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|NotSignedUp|XAdminUserNotFound)$/.test(name))
+    return 'credentials'
   if (/^(AccessDenied|AllAccessDisabled|AccountProblem|Forbidden|403)$/.test(name)) return 'access_denied'
   if (name === 'NoSuchBucket') return 'missing'
   if (/^(QuotaExceeded|XMinioAdminBucketQuotaExceeded)$/.test(name)) return 'quota_exceeded'
