@@ -11,7 +11,6 @@ import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { placesOf } from '#lib/testing/everything.ts'
 import { sentence } from '#lib/testing/graphs.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { outageProxy } from '#lib/testing/outage-proxy.ts'
 import { signedIn } from '#lib/testing/people.ts'
 import { freePort } from '#lib/testing/ports.ts'
 import { dataOf } from '#lib/testing/projects.ts'
@@ -21,6 +20,7 @@ import { startNeo4j } from '#lib/testing/services/neo4j.ts'
 import { startS3 } from '#lib/testing/services/objects.ts'
 import { newFolder } from '#lib/testing/services/process.ts'
 import { type SpreadMessage, spreadMessage } from '#lib/testing/spread.ts'
+import { tcpProxy } from '#lib/testing/tcp-proxy.ts'
 
 type Setting = keyof ConnectedStores['settings']
 interface Outage {
@@ -35,10 +35,9 @@ interface Server {
 }
 /** A server that is reached through a proxy, so that tests choose how it goes away. */
 async function behindProxy(kill: Outage, url: string): Promise<{ server: Server; url: string }> {
-  const reached = new URL(url)
-  const proxy = await outageProxy(Number(reached.port))
-  reached.port = String(proxy.port)
-  return { server: { cut: proxy, kill }, url: reached.href.replace(/\/$/, '') }
+  const proxy = await tcpProxy(url)
+  const cut = { stop: async () => proxy.cut(), start: proxy.restore }
+  return { server: { cut, kill }, url: proxy.url.replace(/\/$/, '') }
 }
 
 const folders: string[] = []
@@ -94,8 +93,7 @@ async function postgresql() {
       running = await startEmbedded(at, { tune })
     },
   }
-  // It restarts within a second, and is reached by a socket file.
-  return { server: { cut: kill, kill }, url: running.ownerUrl('threads') }
+  return behindProxy(kill, running.ownerUrl('threads'))
 }
 
 class Crash extends Error {}
@@ -224,11 +222,7 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     ['the database of the checkpoints', 'KP_CHECKPOINTS_URL', 'checkpoints', 'checkpoints.messages'],
     ['Neo4j', 'KP_GRAPH_URL', 'graph', 'graph.episodes'],
   ] as const
-  const killed = sampled(
-    'Stores that are killed for 45 minutes',
-    all.filter(([, setting]) => setting !== 'KP_CHECKPOINTS_URL'),
-    1,
-  )
+  const killed = sampled('Stores that are killed for 45 minutes', all, 1)
   const cases = [...all.map((one) => ['cut off', ...one] as const), ...killed.map((one) => ['killed', ...one] as const)]
   test.each(cases)(
     '%s for 45 minutes at every stage: %s. The erasure waits, reports it, and ends without help',

@@ -109,7 +109,7 @@ export const ownCheckpoints = (db: Database): CheckpointStore =>
   })
 
 /** By the SQLSTATE. A disk that is full (53100) and connections that are used up (53300) end without us. */
-export function postgresRefusal(state: string | undefined): StoreRefusal | undefined {
+function postgresRefusal(state: string | undefined): StoreRefusal | undefined {
   if (state?.startsWith('28')) return 'credentials'
   if (state === '3D000') return 'missing'
   return state === '42501' ? 'access_denied' : undefined

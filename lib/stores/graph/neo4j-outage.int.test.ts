@@ -8,11 +8,11 @@ import { refusalOf } from '#lib/kernel/store-refusal.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { dealGraph } from '#lib/testing/graphs.ts'
 import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
-import { outageProxy } from '#lib/testing/outage-proxy.ts'
 import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { startNeo4j, type TestNeo4j } from '#lib/testing/services/neo4j.ts'
 import { newFolder } from '#lib/testing/services/process.ts'
+import { tcpProxy } from '#lib/testing/tcp-proxy.ts'
 import { openDatabase } from '../postgres/database.ts'
 import type { GraphStore, Neighbourhood } from './graph.ts'
 import { neo4jGraph } from './neo4j-graph.ts'
@@ -141,8 +141,8 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     '%s in the middle, it comes back: nothing was changed halfway, and the erasure goes on',
     async (how) => {
       const group = how.replace(' ', '-')
-      const proxy = await outageProxy(server.port)
-      onTestFinished(() => proxy.stop())
+      const proxy = await tcpProxy(server.url)
+      onTestFinished(() => proxy.close())
       const [stop, start] =
         how === 'killed'
           ? [
@@ -151,11 +151,11 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
                 server = await startNeo4j({ folder, port: server.port })
               },
             ]
-          : [() => proxy.stop(), () => proxy.start()]
+          : [async () => proxy.cut(), proxy.restore]
       const planting = opened(neo4jPlanting(server.url))
       await planting.plant(dealGraph(group))
       const before = await planting.standing(group)
-      const store = opened(neo4jGraph(server.url.replace(`:${server.port}`, `:${proxy.port}`)))
+      const store = opened(neo4jGraph(proxy.url))
       const interrupted = store.change(
         group,
         [dealGraph(group).id('e1')],
