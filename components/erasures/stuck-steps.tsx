@@ -21,7 +21,8 @@ function StuckStep({ step, requestId }: StuckStepProps) {
   const names = useHoldingNames()
   const retry = useChange(retryAt, { touches: touched })
   const holder = names.holder(step.holder)
-  const { code } = faultParts(step.fault)
+  const reasons = useTranslations('storeProgress.refusals')
+  const { code, refusal } = faultParts(step.fault)
   const fault = faults.find((known) => known === code) ?? 'other'
   return (
     <li className="grid gap-2 py-3">
@@ -34,7 +35,7 @@ function StuckStep({ step, requestId }: StuckStepProps) {
           code: (text) => <code className="font-mono">{text}</code>,
         })}
       </p>
-      <p className="text-quiet">{t(`faults.${fault}`)}</p>
+      <p className="text-quiet">{refusal === null ? t(`faults.${fault}`) : reasons(refusal)}</p>
       {retry.problem && <ProblemAlert problem={retry.problem} />}
       {requestId !== null && (
         <p>

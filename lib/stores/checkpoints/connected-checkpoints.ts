@@ -2,6 +2,7 @@ import pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 import { type Database, isDatabaseDown, isGivenUp, queryWithin } from '../postgres/database.ts'
 import type { CheckpointStore, Remembered } from './checkpoints.ts'
 import { threadPage } from './exporting.ts'
@@ -116,14 +117,28 @@ export const ownCheckpoints = (db: Database): CheckpointStore =>
     close: async () => {},
   })
 
-const asProblem = (error: unknown): unknown =>
-  // Without its cause: to the transaction around it, it would look like a failure of our own database.
-  isDatabaseDown(error) || isGivenUp(error)
-    ? new Problem('unavailable', {
-        detail: `The checkpoint store does not answer (${errorCode(error) ?? 'no reason given'}). What it holds is unchanged, or was changed whole; it is tried again.`,
-        headers: { 'Retry-After': '5' },
-      })
-    : error
+/** By the SQLSTATE. A disk that is full (53100) and connections that are used up (53300) end without us. */
+function postgresRefusal(state: string | undefined): StoreRefusal | undefined {
+  if (state?.startsWith('28')) return 'credentials'
+  if (state === '3D000') return 'missing'
+  return state === '42501' ? 'access_denied' : undefined
+}
+const asProblem = (error: unknown): unknown => {
+  const refusal = postgresRefusal(errorCode(error))
+  if (refusal !== undefined)
+    return unusableStore(refusal, {
+      detail: `The checkpoint store refuses (${errorCode(error)}). What it holds is unchanged; it is tried again.`,
+    })
+  return (
+    // Without its cause: to the transaction around it, it would look like a failure of our own database.
+    isDatabaseDown(error) || isGivenUp(error)
+      ? new Problem('unavailable', {
+          detail: `The checkpoint store does not answer (${errorCode(error) ?? 'no reason given'}). What it holds is unchanged, or was changed whole; it is tried again.`,
+          headers: { 'Retry-After': '5' },
+        })
+      : error
+  )
+}
 
 /**
  * The tables in another database: each call is a transaction of its own there, and safe to repeat. Nothing is connected before the first.
