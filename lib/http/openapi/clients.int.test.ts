@@ -70,7 +70,7 @@ describe.skipIf(!isInstalled('openapi'))('openapi.json', () => {
       expect(output).not.toMatch(/warn|error/i)
       const use = `import type { operations } from './types.d.ts'
       type Found = operations['listUnits']['responses'][200]['content']['application/json']
-      export const ids = (found: Found): string[] => found.data.map(({ unit }) => unit.id)`
+      export const ids = (found: Found): string[] => found.data.map(({ unit }) => unit.id ?? '')`
       writeFileSync(join(folder, 'use.ts'), use)
       const compilerOptions = {
         strict: true,

@@ -1,12 +1,20 @@
 import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
+import { type Parameter, sharedParameters } from './parameters.ts'
 import { errorResponses, headers, problemSchema, successHeaders } from './responses.ts'
 import { type Components, type Schema, schemaOf } from './schemas.ts'
 import { tagOf, tags } from './tags.ts'
 
-const idempotencyKey = { $ref: '#/components/parameters/IdempotencyKey' }
+const idempotencyKey: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  description: 'A repetition with the same key within 24 hours returns the first response',
+}
 
-const parametersOf = (operation: OperationShape, components: Components) =>
-  (['params', 'query', 'headers'] as const).flatMap((part) => {
+const placeOf = { params: 'path', query: 'query', headers: 'header' } as const
+const parametersOf = (operation: OperationShape, components: Components): Parameter[] => [
+  ...(['params', 'query', 'headers'] as const).flatMap((part) => {
     const shape = operation[part]
     if (!shape) return []
     const { properties = {}, required = [] } = schemaOf(shape, 'input', components) as {
@@ -15,12 +23,14 @@ const parametersOf = (operation: OperationShape, components: Components) =>
     }
     return Object.entries(properties).map(([name, { description, ...schema }]) => ({
       name,
-      in: part === 'params' ? 'path' : part === 'headers' ? 'header' : 'query',
+      in: placeOf[part],
       required: part === 'params' || required.includes(name),
       ...(description !== undefined && { description }),
       schema,
     }))
-  })
+  }),
+  ...(operation.method === 'post' ? [idempotencyKey] : []),
+]
 
 const access: Record<string, string> = {
   read: 'Requires the scope `read` or a session.',
@@ -49,8 +59,17 @@ const contentOf = (mediaTypes: readonly string[], content: Schema) => {
     : { description: `Media types: ${mediaTypes.join(', ')}`, content: { '*/*': content } }
 }
 
-function described(operation: OperationShape, components: Components, responses: Record<string, Schema>) {
-  const { description, permission, method, status } = operation
+interface Shared {
+  components: Components
+  responses: Record<string, Schema>
+  referenceTo: (parameter: Parameter) => Schema
+}
+function described(
+  operation: OperationShape,
+  parameters: readonly Parameter[],
+  { components, responses, referenceTo }: Shared,
+) {
+  const { description, permission, status } = operation
   const body = operation.upload
     ? contentOf(operation.upload, bytes)
     : operation.body && {
@@ -66,7 +85,7 @@ function described(operation: OperationShape, components: Components, responses:
     ...securityOf(permission),
     'x-permission': permission,
     'x-limit': operation.limit,
-    parameters: [...parametersOf(operation, components), ...(method === 'post' ? [idempotencyKey] : [])],
+    parameters: parameters.map(referenceTo),
     ...(body && { requestBody: { required: true, ...body } }),
     responses: {
       [status]: {
@@ -87,12 +106,15 @@ export function openApi(operations: readonly OperationShape[], version: string):
   const components: Components = { Problem: problemSchema }
   const responses: Record<string, Schema> = {}
   const paths: Record<string, Record<string, unknown>> = {}
-  for (const operation of [...operations].sort((a, b) =>
+  const ordered = [...operations].sort((a, b) =>
     a.path === b.path ? (a.method < b.method ? -1 : 1) : a.path < b.path ? -1 : 1,
-  ))
+  )
+  const parameters = new Map(ordered.map((operation) => [operation, parametersOf(operation, components)]))
+  const { shared, referenceTo } = sharedParameters([...parameters.values()].flat())
+  for (const [operation, own] of parameters)
     paths[operation.path] = {
       ...paths[operation.path],
-      [operation.method]: described(operation, components, responses),
+      [operation.method]: described(operation, own, { components, responses, referenceTo }),
     }
   const used = new Set(operations.map(({ path }) => tagOf(path)))
   return {
@@ -120,15 +142,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
         },
       },
       headers,
-      parameters: {
-        IdempotencyKey: {
-          name: 'Idempotency-Key',
-          in: 'header',
-          required: false,
-          schema: { type: 'string', minLength: 1, maxLength: 255 },
-          description: 'A repetition with the same key within 24 hours returns the first response',
-        },
-      },
+      parameters: sorted(shared),
       responses: sorted(responses),
       schemas: sorted(components),
     },
