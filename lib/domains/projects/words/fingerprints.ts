@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { endOfRun, type Token, tokenize } from './tokens.ts'
+import { endOfRun, runWeight, type Token, tokenize } from './tokens.ts'
+import { hashed, hashOfWord, hashWords, mixed, type Seeds } from './word-hashes.ts'
 
 /** A part of a text, in UTF-16 offsets; `end` is exclusive. */
 export interface Span {
@@ -14,15 +15,15 @@ export interface RunMatch extends Span {
 /** Shorter texts occur by chance too often to identify their author: they are erased only where provenance names them. */
 const leastCharacters = 20
 const keyBytes = 8
-/** Words whose hashes are remembered; then the memory starts anew. */
-const mostRemembered = 100_000
+/** Bits of the filter for each run: one run in 16 that is not stored passes it. */
+const bitsPerRun = 16
 
 /**
  * Keyed fingerprints of erased texts. They find runs of the erased words in other texts after the words are gone; the words cannot be read
  * from them. A fingerprint has 53 bits: of 10⁶ stored and 10⁶ compared runs, one in 10⁴ such comparisons meets a wrong one.
  */
 export class Fingerprints {
-  readonly #seeds: readonly [number, number]
+  readonly #seeds: Seeds
   readonly #key: Buffer
   #sorted = new Float64Array()
   #added: number[] = []
@@ -32,7 +33,8 @@ export class Fingerprints {
   /** The hashes of the tokens that were read last: each is part of several runs. */
   #hashed: readonly Token[] = []
   #hashes: (readonly [number, number])[] = []
-  readonly #words = new Map<string, readonly [number, number]>()
+  /** One bit for each stored run, by the last bits of its fingerprint. */
+  #filter = new Uint32Array(1)
 
   constructor(key: Buffer = randomBytes(keyBytes)) {
     this.#key = key
@@ -67,6 +69,7 @@ export class Fingerprints {
   /** Runs of the erased texts in another text, in the order of their starts. They may overlap. */
   runsIn(text: string): RunMatch[] {
     this.#settle()
+    if (!this.#meets(text, this.#short, this.#sorted.length > 0)) return []
     const tokens = tokenize(text)
     const found: RunMatch[] = []
     for (let from = 0; from < tokens.length; from++) {
@@ -80,13 +83,42 @@ export class Fingerprints {
 
   /** Names, addresses and numbers of the erased person in a text. */
   namesIn(text: string): RunMatch[] {
-    if (this.#names.size === 0) return []
+    if (this.#names.size === 0 || !this.#meets(text, this.#names, false)) return []
     const tokens = tokenize(text)
     const found: RunMatch[] = []
     for (let from = 0; from < tokens.length; from++)
       for (const [length, runs] of this.#names)
         if (from + length <= tokens.length) this.#note(found, tokens, from, from + length, (run) => runs.has(run))
     return found
+  }
+
+  /** Whether a text has one of the stored runs or texts. */
+  #meets(text: string, short: ReadonlyMap<number, ReadonlySet<number>>, hasRuns: boolean): boolean {
+    if (!hasRuns && short.size === 0) return false
+    hashWords(text, this.#seeds)
+    const { count, highs, lows, weights } = hashed
+    let longest = 0
+    for (const length of short.keys()) longest = Math.max(longest, length)
+    const filter = this.#filter
+    const bits = filter.length * 32 - 1
+    for (let from = 0; from < count; from++) {
+      let [high, low] = this.#seeds
+      let weight = 0
+      let isRunOpen = hasRuns
+      for (let at = from; at < count && (isRunOpen || at - from < longest); at++) {
+        high = mixed(high ^ (highs[at] ?? 0))
+        low = mixed(low ^ (lows[at] ?? 0))
+        weight += weights[at] ?? 0
+        if (isRunOpen && weight >= runWeight) {
+          isRunOpen = false
+          const bit = low & bits
+          if (((filter[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0 && has(this.#sorted, fingerprintOf(high, low)))
+            return true
+        }
+        if (short.get(at - from + 1)?.has(fingerprintOf(high, low)) === true) return true
+      }
+    }
+    return false
   }
 
   /** The key and the fingerprints. A reader can confirm a guessed text with them, but cannot recover a text. */
@@ -110,6 +142,7 @@ export class Fingerprints {
     for (let at = 2; at < 2 + texts + names; at += 2)
       addTo(at < 2 + texts ? found.#short : found.#names, numbers[at] ?? 0, numbers[at + 1] ?? 0)
     found.#sorted = numbers.slice(2 + texts + names)
+    found.#fillFilter()
     return found
   }
 
@@ -126,12 +159,24 @@ export class Fingerprints {
     all.sort()
     this.#sorted = all.filter((run, at) => at === 0 || run !== all[at - 1])
     this.#added = []
+    this.#fillFilter()
+  }
+
+  #fillFilter(): void {
+    const runs = this.#sorted
+    const filter = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(32, runs.length * bitsPerRun))) / 32)
+    const bits = filter.length * 32 - 1
+    for (let at = 0; at < runs.length; at++) {
+      const bit = ((runs[at] ?? 0) % 2 ** 32) & bits
+      filter[bit >>> 5] = (filter[bit >>> 5] ?? 0) | (1 << (bit & 31))
+    }
+    this.#filter = filter
   }
 
   #hash(tokens: readonly Token[], from: number, end: number): number {
     if (this.#hashed !== tokens) {
       this.#hashed = tokens
-      this.#hashes = tokens.map(({ word }) => this.#hashOf(word))
+      this.#hashes = tokens.map(({ word }) => hashOfWord(word, this.#seeds))
     }
     let high = this.#seeds[0]
     let low = this.#seeds[1]
@@ -140,31 +185,11 @@ export class Fingerprints {
       high = mixed(high ^ word[0])
       low = mixed(low ^ word[1])
     }
-    return (high >>> 11) * 2 ** 32 + (low >>> 0)
-  }
-
-  #hashOf(word: string): readonly [number, number] {
-    const known = this.#words.get(word)
-    if (known) return known
-    let [high, low] = this.#seeds
-    for (let at = 0; at < word.length; at++) {
-      high = mixed(high ^ word.charCodeAt(at))
-      low = mixed(low + Math.imul(word.charCodeAt(at), 0x9e3779b1))
-    }
-    if (this.#words.size >= mostRemembered) this.#words.clear()
-    const hash = [high, low] as const
-    this.#words.set(word, hash)
-    return hash
+    return fingerprintOf(high, low)
   }
 }
 
-/** The finalizer of MurmurHash3 (Appleby, 2011), which spreads each bit over all. */
-function mixed(bits: number): number {
-  let hash = bits
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return ((hash ^ (hash >>> 16)) + 0x7f4a7c15) | 0
-}
+const fingerprintOf = (high: number, low: number): number => (high >>> 11) * 2 ** 32 + (low >>> 0)
 
 function addTo(sets: Map<number, Set<number>>, length: number, run: number): void {
   const set = sets.get(length) ?? new Set()
