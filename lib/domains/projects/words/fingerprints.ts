@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { endOfRun, runWeight, type Token, tokenize } from './tokens.ts'
-import { hashed, hashOfWord, hashWords, mixed, type Seeds } from './word-hashes.ts'
+import { RunFilter, type ShortRuns } from './run-filter.ts'
+import { endOfRun, type Token, tokenize } from './tokens.ts'
+import { hashOfWord, mixed, type Seeds } from './word-hashes.ts'
 
 /** A part of a text, in UTF-16 offsets; `end` is exclusive. */
 export interface Span {
@@ -15,8 +16,7 @@ export interface RunMatch extends Span {
 /** Shorter texts occur by chance too often to identify their author: they are erased only where provenance names them. */
 const leastCharacters = 20
 const keyBytes = 8
-/** Bits of the filter for each run: one run in 16 that is not stored passes it. */
-const bitsPerRun = 16
+const noRuns = new Float64Array()
 
 /**
  * Keyed fingerprints of erased texts. They find runs of the erased words in other texts after the words are gone; the words cannot be read
@@ -33,8 +33,9 @@ export class Fingerprints {
   /** The hashes of the tokens that were read last: each is part of several runs. */
   #hashed: readonly Token[] = []
   #hashes: (readonly [number, number])[] = []
-  /** One bit for each stored run, by the last bits of its fingerprint. */
-  #filter = new Uint32Array(1)
+  /** Made with the first search after a change. */
+  #textFilter: RunFilter | undefined
+  #nameFilter: RunFilter | undefined
 
   constructor(key: Buffer = randomBytes(keyBytes)) {
     this.#key = key
@@ -47,6 +48,7 @@ export class Fingerprints {
 
   /** Adds the runs of an erased text. A text that is shorter than a run counts whole, from 20 characters. */
   add(text: string): void {
+    this.#textFilter = undefined
     const tokens = tokenize(text)
     let end: number | undefined
     for (let from = 0; from < tokens.length; from++) {
@@ -62,6 +64,7 @@ export class Fingerprints {
 
   /** Adds a name, an email address or a telephone number of an erased person: it counts at any length. */
   addName(name: string): void {
+    this.#nameFilter = undefined
     const tokens = tokenize(name)
     if (tokens.length > 0) addTo(this.#names, tokens.length, this.#hash(tokens, 0, tokens.length))
   }
@@ -69,7 +72,10 @@ export class Fingerprints {
   /** Runs of the erased texts in another text, in the order of their starts. They may overlap. */
   runsIn(text: string): RunMatch[] {
     this.#settle()
-    if (!this.#meets(text, this.#short, this.#sorted.length > 0)) return []
+    if (this.#sorted.length + this.#short.size === 0) return []
+    this.#textFilter ??= new RunFilter(this.#seeds, this.#sorted, this.#short)
+    const isStored = (start: number, end: number) => this.#isStored(text, start, end, this.#sorted, this.#short)
+    if (!this.#textFilter.some(text, isStored)) return []
     const tokens = tokenize(text)
     const found: RunMatch[] = []
     for (let from = 0; from < tokens.length; from++) {
@@ -83,7 +89,10 @@ export class Fingerprints {
 
   /** Names, addresses and numbers of the erased person in a text. */
   namesIn(text: string): RunMatch[] {
-    if (this.#names.size === 0 || !this.#meets(text, this.#names, false)) return []
+    if (this.#names.size === 0) return []
+    this.#nameFilter ??= new RunFilter(this.#seeds, noRuns, this.#names)
+    const isStored = (start: number, end: number) => this.#isStored(text, start, end, noRuns, this.#names)
+    if (!this.#nameFilter.some(text, isStored)) return []
     const tokens = tokenize(text)
     const found: RunMatch[] = []
     for (let from = 0; from < tokens.length; from++)
@@ -92,33 +101,11 @@ export class Fingerprints {
     return found
   }
 
-  /** Whether a text has one of the stored runs or texts. */
-  #meets(text: string, short: ReadonlyMap<number, ReadonlySet<number>>, hasRuns: boolean): boolean {
-    if (!hasRuns && short.size === 0) return false
-    hashWords(text, this.#seeds)
-    const { count, highs, lows, weights } = hashed
-    let longest = 0
-    for (const length of short.keys()) longest = Math.max(longest, length)
-    const filter = this.#filter
-    const bits = filter.length * 32 - 1
-    for (let from = 0; from < count; from++) {
-      let [high, low] = this.#seeds
-      let weight = 0
-      let isRunOpen = hasRuns
-      for (let at = from; at < count && (isRunOpen || at - from < longest); at++) {
-        high = mixed(high ^ (highs[at] ?? 0))
-        low = mixed(low ^ (lows[at] ?? 0))
-        weight += weights[at] ?? 0
-        if (isRunOpen && weight >= runWeight) {
-          isRunOpen = false
-          const bit = low & bits
-          if (((filter[bit >>> 5] ?? 0) & (1 << (bit & 31))) !== 0 && has(this.#sorted, fingerprintOf(high, low)))
-            return true
-        }
-        if (short.get(at - from + 1)?.has(fingerprintOf(high, low)) === true) return true
-      }
-    }
-    return false
+  /** Whether the fingerprint of a stretch, in UTF-16 offsets, is one of the stored ones. */
+  #isStored(text: string, start: number, end: number, runs: Float64Array, short: ShortRuns): boolean {
+    const tokens = tokenize(text.slice(start, end))
+    const run = this.#hash(tokens, 0, tokens.length)
+    return has(runs, run) || short.get(tokens.length)?.has(run) === true
   }
 
   /** The key and the fingerprints. A reader can confirm a guessed text with them, but cannot recover a text. */
@@ -142,7 +129,6 @@ export class Fingerprints {
     for (let at = 2; at < 2 + texts + names; at += 2)
       addTo(at < 2 + texts ? found.#short : found.#names, numbers[at] ?? 0, numbers[at + 1] ?? 0)
     found.#sorted = numbers.slice(2 + texts + names)
-    found.#fillFilter()
     return found
   }
 
@@ -159,18 +145,7 @@ export class Fingerprints {
     all.sort()
     this.#sorted = all.filter((run, at) => at === 0 || run !== all[at - 1])
     this.#added = []
-    this.#fillFilter()
-  }
-
-  #fillFilter(): void {
-    const runs = this.#sorted
-    const filter = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(32, runs.length * bitsPerRun))) / 32)
-    const bits = filter.length * 32 - 1
-    for (let at = 0; at < runs.length; at++) {
-      const bit = ((runs[at] ?? 0) % 2 ** 32) & bits
-      filter[bit >>> 5] = (filter[bit >>> 5] ?? 0) | (1 << (bit & 31))
-    }
-    this.#filter = filter
+    this.#textFilter = undefined
   }
 
   #hash(tokens: readonly Token[], from: number, end: number): number {

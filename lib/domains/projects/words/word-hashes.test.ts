@@ -6,11 +6,12 @@ const seeds: Seeds = [0x1234567, -0x7654321]
 
 /** What the slow way reads. */
 const read = (text: string) =>
-  tokenize(text).map(({ word, weight }) => [...hashOfWord(word, seeds), weight] as [number, number, number])
+  tokenize(text).map(({ word, weight, start, end }) => [hashOfWord(word, seeds)[1], weight, start, end])
 /** What the fast way reads. */
 const fast = (text: string) => {
   hashWords(text, seeds)
-  return Array.from({ length: hashed.count }, (_, at) => [hashed.highs[at], hashed.lows[at], hashed.weights[at]])
+  const { lows, weights, starts, ends } = hashed
+  return Array.from({ length: hashed.count }, (_, at) => [lows[at], weights[at], starts[at], ends[at]])
 }
 
 /** Repeatable numbers (mulberry32). */

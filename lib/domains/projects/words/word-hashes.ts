@@ -86,27 +86,33 @@ export function hashOfWord(word: string, [high, low]: Seeds): readonly [number, 
   return [first, second]
 }
 
-/** Hashes and weights of the words of the text that was read last. Valid up to `count`. */
+/** The lower halves of the hashes of a text's words, their weights, and where they are; of the text that was read last, up to `count`. */
 export const hashed = {
   count: 0,
-  highs: new Int32Array(1_024),
   lows: new Int32Array(1_024),
   weights: new Uint8Array(1_024),
+  starts: new Int32Array(1_024),
+  ends: new Int32Array(1_024),
 }
-function push(high: number, low: number, weight: number): void {
+function grow(): void {
+  const { lows, weights, starts, ends } = hashed
+  const size = lows.length * 2
+  hashed.lows = new Int32Array(size)
+  hashed.weights = new Uint8Array(size)
+  hashed.starts = new Int32Array(size)
+  hashed.ends = new Int32Array(size)
+  hashed.lows.set(lows)
+  hashed.weights.set(weights)
+  hashed.starts.set(starts)
+  hashed.ends.set(ends)
+}
+function push(low: number, weight: number, start: number, end: number): void {
   const { count } = hashed
-  if (count === hashed.highs.length) {
-    const { highs, lows, weights } = hashed
-    hashed.highs = new Int32Array(count * 2)
-    hashed.lows = new Int32Array(count * 2)
-    hashed.weights = new Uint8Array(count * 2)
-    hashed.highs.set(highs)
-    hashed.lows.set(lows)
-    hashed.weights.set(weights)
-  }
-  hashed.highs[count] = high
+  if (count === hashed.lows.length) grow()
   hashed.lows[count] = low
   hashed.weights[count] = weight
+  hashed.starts[count] = start
+  hashed.ends[count] = end
   hashed.count = count + 1
 }
 
@@ -114,7 +120,8 @@ function push(high: number, low: number, weight: number): void {
 function pushToSpace(text: string, from: number, at: number, seeds: Seeds): number {
   let end = at
   while (end < text.length && text.charCodeAt(end) > 32) end++
-  for (const { word, weight } of tokenize(text.slice(from, end))) push(...hashOfWord(word, seeds), weight)
+  for (const { word, weight, start, end: wordEnd } of tokenize(text.slice(from, end)))
+    push(hashOfWord(word, seeds)[1], weight, from + start, from + wordEnd)
   return end
 }
 
@@ -123,9 +130,9 @@ function pushToSpace(text: string, from: number, at: number, seeds: Seeds): numb
  * for words that can only be folded as a whole.
  */
 export function hashWords(text: string, seeds: Seeds): void {
-  const [seedHigh, seedLow] = seeds
+  const [, seed] = seeds
   const end = text.length
-  let [high, low] = [seedHigh, seedLow]
+  let low = seed
   let wordStart = -1
   hashed.count = 0
   for (let at = 0; at <= end; at++) {
@@ -136,10 +143,8 @@ export function hashWords(text: string, seeds: Seeds): void {
       const folded = page.folded[unit & 255] ?? 0
       if (wordStart < 0) {
         wordStart = at
-        high = seedHigh
-        low = seedLow
+        low = seed
       }
-      high = mixed(high ^ folded)
       low = mixed(low + Math.imul(folded, 0x9e3779b1))
       continue
     }
@@ -163,12 +168,12 @@ export function hashWords(text: string, seeds: Seeds): void {
       continue
     }
     if (isInWord) {
-      push(high, low, wordWeight)
+      push(low, wordWeight, wordStart, at)
       wordStart = -1
     }
     if (kind === alone || kind === aloneOrMark) {
       const folded = page.folded[unit & 255] ?? 0
-      push(mixed(seedHigh ^ folded), mixed(seedLow + Math.imul(folded, 0x9e3779b1)), 1)
+      push(mixed(seed + Math.imul(folded, 0x9e3779b1)), 1, at, at + 1)
     }
     if (isPair) at++
   }
