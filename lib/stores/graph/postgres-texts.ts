@@ -55,14 +55,14 @@ interface Passing extends Record<string, unknown> {
 }
 type Matters = (text: string) => boolean
 const Properties = z.record(z.string(), z.unknown())
-/** In JSON: something escaped, or a value that is no string. */
-const isIrregular = /\\|": [^"]/
+/** JSON with something escaped, or with a value that is no string. */
+const isIrregular = (json: string): boolean => json.includes('\\') || /": [^"]/.test(json)
 
 /** Whether the JSON of some records, each on a line, has a text of interest. JSON of plain strings has their words in their order. */
 function mattersInJson(lines: string, mayMatter: Matters): boolean {
-  if (!isIrregular.test(lines)) return mayMatter(lines)
+  if (!isIrregular(lines)) return mayMatter(lines)
   return lines.split('\n').some((json) => {
-    if (!isIrregular.test(json)) return mayMatter(json)
+    if (!isIrregular(json)) return mayMatter(json)
     const all = Properties.parse(JSON.parse(json))
     return [...textsOf('fact', '', { all }), ...textsOf('fact', '', {}, all)].some(({ text }) => mayMatter(text))
   })

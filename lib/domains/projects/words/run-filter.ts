@@ -1,8 +1,26 @@
-import { runWeight } from './tokens.ts'
+import { runWeight, wordWeight } from './tokens.ts'
 import { hashed, hashWords, mixed, type Seeds } from './word-hashes.ts'
 
 const bitsPerRun = 32
 const leastBits = 2 ** 15
+
+const wordsOfRun = runWeight / wordWeight
+const isSixWords = (weights: Uint8Array, at: number): boolean =>
+  weights[at] === wordWeight &&
+  weights[at + 1] === wordWeight &&
+  weights[at + 2] === wordWeight &&
+  weights[at + 3] === wordWeight &&
+  weights[at + 4] === wordWeight &&
+  weights[at + 5] === wordWeight
+/** The usual run, without a loop: it is half the cost of a search. */
+function ofSixWords(seed: number, lows: Int32Array, at: number): number {
+  let low = mixed(seed ^ (lows[at] ?? 0))
+  low = mixed(low ^ (lows[at + 1] ?? 0))
+  low = mixed(low ^ (lows[at + 2] ?? 0))
+  low = mixed(low ^ (lows[at + 3] ?? 0))
+  low = mixed(low ^ (lows[at + 4] ?? 0))
+  return mixed(low ^ (lows[at + 5] ?? 0))
+}
 
 /** By number of words: texts and names that are shorter than a run. */
 export type ShortRuns = ReadonlyMap<number, ReadonlySet<number>>
@@ -44,7 +62,13 @@ export class RunFilter {
     const { count, lows, weights, starts, ends } = hashed
     const [, seed] = this.#seeds
     const lengths = this.#lengths
+    const isPlain = this.#hasRuns && lengths.length === 1
     for (let from = 0; from < count; from++) {
+      if (isPlain && from + wordsOfRun <= count && isSixWords(weights, from)) {
+        const low = ofSixWords(seed, lows, from)
+        if (this.#mayHave(low) && isRun(starts[from] ?? 0, ends[from + wordsOfRun - 1] ?? 0)) return true
+        continue
+      }
       let low = seed
       let weight = 0
       let isOpen = this.#hasRuns
