@@ -156,10 +156,10 @@ export interface GraphChange {
     gone: string[]
   }
 }
-/** A text property of a node or relationship. */
+/** A text property of a node or relationship. `link`: a relationship that is no fact. `node`: one outside of Graphiti's model. */
 export interface GraphText {
-  kind: NamePlace['kind'] | 'link'
-  /** Its uuid. */
+  kind: NamePlace['kind'] | 'link' | 'node'
+  /** Its uuid; of a link or node, what the store calls it. */
   id: string
   /** `name`, `summary`, `fact`, `content`, `sourceDescription`, `metadata`, or `attributes.<key>`. */
   field: string

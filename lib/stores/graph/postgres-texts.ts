@@ -219,7 +219,7 @@ export async function editTexts(tx: Transaction, group: string, edits: readonly 
   for (const [place, some] of Map.groupBy(edits, ({ kind, field }) => `${kind} ${field}`)) {
     const [kind = '', field = ''] = [place.slice(0, place.indexOf(' ')), place.slice(place.indexOf(' ') + 1)]
     const found = textPlaces.find((one) => one.kind === `'${kind}'`) ?? textPlaces.find((one) => one.kind === 'kind')
-    if (!found || kind === 'link') continue
+    if (!found || kind === 'link' || kind === 'node') continue
     const column = Object.entries(found.fields).find(([name]) => name === field)?.[1]
     const { embedding } = found
     const isEmbedded = embedding !== null && embedding.of === field

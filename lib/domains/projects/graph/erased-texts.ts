@@ -173,7 +173,7 @@ async function makeErasedTexts(
         return { ...place, text: isText ? (kind === 'fact' && field === 'name' ? 'RELATES_TO' : '') : null }
       const names = merged(words.namesIn(text))
       if (names.length === 0) return undefined
-      if (!isText || kind === 'link') return { ...place, text: null }
+      if (!isText || kind === 'link' || kind === 'node') return { ...place, text: null }
       return { ...place, text: withoutNames(text, names) }
     },
     async decider(episodes, tx, { isPlanned, isFound }) {
