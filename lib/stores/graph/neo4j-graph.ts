@@ -182,7 +182,7 @@ export function neo4jGraph(url: string): GraphStore {
       asEpisodes(
         await reading((ask) =>
           ask(
-            'MATCH (e:Episodic) WHERE e.group_id = $group AND e.uuid > $after RETURN properties(e) AS p ORDER BY e.uuid LIMIT toInteger($most)',
+            'MATCH (e:Episodic) WHERE e.group_id = $group AND e.uuid > $after WITH e ORDER BY e.group_id, e.uuid LIMIT toInteger($most) RETURN properties(e) AS p',
             { group, after, most },
           ),
         ),

@@ -27,6 +27,8 @@ const withPhrase = (of: 'node' | 'relationship') =>
   `CALL db.index.fulltext.query${of === 'node' ? 'Nodes' : 'Relationships'}($index, $query) YIELD ${of} AS ${of === 'node' ? 'n' : 'r'}
    WHERE ${of === 'node' ? 'n' : 'r'}.group_id = $group RETURN DISTINCT ${of === 'node' ? node : relation}`
 
+const quotedName = (name: string): string => `\`${name.replaceAll('`', '``')}\``
+
 const Records = z.array(
   z.object({
     at: z.string(),
@@ -70,8 +72,8 @@ const nodesAfter = (kind: keyof typeof labels, most: number) =>
   `MATCH (n:${labels[kind]}) WHERE n.group_id = $group AND n.uuid > $after WITH n ORDER BY n.group_id, n.uuid LIMIT ${most}`
 const factsAfter = `MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group AND r.uuid > $after
   WITH r ORDER BY r.group_id, r.uuid LIMIT ${atOnce.fact}`
-const linksAfter = (kind: keyof typeof labels) =>
-  `${nodesAfter(kind, atOnce.link)} OPTIONAL MATCH (n)-[r:$any($types)]->() WHERE ${hasMore}`
+const linksAfter = (kind: keyof typeof labels, types: string) =>
+  `${nodesAfter(kind, atOnce.link)} OPTIONAL MATCH (n)-[r:${types}]->() WHERE ${hasMore}`
 
 interface Portion {
   /** Reads them in passing. */
@@ -79,8 +81,9 @@ interface Portion {
   /** Reads each by itself. */
   records: string
 }
+const kinds = ['episode', 'entity', 'community', 'saga'] as const
 const portions: Portion[] = [
-  ...(['episode', 'entity', 'community', 'saga'] as const).map((kind) => ({
+  ...kinds.map((kind) => ({
     passing: `${nodesAfter(kind, atOnce[kind])} RETURN max(n.uuid) AS last, collect(${inPassing('n', kind)}) AS texts`,
     records: `${nodesAfter(kind, atOnce[kind])} RETURN ${node}`,
   })),
@@ -88,11 +91,13 @@ const portions: Portion[] = [
     passing: `${factsAfter} RETURN max(r.uuid) AS last, collect(${inPassing('r', 'fact')}) AS texts`,
     records: `${factsAfter} RETURN ${relation}`,
   },
-  ...(['episode', 'entity', 'community', 'saga'] as const).map((kind) => ({
-    passing: `${linksAfter(kind)} RETURN max(n.uuid) AS last, collect(${inPassing('r', 'link')}) AS texts`,
-    records: `${linksAfter(kind)} WITH r WHERE r IS NOT NULL RETURN ${relation}`,
-  })),
 ]
+/** Relationships of these types, which are written in Cypher. */
+const portionsOfLinks = (types: string): Portion[] =>
+  kinds.map((kind) => ({
+    passing: `${linksAfter(kind, types)} RETURN max(n.uuid) AS last, collect(${inPassing('r', 'link')}) AS texts`,
+    records: `${linksAfter(kind, types)} WITH r WHERE r IS NOT NULL RETURN ${relation}`,
+  }))
 const Passing = z.array(z.object({ last: z.string().nullable(), texts: z.array(z.string()) }))
 const Types = z.array(z.object({ type: z.string() }))
 
@@ -106,18 +111,18 @@ export async function* allTexts(
   mayMatter: (text: string) => boolean,
 ): AsyncGenerator<GraphText[]> {
   const all = Types.parse(await ask('CALL db.relationshipTypes() YIELD relationshipType AS type RETURN type'))
-  const types = all.flatMap(({ type }) => (type === 'RELATES_TO' ? [] : [type]))
+  const types = all.flatMap(({ type }) => (type === 'RELATES_TO' ? [] : [quotedName(type)]))
   const look = (rows: unknown) =>
     Records.parse(rows)
       .flatMap(textsOfRecord)
       .filter(({ text }) => mayMatter(text))
-  for (const { passing, records } of portions) {
-    const read = async (after: string) => Passing.parse(await ask(passing, { group, types, after }))[0]
+  for (const { passing, records } of [...portions, ...(types.length > 0 ? portionsOfLinks(types.join('|')) : [])]) {
+    const read = async (after: string) => Passing.parse(await ask(passing, { group, after }))[0]
     for (let [after, portion] = ['', await read('')]; portion?.last != null; ) {
       const { last, texts } = portion
       const following = read(last)
       following.catch(() => {})
-      if (mayMatter(texts.join('\n'))) yield look(await ask(records, { group, types, after }))
+      if (mayMatter(texts.join('\n'))) yield look(await ask(records, { group, after }))
       after = last
       portion = await following
     }
@@ -170,8 +175,6 @@ export async function textsAfter(ask: Ask, group: string, episodes: readonly str
     records.push(...Records.parse(await ask(exposedFacts, { group, ids: texts, query })))
   return records.flatMap(textsOfRecord).filter(({ kind, field }) => kind !== 'entity' || field !== 'name')
 }
-
-const quotedName = (property: string): string => `\`${property.replaceAll('`', '``')}\``
 
 /** Writes texts anew. Returns how many changed. */
 export async function editTexts({ ask }: Pick<Asking, 'ask'>, group: string, edits: readonly TextEdit[]) {

@@ -161,6 +161,16 @@ describe('decideDerivedText', () => {
     const text = { text: `Ben quotes: ${erased}`, isNamed: false, named: [], remaining: [] }
     expect(decideDerivedText(text, found, explained)).toEqual({ decision: 'retained' })
   })
+  // The rule: a run that another author's own text also contains is explained by that author, and does not count.
+  it('retains an unreported episode when another author’s remaining message has all its words', () => {
+    const found = fingerprintsOf(erased)
+    const explained = new Set(found.runsIn(erased).map(({ run }) => run))
+    const unreported = { text: `user: ${erased}`, isNamed: false, named: [], remaining: [erased] }
+    expect(decideDerivedText(unreported, found, explained)).toEqual({ decision: 'retained' })
+    expect(decideDerivedText({ ...unreported, remaining: [] }, found, none)).toEqual({ decision: 'deleted' })
+    const reported = { ...unreported, isNamed: true, named: [erased] }
+    expect(decideDerivedText(reported, found, explained)).toEqual({ decision: 'deleted' })
+  })
   it('cuts the erased line and keeps another author’s quotation of it', () => {
     const quote = `You wrote: "${erased}" ${answer}`
     const found = fingerprintsOf(erased)
