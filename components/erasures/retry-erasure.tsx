@@ -5,6 +5,7 @@ import { useChange } from '#components/frame/asking.ts'
 import { touched } from '#components/queue/places.ts'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { isStuck } from './fault-rules.ts'
 import { type Run, retryErasureAt } from './places.ts'
 
 interface RetryErasureProps {
@@ -18,14 +19,14 @@ export function RetryErasure({ run }: RetryErasureProps) {
   const auditId = run.audit_id
   const isWaiting = run.state !== 'done' && run.waits_for.length > 0
   const isUnplanned = run.state === 'planning' && run.fault !== null && run.fault !== 'unavailable'
-  const isStuck = isUnplanned || run.state === 'failed' || run.steps.some(({ state }) => state === 'stuck')
-  if (auditId === null || run.request_id !== null || !(isStuck || isWaiting)) return null
+  const hasFailed = isUnplanned || run.state === 'failed' || run.steps.some(isStuck)
+  if (auditId === null || run.request_id !== null || !(hasFailed || isWaiting)) return null
   return (
     <div className="grid justify-items-start gap-2">
       {isUnplanned && <p className="text-amber">{t('unplanned', { fault: run.fault ?? '' })}</p>}
       {retry.problem && <ProblemAlert problem={retry.problem} />}
       <Button tone="plain" aria-disabled={retry.isPending} onClick={() => retry.begin({ params: { id: auditId } })}>
-        {retry.isPending ? common('busy') : t(isStuck ? 'again' : 'retryNow')}
+        {retry.isPending ? common('busy') : t(hasFailed ? 'again' : 'retryNow')}
       </Button>
     </div>
   )

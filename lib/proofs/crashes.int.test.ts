@@ -16,6 +16,9 @@ let holders: Pick<DataHolder, 'name'>[]
 let requestId: string
 const copies = crashCopies()
 
+/** This person has no thread that waits for a decision; thread-decisions.int.test.ts crashes there. */
+const unreached = ['step.checkpoints.threads.inside']
+
 /** Every point at which a worker can be killed. */
 const pointsOf = (all: typeof holders): string[] => [
   ...['start.before', 'start.fenced', 'start.planned', 'start.intent', 'start.after'],
@@ -48,7 +51,7 @@ afterAll(async () => {
 })
 
 it('an erasure whose worker is killed at each sampled point has the outcome of an undisturbed erasure', async () => {
-  const all = pointsOf(holders)
+  const all = pointsOf(holders).filter((point) => !unreached.includes(point))
   const points = sampled('crash points of a person’s erasure', all, 12)
   const passing = all.filter((point) => !points.includes(point))
   const undisturbed = await copies.copyOf(before)

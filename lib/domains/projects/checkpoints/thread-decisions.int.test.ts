@@ -14,10 +14,18 @@ import {
 } from '#lib/testing/projects.ts'
 
 const sentence = 'Erika Musterfrau told us that her son Max is ill since Easter.'
+class Crash extends Error {}
+let crashAt: string | undefined
 let app: TestApp
 let admin: Person
 beforeAll(async () => {
-  app = await testApp()
+  app = await testApp({}, undefined, {
+    interrupt(point) {
+      if (point !== crashAt) return
+      crashAt = undefined
+      throw new Crash(point)
+    },
+  })
   admin = await signedIn(app, 'admin')
 })
 afterAll(() => app?.close())
@@ -108,6 +116,20 @@ test('delete removes the whole thread, after a list of the authors whose message
   )
   expect(await app.db.prisma.message.count({ where: { id: other.id } })).toBe(1)
   expect((await decide(one, project.owner, 'retain')).status).toBe(404)
+})
+
+test('delete removes the thread once when the worker crashes after the deletion and before its commit', async () => {
+  const one = await waiting()
+  expect((await decide(one, one.project.owner, 'delete')).status).toBe(200)
+  crashAt = 'step.checkpoints.threads.inside'
+  await drain(app, { mayFail: true })
+  expect(crashAt).toBeUndefined()
+  await drain(app)
+  expect((await erasure(one)).success).toBe(true)
+  expect(await rowsOf(one.conversation.id)).toBe(0)
+  expect((await receiptOf(one)).stores).toContainEqual(
+    expect.objectContaining({ holder: 'checkpoints.threads', found: 1, deleted: 1, residue: 0 }),
+  )
 })
 
 test('decide and list reject strangers, other tenants, auditors, revoked sessions and repetition', async () => {
