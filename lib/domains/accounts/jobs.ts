@@ -9,6 +9,7 @@ import { type Addressee, dropLink, makeLink } from './links.ts'
 import {
   passwordResetMail,
   storageWarningMail,
+  storeRefusesMail,
   storeUnavailableMail,
   tokenIssuedMail,
   tokenRevokedMail,
@@ -45,6 +46,10 @@ function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts)
     case 'store-unavailable': {
       const { store, runs, since } = notice
       return storeUnavailableMail(localeNamed(locale), { ...facts, store, runs, since: new Date(since) })
+    }
+    case 'store-refuses': {
+      const { store, runs, since, refusal } = notice
+      return storeRefusesMail(localeNamed(locale), { ...facts, store, runs, since: new Date(since), refusal })
     }
     case 'identity-linked':
       return identityLinkedMail(localeNamed(locale), { ...facts, provider: parts.provider ?? 'OpenID' })
