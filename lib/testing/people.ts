@@ -53,6 +53,10 @@ export async function signedIn(
   return { ...made, cookie, password }
 }
 
+/** The person enters the password once more, in every open session. */
+export const passwordEntered = ({ app, clock }: TestApp, { accountId }: Pick<Person, 'accountId'>) =>
+  app.db.prisma.session.updateMany({ where: { accountId }, data: { passwordAt: clock.now() } })
+
 export interface Issued {
   id: string
   token: string
