@@ -8,6 +8,7 @@ import { testDatabase } from '#lib/testing/database.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { dataOf, erasedWhole, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
 import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
+import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 
 type Value = Record<string, unknown>
@@ -69,7 +70,8 @@ const dumped = () =>
     return all.flatMap(({ rows }) => rows.map(({ row }) => String(row))).join('\n')
   })
 
-describe.each(['JavaScript', 'Python'])('the long-term store in %s', (language) => {
+const languages = sampled('languages of the long-term store', ['JavaScript', 'Python'], 1)
+describe.each(languages)('the long-term store in %s', (language) => {
   describe.skipIf(language === 'Python' && !isInstalled('python'))('with items that name no id', () => {
     const name = () => `${language.toLowerCase()}x${newId('w').slice(-8).toLowerCase()}`
     const on = (): Memories => {
