@@ -26,8 +26,7 @@ export interface MemoryChange {
 const rowsAtOnce = 20_000
 const bytesAtOnce = 4 * 1024 * 1024
 
-export const namespaceColumn = (shape: Shape): string =>
-  has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix'
+const namespaceColumn = (shape: Shape): string => (has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix')
 
 function indexedSql(shape: Shape): string {
   const column = namespaceColumn(shape)
