@@ -119,6 +119,17 @@ function startChildren(
   ]
 }
 
+/** After a restore, erases again what the ledger says was erased, before anything is served. What is still missing then needs the operator. */
+async function caughtUp({ appUrl }: Installation, env: Env) {
+  const { createApp } = await import('#lib/app.ts')
+  const app = createApp({ env: { ...env, DATABASE_URL: appUrl }, replaysByItself: env.KP_ROLE === 'all' })
+  try {
+    return await app.restored.state()
+  } finally {
+    await app.close()
+  }
+}
+
 async function start() {
   const env = readEnv()
   refuseOutside(env)
@@ -134,6 +145,8 @@ async function start() {
   if (opened.applied.length > 0) console.log(`Database prepared: ${opened.applied.length} migrations applied.`)
   if (opened.warning) console.warn(opened.warning)
   keepDatabase(opened, env).catch((error: unknown) => fail(explain(error)))
+  const { detail } = await caughtUp(opened, env)
+  if (stopping) return
   children = startChildren(opened, env)
   const { firstRun } = await import('#lib/first-run.ts')
   const [news] = await Promise.all([
@@ -142,6 +155,7 @@ async function start() {
   ])
   if (stopping) return
   const where = servesWeb ? `on ${publicUrl(env)}` : 'as a worker'
+  if (detail !== undefined) return console.error([`KnowledgePulse runs ${where}. ${detail}`, ...news].join('\n'))
   console.log([`KnowledgePulse is ready ${where} (Ctrl-C stops it)`, ...news].join('\n'))
 }
 

@@ -4,7 +4,8 @@ import { readEnv } from './env.ts'
 declare global {
   var knowledgePulse: App | undefined
 }
+const env = readEnv()
 // The API server and Next's bundle each load this file; a process has one application, with one set of rate limits and connections.
-globalThis.knowledgePulse ??= createApp({ env: readEnv() })
+globalThis.knowledgePulse ??= createApp({ env, replaysByItself: env.KP_ROLE === 'all' })
 export const app: App = globalThis.knowledgePulse
 export const route: App['route'] = app.route

@@ -30,6 +30,7 @@ export interface DoorParts
     | 'lookup'
     | 'accounts'
     | 'settings'
+    | 'restored'
     | 'tokens'
     | 'telemetry'
   > {
@@ -50,6 +51,7 @@ export function createDoors({
   metrics,
   lookup,
   accounts,
+  restored,
   settings,
   tokens,
   telemetry,
@@ -67,6 +69,7 @@ export function createDoors({
   })
   const handle = createHandle({
     access,
+    admit: restored.admit,
     gate,
     metrics,
     origin,
@@ -92,9 +95,15 @@ export function createDoors({
         reportFault: (error) => logFault(error, { operationId: 'signIn' }),
       }),
     /** The person whom the browser's cookies stand for, as the database has it now. */
-    personFromCookies: (cookies: string): Promise<Caller | undefined> => people().caller(cookies),
+    async personFromCookies(cookies: string): Promise<Caller | undefined> {
+      await restored.admit()
+      return people().caller(cookies)
+    },
+    /** Throws while a restored database still has what was erased. */
+    admitPage: restored.admit,
     /** What a page does for the person behind it: the same use-cases through the same gate. Throws the problem. */
     async asPerson(cookies: string, useCase: UseCase, input: Partial<RawInput> = {}): Promise<unknown> {
+      await restored.admit()
       const caller = await access.identify(
         { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
         address(),

@@ -11,12 +11,14 @@ import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { arriving, boundBody, patience } from './arrival.ts'
 import type { DoorAnswer, DoorRequest } from './door.ts'
-import { type Handle, refusal } from './handle.ts'
+import { type Handle, plainHeaders, refusal } from './handle.ts'
 import { clientAddresses } from './route.ts'
 
 export interface FrontParts {
   useCases: readonly UseCase[]
   handle: Handle
+  /** Throws while no page may be served. */
+  admitPage(): Promise<void>
   proxies: () => TrustedProxies
 }
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -92,8 +94,20 @@ async function send(
   })
 }
 
+/** In place of every page, until the erasures since a backup are replayed. */
+function closedPage(error: unknown): DoorAnswer {
+  const requestId = newId('req')
+  const { status, headers } = refusal(error, 'page', requestId, plainHeaders(requestId))
+  const [english, chinese] = ['Temporarily unavailable. Please try again later.', '服务暂时不可用，请稍后再试。']
+  return {
+    status,
+    headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' },
+    body: `<!doctype html><html lang="en"><meta charset="utf-8"><title>KnowledgePulse</title><p>${english}</p><p lang="zh-CN">${chinese}</p></html>`,
+  }
+}
+
 /** Answers the operations before Next sees the request, and hands everything else to Next. `most`: see {@link patience}. */
-export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pages, most = patience) {
+export function createFront({ useCases, handle, admitPage, proxies }: FrontParts, pages: Pages, most = patience) {
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 300 })
   for (const useCase of useCases) {
     const { method, path, audit } = useCase.operation
@@ -156,6 +170,9 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       ? refusedBody(request)
       : refusal(new Problem('bad_request', 'The escapes in the address are not UTF-8.'), 'page', newId('req'), {})
     if (refused) return send(response, refused, isHead, most)
+    // Built files: scripts, styles and fonts.
+    const closed = path.startsWith('/_next/') ? undefined : await admitPage().then(() => undefined, closedPage)
+    if (closed) return send(response, closed, isHead, most)
     return clientAddresses.run(address, () => pages(request, response))
   }
 }

@@ -15,6 +15,8 @@ import type { Metrics } from './metrics.ts'
 
 export interface HandlerParts {
   access: Access
+  /** Throws while nothing may be served, because a restored database still has what was erased. */
+  admit(): Promise<void>
   gate: GatePorts
   metrics: Metrics
   /** Our own origin, against requests that another site makes in a person's browser. */
@@ -145,7 +147,7 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
 })
 
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
-export function createHandle({ access, gate, metrics, origin, hashKey, observe }: HandlerParts): Handle {
+export function createHandle({ access, admit, gate, metrics, origin, hashKey, observe }: HandlerParts): Handle {
   const answer: Handle = async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
@@ -158,6 +160,7 @@ export function createHandle({ access, gate, metrics, origin, hashKey, observe }
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
       Object.assign(common, limitHeaders(access.uncounted(requestClass), requestClass))
+      if (!operation.isOpenBeforeReplay) await admit()
       const known = await access.identify(request, via.address, operation)
       // Who says who they are is judged by that, here as elsewhere.
       const isOpen = operation.isOpenToLocal && via.isLocal && known.actor.kind === 'anonymous'

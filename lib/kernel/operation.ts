@@ -41,6 +41,8 @@ export interface OperationShape {
   isOpenToSuspended?: true
   /** A token of an agent that is dead may do it all the same. */
   isOpenToDead?: true
+  /** Served although the database was restored and the erasures since then were not replayed: it returns no content. */
+  isOpenBeforeReplay?: true
   /** Which of the caller's two windows a request counts in. `exempt` counts in none. */
   limit: 'read' | 'write' | 'exempt'
   status: 200 | 201 | 202 | 204

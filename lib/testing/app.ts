@@ -50,7 +50,10 @@ export async function testApp(
     pages = noPages,
     port = 0,
     ...parts
-  }: { patience?: number; pages?: MakePages; port?: number } & Pick<AppOptions, 'interrupt' | 'moreHolders'> = {},
+  }: { patience?: number; pages?: MakePages; port?: number } & Pick<
+    AppOptions,
+    'interrupt' | 'moreHolders' | 'replaysByItself'
+  > = {},
 ) {
   const database = given ?? (await testDatabase())
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-test-'))
