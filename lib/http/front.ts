@@ -49,6 +49,14 @@ const unknown = operation({
   output: z.unknown(),
 })
 
+/** What pages and the forms of sign-in take. */
+const pageMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
+const wrongMethod = (allowed: readonly string[]): Problem =>
+  new Problem('method_not_allowed', {
+    detail: `It takes ${allowed.join(', ')}.`,
+    headers: { Allow: allowed.join(', ') },
+  })
+
 const textOf = (header: string | string[] | undefined): string | null =>
   header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
 
@@ -119,16 +127,23 @@ export function createFront({ useCases, handle, admitPage, proxies }: FrontParts
   const isApi = (path: string): boolean =>
     path === '/v1' || path.startsWith('/v1/') || (path.startsWith('/api/') && !path.startsWith('/api/auth/'))
 
+  /** The methods of the operation at the address: of `/v1/knowledge/batch`, not those of `/v1/knowledge/{id}`. */
+  function allowedAt(url: string): readonly string[] {
+    const found = [...methods, 'HEAD' as const].flatMap((method) => {
+      const path = (router.find(method, url)?.store as UseCase | undefined)?.operation.path
+      return path === undefined ? [] : [{ method, variables: path.split('{').length - 1 }]
+    })
+    const fewest = Math.min(...found.map(({ variables }) => variables))
+    return found.filter(({ variables }) => variables === fewest).map(({ method }) => method)
+  }
+
   /** What no operation answers, through the same door: with its headers, and counted. */
   function nobody(url: string): UseCase {
-    const allowed = methods.filter((method) => router.find(method, url) !== null)
+    const allowed = allowedAt(url)
     const problem =
       allowed.length === 0
         ? new Problem('not_found', 'This address is not part of the API; /docs/api shows what is.')
-        : new Problem('method_not_allowed', {
-            detail: `It takes ${allowed.join(', ')}.`,
-            headers: { Allow: allowed.join(', ') },
-          })
+        : wrongMethod(allowed)
     return { operation: unknown, execute: () => Promise.reject(problem) }
   }
 
@@ -159,7 +174,10 @@ export function createFront({ useCases, handle, admitPage, proxies }: FrontParts
     }
     boundBody(request, response, false, most)
     const [path = '/'] = url.split('?', 1)
-    if (isApi(path))
+    const method = request.method ?? 'GET'
+    if (!pageMethods.has(method) && allowedAt(url).length === 0 && !isApi(path))
+      return send(response, refusal(wrongMethod([...pageMethods]), 'page', newId('req'), {}), isHead, most)
+    if (isApi(path) || allowedAt(url).length > 0)
       return send(
         response,
         await handle(nobody(url), doorRequest(request, most), { params: {}, address }),

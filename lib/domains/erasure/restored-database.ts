@@ -54,19 +54,19 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
   let replayed = Number.NEGATIVE_INFINITY
   let told = false
 
-  const unknownAmong = async (ids: readonly string[]): Promise<number> => {
-    let count = 0
+  const unknownAmong = async (ids: readonly string[]): Promise<string[]> => {
+    const unknown: string[] = []
     for (let at = 0; at < ids.length; at += idsAtOnce) {
-      const [row] = await db.query<{ n: number }>(
+      const rows = await db.query<{ id: string }>(
         'erasures-unknown',
-        `SELECT count(*)::int AS n FROM unnest($1::text[]) AS l(id)
+        `SELECT l.id FROM unnest($1::text[]) AS l(id)
          WHERE NOT EXISTS (SELECT FROM erasures e WHERE e.receipt_id = l.id)
            AND NOT EXISTS (SELECT FROM erasure_runs r WHERE r.receipt_id = l.id)`,
         [ids.slice(at, at + idsAtOnce)],
       )
-      count += row?.n ?? 0
+      unknown.push(...rows.map(({ id }) => id))
     }
-    return count
+    return unknown
   }
 
   /** The ledger is read before the database: an erasure is in the database before the ledger calls it carried out. */
@@ -86,11 +86,12 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
       isRead = false
       if (!Problem.is(error)) logFault(error, { operationId: 'compareLedger' })
     }
-    const wanted = isWhole ? [...new Set([...recent, ...carriedOut])] : [...carriedOut]
+    // Those of before, too: a ledger that is unmounted meanwhile must not open what was closed.
+    const wanted = [...new Set([...recent, ...carriedOut])]
     const missing = await unknownAmong(wanted)
-    recent = wanted.slice(-mostRecent)
-    isWhole = missing === 0 && (isWhole || isRead)
-    return missing
+    isWhole = missing.length === 0 && (isWhole || isRead)
+    recent = isWhole ? wanted.slice(-mostRecent) : [...new Set([...wanted.slice(-mostRecent), ...missing])]
+    return missing.length
   }
 
   async function replayAlone(): Promise<void> {
