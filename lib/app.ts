@@ -107,7 +107,7 @@ export function createApp({
   const offered = [...Object.values(domains).map(({ offers }) => offers), service]
   const useCases: UseCase[] = offered.flatMap((offers) => Object.values(offers).filter(isUseCase))
 
-  const doors = createDoors({ ...services, env, clock, overheard })
+  const doors = createDoors({ ...services, env, clock, admissionPatience: patience.admission, overheard })
 
   return {
     ...(Object.fromEntries(Object.entries(domains).map(([name, { offers }]) => [name, offers])) as {

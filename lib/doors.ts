@@ -4,6 +4,7 @@ import { trustedProxies } from './access/client-address.ts'
 import { nextAuthOptions } from './access/next-auth.ts'
 import { createSessions } from './access/sessions.ts'
 import { type Env, openIdProvider } from './env.ts'
+import { admission } from './http/admission.ts'
 import { createHandle } from './http/handle.ts'
 import { clientAddresses, createRoute } from './http/route.ts'
 import type { Clock } from './kernel/clock.ts'
@@ -16,6 +17,7 @@ import type { UseCase } from './kernel/use-case.ts'
 import { type Offer, observer } from './observed.ts'
 import { deriveKey } from './secret.ts'
 import type { Services } from './services.ts'
+import { asProblem } from './stores/postgres/database.ts'
 
 /** What stands between the services and whoever asks: doors of HTTP, pages and sign-in. */
 export interface DoorParts
@@ -36,8 +38,17 @@ export interface DoorParts
   > {
   env: Env
   clock: Clock
+  /** How long an erasure waits for others, in milliseconds. */
+  admissionPatience?: number | undefined
   /** Is offered what telemetry would be, where it is off. */
   overheard?: Offer | undefined
+}
+
+/** Erasures that a process carries out at once for requests. */
+const mostErasures = 16
+
+const refusedByDatabase = (error: unknown): never => {
+  throw asProblem(error)
 }
 
 export function createDoors({
@@ -55,6 +66,7 @@ export function createDoors({
   settings,
   tokens,
   telemetry,
+  admissionPatience = 1_500,
   overheard,
 }: DoorParts) {
   const offer = telemetry.isOn ? telemetry.offer : overheard
@@ -70,6 +82,7 @@ export function createDoors({
   const handle = createHandle({
     access,
     admit: restored.admit,
+    erasing: admission({ most: mostErasures, patience: admissionPatience }),
     gate,
     metrics,
     origin,
@@ -110,7 +123,8 @@ export function createDoors({
         useCase.operation,
       )
       const ctx: Context = { actor: caller.actor, ip: address(), requestId: newId('req'), gate, now: clock.now() }
-      return (await useCase.execute(ctx, { params: {}, query: {}, headers: {}, body: undefined, ...input })).body
+      const given = { params: {}, query: {}, headers: {}, body: undefined, ...input }
+      return (await useCase.execute(ctx, given).catch(refusedByDatabase)).body
     },
   }
 }

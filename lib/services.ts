@@ -98,6 +98,8 @@ export interface Patience {
   connection?: number
   /** For the store of the rate limits. */
   limits?: number
+  /** For other erasures to end. */
+  admission?: number
 }
 
 export interface ServiceOptions {

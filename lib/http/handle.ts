@@ -9,6 +9,8 @@ import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
 import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
+import { asProblem } from '#lib/stores/postgres/database.ts'
+import type { Admission } from './admission.ts'
 import { type BodyBounds, readJson, uploaded } from './body.ts'
 import type { DoorAnswer, DoorRequest, Via } from './door.ts'
 import type { Metrics } from './metrics.ts'
@@ -19,6 +21,8 @@ export interface HandlerParts {
   admit(): Promise<void>
   gate: GatePorts
   metrics: Metrics
+  /** Erasures look through every store: many at once are refused before they keep each other waiting. */
+  erasing: Admission
   /** Our own origin, against requests that another site makes in a person's browser. */
   origin: string
   /** Keys the hashes of bodies that idempotency records keep. */
@@ -147,7 +151,16 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
 })
 
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
-export function createHandle({ access, admit, gate, metrics, origin, hashKey, observe }: HandlerParts): Handle {
+export function createHandle({
+  access,
+  admit,
+  erasing,
+  gate,
+  metrics,
+  origin,
+  hashKey,
+  observe,
+}: HandlerParts): Handle {
   const answer: Handle = async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
@@ -193,7 +206,7 @@ export function createHandle({ access, admit, gate, metrics, origin, hashKey, ob
         ...(idempotency && { idempotency }),
       }
       const query = queryOf(request.url)
-      const made = await useCase.execute(ctx, {
+      const input: RawInput = {
         params: via.params,
         query,
         headers: headersOf(operation, request),
@@ -201,12 +214,15 @@ export function createHandle({ access, admit, gate, metrics, origin, hashKey, ob
         // As with a body: whoever may not do it at all is refused by the gate.
         ...(operation.upload &&
           caller.actor.can(operation.permission) && { upload: uploaded(request, operation.upload) }),
-      })
+      }
+      const work = () => useCase.execute(ctx, input)
+      const made = await (operation.method === 'delete' ? erasing.run(work) : work())
       if (made.headers['Idempotency-Replayed'] === undefined)
         observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })
       return present(operation, request, made, common)
     } catch (error) {
-      metrics.refused(Problem.is(error) ? error.code : 'internal')
+      const problem = asProblem(error)
+      metrics.refused(Problem.is(problem) ? problem.code : 'internal')
       return refusal(error, operation.id, requestId, common)
     }
   }
@@ -224,10 +240,11 @@ export function refusal(
   requestId: string,
   common: Record<string, string>,
 ): DoorAnswer {
-  const problem = Problem.is(error)
-    ? error
+  const known = asProblem(error)
+  const problem = Problem.is(known)
+    ? known
     : new Problem('internal', `Nothing more is told here; the log has it under ${requestId}.`)
-  if (problem !== error) logFault(error, { operationId, requestId })
+  if (problem !== known) logFault(error, { operationId, requestId })
   else if (problem.status >= 500 && problem.cause !== undefined) logFault(problem.cause, { operationId, requestId })
   return {
     status: problem.status,

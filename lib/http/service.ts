@@ -128,8 +128,10 @@ export function serviceUseCases(
       const behind = await replayState(restored)
       const isDown = (needed: boolean) =>
         asked.some(({ check, answer }) => answer?.state === 'down' && (check.isNeeded ?? false) === needed)
+      const isImpaired = asked.some(({ check, answer }) => check.isNeeded && answer?.state === 'degraded')
+      const isLess = isDown(false) || isImpaired
       const status =
-        isDown(true) || behind ? ('not_ready' as const) : isDown(false) ? ('degraded' as const) : ('ready' as const)
+        isDown(true) || behind ? ('not_ready' as const) : isLess ? ('degraded' as const) : ('ready' as const)
       // A database that is down is said by its own state, and has nothing to tell of what is late.
       const late =
         status === 'not_ready'

@@ -26,7 +26,7 @@ export interface Told {
 }
 
 /** Milliseconds. A slow machine must not change an answer to 202 or 503, or what a limit admits. */
-const longWaits = { erasure: 120_000, connection: 120_000, limits: 60_000 }
+const longWaits = { erasure: 120_000, connection: 120_000, limits: 60_000, admission: 120_000 }
 
 /** What answers in Next's place. */
 type MakePages = (app: App) => (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -40,6 +40,7 @@ const noPages: MakePages = () => async (_request, response) => {
  * @param settings environment variables; rate limits are counted in memory unless KP_LIMITS says otherwise
  * @param options.patience how long the server waits for headers, for a body and for an idle client, in milliseconds
  * @param options.port a free port unless given
+ * @param options.waits how long requests wait for stores, for tests of what is slow
  * `afterAll(app.close)`: it throws if the application offered telemetry an undeclared event.
  */
 export async function testApp(
@@ -49,8 +50,9 @@ export async function testApp(
     patience,
     pages = noPages,
     port = 0,
+    waits = longWaits,
     ...parts
-  }: { patience?: number; pages?: MakePages; port?: number } & Pick<
+  }: { waits?: NonNullable<AppOptions['patience']>; patience?: number; pages?: MakePages; port?: number } & Pick<
     AppOptions,
     'interrupt' | 'moreHolders' | 'replaysByItself'
   > = {},
@@ -68,7 +70,7 @@ export async function testApp(
   const clock = movableClock(new Date())
   const open = async () => {
     const telemetry = overhearing(clock.now)
-    const app = createApp({ env, clock, overheard: telemetry.offer, patience: longWaits, ...parts })
+    const app = createApp({ env, clock, overheard: telemetry.offer, patience: waits, ...parts })
     const server = createListener(createFront(app, pages(app), patience), {
       ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
     })
