@@ -58,8 +58,8 @@ export interface OperationShape {
   /** The media types of the answer, where it is not JSON. */
   produces?: readonly string[]
   /**
-   * Top-level members of `data` that no idempotency record may keep: keys, and content that is older than the request or another
-   * resource's, which would outlive it here.
+   * Top-level members of `data` that no idempotency record may keep: keys, which a repetition does not return and which are optional for
+   * that reason, and content, which would outlive its resource here. A repetition reads content anew (`complete` of the mutation).
    */
   secrets?: readonly string[]
   /** Refusals of its own, beside those that every operation has. */

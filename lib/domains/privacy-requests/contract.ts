@@ -137,9 +137,9 @@ export const fileRequest = operation({
   }),
   output: z.strictObject({
     data: RequestView.extend({
-      cancel_token: z.string().nullable().meta({
+      cancel_token: z.string().nullable().optional().meta({
         description:
-          'For an agent that asks for its own erasure: its tokens stop for everything but this request; who keeps none of them takes it back with this (POST /api/privacy/links/use). Shown once.',
+          'For an agent that asks for its own erasure: its tokens stop for everything but this request; who keeps none of them takes it back with this (POST /api/privacy/links/use). Shown once; absent from a repetition by Idempotency-Key.',
       }),
     }),
     message: z.string(),

@@ -184,8 +184,15 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
         )
         return { body: { data: viewOf(ctx, row) }, resourceId: id, details: { bytes: stored.bytes } }
       },
-      // A repetition is not told its name, which may have been erased since.
+      // Its name may be erased before the answer: a repetition reads it anew.
       ({ data: { name: _, sha256: __, author: ___, ...data } }) => ({ data }),
+      async (ctx, { params: { projectId } }, { id }) => {
+        const ask = askingWithin(ctx.tx)
+        await readableProject(ask, readerOf(ctx), projectId)
+        const { documentId } = await storedPlace(ask, { projectId, documentId: String(id) })
+        const { name, sha256, author } = await documentIn(ask, projectId, documentId)
+        return { name, sha256, author }
+      },
     ),
 
     readDocument: read(readDocument, async (ctx, { params }) => {

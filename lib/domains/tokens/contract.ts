@@ -60,7 +60,13 @@ export const ListedToken = Token.extend({
 export type ListedToken = z.output<typeof ListedToken>
 
 const NewToken = z
-  .strictObject({ ...token, api_key: z.string().meta({ description: 'Shown this once; it cannot be read again' }) })
+  .strictObject({
+    ...token,
+    api_key: z
+      .string()
+      .optional()
+      .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
+  })
   .meta({ id: 'NewToken' })
 const issued = z.strictObject({ data: NewToken, message: z.string() })
 
