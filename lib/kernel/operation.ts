@@ -46,6 +46,8 @@ export interface OperationShape {
   /** Which of the caller's two windows a request counts in. `exempt` counts in none. */
   limit: 'read' | 'write' | 'exempt'
   status: 200 | 201 | 202 | 204
+  /** Other statuses of success, with the same body: 200 where it was there already, 202 where it goes on. */
+  alsoStatus?: readonly (200 | 201 | 202)[]
   params?: z.ZodObject
   query?: z.ZodObject
   headers?: z.ZodObject

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type App, type AppOptions, createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import { createFront } from '#lib/http/front.ts'
+import type { Handle } from '#lib/http/handle.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
@@ -68,10 +69,21 @@ export async function testApp(
     ...settings,
   })
   const clock = movableClock(new Date())
+  /** Answers whose status the contract of their operation does not name. */
+  const undocumented = new Set<string>()
+  const watched =
+    (handle: Handle): Handle =>
+    async (useCase, request, via) => {
+      const answer = await handle(useCase, request, via)
+      const { id, status, alsoStatus = [] } = useCase.operation
+      const known: readonly number[] = [status, ...alsoStatus]
+      if (answer.status < 300 && !known.includes(answer.status)) undocumented.add(`${id} ${answer.status}`)
+      return answer
+    }
   const open = async () => {
     const telemetry = overhearing(clock.now)
     const app = createApp({ env, clock, overheard: telemetry.offer, patience: waits, ...parts })
-    const server = createListener(createFront(app, pages(app), patience), {
+    const server = createListener(createFront({ ...app, handle: watched(app.handle) }, pages(app), patience), {
       ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
     })
     await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
@@ -149,6 +161,7 @@ export async function testApp(
       await database.drop()
       rmSync(dataDir, { recursive: true, force: true })
       await telemetry.check()
+      if (undocumented.size > 0) throw new Error(`Not in the contracts: ${[...undocumented].join(', ')}`)
     },
   }
 }

@@ -105,6 +105,7 @@ export const Redact = z.boolean().optional().meta({
 
 export const fileRequest = operation({
   id: 'filePrivacyRequest',
+  alsoStatus: [200],
   method: 'post',
   path: '/api/privacy/requests',
   summary: 'Ask for access, portability, rectification, restriction, erasure, or object',

@@ -182,6 +182,7 @@ export const correctSkill = operation({
 
 export const eraseSkill = operation({
   id: 'eraseSkill',
+  alsoStatus: [200],
   method: 'delete',
   path: '/v1/skills/{id}',
   summary: 'Erase a skill of your own',
