@@ -9,6 +9,7 @@ import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { type Installation, openInstallation } from '#lib/stores/postgres/installation.ts'
 import { BuildFailure, buildChanged } from './build.ts'
 import { type Child, ChildFailure, restartAllowance, startChild } from './children.ts'
+import { tooLittleSpace } from './free-space.ts'
 
 /** Something the operator can put right, in one line. */
 class Refusal extends Error {}
@@ -135,6 +136,8 @@ async function start() {
   refuseOutside(env)
   const servesWeb = env.KP_ROLE !== 'worker'
   if (servesWeb && env.PORT !== 0) await checkPort(env)
+  const full = env.DATABASE_URL || env.DATABASE_MIGRATION_URL ? undefined : tooLittleSpace(env.KP_DATA_DIR)
+  if (full !== undefined) throw new Refusal(full)
   installation = openInstallation(env)
   installation.catch(() => {}) // heard of below, after the build or before
   const buildEnv = { ...process.env, ...PRODUCTION }

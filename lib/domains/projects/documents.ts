@@ -2,7 +2,7 @@ import type { Context } from '#lib/kernel/context.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { batched, read, stream } from '#lib/kernel/use-case.ts'
-import { type Ask, asking, claimantSql, isMine, readableProject, readerOf, writerSql } from './access.ts'
+import { type Ask, asking, askingWithin, claimantSql, isMine, readableProject, readerOf, writerSql } from './access.ts'
 import { fileReply } from './attachments.ts'
 import { shownSql, storedPlace } from './chosen-ids.ts'
 import type { Writer } from './contract.ts'
@@ -113,7 +113,7 @@ export const projectDocuments = (ports: DocumentPorts) => {
         const ask = askingWithin(ctx.tx)
         await readableProject(ask, readerOf(ctx), projectId)
         const { documentId } = await storedPlace(ask, { projectId, documentId: String(id) })
-        const { name, sha256, author } = await documentIn(ask, projectId, documentId)
+        const { name, sha256, author } = await documentIn(ask, ctx, projectId, documentId)
         return { name, sha256, author }
       },
     ),

@@ -236,7 +236,7 @@ export const revokeByPrefix = operation({
       .regex(/^kp_[0-9A-Za-z]{8}$/, 'takes the first 11 characters of a key, such as kp_3fK9aZ1q, and no more'),
   }),
   output: z.strictObject({
-    data: z.strictObject({ id: z.string(), key_prefix: z.string(), revoked_at: when }),
+    data: z.strictObject({ id: z.string(), key_prefix: z.string(), revoked: z.literal(true), revoked_at: when }),
     message: z.string(),
   }),
   refusals: ['not_found'],
