@@ -160,4 +160,3 @@ export function restoredDatabase({ db, ledger, replay, replaysByItself }: Restor
     },
   }
 }
-export type RestoredDatabase = ReturnType<typeof restoredDatabase>

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { errorCode } from '#lib/kernel/error-code.ts'
 
 /** Instead of a connection, while the database does not answer. */
-export class DatabaseSilent extends Error {
+class DatabaseSilent extends Error {
   readonly code = 'ETIMEDOUT'
   constructor() {
     super('The database does not answer; a probe in the background looks for it.')
