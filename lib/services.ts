@@ -19,6 +19,7 @@ import { erasedAmong } from './domains/erasure/erased-ids.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
 import { ownReceipts } from './domains/erasure/own-receipts.ts'
 import { replayErasures } from './domains/erasure/replay.ts'
+import { restoredDatabase } from './domains/erasure/restored-database.ts'
 import { retainedOfSubject } from './domains/erasure/rules.ts'
 import { erasureService } from './domains/erasure/service.ts'
 import { createSigner } from './domains/erasure/signing.ts'
@@ -104,6 +105,8 @@ export interface Patience {
   connection?: number
   /** For the store of the rate limits. */
   limits?: number
+  /** For other erasures to end. */
+  admission?: number
 }
 
 export interface ServiceOptions {
@@ -112,13 +115,15 @@ export interface ServiceOptions {
   /** Called at named points of an erasure. */
   interrupt(point: string): void
   patience?: Patience
+  /** See {@link restoredDatabase}. */
+  replaysByItself?: boolean
 }
 
 /**
  * Opens the stores and builds the services of the domains, each handed what it asks of the others; nothing is asked of a store before the
  * first request. The lists of what all domains answer for are empty until lib/app.ts fills them.
  */
-export function createServices({ env, clock, interrupt, patience = {} }: ServiceOptions) {
+export function createServices({ env, clock, interrupt, patience = {}, replaysByItself = false }: ServiceOptions) {
   refuseOutside(env)
   const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse', {
     isGuarded: env.NODE_ENV !== 'production',
@@ -407,6 +412,8 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     keys: suppressionKeys,
   })
 
+  const restored = restoredDatabase({ db, ledger, replay, replaysByItself })
+
   return {
     accounts,
     agents,
@@ -439,6 +446,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     pseudonymOf,
     receipts,
     replay,
+    restored,
     requests,
     retention,
     retentionStores,

@@ -12,6 +12,8 @@ import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
 import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
+import { asProblem } from '#lib/stores/postgres/database.ts'
+import type { Admission } from './admission.ts'
 import { type BodyBounds, readJson, uploaded } from './body.ts'
 import type { DoorAnswer, DoorRequest, Via } from './door.ts'
 import type { Metrics } from './metrics.ts'
@@ -19,14 +21,18 @@ import { observedUpload } from './upload-stream.ts'
 
 export interface HandlerParts {
   access: Access
+  /** Throws while nothing may be served, because a restored database still has what was erased. */
+  admit(): Promise<void>
   gate: GatePorts
   metrics: Metrics
+  /** Erasures look through every store: many at once are refused before they keep each other waiting. */
+  erasing: Admission
   /** Our own origin, against requests that another site makes in a person's browser. */
   origin: string
   /** Keys the hashes of bodies that idempotency records keep. */
   hashKey: () => Uint8Array
   /** Throws `quota_exceeded` where the write is above the storage quota. */
-  admit: StorageAdmission['admit']
+  admitStorage: StorageAdmission['admit']
   /** Opens operations that monitoring may do. */
   metricsToken?: string | undefined
   /** Told of what was carried out, once it has committed; it neither waits nor throws. */
@@ -180,11 +186,13 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
 export function createHandle({
   access,
+  admit,
+  erasing,
   gate,
   metrics,
   origin,
   hashKey,
-  admit,
+  admitStorage,
   metricsToken,
   observe,
 }: HandlerParts): Handle {
@@ -205,6 +213,7 @@ export function createHandle({
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
       Object.assign(common, limitHeaders(access.uncounted(requestClass), requestClass))
+      if (!operation.isOpenBeforeReplay) await admit()
       if (operation.perAddress !== undefined) {
         const window = await access.countAddress(operation.id, via.address, operation.perAddress)
         if (!window.allowed) {
@@ -237,7 +246,7 @@ export function createHandle({
       const wanted = storedBy(operation, request, bytes, value)
       const admitted =
         wanted && caller.storage && caller.actor.can(operation.permission)
-          ? await admit(caller.storage, wanted).catch(overQuota)
+          ? await admitStorage(caller.storage, wanted).catch(overQuota)
           : undefined
       if (Problem.is(admitted)) {
         if (!idempotency) throw admitted
@@ -270,18 +279,21 @@ export function createHandle({
         ...(Problem.is(admitted) && { overQuota: admitted }),
       }
       const query = queryOf(request.url)
-      const made = await useCase.execute(ctx, {
+      const input: RawInput = {
         params: via.params,
         query,
         headers: headersOf(operation, request),
         body: value,
         ...(observed && { upload: observed.upload }),
-      })
+      }
+      const work = () => useCase.execute(ctx, input)
+      const made = await (operation.method === 'delete' ? erasing.run(work) : work())
       if (made.headers['Idempotency-Replayed'] === undefined)
         observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })
       return present(operation, request, made, common)
     } catch (error) {
-      metrics.refused(Problem.is(error) ? error.code : 'internal')
+      const problem = asProblem(error)
+      metrics.refused(Problem.is(problem) ? problem.code : 'internal')
       return refusal(error, operation.id, requestId, common)
     } finally {
       write?.end()
@@ -301,10 +313,11 @@ export function refusal(
   requestId: string,
   common: Record<string, string>,
 ): DoorAnswer {
-  const problem = Problem.is(error)
-    ? error
+  const known = asProblem(error)
+  const problem = Problem.is(known)
+    ? known
     : new Problem('internal', `Nothing more is told here; the log has it under ${requestId}.`)
-  if (problem !== error) logFault(error, { operationId, requestId })
+  if (problem !== known) logFault(error, { operationId, requestId })
   else if (problem.status >= 500 && problem.cause !== undefined) logFault(problem.cause, { operationId, requestId })
   return {
     status: problem.status,

@@ -50,9 +50,13 @@ export interface OperationShape {
   needsRecentPassword?: true
   /** A token of an agent that is dead may do it all the same. */
   isOpenToDead?: true
+  /** Served although the database was restored and the erasures since then were not replayed: it returns no content. */
+  isOpenBeforeReplay?: true
   /** Which of the caller's two windows a request counts in. `exempt` counts in none. */
   limit: 'read' | 'write' | 'exempt'
   status: 200 | 201 | 202 | 204
+  /** Other statuses of success, with the same body: 200 where it was there already, 202 where it goes on. */
+  alsoStatus?: readonly (200 | 201 | 202)[]
   params?: z.ZodObject
   query?: z.ZodObject
   headers?: z.ZodObject
@@ -65,8 +69,8 @@ export interface OperationShape {
   /** The media types of the answer, where it is not JSON. */
   produces?: readonly string[]
   /**
-   * Top-level members of `data` that no idempotency record may keep: keys, and content that is older than the request or another
-   * resource's, which would outlive it here.
+   * Top-level members of `data` that no idempotency record may keep: keys, which a repetition does not return and which are optional for
+   * that reason, and content, which would outlive its resource here. A repetition reads content anew (`complete` of the mutation).
    */
   secrets?: readonly string[]
   /** Refusals of its own, beside those that every operation has. */

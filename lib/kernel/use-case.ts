@@ -160,10 +160,25 @@ async function recordDeletion(
   })
 }
 
-async function once(ctx: MutationContext, operation: OperationShape, run: () => Promise<Made>): Promise<Answer> {
+/** What a stored answer does not hold: content, which would outlive its resource there. Throws when it may not be read any more. */
+type Complete = (data: Record<string, unknown>) => Promise<Record<string, unknown>>
+
+async function completed(stored: StoredReply, complete: Complete | undefined): Promise<StoredReply> {
+  const { body } = stored
+  if (!complete || typeof body !== 'object' || body === null || !('data' in body)) return stored
+  const data = { ...(body.data as Record<string, unknown>) }
+  return { ...stored, body: { ...body, data: { ...data, ...(await complete(data)) } } }
+}
+
+async function once(
+  ctx: MutationContext,
+  operation: OperationShape,
+  run: () => Promise<Made>,
+  complete?: Complete,
+): Promise<Answer> {
   if (!ctx.idempotency) return run()
   const stored = await ctx.gate.idempotency.claim(ctx.tx, ctx.idempotency, ctx.now)
-  if (stored) return replay(stored)
+  if (stored) return replay(await completed(stored, complete))
   if (ctx.overQuota) throw ctx.overQuota
   const { resourceId, ...made } = await run()
   await ctx.gate.idempotency.complete(ctx.tx, ctx.idempotency, {
@@ -174,15 +189,20 @@ async function once(ctx: MutationContext, operation: OperationShape, run: () => 
   return made
 }
 
-/** One transaction around the work, the check of its output, and its audit entry. */
+/**
+ * One transaction around the work, the check of its output, and its audit entry. `complete` reads the members of `data` that are not
+ * stored with the answer ({@link OperationShape.secrets}), for a repetition by Idempotency-Key.
+ */
 export const mutation = <const O extends OperationShape>(
   operation: O,
   run: (ctx: MutationContext, input: Input<O>) => Promise<Reply<Output<O>>>,
+  complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> =>
   preparedMutation(
     operation,
     async () => undefined,
     (ctx, input) => run(ctx, input),
+    complete,
   )
 
 /**
@@ -193,6 +213,7 @@ export function preparedMutation<const O extends OperationShape, P>(
   operation: O,
   prepare: (ctx: Context, input: Input<O>) => Promise<P>,
   run: (ctx: MutationContext, input: Input<O>, prepared: P) => Promise<Reply<Output<O>>>,
+  complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
   return {
     operation,
@@ -204,13 +225,15 @@ export function preparedMutation<const O extends OperationShape, P>(
       const made = await ctx.gate
         .transaction((tx) => {
           const inside = { ...ctx, tx }
-          return once(inside, operation, async () => {
+          const missing = complete && ((data: Record<string, unknown>) => complete(inside, input, data))
+          const first = async () => {
             const reply = await run(inside, input, prepared)
             afterCommit = reply.afterCommit
             await ctx.gate.auditWithin(tx, ...recordsOf(operation, ctx, reply))
             await recordDeletion(operation, inside, reply)
             return { ...answer(operation, reply), resourceId: reply.resourceId }
-          })
+          }
+          return once(inside, operation, first, missing)
         })
         .catch(async (error: unknown) => {
           if (Problem.is(error)) await error.afterRollback?.()
@@ -286,6 +309,7 @@ export function batched<const O extends OperationShape>(
   operation: O,
   run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
   kept: (body: NonNullable<Reply<Output<O>>['body']>) => unknown = (body) => body,
+  complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
   const work = read(operation, run)
   return {
@@ -295,6 +319,11 @@ export function batched<const O extends OperationShape>(
       if (!claim) return work.execute(ctx, raw)
       authorise(operation, ctx)
       const stored = await claimed(ctx, claim)
+      if (stored && complete)
+        return gate.transaction(async (tx) => {
+          const input = parseInput(operation, raw)
+          return replay(await completed(stored, (data) => complete({ ...ctx, tx }, input, data)))
+        })
       if (stored) return replay(stored)
       let resourceId: string | undefined
       const noting = read(operation, async (...given: Parameters<typeof run>) => {

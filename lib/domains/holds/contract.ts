@@ -33,6 +33,7 @@ const output = z.strictObject({ data: Hold })
 
 export const createHold = operation({
   id: 'createHold',
+  isOpenBeforeReplay: true,
   method: 'post',
   path: '/v1/holds',
   summary: 'Hold a unit, a skill, a project, all of an agent’s, or all of a person’s',
@@ -59,6 +60,7 @@ export const createHold = operation({
 
 export const listHolds = operation({
   id: 'listHolds',
+  isOpenBeforeReplay: true,
   method: 'get',
   path: '/v1/holds',
   summary: 'Legal holds, newest first',

@@ -120,6 +120,7 @@ export const rectifyUnit = operation({
 
 export const eraseUnit = operation({
   id: 'eraseUnit',
+  alsoStatus: [200],
   method: 'delete',
   path: '/v1/knowledge/{id}',
   summary: 'Erase one unit of your own',

@@ -134,6 +134,7 @@ export const dryRunRetention = operation({
 
 export const sweepRetention = operation({
   id: 'sweepRetention',
+  alsoStatus: [202],
   method: 'post',
   path: '/v1/retention/sweep',
   summary: 'Remove now what expired',

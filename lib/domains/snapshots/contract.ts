@@ -232,7 +232,11 @@ export const linkSnapshot = operation({
   status: 201,
   params: ofSnapshot,
   output: z.strictObject({
-    data: z.strictObject({ snapshot_id: z.string(), url: z.url(), expires_at: when }),
+    data: z.strictObject({
+      snapshot_id: z.string(),
+      url: z.url().optional().meta({ description: 'Absent from a repetition by Idempotency-Key' }),
+      expires_at: when,
+    }),
   }),
   secrets: ['url'],
   refusals: ['not_found', 'wrong_state', 'expired', 'conflict', 'fenced'],

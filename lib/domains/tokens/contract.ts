@@ -63,7 +63,13 @@ export const ListedToken = Token.extend({
 export type ListedToken = z.output<typeof ListedToken>
 
 const NewToken = z
-  .strictObject({ ...token, api_key: z.string().meta({ description: 'Shown this once; it cannot be read again' }) })
+  .strictObject({
+    ...token,
+    api_key: z
+      .string()
+      .optional()
+      .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
+  })
   .meta({ id: 'NewToken' })
 const issued = z.strictObject({ data: NewToken, message: z.string() })
 
@@ -234,7 +240,7 @@ export const revokeByPrefix = operation({
       .regex(/^kp_[0-9A-Za-z]{8}$/, 'takes the first 11 characters of a key, such as kp_3fK9aZ1q, and no more'),
   }),
   output: z.strictObject({
-    data: z.strictObject({ id: z.string(), key_prefix: z.string(), revoked_at: when }),
+    data: z.strictObject({ id: z.string(), key_prefix: z.string(), revoked: z.literal(true), revoked_at: when }),
     message: z.string(),
   }),
   refusals: ['not_found'],

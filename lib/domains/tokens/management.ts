@@ -146,7 +146,7 @@ export function tokenManagement({
       const { agent, token, revokedAt, changed } = await revoke(ctx, { prefix: body.key_prefix })
       return {
         body: {
-          data: { id: token.id, key_prefix: token.prefix, revoked_at: revokedAt.toISOString() },
+          data: { id: token.id, key_prefix: token.prefix, revoked: true as const, revoked_at: revokedAt.toISOString() },
           message: changed ? 'The token is revoked and refused from now on.' : 'The token was revoked before.',
         },
         resourceId: token.id,

@@ -41,6 +41,7 @@ export const listChainReferences = operation({
 
 export const addChainReference = operation({
   id: 'addChainReference',
+  alsoStatus: [200],
   method: 'post',
   path: '/v1/agents/{id}/chain-references',
   summary: 'Note what stands on a blockchain about an agent',

@@ -22,6 +22,7 @@ const Heartbeat = z
 
 export const beatHeart = operation({
   id: 'addHeartbeat',
+  alsoStatus: [200],
   method: 'post',
   path: '/v1/agents/{id}/heartbeats',
   summary: 'Report that an agent lives, and how it is',

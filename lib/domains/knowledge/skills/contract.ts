@@ -25,6 +25,22 @@ const Files = z
   .max(mostFiles, `takes ${mostFiles} at most`)
   .meta({ description: 'Text files beside SKILL.md' })
 const Visibility = z.enum(visibilities)
+/** SKILL.md under one of two names: clients of the open-source registry of the same name send the second. */
+const named = {
+  skill_md: SkillMd.optional(),
+  skill_md_content: SkillMd.optional().meta({ description: 'Another name of `skill_md`', deprecated: true }),
+}
+interface NamedText {
+  skill_md?: string | undefined
+  skill_md_content?: string | undefined
+}
+const hasOneText = ({ skill_md, skill_md_content }: NamedText) =>
+  (skill_md === undefined) !== (skill_md_content === undefined)
+const oneText = { path: ['skill_md'], message: 'is needed, once' }
+const underOneName = <T extends NamedText>({ skill_md_content, skill_md = skill_md_content ?? '', ...rest }: T) => ({
+  ...rest,
+  skill_md,
+})
 
 const described = {
   id: SkillId,
@@ -104,7 +120,10 @@ export const contributeSkill = operation({
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 201,
-  body: z.strictObject({ skill_md: SkillMd, files: Files.default([]), visibility: Visibility.default('network') }),
+  body: z
+    .strictObject({ ...named, files: Files.default([]), visibility: Visibility.default('network') })
+    .refine(hasOneText, oneText)
+    .transform(underOneName),
   bodyLimit: 'unit',
   output: Stored,
   refusals: ['content_rejected', 'conflict', 'restricted'],
@@ -129,7 +148,10 @@ export const validateSkill = operation({
   audit: { none: 'nothing is stored and nothing of anybody’s is read' },
   limit: 'write',
   status: 200,
-  body: z.strictObject({ skill_md: SkillMd, files: Files.default([]) }),
+  body: z
+    .strictObject({ ...named, files: Files.default([]) })
+    .refine(hasOneText, oneText)
+    .transform(underOneName),
   bodyLimit: 'unit',
   output: z.strictObject({
     data: z.strictObject({
@@ -184,6 +206,7 @@ export const correctSkill = operation({
 
 export const eraseSkill = operation({
   id: 'eraseSkill',
+  alsoStatus: [200],
   method: 'delete',
   path: '/v1/skills/{id}',
   summary: 'Erase a skill of your own',

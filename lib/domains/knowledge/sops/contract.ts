@@ -187,7 +187,7 @@ export const approveSop = operation({
   path: '/v1/sop/{id}/approve',
   summary: 'Approve a wording of an SOP',
   description:
-    'Admins approve; the present wording unless another version is named. With If-Match only what you read is approved, whatever came meanwhile. Approving again changes nothing: who approved first, and when, stays. A rectification of the wording takes its approval back. A repetition by Idempotency-Key leaves `unit` out: no copy of it is kept.',
+    'Admins approve; the present wording unless another version is named. With If-Match only what you read is approved, whatever came meanwhile. Approving again changes nothing: who approved first, and when, stays. A rectification of the wording takes its approval back. A repetition by Idempotency-Key returns the present wording: no copy of `unit` is stored with the answer.',
   permission: 'knowledge:admin',
   audit: { action: 'update', ...resource },
   limit: 'write',
@@ -206,7 +206,7 @@ export const exportSopAsSkill = operation({
   path: '/v1/sop/{id}/export-skill',
   summary: 'Render an SOP as a SKILL.md',
   description:
-    'The present wording as front matter and Markdown, ready for any agent that reads skills; the expert is not named in it. Nothing is stored, unless `publish` says so: then it becomes a skill of your own (scope write), as visible as the SOP is, and stays when the SOP changes or goes. 409 where you have a skill of that name. A repetition by Idempotency-Key names the skill that was published, without the text: no copy of it is kept.',
+    'The present wording as front matter and Markdown, ready for any agent that reads skills; the expert is not named in it. Nothing is stored, unless `publish` says so: then it becomes a skill of your own (scope write), as visible as the SOP is, and stays when the SOP changes or goes. 409 where you have a skill of that name. A repetition by Idempotency-Key renders the present wording and publishes nothing again: no copy of the text is stored with the answer.',
   permission: 'knowledge:read',
   audit: { action: 'export', ...resource },
   limit: 'write',
