@@ -216,8 +216,8 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     },
     tokens,
     contributedBy: contributedBy(db),
-    async ownerFound(tx, agentId, ownerId) {
-      await mergeVotes(tx, agentId, ownerId)
+    async ownerFound(tx, agentId, ownerId, now) {
+      await mergeVotes(tx, agentId, ownerId, now)
       await followAgent(tx, agentId)
     },
     accounts,
