@@ -4,8 +4,9 @@ import { trustedProxies } from './access/client-address.ts'
 import { nextAuthOptions } from './access/next-auth.ts'
 import { createSessions } from './access/sessions.ts'
 import { type Env, openIdProvider } from './env.ts'
+import { clientAddresses, followClientSockets } from './http/client-sockets.ts'
 import { createHandle } from './http/handle.ts'
-import { clientAddresses, createRoute } from './http/route.ts'
+import { createRoute } from './http/route.ts'
 import type { Clock } from './kernel/clock.ts'
 import type { Context } from './kernel/context.ts'
 import { logFault } from './kernel/fault-log.ts'
@@ -73,12 +74,14 @@ export function createDoors({
     hashKey: lazily(() => deriveKey(secret(), 'idempotency')),
     observe: offer && observer(offer),
   })
+  const proxies = lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES))
   const address = () => clientAddresses.getStore() ?? 'unknown'
 
   return {
     handle,
     route: createRoute(handle),
-    proxies: lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES)),
+    proxies,
+    followClientSockets: () => followClientSockets(proxies),
     /** For one request: what is noted of a sign-in comes from its headers. */
     authOptions: (headers: { get(name: string): string | null }) =>
       nextAuthOptions({

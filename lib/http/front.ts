@@ -4,15 +4,16 @@ import { pipeline } from 'node:stream/promises'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { z } from 'zod'
 import { clientAddress, isLocalRequest, type TrustedProxies } from '#lib/access/client-address.ts'
+import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { arriving, boundBody, patience } from './arrival.ts'
+import { clientAddresses, textOf } from './client-sockets.ts'
 import type { DoorAnswer, DoorRequest } from './door.ts'
-import { type Handle, refusal } from './handle.ts'
-import { clientAddresses } from './route.ts'
+import { type Handle, plainHeaders, refusal } from './handle.ts'
 
 export interface FrontParts {
   useCases: readonly UseCase[]
@@ -35,6 +36,14 @@ function isDecodable(path: string): boolean {
   }
 }
 
+const uncountedHeaders = (): Record<string, string> => limitHeaders(uncountedWindow('read'), 'read')
+
+/** Refuses a request before Next sees it. */
+function refusedPage(problem: Problem, more: Record<string, string> = {}): DoorAnswer {
+  const requestId = newId('req')
+  return refusal(problem, 'page', requestId, { ...plainHeaders(requestId), ...uncountedHeaders(), ...more })
+}
+
 const unknown = operation({
   id: 'unknown',
   method: 'get',
@@ -46,9 +55,6 @@ const unknown = operation({
   status: 200,
   output: z.unknown(),
 })
-
-const textOf = (header: string | string[] | undefined): string | null =>
-  header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
 
 const doorRequest = (request: IncomingMessage, most: number): DoorRequest => ({
   method: request.method ?? 'GET',
@@ -127,7 +133,7 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       'too_large',
       `At most ${largestForm.toLocaleString('en')} bytes are taken here, and their number in Content-Length.`,
     )
-    return refusal(problem, 'page', newId('req'), { Connection: 'close' })
+    return refusedPage(problem, { Connection: 'close' })
   }
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -154,8 +160,10 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       )
     const refused = isDecodable(path)
       ? refusedBody(request)
-      : refusal(new Problem('bad_request', 'The escapes in the address are not UTF-8.'), 'page', newId('req'), {})
+      : refusedPage(new Problem('bad_request', 'The escapes in the address are not UTF-8.'))
     if (refused) return send(response, refused, isHead, most)
+    if (path.startsWith('/api/auth/'))
+      for (const [name, value] of Object.entries(uncountedHeaders())) response.setHeader(name, value)
     return clientAddresses.run(address, () => pages(request, response))
   }
 }

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomUUID } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
-import { limitHeaders } from '#lib/access/limit-headers.ts'
+import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
 import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
@@ -157,7 +157,7 @@ export function createHandle({ access, gate, metrics, origin, hashKey, observe }
     try {
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
-      Object.assign(common, limitHeaders(access.uncounted(requestClass), requestClass))
+      Object.assign(common, limitHeaders(uncountedWindow(requestClass), requestClass))
       const known = await access.identify(request, via.address, operation)
       // Who says who they are is judged by that, here as elsewhere.
       const isOpen = operation.isOpenToLocal && via.isLocal && known.actor.kind === 'anonymous'
