@@ -109,6 +109,7 @@ const parts = [
   'components',
   'generated',
   'i18n',
+  'instrumentation.ts',
   'lib',
   'messages',
   'next.config.mjs',

@@ -6,8 +6,9 @@ import { createSessions } from './access/sessions.ts'
 import { storageAdmission } from './domains/quotas/admission.ts'
 import { type Env, openIdProvider } from './env.ts'
 import { admission } from './http/admission.ts'
+import { clientAddresses, followClientSockets } from './http/client-sockets.ts'
 import { createHandle } from './http/handle.ts'
-import { clientAddresses, createRoute } from './http/route.ts'
+import { createRoute } from './http/route.ts'
 import type { Clock } from './kernel/clock.ts'
 import type { Context } from './kernel/context.ts'
 import { logFault } from './kernel/fault-log.ts'
@@ -95,13 +96,15 @@ export function createDoors({
     metricsToken: env.KP_METRICS_TOKEN,
     observe: offer && observer(offer),
   })
+  const proxies = lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES))
   const address = () => clientAddresses.getStore() ?? 'unknown'
 
   return {
     handle,
     countPage: (from: string) => access.countAddress('page', from, pagesPerMinute),
     route: createRoute(handle),
-    proxies: lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES)),
+    proxies,
+    followClientSockets: () => followClientSockets(proxies),
     /** For one request: what is noted of a sign-in comes from its headers. */
     authOptions: (headers: { get(name: string): string | null }) =>
       nextAuthOptions({

@@ -139,6 +139,8 @@ const variables = z.object({
         .filter((one) => one !== ''),
     )
     .default([]),
+  /** Whether keys with these beginnings in Redis that live longer than 24 hours get a TTL of 24 hours. */
+  KP_CACHE_TTL_LIMIT: flag.default(false),
   /** A Presidio analyzer that finds names and postal addresses; without it, none are found. */
   KP_PRESIDIO_URL: url(['http', 'https']).optional(),
   /** A PostHog that takes events of use; both or none. */

@@ -226,8 +226,8 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
     },
     tokens,
     contributedBy: contributedBy(db),
-    async ownerFound(tx, agentId, ownerId) {
-      await mergeVotes(tx, agentId, ownerId)
+    async ownerFound(tx, agentId, ownerId, now) {
+      await mergeVotes(tx, agentId, ownerId, now)
       await followAgent(tx, agentId)
     },
     accounts,

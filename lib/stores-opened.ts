@@ -32,7 +32,7 @@ export interface Stores {
   close(): Promise<void>
 }
 
-const quiet: ReadonlySet<PropertyKey> = new Set(['state', 'close', 'lingers'])
+const quiet: ReadonlySet<PropertyKey> = new Set(['state', 'close', 'lingers', 'lifetimes'])
 
 /** The same store, which says that it is used before anything is asked of it. */
 function noted<T extends object>(store: T, used: (isPut: boolean) => Promise<void>): T {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readEnv } from '#lib/env.ts'
 import { judgedPlaces, sitesOf } from '#lib/places.ts'
-import { missingCheck, placeCheck, residencyChecks } from './store-checks.ts'
+import { lifetimesCheck, missingCheck, placeCheck, residencyChecks } from './store-checks.ts'
 
 const env = readEnv({
   KP_DATA_DIR: '/srv/kp',
@@ -37,6 +37,19 @@ describe('a place is one line', () => {
       found: expect.stringContaining('does not answer (ECONNREFUSED)'),
       todo: expect.stringContaining('KP_GRAPH_URL'),
     }))
+})
+
+describe('TTLs of cache keys', () => {
+  const none = { examined: 3, isComplete: true, unlimited: 0, tooLong: 0, prefixed: 0, shortened: 0 }
+  it('returns a warning with counts when keys live longer than 24 hours, or when keys were not examined', () => {
+    expect(lifetimesCheck(none).state).toBe('ok')
+    expect(lifetimesCheck({ ...none, isComplete: false }).state).toBe('warning')
+    expect(lifetimesCheck({ ...none, unlimited: 2, tooLong: 1, prefixed: 1 })).toMatchObject({
+      state: 'warning',
+      found: 'of 3 key(s), 2 have no TTL and 1 have one above 24 hours; 1 of these begin as KP_POINTER_PREFIXES says',
+      todo: expect.stringContaining('KP_CACHE_TTL_LIMIT'),
+    })
+  })
 })
 
 describe('KP_RESIDENCY', () => {

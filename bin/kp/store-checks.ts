@@ -5,6 +5,7 @@ import { BadVariable, type Env } from '#lib/env.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { judgedPlaces, ownDatabase, type Site, sitesOf } from '#lib/places.ts'
 import { type PlaceState, storeStates } from '#lib/store-states.ts'
+import type { KeyLifetimes } from '#lib/stores/cache/cache.ts'
 import { type KnownStore, rememberedPorts } from '#lib/stores/known-store.ts'
 import { openDatabase } from '#lib/stores/postgres/database.ts'
 import { openPresidio } from '#lib/stores/presidio.ts'
@@ -64,6 +65,24 @@ export function missingCheck(
   )
 }
 
+/** Keys that the check of TTLs examines. */
+const mostKeys = 1_000_000
+
+/** Whether keys in Redis live longer than the 24 hours of cached data. */
+export function lifetimesCheck({ examined, isComplete, unlimited, tooLong, prefixed }: KeyLifetimes): Check {
+  const name = 'cache TTLs'
+  const scope = isComplete ? `${examined} key(s)` : `the first ${examined} keys`
+  if (unlimited + tooLong === 0)
+    return isComplete
+      ? ok(name, `no TTL of ${scope} is above 24 hours`)
+      : warning(name, `no TTL of ${scope} is above 24 hours; the other keys were not examined`, 'Use a smaller Redis.')
+  return warning(
+    name,
+    `of ${scope}, ${unlimited} have no TTL and ${tooLong} have one above 24 hours; ${prefixed} of these begin as KP_POINTER_PREFIXES says`,
+    'Have the applications set a TTL of at most 24 hours, or set KP_CACHE_TTL_LIMIT=true for keys that begin as KP_POINTER_PREFIXES says.',
+  )
+}
+
 /** Where everything lies, and whether it stays where it was promised to. `databaseUrl`: the application's, where it can be reached. */
 export async function storeChecks(env: Env, databaseUrl: string | undefined): Promise<Check[]> {
   const sites = sitesOf(env)
@@ -95,6 +114,13 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
     await askedOf()
     const answers = await askedOf()
     const checks = sites.map((site, index) => placeCheck(site, judged[index], answers[index]))
+    const isCacheUp = answers[sites.findIndex(({ name }) => name === 'cache')]?.state === 'ok'
+    if (isCacheUp && stores.cache.provider === 'redis')
+      checks.push(
+        lifetimesCheck(
+          await stores.cache.lifetimes({ prefixes: env.KP_POINTER_PREFIXES, shorten: false, most: mostKeys }),
+        ),
+      )
     if (databaseUrl !== undefined)
       for (const port of rememberedPorts)
         for (const store of await known.missing(port)()) checks.push(missingCheck(port, store))

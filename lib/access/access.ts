@@ -1,4 +1,3 @@
-import { tierLimits } from '#lib/domains/tokens/rules.ts'
 import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -78,11 +77,6 @@ export function createAccess(parts: AccessParts) {
       if (tokenId !== undefined)
         parts.countUse(tokenId, !window.allowed ? 'refused' : requestClass === 'read' ? 'reads' : 'writes')
       return window
-    },
-    /** The window of somebody who has used nothing of it. */
-    uncounted(requestClass: RequestClass): Window {
-      const limit = requestClass === 'read' ? tierLimits.anonymous.reads : tierLimits.anonymous.writes
-      return { limit, consumed: 0, remaining: limit, resetAt: new Date(Date.now() + 60_000), allowed: true }
     },
     /** Only a token's own refusals count against it. The evidence must not cost the caller their answer. */
     async recordRefusal(caller: Caller, requestClass: RequestClass, window: Window, ip: string): Promise<boolean> {

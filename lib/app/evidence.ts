@@ -12,6 +12,7 @@ import { grimoireEvidence } from '#lib/domains/grimoire/evidence.ts'
 import { knowledgeEvidence } from '#lib/domains/knowledge/evidence.ts'
 import { llmLogEvidence } from '#lib/domains/llm-log/lateness.ts'
 import { requestsEvidence } from '#lib/domains/privacy-requests/evidence.ts'
+import { cacheEvidence } from '#lib/domains/projects/cache/lifetimes.ts'
 import { projectsInEu } from '#lib/domains/projects/in-region.ts'
 import { residencyEvidence } from '#lib/domains/residency/evidence.ts'
 import { retentionEvidence } from '#lib/domains/retention/evidence.ts'
@@ -28,7 +29,7 @@ import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
 import { lettersKept } from '#lib/stores/mail/letters-held.ts'
 
 interface EvidenceParts
-  extends Pick<Services, 'signer' | 'retention' | 'expiring' | 'mail' | 'places' | 'judged'>,
+  extends Pick<Services, 'signer' | 'retention' | 'expiring' | 'mail' | 'places' | 'judged' | 'stores'>,
     Omit<CoverageParts, 'usesOf'> {
   env: Env
 }
@@ -42,6 +43,7 @@ export function evidenceOf({
   mail,
   places,
   judged,
+  stores,
   ...coverage
 }: EvidenceParts): Check[] {
   const ledger = ledgerFolder(env)
@@ -54,6 +56,7 @@ export function evidenceOf({
     ...llmLogEvidence(),
     ...snapshotsEvidence(),
     ...lifeEvidence(),
+    cacheEvidence({ cache: stores.cache, prefixes: env.KP_POINTER_PREFIXES }),
     ...grimoireEvidence(),
     ...cladesEvidence(),
     ...telemetryEvidence(),

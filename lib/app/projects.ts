@@ -1,6 +1,7 @@
 import { itemsBeginning, moveItems, replaceItems } from '#lib/domains/erasure/planned-items.ts'
 import { withdrawNaming } from '#lib/domains/idempotency/holders.ts'
 import { cacheHolder } from '#lib/domains/projects/cache/holder.ts'
+import { limitLifetimes } from '#lib/domains/projects/cache/lifetimes.ts'
 import { checkpointsHolder } from '#lib/domains/projects/checkpoints/holder.ts'
 import { threadDecisions } from '#lib/domains/projects/checkpoints/thread-decisions.ts'
 import { threadsHolder } from '#lib/domains/projects/checkpoints/threads-holder.ts'
@@ -20,12 +21,18 @@ import type { Domain, Parts } from './domain.ts'
 
 /** What is said in projects, and what came of it in connected stores. */
 export function projectsAndWhatCameOfThem(parts: Parts) {
-  const { db, engine, patience, known, mail, namesOf, projectPorts, projects, pseudonymOf, sources, stores } = parts
+  const { db, engine, env, patience, known, mail, namesOf, projectPorts, projects, pseudonymOf, sources, stores } =
+    parts
   return {
     // Rows go after everything that was made of them; projects after what is in them.
     projects: {
       offers: projects,
-      jobs: projectJobs(projectPorts, mail),
+      jobs: [
+        ...projectJobs(projectPorts, mail),
+        ...(env.KP_CACHE_TTL_LIMIT
+          ? [limitLifetimes({ db, cache: stores.cache, prefixes: projectPorts.pointerPrefixes })]
+          : []),
+      ],
       exporters: [...projectExporters(db), ...graphExporters(db, stores.graph)],
       personExporters: [...projectPersonExporters(db), ...graphPersonExporters(db, stores.graph)],
       holders: [

@@ -125,6 +125,8 @@ describe('what is no request is refused with a problem that has a number', () =>
     expect(answer.headers.get('x-request-id')).toMatch(/^req_/)
     expect(answer.headers.get('content-type')).toBe('application/problem+json')
     expect(answer.headers.get('kp-schema-version')).toBe('v1')
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('60')
+    expect(answer.headers.get('ratelimit-policy')).toBe('"read";q=60;w=60')
   })
 
   it('and is not put into an answer that is under way', async () => {

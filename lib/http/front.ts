@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { z } from 'zod'
 import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
-import { limitHeaders } from '#lib/access/limit-headers.ts'
+import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import type { Window } from '#lib/access/limiter.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
@@ -12,9 +12,9 @@ import { operation } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { UseCase } from '#lib/kernel/use-case.ts'
 import { arriving, boundBody, patience } from './arrival.ts'
+import { clientAddresses, textOf } from './client-sockets.ts'
 import type { DoorAnswer, DoorRequest } from './door.ts'
 import { type Handle, plainHeaders, refusal } from './handle.ts'
-import { clientAddresses } from './route.ts'
 
 export interface FrontParts {
   useCases: readonly UseCase[]
@@ -41,12 +41,17 @@ function isDecodable(path: string): boolean {
   }
 }
 
+const uncountedHeaders = (): Record<string, string> => limitHeaders(uncountedWindow('read'), 'read')
+
+/** Refuses a request before Next sees it. */
+function refusedPage(problem: Problem, more: Record<string, string> = {}): DoorAnswer {
+  const requestId = newId('req')
+  return refusal(problem, 'page', requestId, { ...plainHeaders(requestId), ...uncountedHeaders(), ...more })
+}
 const tooMany = (window: Window): DoorAnswer =>
-  refusal(
+  refusedPage(
     new Problem('rate_limited', `${window.limit.toLocaleString('en')} pages a minute are allowed from one address.`),
-    'page',
-    newId('req'),
-    { ...plainHeaders(newId('req')), ...limitHeaders(window, 'read') },
+    limitHeaders(window, 'read'),
   )
 
 const unknown = operation({
@@ -68,9 +73,6 @@ const wrongMethod = (allowed: readonly string[]): Problem =>
     detail: `It takes ${allowed.join(', ')}.`,
     headers: { Allow: allowed.join(', ') },
   })
-
-const textOf = (header: string | string[] | undefined): string | null =>
-  header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
 
 const doorRequest = (request: IncomingMessage, most: number): DoorRequest => ({
   method: request.method ?? 'GET',
@@ -172,7 +174,7 @@ export function createFront(
       'too_large',
       `At most ${largestForm.toLocaleString('en')} bytes are taken here, and their number in Content-Length.`,
     )
-    return refusal(problem, 'page', newId('req'), { Connection: 'close' })
+    return refusedPage(problem, { Connection: 'close' })
   }
 
   return async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -200,7 +202,7 @@ export function createFront(
       )
     const refused = isDecodable(path)
       ? refusedBody(request)
-      : refusal(new Problem('bad_request', 'The escapes in the address are not UTF-8.'), 'page', newId('req'), {})
+      : refusedPage(new Problem('bad_request', 'The escapes in the address are not UTF-8.'))
     if (refused) return send(response, refused, isHead, most)
     // Files of the build cost no more than their bytes.
     if (!path.startsWith('/_next/static/')) {
@@ -210,6 +212,8 @@ export function createFront(
     // Built files: scripts, styles and fonts.
     const closed = path.startsWith('/_next/') ? undefined : await admitPage().then(() => undefined, closedPage)
     if (closed) return send(response, closed, isHead, most)
+    if (path.startsWith('/api/auth/'))
+      for (const [name, value] of Object.entries(uncountedHeaders())) response.setHeader(name, value)
     return clientAddresses.run(address, () => pages(request, response))
   }
 }

@@ -1,7 +1,7 @@
 import { createHash, createHmac, type Hmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
-import { limitHeaders } from '#lib/access/limit-headers.ts'
+import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import type { Window } from '#lib/access/limiter.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
 import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
@@ -212,7 +212,7 @@ export function createHandle({
     try {
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
-      Object.assign(common, limitHeaders(access.uncounted(requestClass), requestClass))
+      Object.assign(common, limitHeaders(uncountedWindow(requestClass), requestClass))
       if (!operation.isOpenBeforeReplay) await admit()
       if (operation.perAddress !== undefined) {
         const window = await access.countAddress(operation.id, via.address, operation.perAddress)

@@ -60,6 +60,23 @@ describe('every answer', () => {
     }
   })
 
+  it('states the limits of its class when Next or nothing answers the request', async () => {
+    const answers = {
+      'Next answers a sign-in request': await test.fetch('GET', '/api/auth/session'),
+      'the body of a form is too large': await test.fetch('POST', '/api/auth/callback/x', { body: 'x'.repeat(70_000) }),
+      'the path has malformed escapes': await test.fetch('GET', '/nowhere/%E0%A4%A'),
+    }
+    expect(Object.values(answers).map(({ status }) => status)).toEqual([404, 413, 400])
+    for (const [when, { headers }] of Object.entries(answers)) {
+      expect([when, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual([when, '60', '60'])
+      expect(headers.get('ratelimit-policy')).toBe('"read";q=60;w=60')
+      expect(Number(headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1000 - 1)
+    }
+    expect(answers['the path has malformed escapes'].json.instance).toBe(
+      answers['the path has malformed escapes'].headers.get('x-request-id'),
+    )
+  })
+
   it('to HEAD is that to GET without its body', async () => {
     const get = await test.fetch('GET', '/v1/receipts/rcpt_0000000000000000000000')
     const head = await test.fetch('HEAD', '/v1/receipts/rcpt_0000000000000000000000')

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -38,7 +39,8 @@ function malformedBecause(request: IncomingMessage): Problem | undefined {
 
 function written(problem: Problem): string {
   const requestId = newId('req')
-  const { status, headers, body } = refusal(problem, 'connection', requestId, plainHeaders(requestId))
+  const common = { ...plainHeaders(requestId), ...limitHeaders(uncountedWindow('read'), 'read') }
+  const { status, headers, body } = refusal(problem, 'connection', requestId, common)
   const text = String(body)
   const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(text), Connection: 'close' })
   return [

@@ -1,14 +1,11 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { UseCase } from '#lib/kernel/use-case.ts'
+import { clientAddresses } from './client-sockets.ts'
 import type { DoorAnswer } from './door.ts'
 import type { Handle } from './handle.ts'
 
 /** Next leaves `params` undefined where the path has none. */
 type RouteContext = { params: Promise<Record<string, string | string[]> | undefined> }
 export type RouteHandler = (request: Request, context: RouteContext) => Promise<Response>
-
-/** The client's address, from the front to Next's door: it knows the socket, Next does not. */
-export const clientAddresses = new AsyncLocalStorage<string>()
 
 /** Pulled piece by piece, as fast as the client reads. */
 function encoded(pieces: AsyncIterable<string | Uint8Array>): ReadableStream<Uint8Array> {
@@ -40,7 +37,7 @@ function decoded(text: string): string {
   }
 }
 
-/** Next's door. Behind plain Next the socket is not known, so every client without a token shares one window. */
+/** Next's route handlers. Without a socket in this process the address is unknown, and all clients without a token share one window. */
 export const createRoute =
   (handle: Handle) =>
   (useCase: UseCase): RouteHandler =>

@@ -386,7 +386,7 @@ describe('withdrawing consent', () => {
     })
     expect((await write()).status).toBe(201)
     const audited = await rows(
-      `SELECT action, resource_type, agent_id FROM audit_entries WHERE resource_id = $1 AND action = 'update'`,
+      `SELECT action, resource_type, agent_id FROM audit_entries WHERE resource_id = $1 AND action = 'update' AND resource_type = 'agent'`,
       agent.id,
     )
     expect(audited).toEqual(Array(3).fill({ action: 'update', resource_type: 'agent', agent_id: agent.id }))

@@ -42,7 +42,7 @@ export function agentOwnership({
           ...(await sharedStanding(tx, owners, accountId, agent, now)),
         },
       })
-      await ownerFound(tx, agent.id, accountId)
+      await ownerFound(tx, agent.id, accountId, now)
       if (agent.organisationId !== organisationId) await dropOrganisationIfEmpty(tx, agent.organisationId)
       return done(true)
     }),

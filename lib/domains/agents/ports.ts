@@ -36,7 +36,7 @@ export interface AgentPorts {
     inUse(agents: readonly string[], now: Date): Promise<ReadonlyMap<string, number>>
   }
   /** What others keep of the agent counts as its owner's from now on; within the claim's transaction. */
-  ownerFound(tx: Transaction, agentId: string, ownerId: string): Promise<unknown>
+  ownerFound(tx: Transaction, agentId: string, ownerId: string, now: Date): Promise<unknown>
   /** What each agent contributed, by its id, counted up to a bound; none: not named. */
   contributedBy(
     agents: readonly string[],

@@ -35,7 +35,7 @@ const deleteVotes = `DELETE FROM unit_votes d USING (
  * later goes, and so do votes on what is the owner's own, with what was gained by them. For the transaction of the claim, after the
  * agent has its owner. Returns how many votes went.
  */
-export async function mergeVotes(tx: Transaction, agentId: string, ownerId: string): Promise<number> {
+export async function mergeVotes(tx: Transaction, agentId: string, ownerId: string, now: Date): Promise<number> {
   // Two agents claimed at once by one person: the second sees the votes of the first.
   await tx.$executeRaw`SELECT pg_advisory_xact_lock(hashtextextended('claims:' || ${ownerId}, 0))`
   const key = ownerKey(agentId, ownerId)
@@ -49,6 +49,7 @@ export async function mergeVotes(tx: Transaction, agentId: string, ownerId: stri
   await withdrawVotes(
     tx,
     gone.map(({ unit_id, voter_id }) => ({ subjectId: unit_id, agentId: voter_id })),
+    now,
   )
   return gone.length
 }

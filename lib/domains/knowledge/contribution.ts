@@ -23,7 +23,7 @@ const insertUnit = `stored AS (
 wording AS (
   INSERT INTO sop_versions (unit_id, version, document, created_by, created_at)
   SELECT resource_id, 1, $7::jsonb, $3, $9::timestamptz FROM stored WHERE $2::unit_type = 'ExpertSOP'),
-${awardOne({ agent: '$3', at: '$9', subject: '$1', gain: '$14', reason: '$15', entry: '$16', full: '$17' })},
+${awardOne({ agent: '$3', at: '$9', subject: '$1', gain: '$14', reason: '$15', entry: '$16', full: '$17', uuids: '$18' })},
 done AS (SELECT * FROM stored)`
 
 export const heldForReview =

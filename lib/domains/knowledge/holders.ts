@@ -50,13 +50,13 @@ export const unitHolder = (db: Database, { withdrawNaming }: Pick<KnowledgeParts
     const id = unitOf(scope)
     return { items: id !== undefined && (await tx.unit.count({ where: { id } })) > 0 ? [id] : [], held: {} }
   },
-  async erase(scope, plan, tx) {
+  async erase(scope, plan, tx, manner) {
     const subject = subjectOf(scope)
     if (!subject) {
       const ids = [...plan]
       const { count } = await tx.unit.deleteMany({ where: { id: { in: ids } } })
       // After the units, as everywhere: a reputation is locked last.
-      await withdraw(tx, ids)
+      await withdraw(tx, ids, manner?.now ?? new Date())
       return count
     }
     await byIndex(tx)

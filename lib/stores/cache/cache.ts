@@ -1,7 +1,7 @@
 import type { StoreState } from '../store-state.ts'
 
 /** The longest that anything may stay, in seconds (product: 24 hours). */
-const longestTtl = 86_400
+export const longestTtl = 86_400
 
 /** Before our own keys in a database that others may use too. */
 export const ownPrefix = 'kp:cache:'
@@ -21,6 +21,21 @@ export interface CacheEntry {
   parts: readonly CachePart[]
   /** Whether `texts` are complete; pieces of a long string overlap and can only be searched. */
   isWhole: boolean
+}
+
+/** Counts of keys by their TTL. Names and values stay in the store. */
+export interface KeyLifetimes {
+  examined: number
+  /** False where there are more keys than were examined. */
+  isComplete: boolean
+  /** Without a TTL. */
+  unlimited: number
+  /** With a TTL above {@link longestTtl}. */
+  tooLong: number
+  /** Of both, keys with one of the prefixes. */
+  prefixed: number
+  /** Of these, keys whose TTL is now {@link longestTtl}. */
+  shortened: number
 }
 
 /**
@@ -59,6 +74,11 @@ export interface CacheStore {
    * part is not what was read. An entry without parts disappears.
    */
   change(entry: Pick<CacheEntry, 'name' | 'type'>, part: CachePart, to: Buffer | null): Promise<boolean>
+  /**
+   * Counts keys that live longer than {@link longestTtl}, applications' keys too; `shorten` gives those with one of the prefixes this TTL.
+   * Examines about `most` keys in a scan; a key that the scan returns twice counts twice.
+   */
+  lifetimes(how: { prefixes: readonly string[]; shorten: boolean; most: number }): Promise<KeyLifetimes>
   /** Remembers by labels what an erasure did, until `forgetNotes`: a repetition after a crash then counts the same. */
   note(run: string, notes: Readonly<Record<string, string>>): Promise<void>
   notes(run: string): Promise<Record<string, string>>

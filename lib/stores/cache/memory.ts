@@ -133,6 +133,11 @@ export function memoryCache(bounds: MemoryBounds = usual): CacheStore {
       bytes += longer
       return true
     },
+    async lifetimes() {
+      expire()
+      const none = { unlimited: 0, tooLong: 0, prefixed: 0, shortened: 0 }
+      return { examined: entries.size, isComplete: true, ...none }
+    },
     async note(run, more) {
       notes.set(run, { ...notes.get(run), ...more })
     },

@@ -283,3 +283,4 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
     },
   }
 }
+export type RedisScan = ReturnType<typeof redisScan>

@@ -1,6 +1,7 @@
 import { type CacheStore, checkedTtl, ownPrefix } from './cache.ts'
 import { needlesOf } from './needles.ts'
 import { matcherOf } from './patterns.ts'
+import { redisLifetimes } from './redis-lifetimes.ts'
 import { nameOf, redisLink } from './redis-link.ts'
 import { asLatin, bytesOfName, nameFrom, redisScan } from './redis-scan.ts'
 
@@ -214,6 +215,7 @@ export function redisCache(url: string): CacheStore {
       const [done] = await scan.send('EVAL', CHANGE, '1', bytesOfName(name), type, id, old, how, to ?? '')
       return done === '1'
     },
+    lifetimes: redisLifetimes(scan, isEntry),
     async note(run, notes) {
       const fields = Object.entries(notes).flat()
       if (fields.length === 0) return

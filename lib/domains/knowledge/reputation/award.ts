@@ -1,5 +1,6 @@
+import { type AuditPlaces, auditRows } from '#lib/domains/audit/log.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { newId } from '#lib/kernel/ids.ts'
+import { newId, uuidsInSql } from '#lib/kernel/ids.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { erasedSubject, fullFrom, gains, type Reason, roomFor } from './rules.ts'
 
@@ -12,6 +13,8 @@ interface Places {
   reason: string
   entry: string
   full: string
+  /** `uuidsInSql.value()`. */
+  uuids: string
 }
 
 /** Scores and days are hundredths; summing must not gather the dust of binary fractions. */
@@ -19,11 +22,18 @@ const exact = (sum: string): string => `round((${sum})::numeric, 4)::float8`
 const dayOf = (at: string): string => `(${at}::timestamptz AT TIME ZONE 'UTC')::date`
 
 /**
+ * A WITH member that writes one audit entry for each agent whose reputation changed: the reason and a count. No subject id: the ledger
+ * drops it when the subject's author is erased, but the audit log is append-only.
+ */
+const auditChanges = (of: string, at: Pick<AuditPlaces, 'uuids' | 'at' | 'details'>): string =>
+  auditRows(of, { ...at, action: "'update'", actorId: "'system:reputation'", resourceType: "'reputation'", ip: "''" })
+
+/**
  * Members of a WITH list that award what the member `stored` inserted; for a statement that stores one unit in one round trip. `stored`
  * returns `quarantined`; what is held for review earns nothing yet. Whoever gained a whole day's worth is seen in the snapshot, and then
  * no row is locked; below that the row is locked before it is judged, so no request too many gains. Not for votes.
  */
-export const awardOne = ({ agent, at, subject, gain, reason, entry, full }: Places): string => `gained AS (
+export const awardOne = ({ agent, at, subject, gain, reason, entry, full, uuids }: Places): string => `gained AS (
   INSERT INTO reputation AS r (agent_id, score, day, gained_today, voted_today)
   SELECT ${agent}, ${gain}::float8, ${dayOf(at)}, ${gain}::float8, 0 FROM stored
   WHERE NOT stored.quarantined AND NOT EXISTS (
@@ -33,18 +43,53 @@ export const awardOne = ({ agent, at, subject, gain, reason, entry, full }: Plac
     voted_today = CASE WHEN r.day >= excluded.day THEN r.voted_today ELSE 0 END,
     day = greatest(r.day, excluded.day)
   WHERE r.day < excluded.day OR r.gained_today <= ${full}::float8
-  RETURNING agent_id),
+  RETURNING agent_id, agent_id AS id),
 ledger AS (
   INSERT INTO reputation_ledger (id, agent_id, at, change, reason, subject_id)
-  SELECT ${entry}::text, agent_id, ${at}::timestamptz, ${gain}::float8, ${reason}::text, ${subject} FROM gained)`
+  SELECT ${entry}::text, agent_id, ${at}::timestamptz, ${gain}::float8, ${reason}::text, ${subject} FROM gained),
+${auditChanges('gained', { uuids, at, details: `jsonb_build_object('reason', ${reason}::text, 'gains', 1)` })}`
 
-/** The values that {@link awardOne} needs beside the caller's: gain, reason, id of the ledger's row, and from where on a day is full. */
-export const awardValues = (reason: Exclude<Reason, 'vote'>): [number, string, string, number] => [
+/** The values that {@link awardOne} needs beside the caller's: `gain`, `reason`, `entry`, `full` and `uuids`. */
+export const awardValues = (reason: Exclude<Reason, 'vote'>): [number, string, string, number, string] => [
   gains[reason],
   reason,
   newId('rep'),
   fullFrom(reason).all,
+  uuidsInSql.value(),
 ]
+
+const awardGains = `WITH entries AS (
+    INSERT INTO reputation_ledger (id, agent_id, at, change, reason, subject_id)
+    SELECT a.entry, $1::text, $2::timestamptz, $3::float8, $4::text, a.id
+    FROM unnest($5::text[], $6::text[]) WITH ORDINALITY AS a(id, entry, n)
+    WHERE NOT EXISTS (SELECT FROM reputation_ledger l WHERE l.subject_id = a.id AND l.agent_id = $1::text AND l.reason = $4::text)
+    ORDER BY a.n LIMIT $7::int
+    RETURNING change),
+  given AS (SELECT count(*)::int AS n, coalesce(sum(change), 0) AS gained FROM entries),
+  changed AS (SELECT $1::text AS id, n FROM given WHERE n > 0),
+  ${auditChanges('changed', { uuids: '$9', at: '$2', details: `jsonb_build_object('reason', $4::text, 'gains', changed.n)` })}
+  UPDATE reputation r SET score = ${exact('r.score + gained')}, gained_today = ${exact('r.gained_today + gained')},
+    voted_today = ${exact('r.voted_today + CASE WHEN $8::boolean THEN gained ELSE 0 END')}
+  FROM given WHERE r.agent_id = $1::text RETURNING given.n`
+
+/** A statement that takes back the ledger rows of the member `gone`: scores sink by as much. */
+const takeBack = (
+  gone: string,
+  { at, uuids, reason }: { at: string; uuids: string; reason: string },
+): string => `WITH gone AS (${gone}),
+  lost AS (SELECT agent_id AS id, sum(change) AS change, count(*)::int AS n FROM gone GROUP BY agent_id),
+  ${auditChanges('lost', { uuids, at, details: `jsonb_build_object('reason', '${reason}', 'withdrawn', lost.n)` })},
+  lowered AS (UPDATE reputation r SET score = ${exact('r.score - lost.change')} FROM lost WHERE r.agent_id = lost.id)
+  SELECT count(*)::int AS n FROM gone`
+const takeBackSubjects = takeBack(
+  'DELETE FROM reputation_ledger WHERE subject_id = ANY($1::text[]) RETURNING agent_id, change',
+  { at: '$2', uuids: '$3', reason: 'erased' },
+)
+const takeBackVotes = takeBack(
+  `DELETE FROM reputation_ledger l USING unnest($1::text[], $2::text[]) AS v(subject, agent)
+    WHERE l.subject_id = v.subject AND l.agent_id = v.agent AND l.reason = 'vote' RETURNING l.agent_id, l.change`,
+  { at: '$3', uuids: '$4', reason: 'vote' },
+)
 
 /**
  * Awards one gain for each subject, in their order, until the day is full; a subject is awarded once for a reason. Not for what is held
@@ -72,21 +117,17 @@ export async function award(
     RETURNING gained_today AS "all", voted_today AS votes`
   const room = day ? roomFor(reason, day) : 0
   if (room === 0) return 0
-  const gain = gains[reason]
-  const isVote = reason === 'vote'
-  const [given] = await tx.$queryRaw<{ n: number }[]>`
-    WITH entries AS (
-      INSERT INTO reputation_ledger (id, agent_id, at, change, reason, subject_id)
-      SELECT a.entry, ${agentId}, ${now}, ${gain}::float8, ${reason}, a.id
-      FROM unnest(${subjects}::text[], ${subjects.map(() => newId('rep'))}::text[]) WITH ORDINALITY AS a(id, entry, n)
-      WHERE NOT EXISTS (SELECT FROM reputation_ledger l WHERE l.subject_id = a.id AND l.agent_id = ${agentId} AND l.reason = ${reason})
-      ORDER BY a.n LIMIT ${room}::int
-      RETURNING change),
-    given AS (SELECT count(*)::int AS n, coalesce(sum(change), 0) AS gained FROM entries)
-    UPDATE reputation r SET score = round((r.score + gained)::numeric, 4)::float8,
-      gained_today = round((r.gained_today + gained)::numeric, 4)::float8,
-      voted_today = round((r.voted_today + CASE WHEN ${isVote} THEN gained ELSE 0 END)::numeric, 4)::float8
-    FROM given WHERE r.agent_id = ${agentId} RETURNING given.n`
+  const [given] = await queryWithin<{ n: number }>(tx, 'award-gains', awardGains, [
+    agentId,
+    now,
+    gains[reason],
+    reason,
+    subjects,
+    subjects.map(() => newId('rep')),
+    room,
+    reason === 'vote',
+    uuidsInSql.value(),
+  ])
   return given?.n ?? 0
 }
 
@@ -94,17 +135,12 @@ export async function award(
  * Takes back what was gained with units or skills that are erased, from whoever gained it: their ledger rows go, scores sink by as much.
  * What was taken back is not gained anew on the same day. Returns how many rows went.
  */
-export async function withdraw(tx: Transaction, subjectIds: readonly string[]): Promise<number> {
+export async function withdraw(tx: Transaction, subjectIds: readonly string[], now: Date): Promise<number> {
   const ids = [...subjectIds]
   // In the order of ids, so that two that take back from the same agents do not wait for each other.
   await tx.$queryRaw`SELECT 1 FROM reputation WHERE agent_id IN (SELECT agent_id FROM reputation_ledger WHERE subject_id = ANY(${ids}::text[]))
     ORDER BY agent_id FOR UPDATE`
-  const [row] = await tx.$queryRaw<{ n: number }[]>`
-    WITH gone AS (DELETE FROM reputation_ledger WHERE subject_id = ANY(${ids}::text[]) RETURNING agent_id, change),
-    lowered AS (
-      UPDATE reputation r SET score = round((r.score - lost.change)::numeric, 4)::float8
-      FROM (SELECT agent_id, sum(change) AS change FROM gone GROUP BY agent_id) AS lost WHERE r.agent_id = lost.agent_id)
-    SELECT count(*)::int AS n FROM gone`
+  const [row] = await queryWithin<{ n: number }>(tx, 'withdraw-gains', takeBackSubjects, [ids, now, uuidsInSql.value()])
   return row?.n ?? 0
 }
 
@@ -135,14 +171,10 @@ export async function keepGains(
 export async function withdrawVotes(
   tx: Transaction,
   votes: readonly { subjectId: string; agentId: string }[],
+  now: Date,
 ): Promise<void> {
   if (votes.length === 0) return
   const [subjects, agents] = [votes.map(({ subjectId }) => subjectId), votes.map(({ agentId }) => agentId)]
   await tx.$queryRaw`SELECT 1 FROM reputation WHERE agent_id = ANY(${agents}::text[]) ORDER BY agent_id FOR UPDATE`
-  await tx.$executeRaw`
-    WITH gone AS (
-      DELETE FROM reputation_ledger l USING unnest(${subjects}::text[], ${agents}::text[]) AS v(subject, agent)
-      WHERE l.subject_id = v.subject AND l.agent_id = v.agent AND l.reason = 'vote' RETURNING l.agent_id, l.change)
-    UPDATE reputation r SET score = round((r.score - lost.change)::numeric, 4)::float8
-    FROM (SELECT agent_id, sum(change) AS change FROM gone GROUP BY agent_id) AS lost WHERE r.agent_id = lost.agent_id`
+  await queryWithin(tx, 'withdraw-votes', takeBackVotes, [subjects, agents, now, uuidsInSql.value()])
 }

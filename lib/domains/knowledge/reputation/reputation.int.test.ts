@@ -141,8 +141,67 @@ describe('what is taken back', () => {
     const subjects = Array.from({ length: 10 }, (_, n) => `kp:trace:${one.id}-${n}`)
     for (const { id } of [one, two])
       await test.app.gate.transaction((tx) => award(tx, id, 'vote', subjects, test.clock.now()))
-    await Promise.all(subjects.map((subject) => test.app.gate.transaction((tx) => withdraw(tx, [subject]))))
+    await Promise.all(
+      subjects.map((subject) => test.app.gate.transaction((tx) => withdraw(tx, [subject], test.clock.now()))),
+    )
     for (const { id } of [one, two]) expect([await scoreOf(id), await isBalanced(id)]).toEqual([0, true])
+  })
+})
+
+describe('the audit log', () => {
+  const entriesOf = (id: string) =>
+    test.db.query<{ action: string; agent_id: string; ip: string; details: Record<string, unknown> }>(
+      undefined,
+      `SELECT action, agent_id, ip, details FROM audit_entries WHERE resource_type = 'reputation' AND resource_id = $1 ORDER BY at, id`,
+      [id],
+    )
+  const entry = (details: Record<string, unknown>) => ({
+    action: 'update',
+    agent_id: 'system:reputation',
+    ip: '',
+    details,
+  })
+
+  it('gets one entry with reason and count for each agent whose reputation changes', async () => {
+    const author = await agent()
+    const voter = await issuedAgent(test, ['read', 'write'], { owner: await signedIn(test) })
+    const id = (await contribute(author.token)).json.data.id
+    test.clock.advance(1_000)
+    await test.fetch('POST', `/v1/knowledge/${id}/validate`, { token: voter.token, body: { valid: true } })
+    test.clock.advance(1_000)
+    await test.fetch('POST', '/v1/knowledge/batch', { token: author.token, body: { units: [trace(), trace(), sop()] } })
+    await test.fetch('DELETE', `/v1/knowledge/${id}`, { token: author.token })
+    const [ofAuthor, ofVoter] = [await entriesOf(author.id), await entriesOf(voter.id)]
+    expect(ofAuthor).toHaveLength(4)
+    expect(ofAuthor).toEqual(
+      expect.arrayContaining([
+        entry({ reason: 'unit', gains: 1 }),
+        entry({ reason: 'unit', gains: 2 }),
+        entry({ reason: 'sop', gains: 1 }),
+        entry({ reason: 'erased', withdrawn: 1 }),
+      ]),
+    )
+    expect(ofVoter).toHaveLength(2)
+    expect(ofVoter).toEqual(
+      expect.arrayContaining([entry({ reason: 'vote', gains: 1 }), entry({ reason: 'erased', withdrawn: 1 })]),
+    )
+    expect(JSON.stringify([ofAuthor, ofVoter])).not.toContain(id)
+  })
+
+  it('gets no entry when the day is full, and none from a transaction that rolls back', async () => {
+    const { id } = await agent()
+    const subjects = Array.from({ length: 21 }, (_, n) => `kp:trace:${id}-${n}`)
+    const give = (subject: string[]) =>
+      test.app.gate.transaction((tx) => award(tx, id, 'vote', subject, test.clock.now()))
+    await give(subjects)
+    await give(subjects.slice(20))
+    expect(await entriesOf(id)).toEqual([entry({ reason: 'vote', gains: 20 })])
+    const rolledBack = test.app.gate.transaction(async (tx) => {
+      await award(tx, id, 'unit', ['kp:trace:rolled-back'], test.clock.now())
+      throw new Error('rolled back')
+    })
+    await expect(rolledBack).rejects.toThrow('rolled back')
+    expect(await entriesOf(id)).toHaveLength(1)
   })
 })
 

@@ -41,7 +41,7 @@ export const skillHolder = (db: Database, { withdrawNaming }: Pick<KnowledgePart
     const id = skillOf(scope)
     return { items: id !== undefined && (await tx.skill.count({ where: { id } })) > 0 ? [id] : [], held: {} }
   },
-  async erase(scope, plan, tx) {
+  async erase(scope, plan, tx, manner) {
     const subject = subjectOf(scope)
     const whose = subject ? { agentId: { in: [...subject.agents] } } : {}
     const { count } = await tx.skill.deleteMany({ where: { id: { in: [...plan] }, ...whose } })
@@ -50,7 +50,7 @@ export const skillHolder = (db: Database, { withdrawNaming }: Pick<KnowledgePart
       await byIndex(tx)
       await keepGains(tx, plan, subject.agents)
       await withdrawNaming(tx, plan)
-    } else await withdraw(tx, plan)
+    } else await withdraw(tx, plan, manner?.now ?? new Date())
     return count
   },
   /** What a foreign key should have taken, in its own table; what was gained, by the id that it was gained with. */

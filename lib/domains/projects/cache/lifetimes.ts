@@ -1,0 +1,55 @@
+import { z } from 'zod'
+import type { Check } from '#lib/kernel/evidence.ts'
+import { job, type RunnableJob } from '#lib/kernel/job.ts'
+import type { CacheStore } from '#lib/stores/cache/cache.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+
+interface LifetimeParts {
+  cache: Pick<CacheStore, 'lifetimes' | 'provider'>
+  prefixes: readonly string[]
+}
+/** Keys that the compliance page examines in the time of one check, and that the job examines. */
+const mostForEvidence = 100_000
+const mostForJob = 5_000_000
+
+/** The 24 hours of cached data, where connected applications write to the same Redis past our own `set`. */
+export const cacheEvidence = ({ cache, prefixes }: LifetimeParts): Check => ({
+  line: 'storage_limitation',
+  name: 'cache.lifetimes',
+  page: null,
+  async ask() {
+    const { examined, isComplete, unlimited, tooLong, prefixed } = await cache.lifetimes({
+      ...{ prefixes, shorten: false, most: mostForEvidence },
+    })
+    const isFound = unlimited + tooLong > 0 || !isComplete
+    return {
+      state: cache.provider === 'memory' ? 'not_applicable' : isFound ? 'attention' : 'holds',
+      numbers: { examined, unlimited, long: tooLong, prefixed, partial: isComplete ? 0 : 1 },
+    }
+  },
+})
+
+/**
+ * Hourly, where the operator chose it (KP_CACHE_TTL_LIMIT). A legal hold does not say which keys it covers, so that none gets a TTL while
+ * any hold is in force.
+ */
+export const limitLifetimes = ({ db, cache, prefixes }: LifetimeParts & { db: Database }): RunnableJob =>
+  job({
+    name: 'cache.limit-lifetimes',
+    payload: z.unknown(),
+    cron: '37 * * * *',
+    async run({ gate, actor, now }) {
+      const holds = await db.query(
+        'holds-of-cache',
+        'SELECT 1 FROM holds_in_force WHERE expires_at IS NULL OR expires_at > $1 LIMIT 1',
+        [now],
+      )
+      if (holds.length > 0 || prefixes.length === 0) return
+      const { shortened } = await cache.lifetimes({ prefixes, shorten: true, most: mostForJob })
+      if (shortened === 0) return
+      await gate.auditGrouped({
+        ...{ action: 'update', actorId: actor.id, resourceType: 'cache', resourceId: 'keys', at: now, ip: '' },
+        details: { shortened },
+      })
+    },
+  })

@@ -1,0 +1,32 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { subscribe } from 'node:diagnostics_channel'
+import type { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
+
+/** The client's address, for Next's pages and routes: the server knows the socket, Next does not. */
+export const clientAddresses = new AsyncLocalStorage<string>()
+
+/** Several lines of one header are one list (RFC 9110 §5.3). */
+export const textOf = (header: string | string[] | undefined): string | null =>
+  header === undefined ? null : Array.isArray(header) ? header.join(', ') : header
+
+const started = (message: unknown): { request: IncomingMessage; socket: Socket } | undefined => {
+  const { request, socket } = message as { request: IncomingMessage; socket: unknown }
+  return socket instanceof Socket ? { request, socket } : undefined
+}
+
+/**
+ * Fills {@link clientAddresses} where plain Next is hosted. Next gives its handlers a `X-Forwarded-For` that the client may have written,
+ * and no socket. Node publishes each request of this process with its socket before a handler runs.
+ */
+export function followClientSockets(proxies: () => TrustedProxies): void {
+  subscribe('http.server.request.start', (message) => {
+    const arrived = started(message)
+    if (!arrived) return
+    const { request, socket } = arrived
+    clientAddresses.enterWith(
+      clientAddress(socket.remoteAddress, textOf(request.headers['x-forwarded-for']), proxies()),
+    )
+  })
+}

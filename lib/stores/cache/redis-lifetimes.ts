@@ -1,0 +1,45 @@
+import { type CacheStore, longestTtl } from './cache.ts'
+import { bytesOfName, nameFrom, type RedisScan } from './redis-scan.ts'
+
+/**
+ * KEYS: names. ARGV: the longest TTL, `shorten` or `count`, prefixes. Gives how many have no TTL, how many a longer one, how many of both have
+ * a prefix, and how many were shortened. EXPIRE with LT never lengthens a TTL.
+ */
+const LIFETIMES = `
+local most = tonumber(ARGV[1])
+local unlimited, long, prefixed, shortened = 0, 0, 0, 0
+for _, name in ipairs(KEYS) do
+  local ttl = redis.call('TTL', name)
+  if ttl == -1 or ttl > most then
+    if ttl == -1 then unlimited = unlimited + 1 else long = long + 1 end
+    for at = 3, #ARGV do
+      if string.sub(name, 1, #ARGV[at]) == ARGV[at] then
+        prefixed = prefixed + 1
+        if ARGV[2] == 'shorten' then shortened = shortened + redis.call('EXPIRE', name, most, 'LT') end
+        break
+      end
+    end
+  end
+end
+return {unlimited, long, prefixed, shortened}`
+
+/** `isEntry`: whether a name is neither a count of the limits nor bookkeeping of ours. */
+export const redisLifetimes =
+  (scan: RedisScan, isEntry: (name: string) => boolean): CacheStore['lifetimes'] =>
+  async ({ prefixes, shorten, most }) => {
+    const sums = { examined: 0, unlimited: 0, tooLong: 0, prefixed: 0, shortened: 0 }
+    const wanted = [String(longestTtl), shorten ? 'shorten' : 'count', ...prefixes]
+    for await (const page of scan.names()) {
+      if (sums.examined >= most) return { ...sums, isComplete: false }
+      const names = page.map(nameFrom).filter(isEntry).map(bytesOfName)
+      if (names.length === 0) continue
+      const counts = await scan.send('EVAL', LIFETIMES, String(names.length), ...names, ...wanted)
+      const [unlimited = 0, tooLong = 0, prefixed = 0, shortened = 0] = counts.map(Number)
+      sums.examined += names.length
+      sums.unlimited += unlimited
+      sums.tooLong += tooLong
+      sums.prefixed += prefixed
+      sums.shortened += shortened
+    }
+    return { ...sums, isComplete: true }
+  }
