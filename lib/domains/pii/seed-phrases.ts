@@ -28,6 +28,10 @@ const chineseLists = [8, 9]
 const lengths = [24, 21, 18, 15, 12]
 export const shortest = 12
 const longest = 24
+/** A run of more words is no list of a phrase in another order. */
+const mostOrdered = 30
+/** Sorts of gaps between the words of one phrase. */
+const mostSorts = 2
 /** Words that are looked at together at most; beyond, the last ones are carried on. */
 const runLimit = 512
 /** Between two words of a phrase: numbers, bullets, quotes, line ends. */
@@ -114,23 +118,12 @@ function isListing(indices: Int16Array, from: number, length: number): boolean {
   for (let at = from + 1; at < from + length; at++) if (indices[at] !== (indices[at - 1] ?? 0) + 1) return false
   return true
 }
-/** A log says one word over and over; a phrase has many, but for the published ones of one word and a last one. */
+const leastDifferent = 9
+/** Code and logs repeat a few words; a phrase has many different ones, except the published ones of one word and a last one. */
 function isVaried(indices: Int16Array, from: number, length: number): boolean {
-  const first = indices[from]
-  let [others, last] = [0, -1]
-  let [second, third, fourth]: (number | undefined)[] = []
-  for (let at = from + 1; at < from + length; at++) {
-    const index = indices[at]
-    if (index === first) continue
-    others += 1
-    last = at
-    if (index === second || index === third || index === fourth) continue
-    if (second === undefined) second = index
-    else if (third === undefined) third = index
-    else if (fourth === undefined) fourth = index
-    else return true
-  }
-  return others === 1 && last === from + length - 1
+  const different = new Set(indices.subarray(from, from + length))
+  if (different.size >= leastDifferent) return true
+  return different.size === 2 && indices.indexOf(indices[from + length - 1] ?? -1, from) === from + length - 1
 }
 /** Whether the words from there are a phrase of `most` words at most, the longest first; undefined where they are none. */
 function phraseLength(indices: Int16Array, from: number, most: number): number | undefined {
@@ -189,7 +182,12 @@ export class SeedRun {
         inRow = index < 0 ? 0 : inRow + 1
         if (inRow > mostInRow) mostInRow = inRow
       }
-      if (mostInRow >= shortest) this.#tell(indices, even, chineseLists.includes(language) ? 0.9 : 0.97)
+      if (mostInRow < shortest) continue
+      const score = chineseLists.includes(language) ? 0.9 : 0.97
+      const before = this.#found.length
+      this.#tell(indices, even, score)
+      if (this.#found.length === before && written.length <= mostOrdered)
+        this.#tellOrdered(indices, this.#orders(), score)
     }
   }
   /** Phrases in words of one language; those that it has not are -1. Single signs of Chinese are frequenter than words of others: `score`. */
@@ -206,9 +204,49 @@ export class SeedRun {
       const most = Math.min(known, even[from + 1] ?? 0) - from
       if (most < shortest) continue
       const length = phraseLength(indices, from, most)
-      if (length === undefined) continue
+      if (length === undefined || !this.#isEven(from, length)) continue
       this.#found.push(finding('seed_phrase', this.#starts[from] ?? 0, this.#ends[from + length - 1] ?? 0, score))
       from += length - 1
+    }
+  }
+  /** Whether the same signs stand between all the words, two sorts at most: in code they differ. */
+  #isEven(from: number, length: number): boolean {
+    const sorts = new Set<string>()
+    for (let at = from + 1; at < from + length; at++)
+      sorts.add(this.#text.slice(this.#ends[at - 1], this.#starts[at]).replace(/[\s\p{L}\p{N}]+/gu, ''))
+    return sorts.size <= mostSorts
+  }
+  /** The words in the order of the numbers before them, or column by column, where they are written so. */
+  #orders(): number[][] {
+    const words = [...this.#starts.keys()]
+    const numbers = words.map((at) => {
+      const before = this.#text.slice(Math.max(this.#ends[at - 1] ?? 0, (this.#starts[at] ?? 0) - 12), this.#starts[at])
+      return Number(/(\d{1,2})[^\p{L}\p{N}]{0,8}$/u.exec(before)?.[1] ?? 0)
+    })
+    const numbered = words
+      .filter((at) => (numbers[at] ?? 0) > 0)
+      .toSorted((a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0))
+    const isCounted = numbered.every((at, place) => numbers[at] === place + 1)
+    const rows: number[][] = []
+    for (const at of words) {
+      const isNewRow = at === 0 || this.#text.slice(this.#ends[at - 1], this.#starts[at]).includes('\n')
+      if (isNewRow) rows.push([at])
+      else rows.at(-1)?.push(at)
+    }
+    const columns = rows[0]?.length ?? 0
+    const areColumns = columns > 1 && columns < 5 && rows.every(({ length }) => length === columns)
+    const byColumn = areColumns
+      ? Array.from({ length: columns }, (_, at) => rows.map((row) => row[at] ?? 0)).flat()
+      : []
+    return [isCounted ? numbered : [], byColumn].filter(({ length }) => lengths.includes(length))
+  }
+  /** A phrase whose words are not read in the order in which they stand. */
+  #tellOrdered(indices: Int16Array, orders: readonly number[][], score: number): void {
+    for (const order of orders) {
+      const ordered = Int16Array.from(order, (at) => indices[at] ?? -1)
+      if (ordered.includes(-1) || phraseLength(ordered, 0, ordered.length) !== ordered.length) continue
+      const [first, last] = [Math.min(...order), Math.max(...order)]
+      this.#found.push(finding('seed_phrase', this.#starts[first] ?? 0, this.#ends[last] ?? 0, score))
     }
   }
   /**
