@@ -70,7 +70,7 @@ const expiry = /^(?:(?:19|20)\d{2}|(?:0[1-9]|1[0-2])\d{2})$/
 /** The card number that these groups of digits begin with. */
 export function cardAmong(text: string, start: number, groups: NumberGroups): Finding | undefined {
   // The groups after the head of an IBAN whose check digits are wrong.
-  if (/[A-Z]{2}\d{2}[ -]$/.test(text.slice(Math.max(0, start - 5), start))) return undefined
+  if (/[A-Z]{2}\d{2}[\s-]$/.test(text.slice(Math.max(0, start - 5), start))) return undefined
   for (const form of cardGroups) {
     if (!areGrouped(groups, form)) continue
     const end = groups.ends[form.length - 1] ?? start

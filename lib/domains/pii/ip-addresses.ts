@@ -6,9 +6,9 @@ const versioned =
   /(?:version|release|build|firmware|section|chapter|clause|figure|table|§|\bv|\bver|\boid|版本)[.:]? {0,2}$/i
 /** Of nobody: this network, one's own machine, and masks. */
 const ofNobody = /^(?:0|127|255)\./
-/** RFC 1918, 6598, 3927, 5737, 2544, groups and reserved ones, and the resolvers that everybody uses. */
+/** RFC 1918, 6598, 3927, 5737, 2544, groups and reserved ones, the resolvers that everybody uses, and what examples invent. */
 const ofMany =
-  /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|169\.254\.|192\.0\.[02]\.|198\.51\.100\.|203\.0\.113\.|198\.1[89]\.|22[4-9]\.|23\d\.|24\d\.|25\d\.|(?:8\.8\.(?:8\.8|4\.4)|1\.1\.1\.[123]|1\.0\.0\.[123]|9\.9\.9\.(?:9|10|11)|149\.112\.112\.112|208\.67\.22[02]\.22[02]|223\.[56]\.[56]\.[56]|114\.114\.11[45]\.11[45]|4\.2\.2\.[1-6])$)/
+  /^(?:10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\.|169\.254\.|192\.0\.[02]\.|198\.51\.100\.|203\.0\.113\.|198\.1[89]\.|22[4-9]\.|23\d\.|24\d\.|25\d\.|(?:8\.8\.(?:8\.8|4\.4)|1\.1\.1\.[123]|1\.0\.0\.[123]|9\.9\.9\.(?:9|10|11)|149\.112\.112\.112|208\.67\.22[02]\.22[02]|223\.[56]\.[56]\.[56]|114\.114\.11[45]\.11[45]|4\.2\.2\.[1-6]|1\.2\.3\.4|(\d{1,3})\.\1\.\1\.\1)$)/
 
 /** The IPv4 address that begins there. */
 export function ipv4At(text: string, start: number): Finding | undefined {
@@ -23,8 +23,8 @@ export function ipv4At(text: string, start: number): Finding | undefined {
 }
 
 const hexOrColon = /[0-9a-fA-F:.]/
-/** Global unicast, unique local, link local, NAT64, and IPv4 mapped. */
-const usualFirst = /^(?:[23][0-9a-f]{3}|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|64):/i
+/** Global unicast, unique local, link local, groups, NAT64, and IPv4 mapped. */
+const usualFirst = /^(?:[23][0-9a-f]{3}|f[cd][0-9a-f]{2}|fe[89ab][0-9a-f]|ff0[0-9a-f]|64):/i
 const ofManyV6 =
   /^(?:::1?$|f[cd][0-9a-f]{2}:|fe[89ab][0-9a-f]:|ff[0-9a-f]{2}:|2001:0?db8:|3fff:|2001:4860:4860::88|2606:4700:4700::1(?:111|001)|2620:fe::)/i
 
@@ -48,7 +48,7 @@ function groupsOf(written: string): string[] | undefined {
 /** Scopes in code (`a::b`), times and hardware addresses are written alike: an unusual first group needs more that is an address's. */
 function isAddress(written: string, groups: readonly string[]): boolean {
   if (usualFirst.test(written) || /^::ffff:(?:0:)?\d/i.test(written) || /^::1$/.test(written)) return true
-  if (!written.includes('::')) return groups.filter(({ length }) => length >= 3).length >= 2
+  if (!written.includes('::')) return groups.some(({ length }) => length !== 2)
   return groups.length >= 3 && groups.some(({ length }) => length >= 3) && /\d/.test(written)
 }
 

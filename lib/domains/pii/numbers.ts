@@ -26,6 +26,10 @@ export function numbersAt(text: string, start: number, end: number, cueEnd: numb
   }
   // Most numbers stand alone and are short: a year, an amount, a line of a list.
   if (end - start < 7 && !hasManyDigits(text, start)) return undefined
-  const groups = groupsFrom(text, start)
-  return cardAmong(text, start, groups) ?? socialAmong(text, start, groups) ?? nationalAt(text, start, cueEnd)
+  const length = end - start
+  const mayBeCard = length === 4 || length === 6 || length >= 13
+  const mayBeSocial = length === 3 || length === 9
+  const groups = mayBeCard || mayBeSocial ? groupsFrom(text, start) : undefined
+  const found = groups && (mayBeCard ? cardAmong(text, start, groups) : socialAmong(text, start, groups))
+  return found ?? nationalAt(text, start, length, cueEnd)
 }

@@ -5,53 +5,70 @@ import metadata from 'libphonenumber-js/min/metadata'
  * text that consists of numbers.
  */
 interface Plan {
-  /** National numbers without the national prefix; a match is the whole number. */
-  isNumber: (digits: string) => boolean
-  prefix: string
+  /** The whole national number, without the national prefix. */
+  number: RegExp
+  prefixes: readonly string[]
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '')
-function planOf(row: readonly unknown[]): Plan {
-  // [calling code, IDD prefix, pattern, lengths, formats, national prefix, …, patterns of each type of line]
-  const general = new RegExp(`^(?:${text(row[2])})$`)
-  const types = Array.isArray(row[11])
-    ? row[11].flatMap((type: unknown) => (Array.isArray(type) ? [text(type[0])] : []))
-    : []
-  const lines = types.length > 0 ? new RegExp(`^(?:${types.join('|')})$`) : undefined
-  return { isNumber: (digits) => general.test(digits) && (lines?.test(digits) ?? true), prefix: text(row[5]) }
+/** Rows are [calling code, IDD prefix, pattern, lengths, formats, national prefix, …, patterns of each type of line]. */
+function planOf(rows: readonly (readonly unknown[])[]): Plan {
+  const patterns = rows.flatMap((row) => {
+    // Without the pattern of fixed lines the general one decides, as in the library.
+    const types = Array.isArray(row[11]) && Array.isArray(row[11][0]) ? row[11] : []
+    const lines = types.flatMap((type: unknown) => (Array.isArray(type) ? [text(type[0])] : []))
+    return lines.length > 0 ? lines : [text(row[2])]
+  })
+  const prefixes = rows.map((row) => text(row[5])).filter((prefix) => prefix !== '')
+  return { number: new RegExp(`^(?:${[...new Set(patterns)].join('|')})$`), prefixes: [...new Set(prefixes)] }
 }
+const fits = ({ number, prefixes }: Plan, digits: string): boolean =>
+  number.test(digits) ||
+  prefixes.some((prefix) => digits.startsWith(prefix) && number.test(digits.slice(prefix.length)))
 
 const rows = new Map<string, readonly unknown[]>(Object.entries(metadata.countries))
-const plans = new Map<string, Plan>()
-function planIn(country: string): Plan {
-  const plan = plans.get(country) ?? planOf(rows.get(country) ?? [])
-  plans.set(country, plan)
-  return plan
-}
 const countriesOf = new Map<string, readonly string[]>(Object.entries(metadata.country_calling_codes))
 const worldwide = new Map<string, readonly unknown[]>(Object.entries(metadata.nonGeographic ?? {}))
+const plans = new Map<string, Plan>()
+function planFor(name: string, rowsOf: () => readonly (readonly unknown[])[]): Plan {
+  const plan = plans.get(name) ?? planOf(rowsOf())
+  plans.set(name, plan)
+  return plan
+}
+const rowOf = (country: string): readonly unknown[] => rows.get(country) ?? []
 
-const fits = ({ isNumber, prefix }: Plan, digits: string): boolean =>
-  isNumber(digits) || (prefix !== '' && digits.startsWith(prefix) && isNumber(digits.slice(prefix.length)))
+/** The North American plan's form: an area code and an exchange that begin with 2 to 9. New area codes come every year. */
+export const isAmericanForm = (digits: string): boolean => /^(?!\d11)[2-9]\d{2}(?!\d11)[2-9]\d{6}$/.test(digits)
 
 /** ITU-T E.164: whether the digits are a calling code and a number of one of its countries; a national prefix after the code may stand. */
 export function isInternationalNumber(digits: string): boolean {
+  if (isAmericanForm(digits.slice(1)) && digits.startsWith('1')) return true
   for (let length = 1; length <= 3; length++) {
     const code = digits.slice(0, length)
-    const rest = digits.slice(length)
     const own = worldwide.get(code)
-    if (own) return planOf(own).isNumber(rest)
     const countries = countriesOf.get(code)
-    if (countries) return countries.some((country) => fits(planIn(country), rest))
+    if (own === undefined && countries === undefined) continue
+    return fits(
+      planFor(code, () => (own ? [own] : (countries ?? []).map(rowOf))),
+      digits.slice(length),
+    )
   }
   return false
 }
 
-export const isNumberIn = (country: string, digits: string): boolean => fits(planIn(country), digits)
+export const isNumberIn = (country: string, digits: string): boolean =>
+  fits(
+    planFor(country, () => [rowOf(country)]),
+    digits,
+  )
 
 /** Of these a national number is looked for where the text says that it is one to call. */
 const usual =
   'US CA GB DE FR ES IT PT BR MX AR CO CL NL BE CH AT IE PL CZ SK HU RO GR SE FI DK NO RU UA TR JP KR CN TW HK SG IN PK ID TH VN MY PH AU NZ ZA NG KE EG AE SA IL IR'.split(
     ' ',
   )
-export const isNationalNumber = (digits: string): boolean => usual.some((country) => isNumberIn(country, digits))
+export const isNationalNumber = (digits: string): boolean =>
+  fits(
+    planFor('usual', () => usual.map(rowOf)),
+    digits,
+  )

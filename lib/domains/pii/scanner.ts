@@ -72,7 +72,7 @@ function atKeywords(text: string, found: Finding[]): number[] {
 }
 /** A field that counts the words of a phrase: `"word12":`. */
 const isCounter = (text: string, start: number, end: number): boolean =>
-  end - start <= 8 && isDigit(text, end - 1) && /["':=.)\]]/.test(text.charAt(end))
+  end - start <= 8 && /["':=.)\]]/.test(text.charAt(end))
 
 /**
  * Secrets and personal data in a text, in its order and without overlaps. Pure; its time grows with the length of the text alone: one pass
@@ -108,9 +108,12 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
         case 64:
           take(emailAround(text, at))
           break
-        case 43:
-          take(internationalAt(text, at))
+        case 43: {
+          const number = internationalAt(text, at)
+          take(number)
+          if (number) at = number.end - 1
           break
+        }
         case 58:
           take(ipv6Around(text, at))
           break
@@ -174,8 +177,10 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
       if (size > 2) run.close()
     } else {
       if (start > aside) {
-        if (isMaybeWord(hash)) run.add(start, at)
-        else if (!isCounter(text, start, at)) run.close()
+        if (isDigit(text, at - 1) && isCounter(text, start, at)) {
+          // The words go on after it.
+        } else if (isMaybeWord(hash)) run.add(start, at)
+        else run.close()
       }
       if (isAscii) take(wordIn(text, start, at, size))
     }

@@ -47,9 +47,10 @@ export function isDigit(text: string, at: number): boolean {
 
 /** Whether a word may begin there: nothing of a word stands before it, except an escape (`\n`, `%20`). */
 export function beginsWord(text: string, at: number): boolean {
-  if (!isAlphanumeric(text, at - 1) && text.charCodeAt(at - 1) !== 95) return true
-  const before = text.slice(Math.max(0, at - 3), at)
-  return /\\[nrt]$/.test(before) || /^%[0-9A-F]{2}$/i.test(before)
+  const before = text.charCodeAt(at - 1)
+  if (before !== 95 && !isAlphanumeric(text, at - 1)) return true
+  const isEscape = text.charCodeAt(at - 2) === 92 && (before === 110 || before === 114 || before === 116)
+  return isEscape || (text.charCodeAt(at - 3) === 37 && isHex(text, at - 2) && isHex(text, at - 1))
 }
 
 /** Whether a hexadecimal digit stands there. */

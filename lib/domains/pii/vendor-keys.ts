@@ -10,6 +10,7 @@ export function isDrawn(body: string): boolean {
   if (different < Math.min(8, Math.ceil(body.length * 0.4))) return false
   const longest = Math.max(...body.split(/[^A-Za-z0-9]+/).map(({ length }) => length))
   if (longest < (body.length < 20 ? 6 : 10)) return false
+  if (different >= 10 && /^[A-Za-z]{34}$/.test(body)) return true
   if (/\d/.test(body)) return /[a-z]/i.test(body) || different >= 6
   return (/[A-Z]{2}/.test(body) && /[a-z]/.test(body)) || /^[A-Z]{14,}$/.test(body)
 }
