@@ -1,5 +1,14 @@
 import type { Range } from './markdown-lines.ts'
-import { isSystemMark, isTagName, type Kind, mayCompare, OPERATOR, opening } from './tags.ts'
+import {
+  closedNames,
+  isSystemMark,
+  isTagName,
+  isTypeOrPlaceholder,
+  type Kind,
+  mayCompare,
+  OPERATOR,
+  opening,
+} from './tags.ts'
 
 const NAME_LIMIT = 64
 
@@ -11,6 +20,7 @@ const NAME_LIMIT = 64
 class Chain {
   readonly #text: string
   readonly #kind: Kind
+  readonly #closed: ReadonlySet<string>
   readonly #none: number
   /** For a kept position: the next one, the next `>` and the last character of the next comment end. */
   readonly #next: Int32Array
@@ -23,6 +33,7 @@ class Chain {
   constructor(text: string, kind: Kind) {
     this.#text = text
     this.#kind = kind
+    this.#closed = closedNames(text)
     this.#none = text.length
     this.#next = new Int32Array(text.length + 1).fill(text.length)
     this.#greater = new Int32Array(text.length + 1).fill(text.length)
@@ -76,7 +87,8 @@ class Chain {
 
   #isTag(at: number, end: number): boolean {
     let position = this.#of(this.#next, at)
-    if (this.#text[position] === '/') position = this.#of(this.#next, position)
+    const isClosing = this.#text[position] === '/'
+    if (isClosing) position = this.#of(this.#next, position)
     let name = ''
     for (
       ;
@@ -85,8 +97,17 @@ class Chain {
     ) {
       name += this.#text.charAt(position)
     }
-    if (!/^[\s/>]$/.test(this.#text.charAt(position)) || !isTagName(name, this.#kind)) return false
+    if (!/^[\s/>]$/.test(this.#text.charAt(position)) || !isTagName(name)) return false
     if (isSystemMark(name, this.#text.charAt(at - 1), this.#text.charAt(this.#of(this.#next, end)))) return false
+    if (position === end && !isClosing && !this.#closed.has(name.toLowerCase()))
+      if (
+        isTypeOrPlaceholder(
+          name,
+          this.#text.slice(Math.max(0, at - 4), at),
+          this.#text.charAt(this.#of(this.#next, end)),
+        )
+      )
+        return false
     return !mayCompare(name) || !OPERATOR.test(this.#portion(position, end))
   }
 

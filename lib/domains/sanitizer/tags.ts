@@ -1,13 +1,13 @@
 import { ELEMENTS } from './elements.ts'
 import type { Range } from './markdown-lines.ts'
 
-/** Markdown (SKILL.md and its .md files) or plain text (every text field of a unit or SOP). */
-export type Kind = 'markdown' | 'plain'
+/** Markdown (SKILL.md and its .md files), prose (every text field of a unit or SOP), or code (other files, recorded arguments). */
+export type Kind = 'markdown' | 'plain' | 'code'
 export type Cut = Range & { what: 'comment' | 'tag' }
 export type Name = { word: string; end: number }
 
-/** A token like `&&` or `-` where an attribute should stand: `i<b && c>d` compares, no browser gains anything from it. */
-export const OPERATOR = /\s[^\s\w:@"'/>]/
+/** A token like `&&` or `and` where an attribute should stand: `i<b && c>d` compares, no browser gains anything from it. */
+export const OPERATOR = /\s(?:[^\s\w:@"'/>]|(?:and|or|not|in|is|if|else)\s)/
 
 const isLetter = (character: string): boolean =>
   (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z')
@@ -26,8 +26,34 @@ export function opening(first: string, second: string, kind: Kind): 'tag' | 'dec
 export const opensMarkup = (character: string): boolean =>
   isLetter(character) || (character !== '' && '/!?'.includes(character))
 
-/** Whether `name` alone makes a tag: in Markdown any, in plain text those of HTML, SVG and MathML. */
-export const isTagName = (name: string, kind: Kind): boolean => kind === 'markdown' || ELEMENTS.has(name.toLowerCase())
+/** Whether `name` alone makes a tag: those of HTML, SVG and MathML. */
+export const isTagName = (name: string): boolean => ELEMENTS.has(name.toLowerCase())
+
+/** Elements whose text a browser reads differently, or runs. */
+const RAW =
+  /^(?:script|style|iframe|textarea|title|xmp|plaintext|noscript|noembed|noframes|template|svg|math|frameset)$/
+/** Elements that are also words and types, and that do nothing without attributes: `Promise<unknown>`, `cp <source> <path>`. */
+const WORDS = new Set(
+  `address area article aside audio body canvas caption cite code content data desc details dialog element figure filter
+footer form frame glyph handler header image input label legend line link listing main map mark marker mask menu mesh
+metadata meta meter object optgroup option output param path pattern picture polygon portal progress rect samp search
+section select set slot source spacer stop summary switch symbol table text time track unknown use var video view`.split(
+    /\s+/,
+  ),
+)
+const LINE_BREAKS = /^(?:BR|HR|WBR|NOBR|LI|TD|TR|TH|DT|DD|UL|OL|IMG|DIV)$/
+
+/**
+ * Whether a start tag without attributes, whose element the text closes nowhere, is a type argument, a name in a regular expression, or a
+ * placeholder. `before` is the text up to it, `after` the character behind it.
+ */
+export function isTypeOrPlaceholder(name: string, before: string, after: string): boolean {
+  if (/^(?:script|style)$/i.test(name) || RAW.test(name)) return false
+  if (/(?:\(\?P?|\\[kgK])$/.test(before)) return true
+  if (/^[A-Z]/.test(name)) return !LINE_BREAKS.test(name)
+  if (WORDS.has(name)) return true
+  return name.length === 1 && /[\w$:]$/.test(before) && after === '('
+}
 
 /** A comparison is only thought of where the name is one letter or no element's. */
 export const mayCompare = (name: string): boolean => name.length === 1 || !ELEMENTS.has(name.toLowerCase())
@@ -44,3 +70,11 @@ export function nameAt(text: string, start: number): Name | undefined {
   const match = NAME.exec(text)
   return match ? { word: match[1] ?? '', end: start + match[0].length } : undefined
 }
+
+/** The names of the elements that a text closes anywhere. */
+export const closedNames = (text: string): ReadonlySet<string> =>
+  new Set(
+    text.includes('</')
+      ? Array.from(text.matchAll(/<\/([A-Za-z][\w:.-]{0,63})/g), ([, name]) => (name ?? '').toLowerCase())
+      : [],
+  )

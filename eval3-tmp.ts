@@ -1,0 +1,23 @@
+import { getExampleNumber, getCountries } from 'libphonenumber-js'
+import examples from 'libphonenumber-js/mobile/examples'
+import { entropyToMnemonic } from '@scure/bip39'
+import { wordlist as english } from '@scure/bip39/wordlists/english.js'
+import { drawn } from '#lib/testing/planted-texts.ts'
+import { scan } from '#lib/domains/pii/scanner.ts'
+const d=drawn(3)
+const hit=(t:string,v:string,k:string)=>{const at=t.indexOf(v);return scan(t).some(f=>f.kind===k&&f.start<=at&&f.end>=at+v.length)}
+const C='US GB DE FR ES IT PT BR MX NL BE CH AT PL CZ SE JP KR CN IN RU UA TR AU NZ ZA AE SA EG'.split(' ')
+const frames=['Phone: {}','Call me at {} tomorrow.','my phone number is {}','Tel. {}','Telefon: {}','Tel: {}','Mobile: {}','{"phone":"{}"}','phone_number={}','homePhone: {}','电话：{}','携帯 {}','전화: {}','Телефон: {}','Teléfono: {}','Téléphone : {}','هاتف: {}','फ़ोन: {}','Please call {} after six','You can reach me by phone at {}.','Handy {}','contact: {}','name,phone\nJo,"tel {}"']
+let ok=0,all=0; const miss:Record<string,number>={}
+for(const c of C) for(let i=0;i<20;i++){ const ex=getExampleNumber(c as 'DE',examples); if(!ex) continue; const base=ex.nationalNumber; let v=''; for(let k=0;k<50;k++){ const n=base.slice(0,4)+d.signs(base.length-4,'0123456789'); const { parsePhoneNumberFromString:_p }={} as any; const p=(await import('libphonenumber-js')).parsePhoneNumberFromString(n,c as 'DE'); if(p?.isValid()){ v=d.one([p.formatNational(),p.formatNational(),p.formatNational().replaceAll(' ','-'),p.formatNational().replaceAll(' ','.')]); break } }
+ if(!v) continue; const f=d.one(frames); all++; if(hit(f.replace('{}',v),v,'phone')) ok++; else { miss[c]=(miss[c]??0)+1; if(all%3===0) console.log(c,f.replace('{}',v)) } }
+console.log('national cue',ok,'/',all,miss)
+let u=0,un=0; for(let i=0;i<400;i++){ const a=`${2+d.below(8)}${d.signs(2,'0123456789')}`,b=`${2+d.below(8)}${d.signs(2,'0123456789')}`,e=d.signs(4,'0123456789'); const v=d.one([`1-${a}-${b}-${e}`,`(${a})${b}-${e}`,`(${a}) ${b}-${e}`,`${a}-${b}-${e}x1234`,`001-${a}-${b}-${e}x12`,`${a}.${b}.${e}x123`,`+1-${a}-${b}-${e}`,`${a}.${b}.${e}`,`${a}-${b}-${e} ext. 12`]); const t=d.one([`Jo,${v},x`,`call ${v} now`,`reach us: ${v}.`]).replace('{}',v); un++; if(hit(t,v,'phone')) u++; else if(un%10===0) console.log('US',t) }
+console.log('US forms',u,'/',un)
+const card='4111111111111111', c2='5500 0000 0000 0004'
+for(const t of [`1,Jo,${card},12/25,123`,`Jo,${c2},x`,`${card} 12/25`,`${c2} 2027`,`${c2} 12/2027`,`Jo\t${card}\t2027`,`{"card":"${card}","n":1}`,`card=${card},exp=0127`,`"${card}","0127"`,`${card} 0127`,`4111-1111-1111-1111 exp 12/27`,`4111-1111-1111-1111,2027`,`a;${card};b`,`|${card}|12|25|`]) console.log(scan(t).some(f=>f.kind==='card')?'ok':'MISS', t)
+for(const t of ['Jo,123-45-6789,x','a,602-272-9781,b','a,81.2.69.142,b','a,81.2.69.142','x\t123-45-6789','"ssn":"123-45-6789"','1,192.0.2.7,2']) console.log(scan(t).map(f=>f.kind).join()||'MISS', t)
+for(const t of ['2001:db8::1','::1','[2a02:8071:2c1::5]:443','fe80::1%eth0','2001:0DB8:0000:0000:0000:ff00:0042:8329','::ffff:81.2.69.142','::ffff:5102:458e','64:ff9b::81.2.69.142','a4f1:39b2:1c2d:3e4f:5a6b:7c8d:9e0f:1a2b','2a02:8071:2c1::/48','ff02::1','1:2:3:4:5:6:7:8','abcd::1234:5','2001:db8:1:2::','addr=2a02:8071::1;','a,2a02:8071::1,b','url http://[2a02:8071::1]/x']) console.log(scan(t).map(f=>f.kind+(f.confidence??'')).join()||'MISS', t)
+const ph=entropyToMnemonic(d.bytes(32),[...english]); const w=ph.split(' ')
+for(const [n,t] of [['%20',ph.replaceAll(' ','%20')],['+',ph.replaceAll(' ','+')],['url','https://x.example/?s='+ph.replaceAll(' ','%20')+'&a=1'],['cols',Array.from({length:12},(_,i)=>`${i+1}. ${w[i]}\t${i+13}. ${w[i+12]}`).join('\n')],['cols no num',Array.from({length:12},(_,i)=>`${w[i]}   ${w[i+12]}`).join('\n')],['json words',JSON.stringify(Object.fromEntries(w.map((x,i)=>[`word${i+1}`,x])))],['json arr',JSON.stringify(w)],['json pretty',JSON.stringify(Object.fromEntries(w.map((x,i)=>[`w${i+1}`,x])),null,2)],['csv',w.join(',')],['md table','| '+w.map((x,i)=>`${i+1} | ${x}`).join(' |\n| ')+' |'],['4cols',Array.from({length:6},(_,i)=>[0,6,12,18].map(o=>`${String(o+i+1).padStart(2)} ${w[o+i]}`).join('  ')).join('\n')],['_',w.join('_')],['-',w.join('-')]] as const) console.log(scan(t).some(f=>f.kind==='seed_phrase')?'ok':'MISS',n)
+for(const t of ['string = 01/01/2011','ring 2024-01-02','call 20240101','phone: 2024-05-06 12:30','tel 12.05.2023','mobile 1.2.3','String phone = "1234"','call 1234567890123','version 1234567','mobile: 1920x1080','call foo(1000000000)','contact: 100000000']) console.log(scan(t).map(f=>f.kind).join()||'none', t)
