@@ -88,10 +88,10 @@ function findIn(text: string): Finding | undefined {
       if (offset >= 0) found.push({ offset, rule: 'instruction-override' })
     }
   }
-  const other = findOverride(copy)
-  if (other >= 0) found.push({ offset: other, rule: 'instruction-override' })
-  const first = found.sort((one, another) => one.offset - another.offset)[0]
-  return first && { offset: unfold(text, first.offset), rule: first.rule }
+  const placed = found.map(({ offset, rule }) => ({ offset: unfold(text, offset), rule }))
+  const other = findOverride(text)
+  if (other >= 0) placed.push({ offset: other, rule: 'instruction-override' })
+  return placed.sort((one, another) => one.offset - another.offset)[0]
 }
 
 function overrideIn(copy: string): number {

@@ -1,8 +1,6 @@
-import { fold } from './homoglyphs.ts'
-
 /**
  * How people order a model to ignore what it was told, in languages besides English. Each is a list of alternatives: verbs, words of
- * before, what was said, and words that may stand between. Written as people write; matched on the folded copy.
+ * before, what was said, and words that may stand between.
  */
 interface Language {
   verbs: string
@@ -96,10 +94,26 @@ const languages: readonly Language[] = [
 
 const GAP = '[\\s*`"\'>,:]{1,8}'
 const within = '[\\s*`"\'「」『』“”]{0,3}'
-const folded = (words: string) => words.split('|').map(fold).join('|')
+
+const ACCENTS = /[\u0300-\u036f\p{Cf}]/gu
+const NOT_ASCII = /[^\0-\x7f]/
+/** Lower case, without accents and invisible characters, full width as usual: people leave accents out. */
+const plain = (text: string): string =>
+  NOT_ASCII.test(text) ? text.toLowerCase().normalize('NFKD').replace(ACCENTS, '') : text.toLowerCase()
+function placeOf(text: string, offset: number): number {
+  if (!NOT_ASCII.test(text)) return offset
+  let position = 0
+  let copied = 0
+  for (const character of text) {
+    copied += plain(character).length
+    if (copied > offset) return position
+    position += character.length
+  }
+  return position
+}
 
 function patternOf({ verbs, prior, orders, fill, verbLast, joined }: Language): string {
-  const [verb, before, order, other] = [verbs, prior, orders, fill].map((words) => `(?:${folded(words)})`)
+  const [verb, before, order, other] = [verbs, prior, orders, fill].map((words) => `(?:${plain(words)})`)
   const gap = joined ? within : GAP
   const some = (most: number) => `(?:${other}${gap}){0,${most}}`
   const told = `(?:${before}${gap}${some(5)}${order}|${order}${gap}${some(6)}${before})`
@@ -111,16 +125,25 @@ function patternOf({ verbs, prior, orders, fill, verbLast, joined }: Language): 
 const OVERRIDES = languages.map((language) => ({
   pattern: new RegExp(patternOf(language), 'u'),
   /** Without one of these there is nothing to look for. */
-  sign: new RegExp(`(?:${folded(language.orders)})`, 'u'),
-  verb: new RegExp(`(?:${folded(language.verbs)})`, 'u'),
+  sign: new RegExp(`(?:${plain(language.orders)})`, 'u'),
+  verb: new RegExp(`(?:${plain(language.verbs)})`, 'u'),
+  isLatin: /^[a-z]/.test(plain(language.verbs)),
 }))
 
-/** Where a folded copy orders to ignore what was said before, in a language other than English; -1 where it does not. */
-export function findOverride(copy: string): number {
-  for (const { pattern, sign, verb } of OVERRIDES) {
+/** What every verb in Latin letters begins with: one look instead of one for each language. */
+const LATIN_VERB =
+  /ignor|olvid|desestim|descart|omit|haz caso|no sig|oubli|neglig|ne tien|ne ten|abstraction|ne sui|vergiss|vergess|missacht|ubergeh|verwirf|befolg|esque|desconsider|desprez|nao sig/
+const OTHERS = OVERRIDES.filter(({ isLatin }) => !isLatin)
+
+/** Where a text orders to ignore what was said before, in a language other than English; -1 where it does not. */
+export function findOverride(text: string): number {
+  const copy = plain(text)
+  const isLatin = LATIN_VERB.test(copy)
+  if (!isLatin && !NOT_ASCII.test(copy)) return -1
+  for (const { pattern, sign, verb } of isLatin ? OVERRIDES : OTHERS) {
     if (!verb.test(copy) || !sign.test(copy)) continue
     const offset = copy.search(pattern)
-    if (offset >= 0) return offset
+    if (offset >= 0) return placeOf(text, offset)
   }
   return -1
 }

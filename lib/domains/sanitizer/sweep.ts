@@ -100,6 +100,8 @@ class Sweep {
       return { start, end: this.#instructionEnd.endAt(start + 2), what: 'comment' }
     }
     if (what === 'instruction' && this.#kind === 'plain' && this.#matches(PHP, start)) return undefined
+    // `Comparator<? super A>`: a wildcard, glued to the type.
+    if (what === 'instruction' && /^\w<\?[\s>,]/.test(text.slice(start - 1, start + 3))) return undefined
     if (this.#greater.before(start + 2, limit)) return { start, end: this.#greater.endAt(start + 2), what: 'comment' }
     if (text.startsWith('</>', start)) return { start, end: start + 3, what: 'tag' }
     return this.#kind === 'markdown' && what !== undefined && text[start + 1] !== '/'

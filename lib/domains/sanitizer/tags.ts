@@ -7,7 +7,8 @@ export type Cut = Range & { what: 'comment' | 'tag' }
 export type Name = { word: string; end: number }
 
 /** A token like `&&` or `and` where an attribute should stand: `i<b && c>d` compares, no browser gains anything from it. */
-export const OPERATOR = /\s(?:[^\s\w:@"'/>]|(?:and|or|not|in|is|if|else)\s)/
+export const OPERATOR =
+  /\s(?:[^\s\w:@"'/>]|(?:and|or|not|in|is|if|else|extends|super|implements|as|keyof|typeof|readonly|const|infer)\s)/
 
 const isLetter = (character: string): boolean =>
   (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z')
@@ -50,13 +51,15 @@ const LINE_BREAKS = /^(?:BR|HR|WBR|NOBR|LI|TD|TR|TH|DT|DD|UL|OL|IMG|DIV)$/
 export function isTypeOrPlaceholder(name: string, before: string, after: string): boolean {
   if (/^(?:script|style)$/i.test(name) || RAW.test(name)) return false
   if (/(?:\(\?P?|\\[kgK])$/.test(before)) return true
-  if (/^[A-Z]/.test(name)) return !LINE_BREAKS.test(name)
-  if (WORDS.has(name)) return true
+  if (isWordOrType(name)) return true
+  if (/^[A-Z]/.test(name)) return false
   return name.length === 1 && /[\w$:]$/.test(before) && after === '('
 }
 
-/** A comparison is only thought of where the name is one letter or no element's. */
-export const mayCompare = (name: string): boolean => name.length === 1 || !ELEMENTS.has(name.toLowerCase())
+/** A comparison or a type is only thought of where the name is one letter, a word or a type's, or no element's. */
+export const mayCompare = (name: string): boolean =>
+  name.length === 1 || !ELEMENTS.has(name.toLowerCase()) || (isWordOrType(name) && !RAW.test(name.toLowerCase()))
+const isWordOrType = (name: string): boolean => WORDS.has(name) || (/^[A-Z]/.test(name) && !LINE_BREAKS.test(name))
 
 /** `<<SYS>>` is no tag: stage 5 has to see it. */
 export const isSystemMark = (name: string, before: string, after: string): boolean =>
