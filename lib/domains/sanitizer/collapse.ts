@@ -1,6 +1,8 @@
 import type { Range } from './markdown-lines.ts'
 import {
   closedNames,
+  isNegation,
+  isPlaceholderWith,
   isSystemMark,
   isTagName,
   isTypeOrPlaceholder,
@@ -66,7 +68,7 @@ class Chain {
     const first = this.#of(this.#next, at)
     const second = this.#of(this.#next, first)
     const what = opening(this.#text.charAt(first), this.#text.charAt(second), this.#kind)
-    if (what === undefined) return
+    if (what === undefined || isNegation(this.#text, at)) return
     const third = this.#of(this.#next, second)
     if (this.#text[first] === '!' && this.#text[second] === '-' && this.#text[third] === '-') {
       const end = this.#of(this.#commentEnd, second)
@@ -99,7 +101,11 @@ class Chain {
     }
     if (!/^[\s/>]$/.test(this.#text.charAt(position)) || !isTagName(name)) return false
     if (isSystemMark(name, this.#text.charAt(at - 1), this.#text.charAt(this.#of(this.#next, end)))) return false
-    if (position === end && !isClosing && !this.#closed.has(name.toLowerCase()))
+    if (
+      (position === end || isPlaceholderWith(name, this.#portion(position, end))) &&
+      !isClosing &&
+      !this.#closed.has(name.toLowerCase())
+    )
       if (
         isTypeOrPlaceholder(
           name,

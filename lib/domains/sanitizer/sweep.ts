@@ -5,6 +5,8 @@ import { NextMatch } from './next-match.ts'
 import {
   type Cut,
   closedNames,
+  isNegation,
+  isPlaceholderWith,
   isSystemMark,
   isTagName,
   isTypeOrPlaceholder,
@@ -90,6 +92,7 @@ class Sweep {
     const text = this.#text
     const what = opening(text.charAt(start + 1), text.charAt(start + 2), this.#kind)
     if (what === 'tag') return this.#tag(start, limit)
+    if (isNegation(text, start)) return undefined
     if (what === undefined) return undefined
     if (text.startsWith('<!--', start)) {
       // An unclosed comment loses its opening only: what it would have hidden is then seen by everyone.
@@ -147,7 +150,9 @@ class Sweep {
   }
 
   #isTypeOrPlaceholder(start: number, name: Name, end: number): boolean {
-    if (name.end !== end || this.#text[start + 1] === '/' || this.#closed.has(name.word.toLowerCase())) return false
+    if (this.#text[start + 1] === '/' || this.#closed.has(name.word.toLowerCase())) return false
+    if (name.end !== end && !isPlaceholderWith(name.word, this.#text.slice(name.end, Math.min(end, name.end + 64))))
+      return false
     return isTypeOrPlaceholder(name.word, this.#text.slice(Math.max(0, start - 4), start), this.#text.charAt(end + 1))
   }
 

@@ -35,9 +35,9 @@ const RAW =
   /^(?:script|style|iframe|textarea|title|xmp|plaintext|noscript|noembed|noframes|template|svg|math|frameset)$/
 /** Elements that are also words and types, and that do nothing without attributes: `Promise<unknown>`, `cp <source> <path>`. */
 const WORDS = new Set(
-  `address area article aside audio body canvas caption cite code content data desc details dialog element figure filter
-footer form frame glyph handler header image input label legend line link listing main map mark marker mask menu mesh
-metadata meta meter object optgroup option output param path pattern picture polygon portal progress rect samp search
+  `address area article aside audio base body canvas caption cite code content data desc details dialog element figure filter
+footer form frame glyph handler header image input label legend line link listener listing main map mark marker mask menu mesh
+metadata ms meta meter object optgroup option output param path pattern picture polygon portal progress rect samp search
 section select set slot source spacer stop summary switch symbol table text time track unknown use var video view`.split(
     /\s+/,
   ),
@@ -74,6 +74,10 @@ export function nameAt(text: string, start: number): Name | undefined {
   return match ? { word: match[1] ?? '', end: start + match[0].length } : undefined
 }
 
+/** A placeholder of several words: `<source file>`. */
+export const isPlaceholderWith = (name: string, rest: string): boolean =>
+  WORDS.has(name) && /^(?: [a-z][\w-]{0,30}){1,3}$/i.test(rest) && !/ on\w*$/i.test(rest)
+
 /** The names of the elements that a text closes anywhere. */
 export const closedNames = (text: string): ReadonlySet<string> =>
   new Set(
@@ -81,3 +85,8 @@ export const closedNames = (text: string): ReadonlySet<string> =>
       ? Array.from(text.matchAll(/<\/([A-Za-z][\w:.-]{0,63})/g), ([, name]) => (name ?? '').toLowerCase())
       : [],
   )
+
+const NEGATION = /^(?:\?<!(?!--)|\w<!\w+(?:<|::|\())/
+/** A lookbehind `(?<!…)`, or a negated type argument `enable_if_t<!is_array<T>::value>`. */
+export const isNegation = (text: string, at: number): boolean =>
+  at > 0 && NEGATION.test(text.slice(at - 1, at + 64)) && !text.startsWith('<![CDATA[', at)
