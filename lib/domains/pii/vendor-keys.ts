@@ -57,7 +57,7 @@ function keyAt(text: string, start: number, keyword: string, { pattern, isPadded
   return isPadded || isDrawn(body) ? keyFound(key, start) : undefined
 }
 
-const assignment = /[ \t\w.-]{0,30}["'`\]]{0,2}\s{0,3}(?:=>|:=|\?=|={1,3}|:)\s{0,3}["'`]{0,3}/y
+const assignment = /[ \t\w.-]{0,30}(?:\\?["'`]|\]){0,2}\s{0,3}(?:=>|:=|\?=|={1,3}|:)\s{0,3}(?:\\?["'`]){0,3}/y
 /** A value that is a key because the name before it is a vendor's; the name ends at `end`. */
 function namedKey(text: string, end: number, forms: readonly Form[]): Finding | undefined {
   assignment.lastIndex = end
@@ -78,7 +78,7 @@ export function vendorKeysAt(text: string, keyword: string, start: number, found
   for (const form of marked.get(keyword) ?? []) {
     if (form.lead === 0 && !beginsWord(text, start)) continue
     for (let from = Math.max(0, start - form.lead); from <= start; from++) {
-      if (form.lead > 0 && isAlphanumeric(text, from - 1)) continue
+      if (form.lead > 0 && isAlphanumeric(text, from - 1) && !beginsWord(text, from)) continue
       const key = keyAt(text, from, keyword, form)
       if (key === undefined) continue
       found.push(key)
