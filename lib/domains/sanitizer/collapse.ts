@@ -68,7 +68,7 @@ class Chain {
     const first = this.#of(this.#next, at)
     const second = this.#of(this.#next, first)
     const what = opening(this.#text.charAt(first), this.#text.charAt(second), this.#kind)
-    if (what === undefined || isNegation(this.#text, at)) return
+    if (what === undefined || (what === 'declaration' && isNegation(this.#text, at))) return
     const third = this.#of(this.#next, second)
     if (this.#text[first] === '!' && this.#text[second] === '-' && this.#text[third] === '-') {
       const end = this.#of(this.#commentEnd, second)

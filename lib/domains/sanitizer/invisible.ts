@@ -67,8 +67,19 @@ function isBeforeVirama(text: string, at: number): boolean {
   )
 }
 
-/** An RGI emoji, whether or not its U+FE0F were left out, as many keyboards and services do. */
+const knownSequences = new Map<string, boolean>()
+/** As many sequences are remembered; people use few. */
+const MOST_KNOWN = 1024
 function isRgi(sequence: string): boolean {
+  const known = knownSequences.get(sequence)
+  if (known !== undefined) return known
+  const isOne = looksUpRgi(sequence)
+  if (knownSequences.size < MOST_KNOWN) knownSequences.set(sequence, isOne)
+  return isOne
+}
+
+/** An RGI emoji, whether or not its U+FE0F were left out, as many keyboards and services do. */
+function looksUpRgi(sequence: string): boolean {
   if (sequence.length > LONGEST) return false
   if (RGI.test(sequence)) return true
   const qualified = sequence

@@ -62,7 +62,12 @@ export function readLines(text: string): Lines {
     const isBlank = (matchAt(BARE, text, start)?.index ?? -1) === start
     const marker = matchAt(MARKER, text, start)?.[0].length ?? -1
     const isFlush = !isBlank && text[start] !== ' ' && text[start] !== '\t'
-    if (isFlush && (marker >= 0 || HEADING.test(text.slice(start, start + 8)) || (previous.isBlank && isListOpen)))
+    if (
+      isFlush &&
+      (marker >= 0 ||
+        (text[start] === '#' && HEADING.test(text.slice(start, start + 8))) ||
+        (previous.isBlank && isListOpen))
+    )
       sections.push(start)
     if (marker >= 0) isListOpen = true
     else if (isFlush && previous.isBlank) isListOpen = false
