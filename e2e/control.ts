@@ -22,6 +22,8 @@ export const Order = z.discriminatedUnion('do', [
   z.strictObject({ do: z.literal('advance'), milliseconds: z.number().positive() }),
   z.strictObject({ do: z.literal('work') }),
   z.strictObject({ do: z.literal('sign-in'), email: z.string(), password: z.string() }),
+  z.strictObject({ do: z.literal('store'), silentAt: z.enum(['plan', 'erase']).nullable() }),
+  z.strictObject({ do: z.literal('encrypt'), thread: z.string() }),
   z.strictObject({ do: z.literal('down') }),
   z.strictObject({ do: z.literal('up') }),
 ])
@@ -46,6 +48,14 @@ export const control = {
   /** Waits for what the worker has to do now. */
   async work(): Promise<void> {
     await ask({ do: 'work' })
+  },
+  /** The side store does not answer at this stage of an erasure; null: it answers. */
+  async silence(silentAt: 'plan' | 'erase' | null): Promise<void> {
+    await ask({ do: 'store', silentAt })
+  },
+  /** The application stores a checkpoint of this thread that nobody but it reads. */
+  async encrypt(thread: string): Promise<void> {
+    await ask({ do: 'encrypt', thread })
   },
   async down(): Promise<void> {
     await ask({ do: 'down' })

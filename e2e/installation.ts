@@ -5,17 +5,33 @@ import type { Env } from '#lib/env.ts'
 import { createFront } from '#lib/http/front.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { sideHolder, sideStore } from '#lib/testing/side-store.ts'
 import { signIn } from '../bin/demo/visits.ts'
 import { Order } from './control.ts'
 import { untilAtRest } from './rest.ts'
 
 /**
  * Server and worker of the production build in this process, composed as bin/server.ts and bin/worker.ts compose them, but for the clock:
- * it goes ahead of the machine's by as much as the journeys say, at a port that nobody but them knows.
+ * it goes ahead of the machine's by as much as the journeys say, at a port that nobody but them knows. With `hasSideStore` there is a store
+ * besides, which holds nothing, and does not answer when the journeys say so.
  */
-export async function startInstallation({ env, controlPort }: { env: Env; controlPort: number }) {
+export async function startInstallation({
+  env,
+  controlPort,
+  hasSideStore = false,
+}: {
+  env: Env
+  controlPort: number
+  hasSideStore?: boolean
+}) {
   let ahead = 0
-  const app = createApp({ env, clock: { now: () => new Date(Date.now() + ahead) } })
+  const side = sideStore()
+  const app = createApp({
+    env,
+    clock: { now: () => new Date(Date.now() + ahead) },
+    ...(hasSideStore && { moreHolders: (db) => [sideHolder(side)(db)] }),
+  })
   // What the pages of the build find instead of making their own.
   globalThis.knowledgePulse = app
   const pages = next({
@@ -66,6 +82,18 @@ export async function startInstallation({ env, controlPort }: { env: Env; contro
         const { cookie } = await signIn(app, env.KP_SECRET ?? '', { email, password, address, locale: 'en' })
         return { cookie: cookie.slice(cookie.indexOf('=') + 1) }
       }
+      case 'store':
+        side.slow = async (asked) => {
+          if (asked === order.silentAt) throw new Problem('unavailable', 'the store does not answer')
+        }
+        return {}
+      case 'encrypt':
+        await app.db.query(
+          undefined,
+          `INSERT INTO langgraph.checkpoint_blobs (thread_id, channel, version, type, blob) VALUES ($1, 'encrypted', '1', 'msgpack+aes', '\\x00ff')`,
+          [order.thread],
+        )
+        return {}
       case 'down':
         await down()
         return {}

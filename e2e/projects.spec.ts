@@ -120,9 +120,7 @@ test('a project is made and filled; one message of it is planned, erased and pro
     await dialog.getByRole('button', { name: 'Erase the message' }).click()
     await expect(page).toHaveURL(/\/erasures\//)
     await control.work()
-    const done = page
-      .getByRole('main')
-      .getByText('It is erased in every store, and nothing was left when it was searched again.')
+    const done = page.getByRole('main').getByText('Erased and verified in every store')
     await expect(done).toBeVisible()
     await page.reload()
     await expect(done).toBeVisible()

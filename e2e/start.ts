@@ -40,7 +40,7 @@ const credentials: Credentials = {
 rmSync(credentialsFile, { force: true })
 writeFileSync(credentialsFile, JSON.stringify(credentials), { mode: 0o600, flag: 'wx' })
 // Next keeps a process alive whatever is thrown; who waits for it would wait long.
-const installation = await startInstallation({ env, controlPort }).catch(async (error: unknown) => {
+const installation = await startInstallation({ env, controlPort, hasSideStore: true }).catch(async (error: unknown) => {
   console.error(error)
   await remove()
   process.exit(1)

@@ -52,7 +52,13 @@ import { participantExporters } from './domains/projects/exporters.ts'
 import { gatheredSources } from './domains/projects/gathered-sources.ts'
 import { graphParticipantExporters } from './domains/projects/graph/exporters.ts'
 import { followAgent } from './domains/projects/moving.ts'
-import { actedFor, ownsProjectOf, projectOfParticipant } from './domains/projects/participants/acting.ts'
+import {
+  actedFor,
+  ownsProjectOf,
+  projectOfParticipant,
+  rectifyParticipant,
+} from './domains/projects/participants/acting.ts'
+import { restrictParticipants, unrestrictParticipants } from './domains/projects/participants/restricting.ts'
 import { participationsOf } from './domains/projects/participants/seizing.ts'
 import type { ProjectPorts } from './domains/projects/ports.ts'
 import { projectsService } from './domains/projects/service.ts'
@@ -249,11 +255,13 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     interrupt,
     async notifyAdmins(tx, waiting, now) {
       for (const { accountId } of await accounts.adminContacts(tx))
-        for (const { store, runs, since } of waiting)
-          await enqueueNotice(tx, {
-            ...{ kind: 'store-unavailable', accountId, store, runs },
-            ...{ since: since.toISOString(), at: now.toISOString() },
-          })
+        for (const { store, runs, since, refusal } of waiting) {
+          const about = { accountId, store, runs, since: since.toISOString(), at: now.toISOString() }
+          await enqueueNotice(
+            tx,
+            refusal === null ? { kind: 'store-unavailable', ...about } : { kind: 'store-refuses', ...about, refusal },
+          )
+        }
     },
     async onChange(tx, change) {
       await requests.erasureChanged(tx, change)
@@ -349,7 +357,13 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
         (await accounts.sameOrganisation(tx, filer, member)) || (await ownsProjectOf(tx, filer, member)),
     },
     agents,
-    participants: { find: actedFor(db), projectOf: projectOfParticipant },
+    participants: {
+      find: actedFor(db),
+      projectOf: projectOfParticipant,
+      restrict: restrictParticipants,
+      unrestrict: unrestrictParticipants,
+      rectify: rectifyParticipant,
+    },
     erasures: engine,
     answersForPart: (ctx, part) => db.transaction((tx) => answersForPart({ ...ctx, tx }, part)),
     copies: exported,

@@ -36,6 +36,7 @@ export const usePasswordLinkAt: Endpoint<typeof usePasswordLink> = {
 
 export const usersAt: Endpoint<typeof listUsers> = { method: 'get', path: '/api/admin/users' }
 export const organisationsAt: Endpoint<typeof listOrganisations> = { method: 'get', path: '/api/admin/organisations' }
+export type Organisation = Output<typeof listOrganisations>['data'][number]
 export const inviteUserAt: Endpoint<typeof inviteUser> = { method: 'post', path: '/api/admin/users' }
 export const roleAt: Endpoint<typeof changeRole> = { method: 'patch', path: '/api/admin/users/{id}' }
 export const deactivateAt: Endpoint<typeof deactivateUser> = {

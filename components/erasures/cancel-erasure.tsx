@@ -3,7 +3,6 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useChange } from '#components/frame/asking.ts'
-import { touched } from '#components/queue/places.ts'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { cancelErasureAt, type Run } from './places.ts'
@@ -16,7 +15,8 @@ interface CancelErasureProps {
 export function CancelErasure({ run, onCancelled }: CancelErasureProps) {
   const t = useTranslations('storeProgress')
   const [isOpen, setOpen] = useState(false)
-  const cancel = useChange(cancelErasureAt, { touches: touched })
+  // A cancelled erasure has no page: asking for it again is a 404.
+  const cancel = useChange(cancelErasureAt, { touches: ['/api/projects'], isQuiet: true })
   const auditId = run.audit_id
   const isPart = run.part !== null && run.part.kind !== 'project'
   if (auditId === null || run.request_id !== null || !isPart || run.state !== 'planning' || run.waits_for.length === 0)

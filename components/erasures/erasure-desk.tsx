@@ -9,11 +9,14 @@ import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { TextLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { isStuck } from './fault-rules.ts'
 import { Mentions } from './mentions.tsx'
 import { erasureAt, isLive, pace, type Run } from './places.ts'
+import { References } from './references.tsx'
 import { RetryErasure } from './retry-erasure.tsx'
 import { StoreProgress } from './store-progress.tsx'
 import { StuckSteps } from './stuck-steps.tsx'
+import { ThreadDecisions } from './thread-decisions.tsx'
 
 /** One erasure, store by store, until the receipt is signed. An auditor reads it; an admin also tries again what stands still. */
 export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAdmin: boolean }) {
@@ -29,7 +32,7 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
   const erased = run.steps.reduce((sum, step) => sum + step.erased, 0)
   const percent = planned === 0 ? 0 : Math.floor((erased / planned) * 100)
   const holds = [...new Set(run.steps.flatMap(({ held }) => held.map(({ hold_id }) => hold_id)))]
-  const isStuck = run.steps.some(({ state }) => state === 'stuck')
+  const hasFailed = run.steps.some(isStuck)
   const facts: [string, ReactNode][] = [
     [t('run'), <ShortId key="run" id={run.run_id} what={t('run')} />],
     [list('columns.state'), list(`states.${run.state}`)],
@@ -65,13 +68,10 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
     >
       {asked.problem && <ProblemAlert problem={asked.problem} />}
       <Section id="progress" title={t('progress')}>
-        <StuckSteps
-          steps={run.steps}
-          requestId={isAdmin ? run.request_id : null}
-          auditId={isAdmin ? run.audit_id : null}
-        />
+        {isAdmin && <ThreadDecisions run={run} mayDelete />}
+        <StuckSteps steps={run.steps} requestId={isAdmin ? run.request_id : null} />
         {isAdmin && <RetryErasure run={run} />}
-        {isStuck && !isAdmin && <p>{t('auditorStuck')}</p>}
+        {hasFailed && !isAdmin && <p>{t('auditorStuck')}</p>}
         {run.state === 'failed' && <p className="text-red">{t('failedText')}</p>}
         {run.state === 'held' && (
           <div className="grid gap-2">
@@ -92,6 +92,9 @@ export function ErasureDesk({ initial, isAdmin }: { initial: { data: Run }; isAd
         <StoreProgress run={run} />
       </Section>
       <Mentions run={run} />
+      {isAdmin && run.state === 'done' && run.part === null && run.receipt_id !== null && (
+        <References receiptId={run.receipt_id} />
+      )}
       <Section id="facts" title={t('facts')}>
         <Facts facts={facts} />
       </Section>

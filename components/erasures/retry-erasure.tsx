@@ -5,6 +5,7 @@ import { useChange } from '#components/frame/asking.ts'
 import { touched } from '#components/queue/places.ts'
 import { Button } from '#components/ui/button.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
+import { faultParts, isStuck } from './fault-rules.ts'
 import { type Run, retryErasureAt } from './places.ts'
 
 interface RetryErasureProps {
@@ -17,15 +18,18 @@ export function RetryErasure({ run }: RetryErasureProps) {
   const retry = useChange(retryErasureAt, { touches: touched })
   const auditId = run.audit_id
   const isWaiting = run.state !== 'done' && run.waits_for.length > 0
+  const reasons = useTranslations('storeProgress.refusals')
+  const { refusal } = faultParts(run.fault)
   const isUnplanned = run.state === 'planning' && run.fault !== null && run.fault !== 'unavailable'
-  const isStuck = isUnplanned || run.state === 'failed' || run.steps.some(({ state }) => state === 'stuck')
-  if (auditId === null || run.request_id !== null || !(isStuck || isWaiting)) return null
+  const hasFailed = isUnplanned || refusal !== null || run.state === 'failed' || run.steps.some(isStuck)
+  if (auditId === null || run.request_id !== null || !(hasFailed || isWaiting)) return null
   return (
     <div className="grid justify-items-start gap-2">
-      {isUnplanned && <p className="text-amber">{t('unplanned', { fault: run.fault ?? '' })}</p>}
+      {refusal !== null && <p className="text-amber">{reasons(refusal)}</p>}
+      {isUnplanned && refusal === null && <p className="text-amber">{t('unplanned', { fault: run.fault ?? '' })}</p>}
       {retry.problem && <ProblemAlert problem={retry.problem} />}
       <Button tone="plain" aria-disabled={retry.isPending} onClick={() => retry.begin({ params: { id: auditId } })}>
-        {retry.isPending ? common('busy') : t(isStuck ? 'again' : 'retryNow')}
+        {retry.isPending ? common('busy') : t(hasFailed ? 'again' : 'retryNow')}
       </Button>
     </div>
   )

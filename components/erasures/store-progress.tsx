@@ -3,6 +3,7 @@ import { Progress } from '#components/ui/progress.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
+import { isStuck } from './fault-rules.ts'
 import {
   holderKey,
   progressOf,
@@ -19,6 +20,7 @@ const tones = {
   running: 'accent',
   done: 'accent',
   stuck: 'red',
+  undecided: 'amber',
   checked: 'plain',
 } as const
 
@@ -99,7 +101,7 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
   if (steps.length === 0)
     return (
       <>
-        <p className="text-quiet">{t('planning')}</p>
+        {waits_for.length === 0 && <p className="text-quiet">{t('planning')}</p>}
         <UnavailableStores waits={waits_for} />
       </>
     )
@@ -135,7 +137,7 @@ export function StoreProgress({ run: { state, steps, waits_for } }: StoreProgres
           </li>
         ))}
       </ul>
-      {steps.some((step) => step.state === 'stuck') && <p className="text-red">{t('stuck')}</p>}
+      {steps.some(isStuck) && <p className="text-red">{t('stuck')}</p>}
       {steps.some(isThere) && (
         <ul aria-label={t('kinds')} className="divide-y divide-line border-y border-line">
           {steps.filter(isThere).map((step) => (

@@ -54,6 +54,13 @@ describe('the stores of an erasure', () => {
     expect(storeRows(states.map((state) => step('x', { state })))[0]?.state).toBe(whole)
   })
 
+  it('a store with a thread that nobody has decided about is undecided, unless another step is stuck', () => {
+    const undecided = step('x', { state: 'stuck', fault: 'conflict:thread/17' })
+    expect(progressOf(undecided)).toBe('undecided')
+    expect(storeRows([undecided, step('y', { state: 'done' })])[0]?.state).toBe('undecided')
+    expect(storeRows([undecided, step('y', { state: 'stuck', fault: 'internal' })])[0]?.state).toBe('stuck')
+  })
+
   it('a store that does not answer is blocked until a step of it is stuck', () => {
     const waiting = step('x', { state: 'running', fault: 'unavailable', waiting_since: at })
     expect(progressOf(waiting)).toBe('blocked')

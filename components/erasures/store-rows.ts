@@ -1,16 +1,18 @@
 import type { RunDetail } from '#lib/domains/privacy-requests/erasures-contract.ts'
+import { isUndecided } from './fault-rules.ts'
 
 export type Steps = RunDetail['steps']
 export type Step = Steps[number]
-export type Progress = Step['state'] | 'blocked' | 'checked'
+export type Progress = Step['state'] | 'blocked' | 'checked' | 'undecided'
 
-/** How far one kind of data is; `blocked`: its store does not answer. Searched again comes after erased, and only where nothing was found. */
-export const progressOf = ({ state, verified_at, residue, waiting_since }: Step): Progress => {
+/** How far one kind of data is; `blocked`: its store does not answer; `undecided`: somebody decides about a thread. Searched again comes after erased, and only where nothing was found. */
+export const progressOf = ({ state, fault, verified_at, residue, waiting_since }: Step): Progress => {
   if (state === 'done') return verified_at !== null && (residue ?? 0) === 0 ? 'checked' : state
+  if (isUndecided({ state, fault })) return 'undecided'
   return state !== 'stuck' && waiting_since !== null ? 'blocked' : state
 }
 
-const order = ['stuck', 'blocked', 'running', 'waiting', 'done', 'checked'] as const
+const order = ['stuck', 'undecided', 'blocked', 'running', 'waiting', 'done', 'checked'] as const
 
 export interface StoreRow {
   store: string

@@ -3,6 +3,7 @@
 import { useTranslations } from 'next-intl'
 import { useState } from 'react'
 import { useAsked, useChange } from '#components/frame/asking.ts'
+import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
 import { Confirm } from '#components/ui/confirm.tsx'
 import { Tag } from '#components/ui/tag.tsx'
@@ -23,12 +24,14 @@ export function Participations({ initial }: { initial: List }) {
   const { data: list = initial } = useAsked(listAt, {}, { initial })
   const claim = useChange(claimAt, { touches: ['/api/participations', '/api/privacy/inventory'] })
   const [chosen, setChosen] = useState<List['data'][number]>()
+  const [claimed, setClaimed] = useState<string>()
   const close = () => setChosen(undefined)
   return (
     <>
+      {claimed !== undefined && <Alert tone="done" title={t('done', { project: claimed })} isLive />}
       <ul className="divide-y divide-line rounded-box border border-line bg-raised">
         {list.data.map((participation) => {
-          const { id, project, name, claimed, messages, documents } = participation
+          const { id, project, name, claimed: isClaimed, messages, documents } = participation
           return (
             <li key={id} className="flex flex-wrap items-center gap-x-4 gap-y-2 px-4 py-3">
               <div className="min-w-0 grow basis-64">
@@ -38,14 +41,17 @@ export function Participations({ initial }: { initial: List }) {
                   {t('counts', { messages, documents })}
                 </p>
               </div>
-              {claimed ? (
+              {isClaimed ? (
                 <Tag tone="plain">{t('claimed')}</Tag>
               ) : (
                 <Button
                   tone="plain"
                   size="small"
                   aria-label={t('claimNamed', { project })}
-                  onClick={() => setChosen(participation)}
+                  onClick={() => {
+                    setClaimed(undefined)
+                    setChosen(participation)
+                  }}
                 >
                   {t('claim')}
                 </Button>
@@ -60,8 +66,15 @@ export function Participations({ initial }: { initial: List }) {
         title={t('claimTitle', { project: chosen?.project ?? '' })}
         consequences={<p>{t('claimText')}</p>}
         action={t('claim')}
+        tone="main"
         change={claim}
-        onConfirm={() => chosen && claim.begin({ params: { participantId: chosen.id } }, close)}
+        onConfirm={() =>
+          chosen &&
+          claim.begin({ params: { participantId: chosen.id } }, () => {
+            setClaimed(chosen.project)
+            close()
+          })
+        }
       />
     </>
   )

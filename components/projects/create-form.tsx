@@ -24,12 +24,15 @@ export function CreateForm({ prefixes }: { prefixes: readonly string[] }) {
     const message = messageOf(field)
     return message === undefined ? undefined : faults('other', { message })
   }
+  const group = draft.group.trim()
+  const isOutside = group !== '' && prefixes.length > 0 && !prefixes.some((prefix) => group.startsWith(prefix))
+  const namespace = prefixes.join(', ')
   const isConflict = problem?.code === 'conflict'
-  const isTaken = isConflict && draft.group.trim() !== '' && draft.region !== 'eu'
+  const isTaken = isConflict && group !== '' && draft.region !== 'eu'
   const isOfField = isTaken || ['name', 'group_id'].some((field) => messageOf(field) !== undefined)
 
   const submit = () => {
-    const [name, group] = [draft.name.trim(), draft.group.trim()]
+    const name = draft.name.trim()
     create.begin(
       {
         body: {
@@ -82,9 +85,7 @@ export function CreateForm({ prefixes }: { prefixes: readonly string[] }) {
           <Field
             label={t('group')}
             hint={
-              prefixes.length === 0
-                ? t('groupHint')
-                : `${t('groupHint')} ${t('groupPrefix', { prefixes: prefixes.join(', ') })}`
+              prefixes.length === 0 ? t('groupHint') : `${t('groupHint')} ${t('groupPrefix', { prefixes: namespace })}`
             }
             name="group_id"
             autoComplete="off"
@@ -94,7 +95,13 @@ export function CreateForm({ prefixes }: { prefixes: readonly string[] }) {
             maxLength={200}
             value={draft.group}
             onChange={({ target }) => change({ group: target.value })}
-            error={isTaken ? t('taken') : faultOf('group_id')}
+            error={
+              isTaken
+                ? t('taken')
+                : isOutside && messageOf('group_id') !== undefined
+                  ? t('outside', { prefixes: namespace })
+                  : faultOf('group_id')
+            }
           />
         </div>
       </details>

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import en from '#messages/en.ts'
 import { paceOf, type Saying, sayingOf } from './part-erasure-rules.ts'
 
-const step = (state: 'waiting' | 'running' | 'done' | 'stuck', results: Record<string, number> = {}) => ({
+const step = (state: 'waiting' | 'running' | 'done' | 'stuck', fault: string | null = null) => ({
   holder: 'graph.episodes',
   store: 'graph',
   state,
@@ -10,9 +10,9 @@ const step = (state: 'waiting' | 'running' | 'done' | 'stuck', results: Record<s
   erased: 0,
   held: [],
   residue: null,
-  results,
+  results: {},
   attempts: 0,
-  fault: null,
+  fault,
   waiting_since: null,
   started_at: null,
   finished_at: null,
@@ -28,9 +28,22 @@ it.each([
   ['done', ['done'], 0, 'done'],
   ['done', ['done'], 2, 'doneLate'],
 ] as const)('an erasure that is %s with steps %j and %d found later says %s', (state, states, late, saying) => {
-  const said: Saying = sayingOf({ state, steps: states.map((one) => step(one)), late_found: late })
+  const said: Saying = sayingOf({ state, steps: states.map((one) => step(one)), waits_for: [], late_found: late })
   expect(said).toBe(saying)
   expect(en.projects.erasure.title).toHaveProperty(said)
+})
+
+const waits_for = [{ store: 'graph', since: '2026-01-31T12:00:00.000Z' }]
+const undecided = step('stuck', 'conflict:thread/17')
+it.each([
+  ['waiting', 'erasing', [step('waiting')]],
+  ['waiting', 'planning', []],
+  ['undecided', 'erasing', [step('done'), undecided]],
+  ['stuck', 'erasing', [undecided, step('stuck', 'internal')]],
+  ['done', 'done', [step('done')]],
+] as const)('says %s of an erasure that is %s and waits for a store', (saying, state, steps) => {
+  expect(sayingOf({ state, steps: [...steps], waits_for, late_found: 0 })).toBe(saying)
+  expect(en.projects.erasure.title).toHaveProperty(saying)
 })
 
 it('every store that is searched once more is named', () => {
@@ -47,6 +60,6 @@ it.each([
 ] as const)(
   'one that is %s with a step that is %s and the receipt %j is asked about again after %s ms',
   (state, own, receipt, pace) => {
-    expect(paceOf({ state, steps: [step(own)], late_found: 0, receipt_id: receipt })).toBe(pace)
+    expect(paceOf({ state, steps: [step(own)], waits_for: [], late_found: 0, receipt_id: receipt })).toBe(pace)
   },
 )

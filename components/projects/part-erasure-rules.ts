@@ -1,15 +1,23 @@
+import { isStuck, isUndecided } from '#components/erasures/fault-rules.ts'
 import { pace, type Run } from '#components/erasures/places.ts'
 
-export type Saying = Run['state'] | 'stuck' | 'doneLate'
+export type Saying = Run['state'] | 'stuck' | 'undecided' | 'waiting' | 'doneLate'
 /** What is said first of an erasure. A step that stands still comes before what the others do: it is not done, and does not become so by itself. */
-export function sayingOf({ state, steps, late_found: late }: Pick<Run, 'state' | 'steps' | 'late_found'>): Saying {
+export function sayingOf({
+  state,
+  steps,
+  waits_for: waits,
+  late_found: late,
+}: Pick<Run, 'state' | 'steps' | 'waits_for' | 'late_found'>): Saying {
   if (state === 'done') return late > 0 ? 'doneLate' : 'done'
   if (state === 'failed' || state === 'held') return state
-  return steps.some((step) => step.state === 'stuck') ? 'stuck' : state
+  if (steps.some(isStuck)) return 'stuck'
+  if (steps.some(isUndecided)) return 'undecided'
+  return waits.length > 0 ? 'waiting' : state
 }
 
 /** Milliseconds until it is worth asking again; false: nothing changes any more. What waits for a person or a hold is asked about seldom. */
-export function paceOf(run: Pick<Run, 'state' | 'steps' | 'late_found' | 'receipt_id'>): number | false {
+export function paceOf(run: Pick<Run, 'state' | 'steps' | 'waits_for' | 'late_found' | 'receipt_id'>): number | false {
   if (run.state === 'done') return run.receipt_id === null ? pace : false
-  return ['stuck', 'held', 'failed'].includes(sayingOf(run)) ? pace * 10 : pace
+  return ['stuck', 'undecided', 'held', 'failed'].includes(sayingOf(run)) ? pace * 10 : pace
 }

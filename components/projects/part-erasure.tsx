@@ -2,13 +2,15 @@
 
 import { useRouter } from 'next/navigation'
 import { useFormatter, useTranslations } from 'next-intl'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { CancelErasure } from '#components/erasures/cancel-erasure.tsx'
+import { isStuck } from '#components/erasures/fault-rules.ts'
 import { Mentions } from '#components/erasures/mentions.tsx'
 import { erasureAt, isLive, type Run } from '#components/erasures/places.ts'
 import { RetryErasure } from '#components/erasures/retry-erasure.tsx'
 import { StoreProgress, useHoldingNames } from '#components/erasures/store-progress.tsx'
 import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
+import { ThreadDecisions } from '#components/erasures/thread-decisions.tsx'
 import { useAsked } from '#components/frame/asking.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Facts } from '#components/ui/facts.tsx'
@@ -23,28 +25,34 @@ import { projectPage } from './places.ts'
 interface PartErasureProps {
   projectId: string
   initial: { data: Run }
-  /** May let a thread go whole that cannot be rewritten. */
   isAdmin: boolean
+  /** May delete a thread that cannot be rewritten, with what others said in it. */
+  mayDelete: boolean
   /** Everybody who reads it may, but for auditors. */
   mayRetry: boolean
 }
 /** How far the erasure of a part is, store by store, until every store was searched again and the receipt is signed. */
-export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasureProps) {
+export function PartErasure({ projectId, initial, isAdmin, mayDelete, mayRetry }: PartErasureProps) {
   const t = useTranslations('projects.erasure')
   const format = useFormatter()
   const names = useHoldingNames()
   const router = useRouter()
+  const [isCancelled, setCancelled] = useState(false)
+  const leave = () => {
+    setCancelled(true)
+    router.push(projectPage(projectId))
+  }
   const asked = useAsked(
     erasureAt,
     { params: { id: initial.data.audit_id ?? initial.data.run_id } },
-    { initial, every: (answer) => paceOf(answer?.data ?? initial.data) },
+    { initial, enabled: !isCancelled, every: (answer) => paceOf(answer?.data ?? initial.data) },
   )
   const run = asked.data?.data ?? initial.data
   const planned = run.steps.reduce((sum, step) => sum + step.planned, 0)
   const erased = run.steps.reduce((sum, step) => sum + step.erased, 0)
   const percent = planned === 0 ? 0 : Math.floor((erased / planned) * 100)
   const saying = sayingOf(run)
-  const stuck = [...new Set(run.steps.filter(({ state }) => state === 'stuck').map(({ store }) => names.store(store)))]
+  const stuck = [...new Set(run.steps.filter(isStuck).map(({ store }) => names.store(store)))]
   const facts: [string, ReactNode][] = [
     ...(run.part ? [[t('what'), t(`parts.${run.part.kind}`)] satisfies [string, ReactNode]] : []),
     [t('audit'), <ShortId key="audit" id={run.audit_id ?? run.run_id} what={t('audit')} />],
@@ -56,7 +64,11 @@ export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasu
   return (
     <Page
       width="wide"
-      title={<span role="status">{t(`title.${saying}`, { percent })}</span>}
+      title={
+        <span role="status">
+          {t(`title.${saying}`, { percent, stores: format.list(run.waits_for.map(({ store }) => names.store(store))) })}
+        </span>
+      }
       lead={
         <>
           {isLive(run) && <p>{t('leave')}</p>}
@@ -76,9 +88,14 @@ export function PartErasure({ projectId, initial, isAdmin, mayRetry }: PartErasu
       {saying === 'held' && <Alert tone="warning" title={t('held')} />}
       {saying === 'failed' && <Alert tone="danger" title={t('failedText')} isLive />}
       <Section id="progress" title={t('stores')}>
-        {isAdmin && <StuckSteps steps={run.steps} requestId={null} auditId={run.audit_id} />}
-        {mayRetry && <RetryErasure run={run} />}
-        {mayRetry && <CancelErasure run={run} onCancelled={() => router.push(projectPage(projectId))} />}
+        {mayRetry && <ThreadDecisions run={run} mayDelete={mayDelete} />}
+        {isAdmin && <StuckSteps steps={run.steps} requestId={null} />}
+        {mayRetry && (
+          <div className="flex flex-wrap items-end gap-2 empty:hidden">
+            <RetryErasure run={run} />
+            <CancelErasure run={run} onCancelled={leave} />
+          </div>
+        )}
         <StoreProgress run={run} />
       </Section>
       <Mentions run={run} />

@@ -3,6 +3,7 @@
 import { useRouter } from 'next/navigation'
 import { useNow, useTranslations } from 'next-intl'
 import { useState } from 'react'
+import { isStuck, isUndecided } from '#components/erasures/fault-rules.ts'
 import { MentionsOf } from '#components/erasures/mentions.tsx'
 import { StoreProgress } from '#components/erasures/store-progress.tsx'
 import { StuckSteps } from '#components/erasures/stuck-steps.tsx'
@@ -57,7 +58,8 @@ function NextStep({ request }: { request: AdminRequestDetail }) {
     return <p>{t.rich('waiting', { time: () => <Time at={waiting_until} relative /> })}</p>
   if (saying === 'blocked' || saying === 'copyFirst') return <p>{t(saying)}</p>
   if (saying === 'duePerson' || saying === 'dueAgent') return <p>{t('due')}</p>
-  if (erasure?.steps.some((step) => step.state === 'stuck')) return <p>{t('stuck')}</p>
+  if (erasure?.steps.some(isStuck)) return <p>{t('stuck')}</p>
+  if (erasure?.steps.some(isUndecided)) return <p>{t('undecided')}</p>
   if (byHand.length > 0) return <p>{t('byHand', { kinds: byHand.map((kind) => queue(kind)).join(', ') })}</p>
   const isCopying = parts.some(
     (part) => part.state === 'running' && (part.kind === 'access' || part.kind === 'portability'),

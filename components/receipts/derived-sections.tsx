@@ -1,24 +1,44 @@
 import { useTranslations } from 'next-intl'
+import { mentionKind } from '#components/erasures/mention-rules.ts'
+import { storeKey } from '#components/erasures/store-rows.ts'
 import { Section } from '#components/ui/page.tsx'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { ReceiptTable } from './receipt-table.tsx'
 
+/** The name of a store in words, or its own where there are none. */
+export function useStoreNames(): (store: string) => string {
+  const t = useTranslations('storeProgress.storeNames')
+  return (store) => {
+    const key = storeKey(store)
+    return key ? t(key) : store
+  }
+}
+
 /** Derived data, exposed texts, remaining mentions and unsearched data of a receipt; a section appears only if the receipt has its field. */
 export function DerivedSections({ receipt }: { receipt: Receipt }) {
   const t = useTranslations('receipt')
+  const kinds = useTranslations('storeProgress.mentions.kinds')
+  const nameOf = useStoreNames()
   const { derived, exposed, remaining_mentions: mentions, not_searched: notSearched } = receipt
+  const kindOf = (kind: string): string => {
+    const key = mentionKind(kind)
+    return key ? kinds(key) : kind
+  }
   return (
     <>
       {(derived || exposed) && (
         <Section id="derived" title={t('derived')} lead={t('derivedLead')}>
           {derived && (
-            <ReceiptTable
-              columns={[t('store'), t('cut'), t('deleted'), t('judgedAgain'), t('derivedRetained')]}
-              rows={derived.map(({ store, cut, deleted, judged_again, retained }) => ({
-                key: store,
-                cells: [store, cut, deleted, judged_again, retained],
-              }))}
-            />
+            <>
+              <ReceiptTable
+                columns={[t('store'), t('cut'), t('derivedDeleted'), t('judgedAgain'), t('derivedRetained')]}
+                rows={derived.map(({ store, cut, deleted, judged_again, retained }) => ({
+                  key: store,
+                  cells: [nameOf(store), cut, deleted, judged_again, retained],
+                }))}
+              />
+              <p className="text-sm text-quiet">{t('derivedHelp')}</p>
+            </>
           )}
           {exposed && <p>{t('exposed', exposed)}</p>}
         </Section>
@@ -29,7 +49,14 @@ export function DerivedSections({ receipt }: { receipt: Receipt }) {
             columns={[t('store'), t('kind'), t('field'), t('count')]}
             rows={mentions.map(({ store, kind, field, count }) => ({
               key: `${store} ${kind} ${field}`,
-              cells: [store, kind, field, count],
+              cells: [
+                nameOf(store),
+                kindOf(kind),
+                <code key="field" className="font-mono text-[0.8125rem]">
+                  {field}
+                </code>,
+                count,
+              ],
             }))}
           />
         </Section>
@@ -37,11 +64,11 @@ export function DerivedSections({ receipt }: { receipt: Receipt }) {
       {notSearched && (
         <Section id="not-searched" title={t('notSearched')} lead={t('notSearchedLead')}>
           <ReceiptTable
-            columns={[t('store'), t('what'), t('count')]}
+            columns={[t('store'), t('what'), t('records')]}
             rows={notSearched.map(({ store, what, count }) => ({
               key: `${store} ${what}`,
               cells: [
-                store,
+                nameOf(store),
                 <span key="what" lang="en">
                   {what}
                 </span>,

@@ -9,12 +9,13 @@ import { PlainLink } from '#components/ui/text-link.tsx'
 import { Time } from '#components/ui/time.tsx'
 import { heldIn } from '#lib/domains/erasure/rules.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
-import { DerivedSections } from './derived-sections.tsx'
+import { DerivedSections, useStoreNames } from './derived-sections.tsx'
 import { PrintButton } from './print-button.tsx'
 import { ReceiptTable } from './receipt-table.tsx'
 
 export function ReceiptView({ receipt, address }: { receipt: Receipt; address: string }) {
   const t = useTranslations('receipt')
+  const nameOf = useStoreNames()
   const until = (at: string | null) => (at === null ? t('noEnd') : <Time at={at} />)
   const named = receipt.part_kind ?? receipt.subject_kind
   const kind: [string, ReactNode][] = named === undefined ? [] : [[t('subjectKind'), t(`kinds.${named}`)]]
@@ -59,7 +60,7 @@ export function ReceiptView({ receipt, address }: { receipt: Receipt; address: s
           rows={receipt.stores.map((store) => ({
             key: store.holder,
             cells: [
-              store.store,
+              nameOf(store.store),
               <span key="what" lang="en">
                 {store.what}
               </span>,

@@ -55,26 +55,36 @@ const Parameter = z.looseObject({
   description: z.string().optional(),
   schema: Schema.optional(),
 })
-const Operation = z.looseObject({
+const Response = z.looseObject({ description: z.string(), content: Content.optional() })
+const Shared = z.object({ $ref: z.string() })
+const Described = z.looseObject({
   operationId: z.string(),
   summary: z.string(),
   description: z.string().optional(),
   tags: z.array(z.string()).default([]),
   'x-permission': z.string(),
-  parameters: z.array(Parameter).default([]),
   requestBody: z.looseObject({ content: Content }).optional(),
-  responses: z.record(z.string(), z.looseObject({ description: z.string(), content: Content.optional() })),
+})
+const Operation = Described.extend({
+  parameters: z.array(z.union([Shared, Parameter])).default([]),
+  responses: z.record(z.string(), z.union([Shared, Response])),
 })
 const Document = z.looseObject({
   info: z.looseObject({ version: z.string() }),
   paths: z.record(z.string(), z.record(z.string(), Operation)),
-  components: z.looseObject({ schemas: z.record(z.string(), Schema) }),
+  components: z.looseObject({
+    schemas: z.record(z.string(), Schema),
+    parameters: z.record(z.string(), Parameter),
+    responses: z.record(z.string(), Response),
+  }),
 })
 
 export type Parameter = z.output<typeof Parameter>
-export interface ReferenceOperation extends z.output<typeof Operation> {
+export interface ReferenceOperation extends z.output<typeof Described> {
   method: string
   path: string
+  parameters: Parameter[]
+  responses: Record<string, z.output<typeof Response>>
 }
 export interface Reference {
   version: string
@@ -82,11 +92,28 @@ export interface Reference {
   schemas: Record<string, Schema>
 }
 
+/** What a reference means, or the value itself. Throws for an unknown name, which the document never has. */
+function resolved<T extends object>(value: T | z.output<typeof Shared>, shared: Readonly<Record<string, T>>): T {
+  if (!isShared(value)) return value
+  const found = shared[value.$ref.slice(value.$ref.lastIndexOf('/') + 1)]
+  if (!found) throw new Error(`openapi.json has no ${value.$ref}`)
+  return found
+}
+const isShared = (value: object): value is z.output<typeof Shared> => '$ref' in value
+
 /** The OpenAPI document as the page reads it. */
 export function referenceOf(openApi: unknown): Reference {
   const { info, paths, components } = Document.parse(openApi)
   const operations = Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, operation]) => ({ ...operation, method, path })),
+    Object.entries(methods).map(([method, operation]) => ({
+      ...operation,
+      parameters: operation.parameters.map((one) => resolved(one, components.parameters)),
+      responses: Object.fromEntries(
+        Object.entries(operation.responses).map(([status, one]) => [status, resolved(one, components.responses)]),
+      ),
+      method,
+      path,
+    })),
   )
   return { version: info.version, operations, schemas: components.schemas }
 }

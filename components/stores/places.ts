@@ -1,8 +1,13 @@
 import type { Endpoint } from '#lib/client/request.ts'
+import type { assignNamespaces } from '#lib/domains/accounts/namespaces-contract.ts'
 import type { listStores, ProcessorView, retireStore, StoreView } from '#lib/domains/stores/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
 
 export const retireAt: Endpoint<typeof retireStore> = { method: 'post', path: '/api/stores/{id}/retire' }
+export const assignNamespacesAt: Endpoint<typeof assignNamespaces> = {
+  method: 'put',
+  path: '/api/admin/organisations/{id}/namespaces',
+}
 export type Stores = Output<typeof listStores>['data']
 export type Store = StoreView
 export type Processor = ProcessorView

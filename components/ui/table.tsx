@@ -111,7 +111,7 @@ export function DataTable<Row>({
                     />
                   </td>
                 )}
-                {columns.map(({ key, title, cell, numeric, main }) => {
+                {columns.map(({ key, title, cell, numeric, main, isTitleHidden }) => {
                   const Cell = main ? 'th' : 'td'
                   return (
                     <Cell
@@ -123,7 +123,7 @@ export function DataTable<Row>({
                         main ? 'font-medium max-sm:text-base' : 'font-normal',
                       )}
                     >
-                      {!main && (
+                      {!main && !isTitleHidden && (
                         <span aria-hidden className="w-28 shrink-0 text-quiet sm:hidden">
                           {title}
                         </span>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type OperationShape, operation } from '#lib/kernel/operation.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Metrics } from './metrics.ts'
-import { openApi } from './openapi.ts'
+import { openApi } from './openapi/document.ts'
 
 const none = { none: 'about the service itself, not about anybody' }
 

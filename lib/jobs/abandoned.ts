@@ -61,6 +61,8 @@ export function watchForAbandoned(db: Pick<Database, 'pool' | 'query'>, onFault:
   const events: WorkerEvents = new EventEmitter()
   events.on('pool:create', ({ workerPool }) => {
     name = workerPool.id
+    // Of a pool that ended, what it held is freed.
+    working = working.then(letGo)
     look()
   })
   const timer = setInterval(look, every)

@@ -144,6 +144,13 @@ export interface Mention {
   field: string
   isRedacted: boolean
 }
+/** `isOfParts`: it counts texts of records, by {@link idOfPart}; a record that is gone takes its texts with it. */
+export interface Tally {
+  met: readonly string[]
+  gone: readonly string[]
+  isOfParts?: boolean
+}
+export const idOfPart = (record: string, part: string): string => `${record}\n${part}`
 /** What a page came to, where the number of items that went is not all there is to say. */
 export interface Erased {
   count: number
@@ -155,7 +162,7 @@ export interface Erased {
    */
   results: Record<string, number>
   /** Of counts whose things another page may meet again, by the name in `results`: what this page met, and what no longer counts. A run counts each once. */
-  tallies?: Record<string, { met: readonly string[]; gone: readonly string[] }>
+  tallies?: Record<string, Tally>
   mentions: Mention[]
   /** Of the items, how many remain: somebody decided so, or another step erases them. */
   retained?: number

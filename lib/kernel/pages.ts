@@ -16,10 +16,7 @@ export const Timestamp = z.iso
 export const page = <T extends z.ZodType>(item: T) =>
   z.object({
     data: z.array(item),
-    total: z
-      .number()
-      .int()
-      .meta({ description: 'How many match; a list that does not count beyond a bound says so in its description' }),
+    total: z.number().int().meta({ description: 'All matches, or the bound of the count' }),
     offset: z.number().int(),
     limit: z.number().int(),
     next_cursor: z.string().nullable(),

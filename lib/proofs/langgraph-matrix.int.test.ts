@@ -8,10 +8,13 @@ import * as written from '#lib/stores/checkpoints/suite/written-thread.ts'
 import { withConnection } from '#lib/stores/postgres/connection.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { rowsOf } from '#lib/testing/everything.ts'
+import { type Issued, issuedAgent } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
 import { dataOf, erasedWhole, type MadeProject, madeConversation, madeProject } from '#lib/testing/projects.ts'
 import { pythonProgram } from '#lib/testing/python.ts'
+import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
 
 // The checker: nothing of it is used by the erasure.
 
@@ -55,6 +58,9 @@ interface Language {
   fork(thread: string, text: string): Promise<unknown>
   /** Type, id and text of each message of every state, newest state first. */
   history(thread: string): Promise<string[][][]>
+  /** As {@link say} and {@link history}, of an application whose messages are in a DeltaChannel. */
+  sayDelta(thread: string, id: string, text: string): Promise<unknown>
+  historyDelta(thread: string): Promise<string[][][]>
   remember(namespace: string[], key: string, value: Record<string, string>): Promise<unknown>
   /** Keys. */
   remembered(namespace: string[]): Promise<string[]>
@@ -78,6 +84,9 @@ async function inPython(): Promise<Language> {
     resume: (thread) => python.call('resume', { url, thread }, z.array(z.string())),
     fork: (thread, text) => python.call('fork', { url, thread, text }, z.null()),
     history: async (thread) => (await python.call('history', { url, thread }, States)).map(({ messages }) => messages),
+    sayDelta: (thread, id, text) => python.call('say_delta', { url, thread, id, text }, z.null()),
+    historyDelta: async (thread) =>
+      (await python.call('history_delta', { url, thread }, States)).map(({ messages }) => messages),
     remember: (...item) => python.call('remember', { url, items: [item] }, z.null()),
     remembered: (namespace) => python.call('remembered', { url, namespace }, z.array(z.string())),
     url,
@@ -97,18 +106,22 @@ async function inJavaScript(): Promise<Language> {
   const saver = PostgresSaver.fromConnString(url, { schema: 'langgraph' })
   const memory = PostgresStore.fromConnString(url, { schema: 'langgraph' })
   const app = written.assistant(saver)
+  const delta = written.echo(saver)
+  const statesOf = async (of: Parameters<typeof written.historyOf>[0], thread: string) =>
+    (await written.historyOf(of, thread)).map(({ values }) =>
+      z
+        .array(Message)
+        .parse(values.messages ?? [])
+        .map(({ id, content, type }) => [type, id, String(content)]),
+    )
   return {
     stage,
     say: (thread, id, text) => written.say(app, thread, id, text),
     resume: (thread) => written.approve(app, thread),
     fork: (thread, text) => written.fork(app, thread, text),
-    history: async (thread) =>
-      (await written.historyOf(app, thread)).map(({ values }) =>
-        z
-          .array(Message)
-          .parse(values.messages ?? [])
-          .map(({ id, content, type }) => [type, id, String(content)]),
-      ),
+    history: (thread) => statesOf(app, thread),
+    sayDelta: (thread, id, text) => written.say(delta, thread, id, text),
+    historyDelta: (thread) => statesOf(delta, thread),
     remember: (...item) => memory.put(...item),
     remembered: async (namespace) => (await memory.search(namespace)).map(({ key }) => key),
     url,
@@ -182,7 +195,8 @@ const words = 'the doctor told her son about his long illness since easter while
 const textOf = (name: string): string =>
   words.map((word, at) => (at % 2 === 0 ? `${word} ${name}x${at}` : word)).join(' ')
 
-const scopes = ['message', 'conversation', 'person', 'project'] as const
+/** `person`: a participant without an account. `account`: a person who signs in, and whose agent wrote. */
+const scopes = ['message', 'conversation', 'person', 'account', 'project'] as const
 describe.each([
   ['Python', isInstalled('python'), inPython],
   ['JavaScript', true, inJavaScript],
@@ -199,17 +213,29 @@ describe.each([
     async function spoken(
       project: MadeProject,
       conversation: { id: string; path: string },
-      who: string,
+      who: string | Issued,
       content: string,
     ) {
-      const body = { content, role: 'user', author: { external_id: who } }
-      const { id } = await dataOf(stage.test, 'POST', `${conversation.path}/messages`, project.agent, { body })
+      const isAgent = typeof who !== 'string'
+      const body = { content, role: 'user', ...(!isAgent && { author: { external_id: who } }) }
+      const asker = isAgent ? who : project.agent
+      const { id } = await dataOf(stage.test, 'POST', `${conversation.path}/messages`, asker, { body })
       await on.say(conversation.id, id, content)
       return { id: String(id), path: `${conversation.path}/messages/${id}`, content }
     }
+    async function accountHolder(project: MadeProject) {
+      const person = await personWithPassword(stage.test, 'Somebody', project.owner.organisationId)
+      const agent = await issuedAgent(stage.test, ['read', 'write'], { tier: 'enterprise', owner: person })
+      await dataOf(stage.test, 'POST', `${project.path}/members`, project.owner, {
+        body: { kind: 'agent', member_id: agent.id },
+      })
+      return { person, agent }
+    }
     /** Two people in three conversations: with each other, each alone; and a fork from a past checkpoint. */
-    async function talked(name: string) {
+    async function talked(name: string, isAccount = false) {
       const project = await madeProject(stage.test)
+      const holder = isAccount ? await accountHolder(project) : undefined
+      const a = holder?.agent ?? 'a'
       const shared = await madeConversation(stage.test, project, {}, project.agent)
       // The same conversation in a second thread, where nobody answers yet.
       const second = `${shared.id}/second`
@@ -217,7 +243,7 @@ describe.each([
       const others = await madeConversation(stage.test, project, {}, project.agent)
       const own = await madeConversation(stage.test, project, {}, project.agent)
       const text = textOf(`${name}a`)
-      const first = await spoken(project, shared, 'a', text)
+      const first = await spoken(project, shared, a, text)
       await on.resume(shared.id)
       // Derived texts with a part of the words, in capitals: no id and no whole message finds them.
       const part = `Noted: ${text.split(' ').slice(9).join(', ').toUpperCase()}.`
@@ -227,13 +253,13 @@ describe.each([
       const quote = text.split(' ').slice(3, 11).join(' ')
       const reply = await spoken(project, shared, 'b', `You said ${quote}, ${textOf(`${name}b`)}`)
       const theirs = await spoken(project, others, 'b', textOf(`${name}c`))
-      const alone = await spoken(project, own, 'a', textOf(`${name}d`))
+      const alone = await spoken(project, own, a, textOf(`${name}d`))
       await on.remember(['memories'], `${shared.id} by-words`, { text: `Noted: ${text}` })
       await on.remember(['memories'], `${shared.id} by-part`, { text: part })
       await on.remember(['memories'], `${shared.id} by-id`, { from: first.id, text: `They mean ${text}` })
       await on.remember(['memories'], `${own.id} alone`, { from: alone.id, text: alone.content })
       await on.remember(['memories'], `${others.id} others`, { from: theirs.id, text: theirs.content })
-      return { project, shared, second, others, own, first, reply, theirs, alone }
+      return { project, holder, shared, second, others, own, first, reply, theirs, alone }
     }
     async function closed({ id, path, owner }: MadeProject): Promise<string> {
       const { test } = stage
@@ -247,87 +273,137 @@ describe.each([
     }
     type Talk = Awaited<ReturnType<typeof talked>>
 
-    async function erase(scope: (typeof scopes)[number], { project, shared, first }: Talk): Promise<string> {
+    async function completed(id: string): Promise<string> {
+      await stage.work()
+      const row = await stage.test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id } })
+      expect(row.state).toBe('completed')
+      return row.receiptId ?? ''
+    }
+    async function erase(scope: (typeof scopes)[number], { project, holder, shared, first }: Talk): Promise<string> {
       const { test } = stage
       if (scope === 'message') return erasedWhole(test, first.path, project.agent)
       if (scope === 'conversation') return erasedWhole(test, shared.path, project.owner)
       if (scope === 'project') return closed(project)
+      if (holder) {
+        const { cookie, password } = holder.person
+        const asked = await stage.file(cookie, { kinds: ['erasure'], grace: 'now', password })
+        return completed(asked.json.data.id)
+      }
       const [person] = await dataOf(test, 'GET', `${project.path}/participants?external_id=a`, project.owner)
       const path = `${project.path}/participants/${person.id}/requests`
       const filed = await dataOf(test, 'POST', path, project.owner, { body: { kinds: ['erasure'], grace: 'now' } })
-      await stage.work()
-      const row = await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: filed.id } })
-      expect(row.state).toBe('completed')
-      return row.receiptId ?? ''
+      return completed(filed.id)
     }
 
-    test.each(scopes)('erase a %s: no run of six words remains, and every thread resumes', async (scope) => {
-      const talk = await talked(`${language.slice(0, 2).toLowerCase()}${scope.slice(0, 2)}`)
-      const { shared, second, others, own, first, reply, theirs, alone } = talk
-      const messages = { first, reply, theirs, alone }
-      const gone = {
-        message: [first],
-        conversation: [first, reply],
-        person: [first, alone],
-        project: [first, reply, theirs, alone],
-      }[scope]
-      const erased = gone.map(({ content }) => content)
-      const staying = Object.values(messages).filter((one) => !gone.includes(one))
+    test.each(sampled(`scopes of erasures in LangGraph threads in ${language}`, scopes, 3))(
+      'erase one %s: no run of six words remains, and every thread resumes',
+      async (scope) => {
+        const talk = await talked(`${language.slice(0, 2).toLowerCase()}${scope.slice(0, 2)}`, scope === 'account')
+        const { shared, second, others, own, first, reply, theirs, alone } = talk
+        const messages = { first, reply, theirs, alone }
+        const gone = {
+          message: [first],
+          conversation: [first, reply],
+          person: [first, alone],
+          account: [first, alone],
+          project: [first, reply, theirs, alone],
+        }[scope]
+        const erased = gone.map(({ content }) => content)
+        const staying = Object.values(messages).filter((one) => !gone.includes(one))
+        const has = (text: string) =>
+          hasRun(
+            text,
+            erased,
+            staying.map(({ content }) => content),
+          )
+        const parentsOf = async () => {
+          const sql = `SELECT parent_checkpoint_id AS parent FROM ${on.schema}.checkpoints WHERE parent_checkpoint_id IS NOT NULL`
+          const { rows } = await withConnection(on.url, (client) => client.query<{ parent: string }>(sql))
+          return rows.map(({ parent }) => parent)
+        }
+        const parents = await parentsOf()
+        expect(new Set(parents).size, 'a fork has a sibling').toBeLessThan(parents.length)
+        const rowsOfThread = async (thread: string) => (await valuesOf(on)).filter((one) => one.thread === thread)
+        const before = await valuesOf(on)
+        expect(before.filter(({ text }) => text.includes('Noted: ') && has(text)).length).toBeGreaterThan(2)
+        for (const [feature, count] of Object.entries(features(before, new Set(parents), has)))
+          expect(count, `${feature} before`).toBeGreaterThan(0)
+        const untouched = before.filter(({ thread }) => thread === others.id)
+        const readable = async (thread: string, ids: readonly string[]) => {
+          const states = await on.history(thread)
+          return states.map((state) => state.filter(([, id = '']) => ids.some((one) => id.includes(one))))
+        }
+        const stayingIds = staying.map(({ id }) => id)
+        const [sharedBefore] = await readable(shared.id, stayingIds)
+
+        const receiptId = await erase(scope, talk)
+        const receipt = (await stage.test.fetch('GET', `/v1/receipts/${receiptId}`)).json
+        expect(receipt.stores.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
+        const after = await valuesOf(on)
+        expect(
+          after.filter(({ text }) => has(text)).map(({ table, channel, namespace }) => [table, channel, namespace]),
+        ).toEqual([])
+        expect((await dumped(on)).filter(has)).toEqual([])
+
+        const threads = new Set(after.map(({ thread }) => thread))
+        const ofTalk = [shared.id, second, others.id, own.id].filter((id) => threads.has(id))
+        expect(ofTalk.length).toBe({ message: 4, conversation: 2, person: 3, account: 3, project: 0 }[scope])
+        const keys = (await on.remembered(['memories'])).filter((key) => key.startsWith(others.id))
+        expect(keys).toHaveLength(scope === 'project' ? 0 : 1)
+        if (scope !== 'project') expect(await rowsOfThread(others.id)).toEqual(untouched)
+        // Messages of the other author read as before: what they said, what the tool answered to it.
+        if (['message', 'person', 'account'].includes(scope)) {
+          expect(ofTalk).toContain(shared.id)
+          const [now] = await readable(shared.id, stayingIds)
+          expect(now).toEqual(sharedBefore)
+          expect(now).toContainEqual(['human', reply.id, reply.content])
+        }
+        for (const thread of ofTalk) {
+          await on.resume(thread)
+          await on.history(thread)
+          await on.say(thread, `later-${thread}`, 'And now to something else entirely, please.')
+          const [state] = await on.history(thread)
+          expect(state?.some(([, id]) => id === `later-${thread}`)).toBe(true)
+        }
+        expect((await dumped(on)).filter(has)).toEqual([])
+      },
+    )
+
+    test('erase a message of a DeltaChannel: snapshots and writes lose it, every state reads, and the thread goes on', async () => {
+      const project = await madeProject(stage.test)
+      const conversation = await madeConversation(stage.test, project, {}, project.agent)
+      const said: { id: string; path: string; content: string }[] = []
+      for (const [n, who] of ['a', 'b', 'a', 'b'].entries()) {
+        const content = textOf(`${language.slice(0, 2).toLowerCase()}delta${n}`)
+        const body = { content, role: 'user', author: { external_id: who } }
+        const { id } = await dataOf(stage.test, 'POST', `${conversation.path}/messages`, project.agent, { body })
+        await on.sayDelta(conversation.id, id, content)
+        said.push({ id, path: `${conversation.path}/messages/${id}`, content })
+      }
+      const [first, reply, second, last] = said
+      if (!first || !reply || !second || !last) throw new Error('four messages')
+      const before = await on.historyDelta(conversation.id)
+      const staying = [reply, last]
       const has = (text: string) =>
         hasRun(
           text,
-          erased,
+          [first.content, second.content],
           staying.map(({ content }) => content),
         )
-      const parentsOf = async () => {
-        const sql = `SELECT parent_checkpoint_id AS parent FROM ${on.schema}.checkpoints WHERE parent_checkpoint_id IS NOT NULL`
-        const { rows } = await withConnection(on.url, (client) => client.query<{ parent: string }>(sql))
-        return rows.map(({ parent }) => parent)
-      }
-      const parents = await parentsOf()
-      expect(new Set(parents).size, 'a fork has a sibling').toBeLessThan(parents.length)
-      const rowsOfThread = async (thread: string) => (await valuesOf(on)).filter((one) => one.thread === thread)
-      const before = await valuesOf(on)
-      expect(before.filter(({ text }) => text.includes('Noted: ') && has(text)).length).toBeGreaterThan(2)
-      for (const [feature, count] of Object.entries(features(before, new Set(parents), has)))
-        expect(count, `${feature} before`).toBeGreaterThan(0)
-      const untouched = before.filter(({ thread }) => thread === others.id)
-      const readable = async (thread: string, ids: readonly string[]) => {
-        const states = await on.history(thread)
-        return states.map((state) => state.filter(([, id = '']) => ids.some((one) => id.includes(one))))
-      }
-      const stayingIds = staying.map(({ id }) => id)
-      const [sharedBefore] = await readable(shared.id, stayingIds)
-
-      const receiptId = await erase(scope, talk)
-      const receipt = (await stage.test.fetch('GET', `/v1/receipts/${receiptId}`)).json
-      expect(receipt.stores.every(({ residue }: { residue: number }) => residue === 0)).toBe(true)
-      const after = await valuesOf(on)
-      expect(
-        after.filter(({ text }) => has(text)).map(({ table, channel, namespace }) => [table, channel, namespace]),
-      ).toEqual([])
+      const rows = (await valuesOf(on)).filter(({ thread, text }) => thread === conversation.id && has(text))
+      expect(new Set(rows.map(({ table }) => table))).toEqual(new Set(['checkpoint_blobs', 'checkpoint_writes']))
+      for (const { path } of [first, second]) await erasedWhole(stage.test, path, project.agent)
       expect((await dumped(on)).filter(has)).toEqual([])
-
-      const threads = new Set(after.map(({ thread }) => thread))
-      const ofTalk = [shared.id, second, others.id, own.id].filter((id) => threads.has(id))
-      expect(ofTalk.length).toBe({ message: 4, conversation: 2, person: 3, project: 0 }[scope])
-      const keys = (await on.remembered(['memories'])).filter((key) => key.startsWith(others.id))
-      expect(keys).toHaveLength(scope === 'project' ? 0 : 1)
-      if (scope !== 'project') expect(await rowsOfThread(others.id)).toEqual(untouched)
-      // Messages of the other author read as before: what they said, what the tool answered to it.
-      if (scope === 'message' || scope === 'person') {
-        expect(ofTalk).toContain(shared.id)
-        const [now] = await readable(shared.id, stayingIds)
-        expect(now).toEqual(sharedBefore)
-        expect(now).toContainEqual(['human', reply.id, reply.content])
-      }
-      for (const thread of ofTalk) {
-        await on.resume(thread)
-        await on.history(thread)
-        await on.say(thread, `later-${thread}`, 'And now to something else entirely, please.')
-        const [state] = await on.history(thread)
-        expect(state?.some(([, id]) => id === `later-${thread}`)).toBe(true)
-      }
+      const after = await on.historyDelta(conversation.id)
+      expect(after.length).toBe(before.length)
+      const ofStaying = (states: string[][][]) =>
+        states.map((state) => state.filter(([, id = '']) => staying.some((one) => id.includes(one.id))))
+      expect(ofStaying(after)).toEqual(ofStaying(before))
+      await on.sayDelta(conversation.id, `later-${conversation.id}`, 'And now to something else entirely, please.')
+      const [state] = await on.historyDelta(conversation.id)
+      expect(state?.map(([, id]) => id)).toEqual(
+        expect.arrayContaining([reply.id, `echo-of-${last.id}`, `echo-of-later-${conversation.id}`]),
+      )
       expect((await dumped(on)).filter(has)).toEqual([])
     })
   })

@@ -15,16 +15,29 @@ import { signedIn } from '#lib/testing/people.ts'
 import { freePort } from '#lib/testing/ports.ts'
 import { dataOf } from '#lib/testing/projects.ts'
 import { startRedis } from '#lib/testing/redis.ts'
+import { sampled } from '#lib/testing/sampling.ts'
 import { startNeo4j } from '#lib/testing/services/neo4j.ts'
 import { startS3 } from '#lib/testing/services/objects.ts'
 import { newFolder } from '#lib/testing/services/process.ts'
 import { type SpreadMessage, spreadMessage } from '#lib/testing/spread.ts'
+import { tcpProxy } from '#lib/testing/tcp-proxy.ts'
 
 type Setting = keyof ConnectedStores['settings']
-/** A server that is stopped for real, and comes back with what it kept. */
-interface Server {
+interface Outage {
   stop(): Promise<void>
   start(): Promise<void>
+}
+interface Server {
+  /** Its clients' connections are reset and refused, which takes no restart. */
+  cut: Outage
+  /** It is killed, and comes back with what it kept. */
+  kill: Outage
+}
+/** A server that is reached through a proxy, so that tests choose how it goes away. */
+async function behindProxy(kill: Outage, url: string): Promise<{ server: Server; url: string }> {
+  const proxy = await tcpProxy(url)
+  const cut = { stop: async () => proxy.cut(), start: proxy.restore }
+  return { server: { cut, kill }, url: proxy.url.replace(/\/$/, '') }
 }
 
 const folders: string[] = []
@@ -36,37 +49,37 @@ const folder = (made: string): string => {
 async function neo4j() {
   const [port, at] = [await freePort(), folder(newFolder('neo4j-down'))]
   let running = await startNeo4j({ port, folder: at })
-  const server: Server = {
+  const kill: Outage = {
     stop: () => running.stop(),
     async start() {
       running = await startNeo4j({ port, folder: at })
     },
   }
-  return { server, url: running.url }
+  return behindProxy(kill, running.url)
 }
 async function s3() {
   const [port, at] = [await freePort(), folder(newFolder('s3-down'))]
   let running = await startS3({ port, folder: at })
-  const server: Server = {
+  const kill: Outage = {
     stop: () => running.stop(),
     async start() {
       running = await startS3({ port, folder: at })
     },
   }
-  return { server, url: running.endpoint }
+  return behindProxy(kill, running.endpoint)
 }
 /** One that keeps nothing, as caches do: what it had is gone when it comes back. */
 async function redis() {
   let running = await startRedis()
   if (!running) throw new Error('no Redis')
   const { port, url } = running
-  const server: Server = {
+  const kill: Outage = {
     stop: async () => running?.stop(),
     async start() {
       running = await startRedis(port)
     },
   }
-  return { server, url }
+  return behindProxy(kill, url)
 }
 async function postgresql() {
   const at = folder(mkdtempSync(join(tmpdir(), 'kp-threads-down-')))
@@ -74,13 +87,13 @@ async function postgresql() {
   const tune = ['fsync=off']
   let running = await startEmbedded(at, { tune })
   await withConnection(running.ownerUrl('postgres'), (owner) => owner.query('CREATE DATABASE threads'))
-  const server: Server = {
+  const kill: Outage = {
     stop: () => running.stop(),
     async start() {
       running = await startEmbedded(at, { tune })
     },
   }
-  return { server, url: running.ownerUrl('threads') }
+  return behindProxy(kill, running.ownerUrl('threads'))
 }
 
 class Crash extends Error {}
@@ -125,7 +138,10 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     for (const one of apps) await one.close()
     await stores?.close()
     await database?.drop()
-    for (const server of servers.values()) await server.stop()
+    for (const { cut, kill } of servers.values()) {
+      await cut.stop()
+      await kill.stop()
+    }
     for (const one of folders) rmSync(one, { recursive: true, force: true })
   })
 
@@ -200,15 +216,18 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
     expect(placesOf(await stores.everything(), sentence)).toEqual([])
   }
 
-  test.each<[string, Setting, string, string]>([
+  const all = [
     ['Redis', 'KP_REDIS_URL', 'cache', 'cache.entries'],
     ['the S3 server', 'KP_OBJECTS_URL', 'objects', 'objects.bytes'],
     ['the database of the checkpoints', 'KP_CHECKPOINTS_URL', 'checkpoints', 'checkpoints.messages'],
     ['Neo4j', 'KP_GRAPH_URL', 'graph', 'graph.episodes'],
-  ])(
-    '%s, stopped for 45 minutes at every stage or switched off: the erasure waits, reports it, and ends without help',
-    async (_, setting, store, holder) => {
-      const server = servers.get(setting)
+  ] as const
+  const killed = sampled('Stores that are killed for 45 minutes', all, 1)
+  const cases = [...all.map((one) => ['cut off', ...one] as const), ...killed.map((one) => ['killed', ...one] as const)]
+  test.each(cases)(
+    '%s for 45 minutes at every stage: %s. The erasure waits, reports it, and ends without help',
+    async (how, _, setting, store, holder) => {
+      const server = servers.get(setting)?.[how === 'killed' ? 'kill' : 'cut']
       if (!server) throw new Error(`no server for ${setting}`)
       const planned = await spreadMessage(app, stores)
       // Whose episode nobody told of: while the store is down it cannot even be looked for.
@@ -243,6 +262,8 @@ describe.skipIf(!(await areStoresInstalled()))('a store that is down', () => {
       }
       await server.start()
       await isDone(of, paths)
+      // Switched off is the same, however the server went away before.
+      if (how === 'killed') return
 
       const { [setting]: _without, ...others } = stores.settings
       const switchedOff = await spreadMessage(app, stores)

@@ -16,6 +16,8 @@ const Told = z.strictObject({
   settings: z.record(z.string(), z.string()),
   /** Points that it passes; undefined: all. */
   pass: z.array(z.string()).optional(),
+  /** Points at which it notes the point and halts, once each, until it is sent SIGCONT. It dies at none then. */
+  halt: z.array(z.string()).optional(),
   /** Where it notes the point at which it dies. */
   notes: z.string(),
   /** Jobs of the clock that it runs, and how often; no other does. Milliseconds. */
@@ -28,9 +30,14 @@ const patience = 300
 
 process.on('disconnect', () => process.exit())
 process.once('message', async (message) => {
-  const { settings, pass, notes, clock, ahead } = Told.parse(message)
+  const { settings, pass, halt, notes, clock, ahead } = Told.parse(message)
   const passed = pass && new Set(pass)
+  const halts = new Set(halt)
   const interrupt = (point: string) => {
+    if (halts.delete(point)) {
+      appendFileSync(notes, `${point}\n`)
+      process.kill(process.pid, 'SIGSTOP')
+    }
     if (!passed || passed.has(point)) return
     appendFileSync(notes, `${point}\n`)
     process.kill(process.pid, 'SIGKILL')
@@ -43,7 +50,11 @@ process.once('message', async (message) => {
     freeAbandoned(app.db, patience).catch(() => {})
   }, patience)
   while (clock) {
-    for (const job of jobs.filter(({ name }) => clock.jobs.includes(name))) await job.execute(app.gate, {})
+    // The queue survives a fault of a job of the clock.
+    for (const job of jobs.filter(({ name }) => clock.jobs.includes(name)))
+      await job.execute(app.gate, {}).catch((error: unknown) => {
+        if (!halt) throw error
+      })
     await delay(clock.every)
   }
 })

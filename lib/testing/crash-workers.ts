@@ -11,6 +11,7 @@ const file = join(import.meta.dirname, 'crash-worker.ts')
 export interface CrashWork {
   settings: Record<string, string>
   pass?: readonly string[]
+  halt?: readonly string[]
   clock?: { jobs: readonly string[]; every: number }
   ahead?: number
 }
@@ -18,6 +19,10 @@ export interface CrashWorker {
   /** Settles when its process has ended; gives the injection point at which it died, or undefined. */
   died: Promise<string | undefined>
   kill(): Promise<void>
+  /** The points that it noted so far. */
+  noted(): string[]
+  /** It goes on after it halted. */
+  resume(): void
 }
 
 /**
@@ -62,7 +67,12 @@ export function crashWorkers({ spares = 1 } = {}) {
     const notes = join(folder, `notes-${++count}`)
     const died = once(child, 'exit').then(() => (existsSync(notes) ? readFileSync(notes, 'utf8').trim() : undefined))
     child.send({ ...work, notes })
-    return { died, kill: () => end(child) }
+    return {
+      died,
+      kill: () => end(child),
+      noted: () => (existsSync(notes) ? readFileSync(notes, 'utf8').trim().split('\n') : []),
+      resume: () => void child.kill('SIGCONT'),
+    }
   }
 
   return {

@@ -32,13 +32,13 @@ export interface MadePerson extends Person {
   password: string
 }
 
-/** As {@link signedIn}, with an address and a password that the test knows. */
-export async function personWithPassword(test: TestApp, name = 'Somebody'): Promise<MadePerson> {
+/** As {@link signedIn}, with an address and a password that the test knows; of an organization, or of a new one. */
+export async function personWithPassword(test: TestApp, name = 'Somebody', of?: string): Promise<MadePerson> {
   const { app, clock } = test
   const now = clock.now()
   const [email, password] = [`${newId('mail').toLowerCase()}@example.org`, newId('password')]
   const made = await app.db.transaction(async (tx) => {
-    const organisationId = await createOrganisation(tx, 'Test', now)
+    const organisationId = of ?? (await createOrganisation(tx, 'Test', now))
     const accountId = await createAccount(tx, {
       organisationId,
       ...{ email, name, role: 'person', password, mustChangePassword: false, now },

@@ -1,6 +1,7 @@
 import type { Metadata } from 'next'
 import { getFormatter, getTranslations } from 'next-intl/server'
 import { Words } from '#components/frame/words.tsx'
+import { Namespaces } from '#components/stores/namespaces.tsx'
 import { countsOf, placeKey } from '#components/stores/places.ts'
 import { ProcessorTable, StoreTable } from '#components/stores/store-tables.tsx'
 import { SwitchedOff } from '#components/stores/switched-off.tsx'
@@ -16,7 +17,12 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 export default async function StoresPage() {
   const { role } = await opened('stores')
-  const [t, format, { data }] = await Promise.all([getTranslations('stores'), getFormatter(), ask(app.residency.list)])
+  const [t, format, { data }, organisations] = await Promise.all([
+    getTranslations('stores'),
+    getFormatter(),
+    ask(app.residency.list),
+    role === 'admin' ? ask(app.accounts.organisations) : undefined,
+  ])
   const { residency, stores, processors, projects_outside: away, agents_outside: awayAgents } = data
   const counts = countsOf(data)
   const connected = stores.filter(({ is_connected }) => is_connected)
@@ -88,6 +94,11 @@ export default async function StoresPage() {
         {off.length > 0 && (
           <Section id="off" title={t('off.title')} lead={t('off.lead')}>
             <SwitchedOff stores={off} isAdmin={role === 'admin'} />
+          </Section>
+        )}
+        {organisations && (
+          <Section id="namespaces" title={t('namespaces.title')} lead={t('namespaces.lead')}>
+            <Namespaces initial={organisations} />
           </Section>
         )}
         <Section id="processors" title={t('travel.title')} lead={t('travel.lead')}>

@@ -55,7 +55,9 @@ export default async function ProjectsPage({ searchParams }: Props) {
         </div>
         {role !== 'auditor' && (
           <Section id="create" title={t('create.title')}>
-            <CreateForm prefixes={namespace.is_any ? [] : [namespace.prefix, ...namespace.namespaces]} />
+            <CreateForm
+              prefixes={namespace.is_any || role === 'admin' ? [] : [namespace.prefix, ...namespace.namespaces]}
+            />
           </Section>
         )}
       </Page>

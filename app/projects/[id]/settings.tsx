@@ -9,17 +9,20 @@ import { Facts } from '#components/ui/facts.tsx'
 import { Section } from '#components/ui/page.tsx'
 import { ShortId } from '#components/ui/short-id.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { app } from '#lib/app-instance.ts'
 import { closingWindow } from '#lib/domains/projects/closing/rules.ts'
+import { ask } from '../../reader.ts'
 
 /** What it is called and counted as, and how it ends. Owners change it; managers and admins close it without reading what is in it. */
 export async function Settings({ project }: { project: Project }) {
-  const [t, one, create, roles] = await Promise.all([
+  const isOwner = project.role === 'owner'
+  const [t, one, create, roles, namespace] = await Promise.all([
     getTranslations('projects.settings'),
     getTranslations('projects.one'),
     getTranslations('projects.create'),
     getTranslations('projects.roles'),
+    isOwner ? ask(app.accounts.namespace) : undefined,
   ])
-  const isOwner = project.role === 'owner'
   const reads = isMember(project)
   const isClosing = project.status === 'closing'
   return (
@@ -46,6 +49,21 @@ export async function Settings({ project }: { project: Project }) {
           ]}
         />
       </Section>
+      {namespace && (
+        <Section id="namespace" title={t('namespace.title')} lead={t('namespace.lead')}>
+          {namespace.data.is_any ? (
+            <p>{t('namespace.any')}</p>
+          ) : (
+            <ul aria-label={t('namespace.title')} className="grid gap-1">
+              {[namespace.data.prefix, ...namespace.data.namespaces].map((prefix) => (
+                <li key={prefix}>
+                  <ShortId id={prefix} what={t('namespace.prefix')} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </Section>
+      )}
       {reads && (
         <>
           <Section id="kinds" title={t('kinds.title')} lead={t('kinds.lead')}>

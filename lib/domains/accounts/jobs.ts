@@ -6,7 +6,7 @@ import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
 import { type Addressee, dropLink, makeLink } from './links.ts'
-import { passwordResetMail, storeUnavailableMail, tokenRevokedMail } from './mails.ts'
+import { passwordResetMail, storeRefusesMail, storeUnavailableMail, tokenRevokedMail } from './mails.ts'
 import { Notice, noticeJob } from './notices.ts'
 import { endedLinksKept, endedSessionsKept, knownFor, localeNamed } from './rules.ts'
 import { removeUninvited } from './uninvited.ts'
@@ -35,6 +35,10 @@ function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts)
     case 'store-unavailable': {
       const { store, runs, since } = notice
       return storeUnavailableMail(localeNamed(locale), { ...facts, store, runs, since: new Date(since) })
+    }
+    case 'store-refuses': {
+      const { store, runs, since, refusal } = notice
+      return storeRefusesMail(localeNamed(locale), { ...facts, store, runs, since: new Date(since), refusal })
     }
     case 'identity-linked':
       return identityLinkedMail(localeNamed(locale), { ...facts, provider: parts.provider ?? 'OpenID' })

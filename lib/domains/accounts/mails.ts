@@ -1,3 +1,4 @@
+import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'
 import { type LetterContent, letter, letterTime as time } from '#lib/stores/mail/letter.ts'
 import type { Locale } from './rules.ts'
 
@@ -75,6 +76,54 @@ export function storeUnavailableMail(
         `The ${name} has not answered since ${time(since)}, or it contains data and is switched off. ${runs === 1 ? 'One erasure is' : `${runs} erasures are`} waiting for it.`,
         'No data was lost. The system keeps retrying, and the erasures continue without help within a minute after the store returns.',
         'Check that the store is running, that the network reaches it, and that its settings are correct.',
+        `${url}/admin/erasures`,
+      ])
+}
+
+const refusals: Record<Locale, Record<StoreRefusal, string>> = {
+  en: {
+    credentials: 'It rejects the credentials. Correct them in the settings.',
+    access_denied: 'The account in the settings lacks rights. Grant it read and delete access.',
+    missing: 'The bucket or database in the settings does not exist. Create it, or correct its name.',
+    quota_exceeded: 'Its storage quota or memory is used up. Raise the limit, or free space.',
+    locked: 'A lock, a retention rule or missing rights keep former versions. Remove the lock, or grant the right.',
+    too_old: 'Its version is too old. Upgrade the server.',
+    too_large: 'It has too many keys to be searched. Give the application a database of its own.',
+    wrong_tables: 'Its schema has no tables of LangGraph. Run setup(), or correct the schema in the settings.',
+  },
+  zh: {
+    credentials: '它拒绝了凭据。请在设置中更正。',
+    access_denied: '设置中的账号权限不足。请授予读取和删除权限。',
+    missing: '设置中的存储桶或数据库不存在。请创建它，或更正名称。',
+    quota_exceeded: '存储配额或内存已用尽。请提高上限或释放空间。',
+    locked: '锁定、保留规则或权限不足使旧版本无法删除。请解除锁定或授予权限。',
+    too_old: '版本过低。请升级服务器。',
+    too_large: '键过多，无法搜索。请为应用使用单独的数据库。',
+    wrong_tables: '其模式中没有 LangGraph 的表。请运行 setup()，或在设置中更正模式。',
+  },
+}
+
+/** To an admin: a store answers and refuses, and the erasures that need it end stuck unless somebody acts. */
+export function storeRefusesMail(
+  locale: Locale,
+  {
+    url,
+    store,
+    runs,
+    since,
+    refusal,
+  }: { url: string; store: string; runs: number; since: Date; refusal: StoreRefusal },
+): LetterContent {
+  const name = storeNames[locale][store] ?? store
+  return locale === 'zh'
+    ? letter(locale, `${name}拒绝执行数据删除`, [
+        `自 ${time(since)} 起，${name}拒绝执行 ${runs} 个删除任务。${refusals.zh[refusal]}`,
+        '数据没有丢失，但等待不会解决问题。排除原因后，请在此处重试这些删除任务：',
+        `${url}/admin/erasures`,
+      ])
+    : letter(locale, `The ${name} refuses erasures`, [
+        `Since ${time(since)} the ${name} has refused ${runs === 1 ? 'one erasure' : `${runs} erasures`}. ${refusals.en[refusal]}`,
+        'No data was lost, but waiting does not help. Fix the cause, then retry the erasures here:',
         `${url}/admin/erasures`,
       ])
 }

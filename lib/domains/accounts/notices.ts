@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { storeRefusals } from '#lib/kernel/store-refusal.ts'
 
 const plain = { accountId: z.string(), at: z.iso.datetime() }
 
@@ -19,6 +20,15 @@ export const Notice = z.discriminatedUnion('kind', [
     store: z.string(),
     runs: z.number().int().positive(),
     since: z.iso.datetime(),
+    ...plain,
+  }),
+  /** To an admin: a store answers, and refuses erasures. */
+  z.strictObject({
+    kind: z.literal('store-refuses'),
+    store: z.string(),
+    runs: z.number().int().positive(),
+    since: z.iso.datetime(),
+    refusal: z.enum(storeRefusals),
     ...plain,
   }),
 ])

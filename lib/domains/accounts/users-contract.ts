@@ -81,7 +81,16 @@ export const listOrganisations = operation({
   limit: 'read',
   status: 200,
   query: z.strictObject({ q: Search.optional() }),
-  output: z.strictObject({ data: z.array(OrganisationView.extend({ people: z.number().int() })) }),
+  output: z.strictObject({
+    data: z.array(
+      OrganisationView.extend({
+        people: z.number().int(),
+        namespaces: z.array(z.string()).meta({
+          description: 'Prefixes of graph groups and threads that an admin assigned, beside the organization’s own',
+        }),
+      }),
+    ),
+  }),
 })
 
 export const readUser = operation({

@@ -117,9 +117,9 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     }),
 
     organisations: read(listOrganisations, async (_ctx, { query: { q } }) => {
-      const rows = await db.query<{ organisation_id: string; name: string; people: number }>(
+      const rows = await db.query<{ organisation_id: string; name: string; people: number; namespaces: string[] }>(
         'organisations-of-people',
-        `SELECT o.id AS organisation_id, o.name, count(*)::int AS people FROM organisations o JOIN accounts a ON a.organisation_id = o.id
+        `SELECT o.id AS organisation_id, o.name, count(*)::int AS people, o.store_namespaces AS namespaces FROM organisations o JOIN accounts a ON a.organisation_id = o.id
          WHERE $1::text IS NULL OR o.name ILIKE $1 GROUP BY o.id ORDER BY lower(o.name), o.id LIMIT 100`,
         [q === undefined ? null : `%${q.replace(/[\\%_]/g, '\\$&')}%`],
       )

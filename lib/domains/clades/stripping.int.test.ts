@@ -1,12 +1,14 @@
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { countedFaults, sharingFaults, sharingSeeds } from '#lib/testing/planted-entries.ts'
+import { sampledRuns } from '#lib/testing/sampling.ts'
 
-describe('what 10,000 entries share, with secrets of every kind in every field', () => {
-  const timeout = 900_000
-  test('of 6,700: none leaves, and what is to stay stays byte for byte', { timeout }, () => {
-    expect(sharingFaults(sharingSeeds.seen, 6700).slice(0, 12)).toEqual([])
-  })
-  test('of 3,300 that nobody looked at while building: the same', { timeout }, () => {
-    expect(countedFaults(sharingFaults(sharingSeeds.heldOut, 3300))).toEqual({})
-  })
+const timeout = 900_000
+const seen = sampledRuns('shared entries with secrets of every kind in every field', 6_700, 1_340)
+const heldOut = sampledRuns('shared entries with secrets that the rules were not built with', 3_300, 660)
+
+test('strip removes every secret from shared entries and keeps all other bytes', { timeout }, () => {
+  expect(sharingFaults(sharingSeeds.seen, seen).slice(0, 12)).toEqual([])
+})
+test('strip does the same for held-out entries', { timeout }, () => {
+  expect(countedFaults(sharingFaults(sharingSeeds.heldOut, heldOut))).toEqual({})
 })

@@ -1,7 +1,6 @@
 import { enqueue } from '#lib/jobs/queue.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { type DataHolder, erasedOf, type Manner, timeFor } from '#lib/kernel/holder.ts'
-import { Problem } from '#lib/kernel/problem.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { noteMentions } from './mentions.ts'
@@ -9,7 +8,7 @@ import { kindOf, namedInLog, nameOf } from './run-names.ts'
 import { nobody, type RunScope, recheckAfter, recheckAgainAfter } from './run-rules.ts'
 import { lockedRun, type RunRow, scopeOf, waitingJob } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
-import { endWaits, needing, recordWait, unavailableStore } from './waits.ts'
+import { endWaits, faultOf, needing, recordRefusal, recordWait, refusalBy, unavailableStore } from './waits.ts'
 
 export interface RecheckParts extends SubjectErasurePorts {
   db: Database
@@ -140,8 +139,10 @@ export function runRecheck(parts: RecheckParts) {
       return { found, left }
     } catch (error) {
       // It stays due, and the step says why until the store answers.
-      const fault = Problem.is(error) ? error.code : 'internal'
-      await db.prisma.erasureStep.updateMany({ where: { runId, holder: holder.name }, data: { fault } })
+      await db.prisma.erasureStep.updateMany({
+        where: { runId, holder: holder.name },
+        data: { fault: faultOf(error) },
+      })
       throw error
     }
   }
@@ -152,6 +153,13 @@ export function runRecheck(parts: RecheckParts) {
       if (!(await due(tx, runId))) return
       const next = { wait: await recordWait(tx, runId, store, now()) }
       await enqueue(tx, recheckJob, { runId }, { key: `${recheckJob}:${runId}`, ...waitingJob(next) })
+    })
+
+  /** Admins are notified of a store that refuses; the queue tries again ever more seldom, and the search stays due. */
+  const noteRefusal = (runId: string, error: unknown): Promise<void> =>
+    db.transaction(async (tx) => {
+      const refused = refusalBy(error, 'postgresql')
+      if (refused && (await due(tx, runId))) await recordRefusal(tx, runId, refused, now())
     })
 
   async function searchAll(runId: string): Promise<void> {
@@ -188,7 +196,10 @@ export function runRecheck(parts: RecheckParts) {
       await searchAll(runId)
     } catch (error) {
       const store = unavailableStore(error, 'postgresql')
-      if (store === undefined) throw error
+      if (store === undefined) {
+        await noteRefusal(runId, error).catch(() => undefined)
+        throw error
+      }
       await wait(runId, store).catch(() => {
         throw error
       })

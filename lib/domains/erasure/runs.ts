@@ -302,7 +302,7 @@ export async function viewOf(tx: Transaction, run: RunRow): Promise<RunView> {
   const mayWait = run.fault === 'unavailable' || steps.some(({ fault }) => fault === 'unavailable')
   const waits = mayWait
     ? await tx.erasureWait.findMany({
-        where: { runId: run.id },
+        where: { runId: run.id, refusal: null },
         select: { store: true, since: true },
         orderBy: [{ since: 'asc' }, { store: 'asc' }],
       })

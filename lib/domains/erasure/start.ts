@@ -23,7 +23,16 @@ import {
 } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import type { Suppressions } from './suppressions.ts'
-import { endWaits, leavesAsking, needing, recordWait, unavailableStore } from './waits.ts'
+import {
+  endWaits,
+  faultOf,
+  leavesAsking,
+  needing,
+  recordRefusal,
+  recordWait,
+  refusalBy,
+  unavailableStore,
+} from './waits.ts'
 
 export interface StartParts extends SubjectErasurePorts {
   db: Database
@@ -220,9 +229,12 @@ export function runStart(parts: StartParts) {
 
   /** The run says what keeps it from being planned. */
   const noteFault = (runId: string, error: unknown) =>
-    db.prisma.erasureRun.updateMany({
-      where: { id: runId, state: 'planning' },
-      data: { fault: Problem.is(error) ? error.code : 'internal' },
+    db.transaction(async (tx) => {
+      const run = await lockedRun(tx, runId)
+      if (run?.state !== 'planning') return
+      await tx.erasureRun.update({ where: { id: runId }, data: { fault: faultOf(error) } })
+      const refused = refusalBy(error, 'postgresql')
+      if (refused) await recordRefusal(tx, runId, refused, now())
     })
 
   /** What keeps it from being planned is no failure: it is tried again however long the store takes. False where there is nothing to plan. */

@@ -12,7 +12,16 @@ import { addedUp, dueSteps, longestRetry, mostAttempts, restAfter } from './run-
 import { enqueueStep, goOn, lockedRun, planAgain, scopeOf, stepJob, turnsOf } from './runs.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
 import { talliedUp } from './tallies.ts'
-import { endWaits, leavesAsking, needing, recordWait, unavailableStore } from './waits.ts'
+import {
+  endWaits,
+  faultOf,
+  leavesAsking,
+  needing,
+  recordRefusal,
+  recordWait,
+  refusalBy,
+  unavailableStore,
+} from './waits.ts'
 
 export interface StepParts extends SubjectErasurePorts {
   db: Database
@@ -26,13 +35,6 @@ const turn = 20_000
 
 /** `later`: others ask its store, which does not answer; `page`: one more is erased; `all`: none is left; `holds`: others are in force than the plan knew; `over`: there is nothing to do here. */
 type Outcome = 'later' | 'page' | 'all' | 'holds' | 'over'
-
-/** Why a step did not work, by its code; a store that names the thread that it is about adds it, for who may let it go. */
-function faultOf(error: unknown): string {
-  if (!Problem.is(error)) return 'internal'
-  const { thread } = error.extensions
-  return typeof thread === 'string' ? `${error.code}:${thread}` : error.code
-}
 
 const needsDecision = (error: unknown): boolean => Problem.is(error) && error.extensions.needsDecision === true
 
@@ -159,6 +161,8 @@ export function runStep(parts: StepParts) {
         where,
         data: { attempts: { increment: 1 }, fault: faultOf(error) },
       })
+      const refused = refusalBy(error, 'postgresql')
+      if (refused) await recordRefusal(tx, runId, refused, now())
       const { count } = await tx.erasureStep.updateMany({
         // Trying again decides nothing.
         where: needsDecision(error) ? where : { ...where, attempts: { gte: mostAttempts } },

@@ -216,7 +216,7 @@ export function subjectEngine(parts: StartParts & VerificationParts): SubjectEng
       const [row] = await db.query<Awaited<ReturnType<SubjectErasures['open']>>>(
         'open-erasures',
         `SELECT ${openStates.map((state) => `count(*) FILTER (WHERE state = '${state}')::int AS ${state}`).join(', ')},
-           count(*) FILTER (WHERE EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.state = 'stuck') OR (state = 'planning' AND fault <> 'unavailable'))::int AS stuck
+           count(*) FILTER (WHERE EXISTS (SELECT FROM erasure_steps s WHERE s.run_id = r.id AND s.state = 'stuck') OR (state IN ('planning', 'verifying') AND fault <> 'unavailable'))::int AS stuck
          FROM erasure_runs r WHERE state <> 'done'`,
       )
       return row ?? { planning: 0, erasing: 0, verifying: 0, held: 0, failed: 0, stuck: 0 }

@@ -1,6 +1,7 @@
 import type { AuditRecord, Transaction } from '#lib/kernel/context.ts'
 import type { RunChange } from '#lib/kernel/erasure-run.ts'
 import type { ErasedWords, Mention, Part, Scope, Subject } from '#lib/kernel/holder.ts'
+import type { StoreRefusal } from '#lib/kernel/store-refusal.ts'
 import type { Lingering } from './rules.ts'
 
 /** The legal holds in force that matter to a subject. */
@@ -35,6 +36,8 @@ export interface WaitingStore {
   store: string
   runs: number
   since: Date
+  /** Why it refuses, where it answers. */
+  refusal: StoreRefusal | null
 }
 
 /** A locked participant; `key` is the value that is suppressed, null where no row is stored. */

@@ -2,10 +2,18 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { Erased } from '#lib/kernel/holder.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 
-const tallied = `WITH met AS (INSERT INTO erasure_tallies (run_id, holder, name, id)
+const tallied = (isGone: string) => `WITH met AS (INSERT INTO erasure_tallies (run_id, holder, name, id)
     SELECT $1, $2, $3, id FROM unnest($4::text[]) AS id ON CONFLICT DO NOTHING RETURNING 1),
-  gone AS (DELETE FROM erasure_tallies WHERE run_id = $1 AND holder = $2 AND name = $3 AND id = ANY($5::text[]) RETURNING 1)
+  gone AS (DELETE FROM erasure_tallies WHERE run_id = $1 AND holder = $2 AND name = $3 AND ${isGone} RETURNING 1)
   SELECT ((SELECT count(*) FROM met) - (SELECT count(*) FROM gone))::int AS n`
+
+const statements = {
+  'erasure-tally': tallied('id = ANY($5::text[])'),
+  // `idOfPart`
+  'erasure-tally-of-parts': tallied(
+    `(id = ANY($5::text[]) OR split_part(id, E'\\n', 1) IN (SELECT unnest($5::text[])))`,
+  ),
+}
 
 /** By how much a page changes each of the counts that it tallies: what an earlier page of the run met is not counted again, what has gone since no more. */
 export async function talliedUp(
@@ -15,8 +23,10 @@ export async function talliedUp(
   { tallies = {} }: Pick<Erased, 'tallies'>,
 ): Promise<Record<string, number>> {
   const counts: Record<string, number> = {}
-  for (const [name, { met, gone }] of Object.entries(tallies)) {
-    const [row] = await queryWithin<{ n: number }>(tx, 'erasure-tally', tallied, [runId, holder, name, met, gone])
+  for (const [name, { met, gone, isOfParts = false }] of Object.entries(tallies)) {
+    const statement = isOfParts ? 'erasure-tally-of-parts' : 'erasure-tally'
+    const values = [runId, holder, name, met, gone]
+    const [row] = await queryWithin<{ n: number }>(tx, statement, statements[statement], values)
     counts[name] = row?.n ?? 0
   }
   return counts

@@ -25,7 +25,7 @@ export const runsUnderWay = (db: Database, whose?: WhoseRuns): Promise<RunUnderW
   db.query<RunUnderWay>(
     'runs-under-way',
     `SELECT r.id, r.request_id AS "requestId", r.project_id AS "projectId", r.state::text AS state, r.created_at AS "createdAt", count(*) OVER ()::int AS total,
-       s.done AS "stepsDone", s.total AS "stepsTotal", coalesce(r.state = 'failed' OR s.stuck > 0 OR (r.state = 'planning' AND r.fault <> 'unavailable'), false) AS "isStuck"
+       s.done AS "stepsDone", s.total AS "stepsTotal", coalesce(r.state = 'failed' OR s.stuck > 0 OR (r.state IN ('planning', 'verifying') AND r.fault <> 'unavailable'), false) AS "isStuck"
      FROM erasure_runs r CROSS JOIN LATERAL (
        SELECT count(*)::int AS total, (count(*) FILTER (WHERE state = 'done'))::int AS done, count(*) FILTER (WHERE state = 'stuck') AS stuck
        FROM erasure_steps WHERE run_id = r.id) AS s

@@ -36,7 +36,16 @@ import {
 } from './runs.ts'
 import type { Signer } from './signing.ts'
 import type { SubjectErasurePorts } from './subject-erasures.ts'
-import { endWaits, leavesAsking, needing, recordWait, unavailableStore } from './waits.ts'
+import {
+  endWaits,
+  faultOf,
+  leavesAsking,
+  needing,
+  recordRefusal,
+  recordWait,
+  refusalBy,
+  unavailableStore,
+} from './waits.ts'
 
 export interface VerificationParts extends SubjectErasurePorts {
   db: Database
@@ -277,6 +286,16 @@ export function runVerification(parts: VerificationParts) {
       await holder.forget?.(runId).catch((error: unknown) => logFault(error, { runId, holder: holder.name }))
   }
 
+  /** A store that refuses is a failure that somebody has to mend: the run records it, and the queue tries again ever more seldom. */
+  const noteRefusal = (runId: string, error: unknown): Promise<void> =>
+    db.transaction(async (tx) => {
+      const refused = refusalBy(error, 'postgresql')
+      const run = await lockedRun(tx, runId)
+      if (!refused || run?.state !== 'verifying') return
+      await tx.erasureRun.update({ where: { id: runId }, data: { fault: faultOf(error) } })
+      await recordRefusal(tx, runId, refused, now())
+    })
+
   /** A store that cannot be searched is no failure: it is asked again however long it takes, and nothing is signed before. False where the run is over. */
   const wait = (runId: string, store: string): Promise<boolean> =>
     db.transaction(async (tx) => {
@@ -337,7 +356,10 @@ export function runVerification(parts: VerificationParts) {
       return await search(runId)
     } catch (error) {
       const store = unavailableStore(error, 'postgresql')
-      if (store === undefined) throw error
+      if (store === undefined) {
+        await noteRefusal(runId, error).catch(() => undefined)
+        throw error
+      }
       return wait(runId, store).catch(() => {
         throw error
       })

@@ -1,5 +1,6 @@
 import type { Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { refusalOf, type StoreRefusal } from '#lib/kernel/store-refusal.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { alertAfter, longestRetry, retryStoreAfter } from './run-rules.ts'
 import type { WaitingStore } from './subject-erasures.ts'
@@ -15,19 +16,72 @@ class StoreUnavailable extends Error {
   }
 }
 
-/** Runs `work`, which needs the store. Throws `StoreUnavailable` where `work` throws the problem `unavailable`. */
+/** A store that an erasure needs answers, and refuses. `cause` is the `unavailable` problem with the refusal. */
+class StoreRefused extends Error {
+  readonly store: string
+
+  constructor(store: string, cause: unknown) {
+    super(`the store ${store} refuses`, { cause })
+    this.name = 'StoreRefused'
+    this.store = store
+  }
+}
+const isRefusal = (error: unknown): boolean => refusalOf(error) !== undefined
+const isOutage = (error: unknown): boolean => Problem.is(error, 'unavailable') && !isRefusal(error)
+
+/** Runs `work`, which needs the store. Throws `StoreRefused` where the store refuses for as long as nobody acts, and `StoreUnavailable` where `work` throws the problem `unavailable`. */
 export async function needing<T>(store: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw Problem.is(error, 'unavailable') ? new StoreUnavailable(store, error) : error
+    throw isOutage(error)
+      ? new StoreUnavailable(store, error)
+      : isRefusal(error)
+        ? new StoreRefused(store, error)
+        : error
   }
 }
 
 /** The store that an error is about; undefined where the error is a failure and no outage. `otherwise`: for a problem that names no store. */
 export function unavailableStore(error: unknown, otherwise: string): string | undefined {
   if (error instanceof StoreUnavailable) return error.store
-  return Problem.is(error, 'unavailable') ? otherwise : undefined
+  return isOutage(error) ? otherwise : undefined
+}
+/** Why the store that an error is about refuses for as long as nobody acts; undefined for an outage and any other failure. */
+export function refusalBy(error: unknown, otherwise: string): { store: string; refusal: StoreRefusal } | undefined {
+  const cause = error instanceof StoreRefused ? error.cause : error
+  const refusal = refusalOf(cause)
+  return refusal && { store: error instanceof StoreRefused ? error.store : otherwise, refusal }
+}
+/** The code of a failure, as a step and a run record it. What a store names beside it follows a colon. */
+export function faultOf(error: unknown): string {
+  const cause = error instanceof StoreRefused || error instanceof StoreUnavailable ? error.cause : error
+  const refusal = refusalOf(cause)
+  if (refusal !== undefined) return `store_refuses:${refusal}`
+  if (!Problem.is(cause)) return 'internal'
+  const { thread } = cause.extensions
+  return typeof thread === 'string' ? `${cause.code}:${thread}` : cause.code
+}
+
+/**
+ * Records that a store refuses the run, so that admins are notified; a wait for it ends. The step counts the failed attempt. The run is
+ * locked.
+ */
+export async function recordRefusal(
+  tx: Transaction,
+  runId: string,
+  { store, refusal }: { store: string; refusal: StoreRefusal },
+  now: Date,
+): Promise<void> {
+  await queryWithin(
+    tx,
+    'erasure-refusal',
+    `INSERT INTO erasure_waits (run_id, store, since, tried_at, refusal) VALUES ($1, $2, $3, $3, $4)
+     ON CONFLICT (run_id, store) DO UPDATE SET tries = erasure_waits.tries + 1, tried_at = excluded.tried_at, refusal = excluded.refusal,
+       since = CASE WHEN erasure_waits.refusal IS NULL THEN excluded.since ELSE erasure_waits.since END,
+       alerted_at = CASE WHEN erasure_waits.refusal IS NULL THEN NULL ELSE erasure_waits.alerted_at END`,
+    [runId, store, now, refusal],
+  )
 }
 
 /** Records that the run waits for the store; returns after how many milliseconds to ask again. The run is locked. */
@@ -36,7 +90,7 @@ export async function recordWait(tx: Transaction, runId: string, store: string, 
     tx,
     'erasure-wait',
     `INSERT INTO erasure_waits (run_id, store, since, tried_at) VALUES ($1, $2, $3, $3)
-     ON CONFLICT (run_id, store) DO UPDATE SET tries = erasure_waits.tries + 1, tried_at = excluded.tried_at RETURNING tries`,
+     ON CONFLICT (run_id, store) DO UPDATE SET tries = erasure_waits.tries + 1, tried_at = excluded.tried_at, refusal = NULL RETURNING tries`,
     [runId, store, now],
   )
   return retryStoreAfter(row?.tries ?? 1)
@@ -51,8 +105,8 @@ export async function leavesAsking(tx: Transaction, runId: string, store: string
     tx,
     'erasure-wait-behind',
     `SELECT 1 FROM erasure_waits w WHERE w.run_id = $1 AND ($2::text IS NULL OR w.store = $2)
-       AND EXISTS (SELECT FROM erasure_waits o WHERE o.store = w.store AND o.run_id <> w.run_id AND o.tried_at > $3)
-       AND (SELECT count(*) FROM (SELECT FROM erasure_waits o WHERE o.store = w.store AND (o.since, o.run_id) < (w.since, w.run_id) LIMIT $4) AS first) >= $4
+       AND EXISTS (SELECT FROM erasure_waits o WHERE o.store = w.store AND o.run_id <> w.run_id AND o.tried_at > $3 AND o.refusal IS NULL)
+       AND (SELECT count(*) FROM (SELECT FROM erasure_waits o WHERE o.store = w.store AND o.refusal IS NULL AND (o.since, o.run_id) < (w.since, w.run_id) LIMIT $4) AS first) >= $4
      LIMIT 1`,
     [runId, store, new Date(now.getTime() - longestRetry), askingRuns],
   )
@@ -70,17 +124,19 @@ export const alertOfWaits = (
   now: Date,
 ): Promise<void> =>
   db.transaction(async (tx) => {
-    const rows = await queryWithin<{ store: string; since: Date }>(
+    const rows = await queryWithin<{ store: string; since: Date; refusal: StoreRefusal | null }>(
       tx,
       'erasure-waits-alert',
-      'UPDATE erasure_waits SET alerted_at = $1 WHERE alerted_at IS NULL AND since <= $2 RETURNING store, since',
+      'UPDATE erasure_waits SET alerted_at = $1 WHERE alerted_at IS NULL AND since <= $2 RETURNING store, since, refusal',
       [now, new Date(now.getTime() - alertAfter)],
     )
     const stores = [...new Set(rows.map(({ store }) => store))].sort()
     if (stores.length === 0) return
     const waiting = stores.map((store) => {
-      const times = rows.filter((row) => row.store === store).map(({ since }) => since.getTime())
-      return { store, runs: times.length, since: new Date(Math.min(...times)) }
+      const ofStore = rows.filter((row) => row.store === store)
+      const times = ofStore.map(({ since }) => since.getTime())
+      const refusal = ofStore.find((row) => row.refusal !== null)?.refusal ?? null
+      return { store, runs: times.length, since: new Date(Math.min(...times)), refusal }
     })
     await notify(tx, waiting, now)
   })

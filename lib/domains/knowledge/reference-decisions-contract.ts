@@ -15,6 +15,11 @@ const Reference = z
     created_at: z.iso.datetime(),
   })
   .meta({ id: 'UndecidedReference' })
+const Restorable = z.strictObject({
+  data: z.array(Reference),
+  total: z.number().int(),
+  until: z.iso.datetime().nullable().meta({ description: 'When backups end; null: as long as the erasure ledger' }),
+})
 
 export const listUndecidedReferences = operation({
   id: 'listUndecidedReferences',
@@ -27,7 +32,13 @@ export const listUndecidedReferences = operation({
   limit: 'read',
   status: 200,
   params,
-  output: z.strictObject({ data: z.array(Reference), total: z.number().int() }),
+  output: z.strictObject({
+    data: z.array(Reference),
+    total: z.number().int(),
+    restorable: Restorable.meta({
+      description: `Records in which \`restore\` brings the id of the erased agent back; ${mostRecords.toLocaleString('en')} at most, and none after backups end`,
+    }),
+  }),
   refusals: ['not_found'],
 })
 

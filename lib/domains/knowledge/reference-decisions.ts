@@ -43,15 +43,15 @@ const validatorIn = (document: string): string =>
   `coalesce(${document}->'metadata'->'validated_by' ?| $1::text[], false)`
 const anyVersion = (is: (document: string) => string): string =>
   `EXISTS (SELECT FROM sop_versions v WHERE v.unit_id = u.id AND coalesce(${is('v.document')}, false))`
-/** $1 the names, $2 until when a record was stored. Who wrote or approved a version is not among it: the erasure renamed that. */
+/** $1 the names, $2 until when a record was stored, $3 the records or null for all. Who wrote or approved a version is not among it: the erasure renamed that. */
 const undecided = `SELECT *, count(*) OVER ()::int AS total FROM (
     SELECT u.id, u.organisation_id, u.visibility::text AS visibility, array_remove(ARRAY[
         CASE WHEN u.original_author = ANY($1::text[]) THEN 'original_author' END,
         CASE WHEN coalesce(${expertIn('u.document')}, false) OR ${anyVersion(expertIn)} THEN 'source.expert_id' END,
         CASE WHEN ${validatorIn('u.document')} OR ${anyVersion(validatorIn)} THEN 'metadata.validated_by' END], NULL) AS places, u.created_at
-      FROM (${naming}) AS f JOIN units u ON u.id = f.id WHERE u.created_at <= $2
+      FROM (${naming}) AS f JOIN units u ON u.id = f.id WHERE u.created_at <= $2 AND ($3::text[] IS NULL OR u.id = ANY($3))
     UNION ALL SELECT s.id, s.organisation_id, s.visibility::text, ARRAY['skill.author'], s.created_at
-      FROM (${skillsNaming}) AS f JOIN skills s ON s.id = f.id WHERE s.created_at <= $2) AS r ORDER BY id LIMIT ${mostRecords}`
+      FROM (${skillsNaming}) AS f JOIN skills s ON s.id = f.id WHERE s.created_at <= $2 AND ($3::text[] IS NULL OR s.id = ANY($3))) AS r ORDER BY id LIMIT ${mostRecords}`
 
 const isSkill = (id: string): boolean => id.startsWith('kp:skill:')
 const same: Renaming = (name) => name
@@ -77,17 +77,23 @@ export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSub
         : [account, `user:${account}`].map((name): [string, string] => [name, pseudonymOf(account)])),
     ])
 
+  const listed = async (names: readonly string[], before: Date | 'infinity', ids: readonly string[] | null) => {
+    const rows = await db.query<Row>('undecided-references', undecided, [names, before, ids])
+    const data = rows.map(({ total: _, ...row }) => ({ ...row, created_at: row.created_at.toISOString() }))
+    return { data, total: rows[0]?.total ?? 0 }
+  }
+  const isExpired = ({ until }: Erased, now: Date): boolean => until !== null && until < now
+
   return {
-    undecidedReferences: read(listUndecidedReferences, async (_ctx, { params: { id } }) => {
+    undecidedReferences: read(listUndecidedReferences, async ({ now }, { params: { id } }) => {
       const erased = await erasedBy(id)
-      const rows = await db.query<Row>('undecided-references', undecided, [bearersOf(erased).names, erased.at])
+      const { data, total } = await listed(bearersOf(erased).names, erased.at, null)
+      const renamed = isExpired(erased, now) ? [] : [...erased.items]
+      const restorable = await listed(erased.agents.map(pseudonymOf), 'infinity', renamed)
       return {
         resourceId: id,
-        details: { count: rows.length },
-        body: {
-          data: rows.map(({ total: _, ...row }) => ({ ...row, created_at: row.created_at.toISOString() })),
-          total: rows[0]?.total ?? 0,
-        },
+        details: { count: data.length },
+        body: { data, total, restorable: { ...restorable, until: erased.until?.toISOString() ?? null } },
       }
     }),
 
@@ -96,7 +102,7 @@ export const referenceDecisions = ({ db, pseudonymOf, withdrawAnswers, erasedSub
       (_ctx, { params: { id } }) => erasedBy(id),
       async ({ tx, now }, { params: { id }, body: { decision, records } }, erased) => {
         const asked = [...new Set(records)].sort()
-        if (decision === 'restore' && erased.until !== null && erased.until < now)
+        if (decision === 'restore' && isExpired(erased, now))
           throw new Problem(
             'expired',
             'The backup period of this erasure is over, and the ledger no longer has what it renamed. Nothing was restored.',

@@ -3,6 +3,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { setPart } from './parts.ts'
 import type { PrivacyParts } from './ports.ts'
 import { isKeptWhole, KindName, type RequestRow, StateName, subjectOf } from './requests.ts'
+import { unrestrictSubject } from './restricting.ts'
 import { isCancellable, isClosed } from './rules.ts'
 import { change, type Work } from './timeline.ts'
 
@@ -61,7 +62,6 @@ export async function cancel(parts: PrivacyParts, work: Work, given: RequestRow)
     if (part.state === 'pending' || part.state === 'running')
       row = await setPart(work, row, KindName.parse(part.kind), 'cancelled')
   if (from === 'waiting') await unsuspend(parts, work, row)
-  if (isObjecting)
-    await parts.agents.unrestrict(work.tx, await subjectOf(work.tx, row, parts.agents), 'objection', work.now)
+  if (isObjecting) await unrestrictSubject(parts, work, row, 'objection')
   return change(work, row, { event: 'cancelled', to: 'cancelled' })
 }

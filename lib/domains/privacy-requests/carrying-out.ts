@@ -15,13 +15,13 @@ import {
   subjectOf,
   withParts,
 } from './requests.ts'
+import { restrictSubject } from './restricting.ts'
 import { dueAfter, graceEnd, type Kind, leastGraceOfOwned, longerGrace } from './rules.ts'
 import { addressJob, change, note, type Work } from './timeline.ts'
 
 /** What each kind does first. Erasure has its own beginning. */
 async function startPart(parts: PrivacyParts, work: Work, row: RequestRow, kind: Kind): Promise<RequestRow> {
   const { tx, now } = work
-  const subject = () => subjectOf(tx, row, parts.agents)
   switch (kind) {
     case 'access':
     case 'portability': {
@@ -43,11 +43,11 @@ async function startPart(parts: PrivacyParts, work: Work, row: RequestRow, kind:
     case 'rectification':
       return rectify(parts, work, row)
     case 'restriction':
-      await parts.agents.restrict(tx, await subject(), 'request', now)
+      await restrictSubject(parts, work, row, 'request')
       return setPart(work, row, kind, 'done')
     case 'objection':
       // GDPR art. 18(1)(d): restricted while it is weighed.
-      await parts.agents.restrict(tx, await subject(), 'objection', now)
+      await restrictSubject(parts, work, row, 'objection')
       return setPart(work, row, kind, 'running', { waits_for: 'admin' })
     case 'erasure':
       return row
@@ -60,6 +60,10 @@ export async function rectify(parts: PrivacyParts, work: Work, row: RequestRow):
   const { email, ...rest } = changes ?? {}
   if (row.accountId !== null && (rest.name !== undefined || rest.locale !== undefined)) {
     const fields = await parts.people.rectify(work.tx, row.accountId, rest, work.now)
+    await note(work, row, { event: 'rectified', details: { fields: fields.join(',') }, by: 'system' })
+  }
+  if (row.participantId !== null && changes) {
+    const fields = await parts.participants.rectify(work.tx, row.participantId, changes, work.now)
     await note(work, row, { event: 'rectified', details: { fields: fields.join(',') }, by: 'system' })
   }
   if (email !== undefined && row.accountId !== null) {

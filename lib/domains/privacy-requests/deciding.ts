@@ -5,16 +5,8 @@ import { restartParts } from './carrying-out.ts'
 import { beginErasure, hasCopiesToFetch } from './erasure-start.ts'
 import { conclude, setPart } from './parts.ts'
 import type { PrivacyParts } from './ports.ts'
-import {
-  clocksOf,
-  isPseudonymous,
-  KindName,
-  lockedRequest,
-  partOf,
-  type RequestRow,
-  StateName,
-  subjectOf,
-} from './requests.ts'
+import { clocksOf, isPseudonymous, KindName, lockedRequest, partOf, type RequestRow, StateName } from './requests.ts'
+import { unrestrictSubject } from './restricting.ts'
 import { extended, isCancellable, isClosed, ourTerm, type RefusalGround } from './rules.ts'
 import { change, note, type Work } from './timeline.ts'
 
@@ -44,8 +36,7 @@ export async function refuse(
   const refusable = isWhole ? open : open.filter(({ kind }) => kind === 'rectification' || kind === 'objection')
   if (refusable.length === 0) throw wrong(row, 'nothing in it waits for a decision')
   for (const { kind, state } of refusable) {
-    if (kind === 'objection' && state === 'running')
-      await parts.agents.unrestrict(work.tx, await subjectOf(work.tx, row, parts.agents), 'objection', work.now)
+    if (kind === 'objection' && state === 'running') await unrestrictSubject(parts, work, row, 'objection')
     row = await setPart(work, row, KindName.parse(kind), 'refused', { ground, waits_for: null })
   }
   if (!isWhole) {

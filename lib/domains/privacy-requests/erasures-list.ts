@@ -24,7 +24,9 @@ const listed = (run: RunView) => ({
   steps_total: run.steps.length,
   stuck:
     run.steps.filter(({ state }) => state === 'stuck').length +
-    (run.state === 'planning' && run.fault !== null && run.fault !== 'unavailable' ? 1 : 0),
+    ((run.state === 'planning' || run.state === 'verifying') && run.fault !== null && run.fault !== 'unavailable'
+      ? 1
+      : 0),
   planned: sum(run.steps.map(({ planned }) => planned)),
   erased: sum(run.steps.map(({ erased }) => erased)),
 })

@@ -3,14 +3,18 @@ import { operation } from '#lib/kernel/operation.ts'
 import { RequestId, RequestView, Words } from './contract.ts'
 import { graces, kinds } from './rules.ts'
 
-/** What can be filed for a participant of a project. */
-const participantKinds = ['access', 'portability', 'rectification', 'erasure'] as const
-
 const ProjectRef = z
   .string()
   .min(1)
   .max(200)
   .refine((id) => !id.includes('\0') && id.isWellFormed(), 'is not an id')
+const PersonName = z
+  .string()
+  .trim()
+  .min(1)
+  .max(200)
+  .refine((text) => text.isWellFormed() && !/[\p{Cc}\p{Zl}\p{Zp}]/u.test(text), 'holds a control character')
+const Address = z.string().trim().toLowerCase().pipe(z.email('takes an email address').max(320))
 const ofParticipant = z.strictObject({ projectId: ProjectRef, participantId: ProjectRef })
 const request = { resourceType: 'request' } as const
 const path = '/api/projects/{projectId}/participants/{participantId}/requests' as const
@@ -21,7 +25,7 @@ export const fileForParticipant = operation({
   path,
   summary: 'File a privacy request for a participant of a project',
   description:
-    'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. A participant without an account has every right of a person with one. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export.',
+    'For owners of the project, managers of its organization and admins, who confirm the identity of the participant by filing. A participant without an account has every right of a person with one. If a person claimed the participation, the request is about their account, and a link to their address confirms it. The outcome of access and portability names the export. Restriction takes effect at once: agents of the project are not served what the participant wrote, and write nothing on their behalf. An objection restricts in the same way until an admin decided about it.',
   permission: 'privacy:person',
   audit: { action: 'create', ...request },
   limit: 'write',
@@ -29,12 +33,22 @@ export const fileForParticipant = operation({
   params: ofParticipant,
   body: z.strictObject({
     kinds: z
-      .array(z.enum(participantKinds))
+      .array(z.enum(kinds))
       .min(1, 'names one kind at least')
-      .max(participantKinds.length)
+      .max(kinds.length)
       .refine((list) => new Set(list).size === list.length, 'names a kind twice'),
     grace: z.enum(graces).optional().meta({ description: 'Of an erasure; 24h unless told' }),
-    statement: Words.optional().meta({ description: 'What is to be corrected' }),
+    statement: Words.optional().meta({
+      description: 'What is to be corrected, or on which grounds the participant objects',
+    }),
+    changes: z
+      .strictObject({ name: PersonName.optional(), email: Address.optional() })
+      .refine(({ name, email }) => name !== undefined || email !== undefined, 'names one change at least')
+      .optional()
+      .meta({
+        description:
+          'Of a rectification: the right name and email address, which are corrected at once. Not after a person claimed the participation: they correct their account',
+      }),
   }),
   output: z.strictObject({
     data: RequestView,

@@ -36,13 +36,16 @@ export function participantRequests(parts: PrivacyParts) {
 
   return {
     fileForParticipant: mutation(fileForParticipant, async (ctx, { params, body }) => {
-      const { kinds, grace, statement } = body
+      const { kinds, grace, statement, changes } = body
       if (grace !== undefined && !kinds.includes('erasure')) throw invalid(['grace'], 'is for an erasure')
-      if (kinds.includes('rectification') && statement === undefined)
-        throw invalid(['statement'], 'says what is to be corrected')
+      if (changes && !kinds.includes('rectification')) throw invalid(['changes'], 'is for a rectification')
+      if (kinds.includes('rectification') && statement === undefined && !changes)
+        throw invalid(['statement'], 'says what is to be corrected, unless `changes` does')
       const found = await parts.participants.find(ctx, params)
       const about = aboutOf(found)
       const isParticipant = 'participant' in about
+      if (changes && !isParticipant)
+        throw invalid(['changes'], 'is for a participation that nobody claimed: the person corrects their account')
       if (isParticipant && kinds.includes('erasure') && (kinds.includes('access') || kinds.includes('portability')))
         throw invalid(['kinds'], 'asks for a copy beside the erasure: file the copy first, and fetch the export')
       const party = found.actsAs === 'admin' ? 'admin' : 'manager'
@@ -55,6 +58,7 @@ export function participantRequests(parts: PrivacyParts) {
         receivedAt: ctx.now,
         isProven: isParticipant,
         grace,
+        ...(changes && { changes }),
         ...(statement !== undefined && { statement: plainWords(statement, 'statement', parts.strict) }),
       })
       let { row } = filed

@@ -65,6 +65,21 @@ export interface Participants {
     ctx: Pick<Context, 'actor'> & { tx?: Transaction },
     which: { projectId: string; participantId: string },
   ): Promise<KnownParticipant>
+  /** GDPR art. 18; by an objection, 18(1)(d). */
+  restrict(
+    tx: Transaction,
+    participantIds: readonly string[],
+    reason: 'request' | 'objection',
+    now: Date,
+  ): Promise<unknown>
+  unrestrict(tx: Transaction, participantIds: readonly string[], reason: 'request' | 'objection'): Promise<unknown>
+  /** Gives the names of what changed; none where the participant is erased or claimed by now. */
+  rectify(
+    tx: Transaction,
+    participantId: string,
+    changes: Pick<Changes, 'name' | 'email'>,
+    now: Date,
+  ): Promise<string[]>
   /** Undefined once the participant is erased. */
   projectOf(tx: Transaction, participantId: string): Promise<string | undefined>
 }

@@ -6,6 +6,7 @@ import { type Ask, asking, askingWithin, readableProject, readerOf, writableProj
 import { storedPlace } from './chosen-ids.ts'
 import { type AttachmentView, attachFile, downloadAttachment } from './conversations-contract.ts'
 import { attachmentSql, type MessagePlace, noMessage, ownMessage } from './message-rows.ts'
+import { refuseRestricted } from './participants/restricting.ts'
 import { objectPointer, store } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 import { asDownload, most } from './rules.ts'
@@ -14,7 +15,7 @@ import { keptWithRow, storeUpload } from './uploads.ts'
 /** Of one message. */
 const mostAttachments = 100
 
-const selectFile = `SELECT a.object_key, a.name, a.media_type, a.bytes FROM attachments a JOIN messages m ON m.id = a.message_id
+const selectFile = `SELECT a.object_key, a.name, a.media_type, a.bytes, m.author_kind, m.author_id FROM attachments a JOIN messages m ON m.id = a.message_id
   JOIN conversations c ON c.id = m.conversation_id
   WHERE a.id = $1 AND m.id = $2 AND m.conversation_id = $3 AND m.project_id = $4 AND m.erasing_since IS NULL AND c.erasing_since IS NULL`
 
@@ -118,13 +119,14 @@ export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) 
       const ask = asking(db)
       await readableProject(ask, readerOf(ctx), given.projectId)
       const params = await storedPlace(ask, given)
-      const [row] = await ask<FileRow>('attachment-file', selectFile, [
+      const [row] = await ask<FileRow & { author_kind: string; author_id: string }>('attachment-file', selectFile, [
         params.attachmentId,
         params.messageId,
         params.conversationId,
         params.projectId,
       ])
       if (!row) throw new Problem('not_found', 'This message has no such file. It may be erased.')
+      await refuseRestricted(ask, ctx.actor, row)
       return {
         ...(await fileReply(ports, row)),
         resourceId: params.attachmentId,

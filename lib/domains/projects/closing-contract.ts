@@ -60,7 +60,7 @@ export const exportProject = operation({
   path: '/api/projects/{projectId}/export',
   summary: 'Everything in a project that you may see',
   description:
-    'For its members. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals. `zip`: manifest.json with counts and SHA-256, every part as JSON and as CSV, and the bytes of documents and attachments as files. It includes the project’s knowledge graph (`graph_episodes`, `graph_entities`, `graph_facts`, `graph_communities`, `graph_sagas`) without embeddings, and its threads in the checkpoint store (`checkpoints`). While something of the project is being erased, `left_out` in the header names the parts that are missing. Streamed as it is read; a transfer that breaks off is no whole one.',
+    'For its members. `ndjson`: a header line, a line `{part, …record}` for each record, and a last line with the totals. `zip`: manifest.json with counts and SHA-256, every part as JSON and as CSV, and the bytes of documents and attachments as files. It includes the project’s knowledge graph (`graph_episodes`, `graph_entities`, `graph_facts`, `graph_communities`, `graph_sagas`) without embeddings, and its threads in the checkpoint store (`checkpoints`). While something of the project is being erased, `left_out` in the header names the parts that are missing. So it does for agents while a participant’s processing is restricted; what the participant wrote is missing then, too. Streamed as it is read; a transfer that breaks off is no whole one.',
   permission: 'projects:read',
   audit: { action: 'export', ...project },
   limit: 'read',

@@ -158,7 +158,7 @@ export const createMessage = operation({
   }),
   output: z.strictObject({ data: MessageView }),
   secrets: ['content', 'author', 'attachments'],
-  refusals: ['not_found', 'forbidden', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'conflict'],
+  refusals: ['not_found', 'forbidden', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'conflict', 'restricted'],
 })
 export const readMessage = operation({
   ...reading,
@@ -170,7 +170,7 @@ export const readMessage = operation({
   audit: { action: 'read', ...message },
   params: ofMessage,
   output: z.strictObject({ data: MessageDetail }),
-  refusals: ['not_found', 'erased'],
+  refusals: ['not_found', 'erased', 'restricted'],
 })
 export const editMessage = operation({
   ...writing,
@@ -185,7 +185,7 @@ export const editMessage = operation({
   bodyLimit: 1024 * 1024,
   body: z.strictObject({ content: Content }),
   output: z.strictObject({ data: MessageDetail }),
-  refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state'],
+  refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'restricted'],
 })
 
 export const attachFile = operation({
@@ -203,7 +203,7 @@ export const attachFile = operation({
   upload: fileTypes,
   output: z.strictObject({ data: AttachmentView }),
   secrets: ['name', 'sha256'],
-  refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'idempotency_in_progress'],
+  refusals: ['not_found', 'forbidden', 'fenced', 'wrong_state', 'idempotency_in_progress', 'restricted'],
 })
 export const downloadAttachment = operation({
   ...reading,
@@ -214,5 +214,5 @@ export const downloadAttachment = operation({
   params: z.strictObject({ ...ofMessage.shape, attachmentId: Id }),
   output: z.string(),
   produces: fileTypes,
-  refusals: ['not_found'],
+  refusals: ['not_found', 'restricted'],
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
-import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { Cursor, PageLimit, page, Timestamp } from '#lib/kernel/pages.ts'
 import { count, Id, OwnId, Writer, WrittenBy, when } from './contract.ts'
 import { ExternalId } from './participants/rules.ts'
 import { documentKinds, FileName, fileTypes } from './rules.ts'
@@ -61,6 +61,9 @@ export const addDocument = operation({
     kind: z.enum(documentKinds).default('document'),
     id: OwnId.optional(),
     made_from: Id.optional(),
+    created_at: Timestamp.optional().meta({
+      description: 'When it was made, for what is brought from elsewhere; now unless given',
+    }),
     author: ExternalId.optional().meta({
       description: 'The `external_id` of the participant on whose behalf an agent adds it',
     }),
@@ -68,7 +71,16 @@ export const addDocument = operation({
   upload: fileTypes,
   output: z.strictObject({ data: DocumentView }),
   secrets: ['name', 'author', 'sha256'],
-  refusals: ['not_found', 'forbidden', 'id_in_use', 'erased', 'fenced', 'wrong_state', 'idempotency_in_progress'],
+  refusals: [
+    'not_found',
+    'forbidden',
+    'id_in_use',
+    'erased',
+    'fenced',
+    'wrong_state',
+    'idempotency_in_progress',
+    'restricted',
+  ],
 })
 export const readDocument = operation({
   ...reading,
@@ -78,7 +90,7 @@ export const readDocument = operation({
   audit: { action: 'read', ...document },
   params: ofDocument,
   output: z.strictObject({ data: DocumentView }),
-  refusals: ['not_found'],
+  refusals: ['not_found', 'restricted'],
 })
 export const downloadDocument = operation({
   ...reading,
@@ -89,5 +101,5 @@ export const downloadDocument = operation({
   params: ofDocument,
   output: z.string(),
   produces: fileTypes,
-  refusals: ['not_found'],
+  refusals: ['not_found', 'restricted'],
 })

@@ -1,32 +1,15 @@
-import type { Context, Transaction } from '#lib/kernel/context.ts'
-import { newId } from '#lib/kernel/ids.ts'
+import type { Context } from '#lib/kernel/context.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
-import { invalid, Problem } from '#lib/kernel/problem.ts'
-import { shownId } from '#lib/kernel/scoped-ids.ts'
-import { turns } from '#lib/kernel/turns.ts'
+import { Problem } from '#lib/kernel/problem.ts'
 import { batched, read, stream } from '#lib/kernel/use-case.ts'
-import { queryWithin } from '#lib/stores/postgres/database.ts'
-import {
-  type Ask,
-  asking,
-  askingWithin,
-  claimantSql,
-  isMine,
-  readableProject,
-  readerOf,
-  writableProject,
-  writerSql,
-} from './access.ts'
+import { type Ask, asking, claimantSql, isMine, readableProject, readerOf, writerSql } from './access.ts'
 import { fileReply } from './attachments.ts'
-import { shownSql, storedIds, storedPlace } from './chosen-ids.ts'
+import { shownSql, storedPlace } from './chosen-ids.ts'
 import type { Writer } from './contract.ts'
-import { idInUse, newStoredId } from './conversations.ts'
 import { addDocument, type DocumentView, downloadDocument, listDocuments, readDocument } from './documents-contract.ts'
-import { authorFor } from './participants/authors.ts'
-import { objectPointer, store } from './pointers.ts'
-import type { ProjectPorts } from './ports.ts'
-import { chunksOf, type DocumentKind, isText, most } from './rules.ts'
-import { keptWithRow, storeUpload } from './uploads.ts'
+import { isPerson, refuseRestricted, servedSql } from './participants/restricting.ts'
+import type { DocumentKind } from './rules.ts'
+import { type DocumentPorts, storeDocument } from './storing-documents.ts'
 
 interface DocumentRow {
   id: string
@@ -62,51 +45,24 @@ const viewOf = ({ actor }: Context, { claimed_by, stored_id: _, ...row }: Docume
 const noDocument = (): Problem =>
   new Problem('not_found', 'There is no such document in this project. It may be erased.')
 
-async function documentIn(ask: Ask, projectId: string, id: string): Promise<DocumentRow> {
+async function documentIn(
+  ask: Ask,
+  { actor }: Pick<Context, 'actor'>,
+  projectId: string,
+  id: string,
+): Promise<DocumentRow> {
   const [row] = await ask<DocumentRow>(
     'document',
     `SELECT ${columns} FROM documents d WHERE d.id = $1 AND d.project_id = $2 AND d.erasing_since IS NULL`,
     [id, projectId],
   )
   if (!row) throw noDocument()
+  await refuseRestricted(ask, actor, { author_kind: row.author.kind, author_id: row.author.id })
   return row
 }
 
-/** Pieces of one statement. */
-const chunksAtOnce = 200
-/** Texts that are held at once, each of 50 MiB at most. */
-const reading = turns({ atOnce: 2, waiting: 20 })
-/** The text as it was stored, in pieces. Read before the transaction: a store that is slow keeps no connection of the database. */
-const chunksAt = async ({ objects }: Pick<ProjectPorts, 'objects'>, key: string): Promise<string[]> => {
-  const bytes = await objects.get(key)
-  if (!bytes) throw new Problem('unavailable', 'The object store lost the file. Nothing was kept; send it again.')
-  return Array.fromAsync(chunksOf(bytes))
-}
-async function withTextAt<T>(
-  ports: Pick<ProjectPorts, 'objects'>,
-  key: string,
-  run: (chunks: readonly string[]) => Promise<T>,
-): Promise<T> {
-  const taken = await reading(async () => run(await chunksAt(ports, key)))
-  if (taken !== 'full') return taken.value
-  throw new Problem('unavailable', {
-    detail: 'Many documents are being taken in now. Nothing of this one was kept; send it again in a little while.',
-    headers: { 'Retry-After': '10' },
-  })
-}
-async function storeChunks(tx: Transaction, id: string, chunks: readonly string[]) {
-  for (let at = 0; at < chunks.length; at += chunksAtOnce)
-    await queryWithin(
-      tx,
-      'store-chunks',
-      `INSERT INTO document_chunks (document_id, position, content)
-       SELECT $1, $2::int + t.n::int - 1, t.content FROM unnest($3::text[]) WITH ORDINALITY AS t(content, n)`,
-      [id, at, chunks.slice(at, at + chunksAtOnce)],
-    )
-}
-
 /** Documents and artifacts: their bytes are objects, their text also lies in pieces beside them. */
-export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'erasedAmong' | 'isSuppressed'>) => {
+export const projectDocuments = (ports: DocumentPorts) => {
   const { db } = ports
   return {
     documents: read(listDocuments, async (ctx, { params: { projectId }, query: { kind, cursor, limit } }) => {
@@ -116,13 +72,15 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
       const rows = await ask<DocumentRow>(
         'documents-page',
         `SELECT ${columns} FROM documents d WHERE d.project_id = $1 AND ($2::text IS NULL OR d.kind = $2) AND d.erasing_since IS NULL
-           AND (d.created_at, d.id) < ($3::timestamptz, $4) ORDER BY d.created_at DESC, d.id DESC LIMIT $5`,
-        [projectId, kind ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1],
+           AND (d.created_at, d.id) < ($3::timestamptz, $4) AND ${servedSql('d', '$6')} ORDER BY d.created_at DESC, d.id DESC LIMIT $5`,
+        [projectId, kind ?? null, place?.at ?? 'infinity', place?.id ?? '', limit + 1, isPerson(ctx.actor)],
       )
-      const total = await db.prisma.document.count({
-        where: { projectId, erasingSince: null, ...(kind !== undefined && { kind }) },
-      })
-      const { shown, page } = pageOf(rows, limit, total, ({ created_at, stored_id }) => ({
+      const [counted] = await ask<{ n: number }>(
+        'documents-served',
+        `SELECT count(*)::int AS n FROM documents d WHERE d.project_id = $1 AND ($2::text IS NULL OR d.kind = $2) AND d.erasing_since IS NULL AND ${servedSql('d', '$3')}`,
+        [projectId, kind ?? null, isPerson(ctx.actor)],
+      )
+      const { shown, page } = pageOf(rows, limit, counted?.n ?? 0, ({ created_at, stored_id }) => ({
         at: created_at,
         id: stored_id,
       }))
@@ -138,51 +96,16 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
 
     addDocument: batched(
       addDocument,
-      async (ctx, { params: { projectId }, query, upload }) => {
-        const { actor, now } = ctx
-        // Refused before the bytes come, and looked up again with the row.
-        const author = query.author === undefined ? undefined : { external_id: query.author }
-        const check = async (tx: Transaction) => {
-          await writableProject(askingWithin(tx), readerOf(ctx), projectId)
-          await authorFor(ports, { tx, actor, now }, projectId, author)
-          const made = await newStoredId(ports, tx, 'document', { projectId, chosen: query.id })
-          if (query.made_from === undefined) return { made, madeFrom: null }
-          const found = await storedIds(askingWithin(tx), 'message', projectId, [query.made_from])
-          const madeFrom = found.get(query.made_from)
-          if (madeFrom === undefined) throw invalid(['query', 'made_from'], 'names no message of this project')
-          return { made, madeFrom }
-        }
-        const { made: id } = await ctx.gate.transaction(check)
-        // One upload, one key: of two at once under one id, neither writes over the other's bytes.
-        const key = `projects/${projectId}/documents/${shownId(id)}/${newId('file')}`
-        const stored = await storeUpload(ports, key, upload, most.document)
-        const kept = (chunks: readonly string[]) =>
-          ctx.gate.transaction(async (tx) => {
-            const { madeFrom } = await check(tx)
-            const writer = await authorFor(ports, { tx, actor, now }, projectId, author)
-            const made = await tx.$queryRaw<{ id: string }[]>`
-            INSERT INTO documents (id, project_id, kind, name, media_type, bytes, sha256, object_key, made_from, author_kind, author_id, written_by, created_at, updated_at)
-            VALUES (${id}, ${projectId}, ${query.kind}, ${query.name}, ${stored.mediaType}, ${stored.bytes}, ${stored.sha256}, ${key}, ${madeFrom},
-              ${writer.kind}, ${writer.id}, ${writer.writtenBy}, ${now}, ${now})
-            ON CONFLICT DO NOTHING RETURNING id`
-            if (made.length === 0) throw idInUse()
-            await storeChunks(tx, id, chunks)
-            await store(tx, [objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
-            await ctx.gate.auditWithin(tx, {
-              action: 'create',
-              actorId: actor.id,
-              resourceType: 'document',
-              resourceId: id,
-              at: now,
-              ip: ctx.ip,
-              details: { operation: addDocument.id, project: projectId, bytes: stored.bytes },
-            })
-            return documentIn(askingWithin(tx), projectId, id)
-          })
-        const row = await keptWithRow(ports, key, () =>
-          isText(stored.mediaType) ? withTextAt(ports, key, kept) : kept([]),
-        )
-        return { body: { data: viewOf(ctx, row) }, resourceId: id, details: { bytes: stored.bytes } }
+      async (ctx, { params: { projectId }, query: { author, ...given }, upload }) => {
+        const { id, bytes } = await storeDocument(ports, ctx, {
+          projectId,
+          given: { ...given, author: author === undefined ? undefined : { external_id: author } },
+          upload,
+          operation: addDocument.id,
+          pathTo: (field) => ['query', field],
+        })
+        const row = await documentIn(asking(db), ctx, projectId, id)
+        return { body: { data: viewOf(ctx, row) }, resourceId: id, details: { bytes } }
       },
       // A repetition is not told its name, which may have been erased since.
       ({ data: { name: _, sha256: __, author: ___, ...data } }) => ({ data }),
@@ -192,7 +115,7 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
       const ask = asking(db)
       await readableProject(ask, readerOf(ctx), params.projectId)
       const { projectId, documentId } = await storedPlace(ask, params)
-      const row = await documentIn(ask, projectId, documentId)
+      const row = await documentIn(ask, ctx, projectId, documentId)
       return { body: { data: viewOf(ctx, row) }, resourceId: documentId, details: { project: projectId } }
     }),
 
@@ -200,12 +123,20 @@ export const projectDocuments = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'e
       const ask = asking(db)
       await readableProject(ask, readerOf(ctx), params.projectId)
       const { projectId, documentId } = await storedPlace(ask, params)
-      const [row] = await ask<{ object_key: string; name: string; media_type: string; bytes: number }>(
+      const [row] = await ask<{
+        object_key: string
+        name: string
+        media_type: string
+        bytes: number
+        author_kind: string
+        author_id: string
+      }>(
         'document-file',
-        'SELECT object_key, name, media_type, bytes FROM documents WHERE id = $1 AND project_id = $2 AND erasing_since IS NULL',
+        'SELECT object_key, name, media_type, bytes, author_kind, author_id FROM documents WHERE id = $1 AND project_id = $2 AND erasing_since IS NULL',
         [documentId, projectId],
       )
       if (!row) throw noDocument()
+      await refuseRestricted(ask, ctx.actor, row)
       return { ...(await fileReply(ports, row)), resourceId: documentId, details: { project: projectId } }
     }),
   }

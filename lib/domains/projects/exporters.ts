@@ -161,7 +161,12 @@ const ofParticipations = (where: string): Given => ({
   columns: 'x.*',
   record: jsonObject({
     ...{ participant_id: 'c.id', project_id: 'c.project_id', external_id: 'c.external_id', name: 'c.name' },
-    ...{ email: 'c.email', claimed_at: utc('c.claimed_at'), created_at: utc('c.created_at') },
+    ...{
+      email: 'c.email',
+      claimed_at: utc('c.claimed_at'),
+      restricted_at: utc('c.restricted_at'),
+      created_at: utc('c.created_at'),
+    },
   }),
 })
 /** An agent has no participations; a participant is no member. */

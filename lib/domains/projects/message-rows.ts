@@ -4,6 +4,7 @@ import { type Ask, claimantSql, doerSql, isMine, wasErased, writerSql } from './
 import { shownSql } from './chosen-ids.ts'
 import type { Writer } from './contract.ts'
 import type { AttachmentView, MessageDetail, MessageView } from './conversations-contract.ts'
+import { refuseRestricted } from './participants/restricting.ts'
 import type { messageRoles } from './rules.ts'
 
 /** An attachment as the database gives it within JSON: its time as text. */
@@ -78,10 +79,11 @@ async function whyMissing(ask: Ask, { messageId, conversationId, projectId }: Me
   })
 }
 
-/** A message that may be read. Throws `not_found`, also while it is being erased, and `erased`. */
-export async function messageAt(ask: Ask, place: MessagePlace): Promise<MessageRow> {
+/** A message that the actor may read. Throws `not_found`, also while it is being erased, `erased`, and `restricted`. */
+export async function messageAt(ask: Ask, actor: Actor, place: MessagePlace): Promise<MessageRow> {
   const [row] = await ask<MessageRow>('message', one, [place.messageId, place.conversationId, place.projectId])
   if (!row) throw await whyMissing(ask, place)
+  await refuseRestricted(ask, actor, { author_kind: row.author.kind, author_id: row.author.id })
   return row
 }
 
@@ -94,7 +96,7 @@ const former = `SELECT f.id, f.content, f.edited_by, f.edited_at FROM (
 
 /** A message with what it said before, the newest first. */
 export async function messageDetail(ask: Ask, actor: Actor, place: MessagePlace): Promise<MessageDetail> {
-  const view = messageView(actor, await messageAt(ask, place))
+  const view = messageView(actor, await messageAt(ask, actor, place))
   const edits = await ask<{ id: string; content: string; edited_by: Writer; edited_at: Date }>(
     'message-edits',
     former,
@@ -114,7 +116,7 @@ interface LockedMessage {
 }
 /**
  * A message to be changed by who wrote it; it stays as it is until the transaction ends. Throws `not_found`, `fenced` while it is being
- * erased, `forbidden` for anybody else: nobody puts words into another's mouth.
+ * erased, `restricted`, and `forbidden` for anybody else: nobody puts words into another's mouth.
  */
 export async function ownMessage(ask: Ask, actor: Actor, place: MessagePlace): Promise<LockedMessage> {
   const [row] = await ask<LockedMessage>(
@@ -133,6 +135,7 @@ export async function ownMessage(ask: Ask, actor: Actor, place: MessagePlace): P
     })
   )
     throw new Problem('forbidden', 'Only who wrote a message changes it.')
+  await refuseRestricted(ask, actor, row)
   if (row.erasing_since !== null)
     throw new Problem(
       'fenced',

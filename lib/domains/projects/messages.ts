@@ -19,6 +19,7 @@ import {
   pageBytes,
 } from './message-rows.ts'
 import { authorFor, type RowAuthor } from './participants/authors.ts'
+import { isPerson, servedSql } from './participants/restricting.ts'
 import { confine, defaultsOf, store, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 
@@ -26,6 +27,7 @@ import type { ProjectPorts } from './ports.ts'
 const pageOf = (sign: '>' | '<', order: 'ASC' | 'DESC'): string => `WITH candidate AS MATERIALIZED (
     SELECT m.id, m.created_at, octet_length(m.content) AS weight FROM messages m
     WHERE m.conversation_id = $1 AND m.erasing_since IS NULL AND (m.created_at, m.id) ${sign} ($2::timestamptz, $3)
+      AND ${servedSql('m', '$5')}
     ORDER BY m.created_at ${order}, m.id ${order} LIMIT $4 + 1),
   weighed AS (SELECT *, row_number() OVER ordered AS n, sum(weight) OVER ordered AS so_far FROM candidate
     WINDOW ordered AS (ORDER BY created_at ${order}, id ${order} ROWS UNBOUNDED PRECEDING))
@@ -94,8 +96,14 @@ export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) 
         place.at,
         place.id,
         limit,
+        isPerson(ctx.actor),
       ])
-      const total = await db.prisma.message.count({ where: { conversationId, erasingSince: null } })
+      const [counted] = await ask<{ n: number }>(
+        'messages-served',
+        `SELECT count(*)::int AS n FROM messages m WHERE m.conversation_id = $1 AND m.erasing_since IS NULL AND ${servedSql('m', '$2')}`,
+        [conversationId, isPerson(ctx.actor)],
+      )
+      const total = counted?.n ?? 0
       const last = rows.at(-1)
       return {
         resourceId: conversationId,
@@ -117,7 +125,7 @@ export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) 
       const { projectId, conversationId } = await storedPlace(ask, params)
       const { id, author } = await makeMessage(ports, ctx, project, conversationId, body)
       await tx.conversation.update({ where: { id: conversationId }, data: { updatedAt: now } })
-      const row = await messageAt(ask, { projectId, conversationId, messageId: id })
+      const row = await messageAt(ask, actor, { projectId, conversationId, messageId: id })
       return {
         body: { data: messageView(actor, row) },
         resourceId: id,

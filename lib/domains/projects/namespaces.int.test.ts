@@ -129,6 +129,10 @@ describe('while people belong to several organisations', () => {
   it('an admin assigns a prefix, or *, or claims an id', async () => {
     expect((await created(one, { group_id: 'acme:sales' })).status).toBe(422)
     expect((await assigned(admin, one.organisationId, ['acme:'])).json.data).toMatchObject({ namespaces: ['acme:'] })
+    const listed = await dataOf(test, 'GET', '/api/admin/organisations', admin)
+    const namespacesOf = ({ organisationId }: Person) =>
+      listed.find(({ organisation_id }: { organisation_id: string }) => organisation_id === organisationId).namespaces
+    expect([namespacesOf(one), namespacesOf(two)]).toEqual([['acme:'], []])
     expect((await created(one, { group_id: 'acme:sales' })).status).toBe(201)
     await assigned(admin, two.organisationId, ['*'])
     expect(await namespaceOf(two)).toMatchObject({ namespaces: ['*'], is_any: true })

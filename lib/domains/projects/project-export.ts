@@ -4,6 +4,7 @@ import { asking, readableProject, readerOf, writerSql } from './access.ts'
 import { shownSql } from './chosen-ids.ts'
 import { exportProject } from './closing-contract.ts'
 import { type ExportPart, ndjson } from './ndjson.ts'
+import { isPerson, servedSql } from './participants/restricting.ts'
 import type { ProjectPorts } from './ports.ts'
 import { asDownload } from './rules.ts'
 import { standingSource } from './standing.ts'
@@ -30,11 +31,12 @@ export interface ExportShapes {
 }
 
 type Shape = Omit<RecordQuery, 'values'>
-/** What is being erased is in none of them. */
-const readable = 'm.erasing_since IS NULL AND c.erasing_since IS NULL'
+/** What is being erased is in none of them, nor in those of agents what restricted participants wrote. */
+const readable = `m.erasing_since IS NULL AND c.erasing_since IS NULL AND ${servedSql('m', '$3')}`
+const readableDocument = `d.erasing_since IS NULL AND ${servedSql('d', '$3')}`
 const ofMessages = 'JOIN messages m ON m.id = x.message_id JOIN conversations c ON c.id = m.conversation_id'
 
-/** Everything of the project `$1` that was there at `$2`, in the order in which it came. */
+/** Everything of the project `$1` that was there at `$2`, for a person or an agent (`$3`), in the order in which it came. */
 const shapes: Record<string, Shape> = {
   project: {
     from: 'projects p',
@@ -121,7 +123,7 @@ const shapes: Record<string, Shape> = {
   },
   documents: {
     from: 'documents d',
-    where: 'd.project_id = $1 AND d.created_at <= $2 AND d.erasing_since IS NULL',
+    where: `d.project_id = $1 AND d.created_at <= $2 AND ${readableDocument}`,
     at: 'd.created_at',
     id: 'd.id',
     columns: 'd.*',
@@ -133,7 +135,7 @@ const shapes: Record<string, Shape> = {
   },
   document_chunks: {
     from: 'document_chunks x JOIN documents d ON d.id = x.document_id',
-    where: 'd.project_id = $1 AND d.created_at <= $2 AND d.erasing_since IS NULL',
+    where: `d.project_id = $1 AND d.created_at <= $2 AND ${readableDocument}`,
     at: 'd.created_at',
     id: "x.document_id || ':' || lpad(x.position::text, 10, '0')",
     columns: 'x.*',
@@ -155,20 +157,22 @@ const shapes: Record<string, Shape> = {
 
 const filesPage = `SELECT f.* FROM (
     SELECT 'documents/' || ${shownSql('d.id')} AS folder, d.name, d.object_key FROM documents d
-      WHERE d.project_id = $1 AND d.created_at <= $2 AND d.erasing_since IS NULL AND d.object_key > $3
+      WHERE d.project_id = $1 AND d.created_at <= $2 AND ${readableDocument} AND d.object_key > $4
     UNION ALL SELECT 'attachments/' || x.id, x.name, x.object_key FROM attachments x ${ofMessages}
-      WHERE m.project_id = $1 AND x.created_at <= $2 AND ${readable} AND x.object_key > $3) AS f ORDER BY f.object_key LIMIT 100`
+      WHERE m.project_id = $1 AND x.created_at <= $2 AND ${readable} AND x.object_key > $4) AS f ORDER BY f.object_key LIMIT 100`
 
 /** The files of the project, by their keys; one is opened when its turn comes. What was erased meanwhile is left out. */
 async function* filesOf(
   { db, objects }: Pick<ProjectPorts, 'db' | 'objects'>,
   projectId: string,
   until: Date,
+  isForPerson: boolean,
 ): AsyncGenerator<ExportFile> {
   for (let after = ''; ; ) {
     const rows = await db.query<{ folder: string; name: string; object_key: string }>('project-files', filesPage, [
       projectId,
       until,
+      isForPerson,
       after,
     ])
     for (const { folder, name, object_key } of rows)
@@ -184,20 +188,25 @@ export const projectExport = (ports: Pick<ProjectPorts, 'db' | 'objects' | 'stor
     const { db } = ports
     const { groupId: group } = await readableProject(asking(db), readerOf(ctx), projectId)
     const until = ctx.now
-    const stored = await storedParts(db, ports.stored, { projectId, group })
+    const stored = await storedParts(db, ports.stored, { projectId, group, isForPerson: isPerson(ctx.actor) })
     const head = {
       project_id: projectId,
       exported_at: until.toISOString(),
       schema_version: ports.shapes.schemaVersion,
       ...(stored.leftOut.length > 0 && { left_out: stored.leftOut }),
     }
+    const isForPerson = isPerson(ctx.actor)
+    const valuesOf = ({ where }: Shape) => [projectId, until, ...(where.includes('$3') ? [isForPerson] : [])]
     const ofRows = Object.entries(shapes).map(([name, shape]) => ({
       name,
-      pages: () => recordPages(db, { ...shape, values: [projectId, until] }),
+      pages: () => recordPages(db, { ...shape, values: valuesOf(shape) }),
     }))
     const parts = [...ofRows, ...stored.parts]
     return {
-      body: format === 'zip' ? ports.shapes.zip(head, parts, filesOf(ports, projectId, until)) : ndjson(head, parts),
+      body:
+        format === 'zip'
+          ? ports.shapes.zip(head, parts, filesOf(ports, projectId, until, isForPerson))
+          : ndjson(head, parts),
       resourceId: projectId,
       details: { format },
       headers: {

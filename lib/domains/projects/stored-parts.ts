@@ -71,17 +71,22 @@ const erasing = `SELECT 1 AS found WHERE EXISTS (SELECT FROM messages WHERE proj
   OR EXISTS (SELECT FROM documents WHERE project_id = $1 AND erasing_since IS NOT NULL)
   OR EXISTS (SELECT FROM conversations WHERE project_id = $1 AND erasing_since IS NOT NULL)`
 
+const restricted = 'SELECT 1 AS found FROM restricted_participants WHERE project_id = $1 LIMIT 1'
+
 /**
  * The graph of a project and its threads in the checkpoint store, as parts of its export. `leftOut`: the parts that it does not include
- * while something of the project is being erased, because a summary or fact may have the words.
+ * while something of the project is being erased, or for agents while the processing of a participant is restricted, because a summary or
+ * fact may have the words.
  */
 export async function storedParts(
   db: Database,
   { graph, checkpoints }: ExportedStores,
-  { projectId, group }: { projectId: string; group: string },
+  { projectId, group, isForPerson }: { projectId: string; group: string; isForPerson: boolean },
 ): Promise<{ parts: ExportPart[]; leftOut: string[] }> {
   const nameOf = (kind: ListedKind) => `graph_${kind}`
   const threadPart = { name: 'checkpoints', pages: () => threadPages(db, checkpoints, projectId) }
+  if (!isForPerson && (await db.query('project-restricted', restricted, [projectId])).length > 0)
+    return { parts: [], leftOut: [...listedKinds.map(nameOf), threadPart.name] }
   if ((await db.query('project-erasing', erasing, [projectId])).length > 0)
     return { parts: [threadPart], leftOut: listedKinds.map(nameOf) }
   const graphParts = listedKinds.map((kind) => ({

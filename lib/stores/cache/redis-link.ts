@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from '@redis/client'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 
 type Client = ReturnType<typeof connect>['client']
 
@@ -15,8 +16,16 @@ export function nameOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown fault'
   return errorCode(error) ?? /^[A-Z]{3,20}(?= )/.exec(error.message)?.[0] ?? error.name
 }
+/** By the first word of an error of Redis. READONLY, LOADING and MASTERDOWN end with a failover or a start, MISCONF with a free disk. */
+export function redisRefusal(reason: string): StoreRefusal | undefined {
+  if (reason === 'NOAUTH' || reason === 'WRONGPASS') return 'credentials'
+  if (reason === 'NOPERM') return 'access_denied'
+  return reason === 'OOM' ? 'quota_exceeded' : undefined
+}
 const unavailable = (reason: string): Problem =>
-  new Problem('unavailable', `The cache (Redis) does not answer (${reason}). Nothing was lost; it is tried again.`)
+  unusableStore(redisRefusal(reason), {
+    detail: `The cache (Redis) does not answer (${reason}). Nothing was lost; it is tried again.`,
+  })
 
 function connect(url: string) {
   const client = createClient({

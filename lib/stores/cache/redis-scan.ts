@@ -1,5 +1,6 @@
 import { RESP_TYPES } from '@redis/client'
 import { Problem } from '#lib/kernel/problem.ts'
+import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import type { CacheEntry, CachePart, CacheType } from './cache.ts'
 import type { Needles } from './needles.ts'
 import type { RedisLink } from './redis-link.ts'
@@ -98,7 +99,9 @@ export function redisScan({ ask }: Pick<RedisLink, 'ask'>) {
       const [next = '0', ...found] = await send('SCAN', cursor, ...filter, 'COUNT', String(namesAtOnce))
       seen += found.length
       if (seen > mostKeys)
-        throw new Problem('unavailable', `The cache (Redis) has more than ${mostKeys} keys and cannot be searched.`)
+        throw unusableStore('too_large', {
+          detail: `The cache (Redis) has more than ${mostKeys} keys and cannot be searched.`,
+        })
       yield found
       cursor = next
     } while (cursor !== '0')

@@ -1,8 +1,10 @@
 import { createClient } from '@redis/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
+import { refusalOf } from '#lib/kernel/store-refusal.ts'
 import { isRedisInstalled, startRedis, type TestRedis } from '#lib/testing/redis.ts'
 import { redisCache } from './redis.ts'
+import { nameOf, redisRefusal } from './redis-link.ts'
 import { cacheSuite } from './suite/cache-suite.ts'
 
 const isInstalled = await isRedisInstalled()
@@ -150,6 +152,39 @@ describe.skipIf(!isInstalled)('with a redis-server', () => {
       expect(state.state).toBe('down')
       expect(JSON.stringify(state)).not.toMatch(/secret|127\.0\.0\.1/)
       await store.close()
+    })
+
+    it('refuses where it asks for a password or denies a command; waits where it is a replica', async () => {
+      const own = await startRedis()
+      if (!own) throw new Error('redis-server went away')
+      const admin = createClient({ url: own.url })
+      await admin.connect()
+      const limited = own.url.replace('//', '//limited:word@')
+      await admin.aclSetUser('limited', ['on', '>word', '~*', '+@connection'])
+      const refusalAt = async (url: string, ask: (store: ReturnType<typeof redisCache>) => Promise<unknown>) => {
+        const store = redisCache(url)
+        const error: unknown = await ask(store).catch((fault: unknown) => fault)
+        await store.close()
+        expect(error).toMatchObject({ code: 'unavailable' })
+        return refusalOf(error)
+      }
+      const get = (store: ReturnType<typeof redisCache>) => store.get('a')
+      const set = (store: ReturnType<typeof redisCache>) => store.set('a', 'x', { ttl: 60, about: [] })
+      expect(await refusalAt(limited, get)).toBe('access_denied')
+      await admin.configSet('maxmemory', '1')
+      const full: unknown = await admin.set('a', 'x').catch((fault: unknown) => fault)
+      expect(redisRefusal(nameOf(full))).toBe('quota_exceeded')
+      await admin.configSet('maxmemory', '0')
+      await admin.configSet('replica-serve-stale-data', 'yes')
+      await admin.sendCommand(['REPLICAOF', '127.0.0.1', '1'])
+      expect(await refusalAt(own.url, set)).toBeUndefined()
+      await admin.sendCommand(['REPLICAOF', 'NO', 'ONE'])
+      await admin.configSet('requirepass', 'secret')
+      expect(await refusalAt(own.url, get)).toBe('credentials')
+      expect(await refusalAt(own.url.replace('//', '//:wrong@'), get)).toBe('credentials')
+      admin.destroy()
+      await own.stop()
+      expect(await refusalAt(own.url, get)).toBeUndefined()
     })
 
     it('is there again when its server is', async () => {

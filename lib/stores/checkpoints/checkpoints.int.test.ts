@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
+import { refusalOf } from '#lib/kernel/store-refusal.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { withConnection } from '../postgres/connection.ts'
 import { openDatabase } from '../postgres/database.ts'
@@ -61,6 +62,40 @@ test('a database without LangGraph’s tables, or one that is away, is never one
     await store.close()
   }
   await db.close()
+})
+
+test('a wrong password, a missing database, missing rights and missing tables are refusals; a server that is away is none', async () => {
+  const { ownerUrl, appUrl } = await database()
+  const at = (change: (url: URL) => void) => {
+    const url = new URL(ownerUrl)
+    change(url)
+    return url.href
+  }
+  const { username } = new URL(appUrl)
+  await withConnection(ownerUrl, async (owner) => {
+    await owner.query(`REVOKE USAGE ON SCHEMA langgraph FROM "${username}"`)
+  })
+  const refusals = {
+    credentials: at((url) => {
+      url.password = 'wrong'
+    }),
+    missing: at((url) => {
+      url.pathname = '/nowhere'
+    }),
+    access_denied: inSchema(appUrl, 'langgraph'),
+    wrong_tables: inSchema(ownerUrl, 'typo'),
+    none: 'postgresql://nobody:secret@127.0.0.1:1/nowhere',
+  }
+  for (const [refusal, address] of Object.entries(refusals)) {
+    const store = otherCheckpoints(address)
+    const error: unknown = await store
+      .residue([{ thread: 't', ids: ['a-message-of-somebody'], texts: [] }], [])
+      .catch((fault: unknown) => fault)
+    expect(error, refusal).toMatchObject({ code: 'unavailable' })
+    expect(refusalOf(error) ?? 'none').toBe(refusal)
+    expect(`${error} ${JSON.stringify(error)}`).not.toMatch(/secret|nowhere/)
+    await store.close()
+  }
 })
 
 test('the application may not alter LangGraph’s tables, nor its history', async () => {

@@ -2,6 +2,9 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import type { RunMatch } from '#lib/kernel/holder.ts'
 import type { StoreState } from '../store-state.ts'
 import type { ThreadCursor, ThreadPage } from './exporting.ts'
+import type { Memory, MemoryChange, MemoryCursor, MemoryPage } from './memory-pages.ts'
+
+export type { Memory, MemoryChange, MemoryCursor }
 
 /** Finds words of the erased texts in other texts: six in a row, 24 characters in scripts without spaces. */
 export interface WordSearch {
@@ -102,6 +105,16 @@ export interface CheckpointStore {
   rewrite(thread: string, wanted: Wanted, tx: Transaction): Promise<Rewritten>
   /** Deletes items of the long-term store, with their vectors. Gives how many. */
   forget(wanted: Remembered, tx: Transaction): Promise<number>
+  /**
+   * Some items of the long-term stores in the order of their keys, whoever's they are. `words`, in small letters: items in which none of them
+   * stands may be left out.
+   */
+  memoryPage(
+    query: { after?: MemoryCursor | undefined; words?: readonly string[] | undefined },
+    tx?: Transaction,
+  ): Promise<MemoryPage>
+  /** Changes and deletes items that nobody has changed since they were read. Gives what was done. */
+  changeMemories(changes: readonly MemoryChange[], tx: Transaction): Promise<MemoryChange[]>
   /** The whole thread. Gives how many rows went. */
   drop(thread: string, tx: Transaction): Promise<number>
   /**

@@ -2,9 +2,11 @@ import pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 import { type Database, isDatabaseDown, isGivenUp, queryWithin } from '../postgres/database.ts'
 import type { CheckpointStore, Remembered } from './checkpoints.ts'
 import { threadPage } from './exporting.ts'
+import { changeMemories, memoryPage } from './memory-pages.ts'
 import { isTelling } from './needles.ts'
 import { type Ask, named, otherStores, type Shape, shapeOf } from './rows.ts'
 import { countMemories, dropMemories, dropThread, presentThreads, rowsHolding, threadsNaming } from './searching.ts'
@@ -33,6 +35,11 @@ async function inStores(
   let count = await run(ask, shape, wanted)
   for (const other of await otherStores(ask, shape.schema)) count += await run(ask, other, wanted)
   return count
+}
+
+/** All long-term stores of the database. */
+async function storesOf(ask: Ask, schema: string): Promise<Shape[]> {
+  return [await shapeOf(ask, schema), ...(await otherStores(ask, schema))]
 }
 
 const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointStore => ({
@@ -70,6 +77,9 @@ const checkpointsAt = ({ schema, reading, writing, close }: Place): CheckpointSt
       }
     }, tx),
   forget: (wanted, tx) => writing(async (ask) => inStores(ask, await shapeOf(ask, schema), wanted, dropMemories), tx),
+  memoryPage: (query, tx) => reading(async (ask) => memoryPage(ask, await storesOf(ask, schema), query), tx),
+  changeMemories: (changes, tx) =>
+    writing(async (ask) => changeMemories(ask, await storesOf(ask, schema), changes), tx),
   drop: (thread, tx) =>
     writing(async (ask) => {
       await ask(named(lockSql), lockSql, [`checkpoints of ${thread}`])
@@ -107,14 +117,28 @@ export const ownCheckpoints = (db: Database): CheckpointStore =>
     close: async () => {},
   })
 
-const asProblem = (error: unknown): unknown =>
-  // Without its cause: to the transaction around it, it would look like a failure of our own database.
-  isDatabaseDown(error) || isGivenUp(error)
-    ? new Problem('unavailable', {
-        detail: `The checkpoint store does not answer (${errorCode(error) ?? 'no reason given'}). What it holds is unchanged, or was changed whole; it is tried again.`,
-        headers: { 'Retry-After': '5' },
-      })
-    : error
+/** By the SQLSTATE. A disk that is full (53100) and connections that are used up (53300) end without us. */
+function postgresRefusal(state: string | undefined): StoreRefusal | undefined {
+  if (state?.startsWith('28')) return 'credentials'
+  if (state === '3D000') return 'missing'
+  return state === '42501' ? 'access_denied' : undefined
+}
+const asProblem = (error: unknown): unknown => {
+  const refusal = postgresRefusal(errorCode(error))
+  if (refusal !== undefined)
+    return unusableStore(refusal, {
+      detail: `The checkpoint store refuses (${errorCode(error)}). What it holds is unchanged; it is tried again.`,
+    })
+  return (
+    // Without its cause: to the transaction around it, it would look like a failure of our own database.
+    isDatabaseDown(error) || isGivenUp(error)
+      ? new Problem('unavailable', {
+          detail: `The checkpoint store does not answer (${errorCode(error) ?? 'no reason given'}). What it holds is unchanged, or was changed whole; it is tried again.`,
+          headers: { 'Retry-After': '5' },
+        })
+      : error
+  )
+}
 
 /**
  * The tables in another database: each call is a transaction of its own there, and safe to repeat. Nothing is connected before the first.

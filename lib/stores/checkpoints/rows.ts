@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { QueryResultRow } from 'pg'
-import { Problem } from '#lib/kernel/problem.ts'
+import { unusableStore } from '#lib/kernel/store-refusal.ts'
 
 /** One statement on one connection, with what it was asked for as rows. */
 export type Ask = <R extends QueryResultRow>(name: string, text: string, values: readonly unknown[]) => Promise<R[]>
@@ -37,10 +37,10 @@ export async function shapeOf(ask: Ask, schema: string): Promise<Shape> {
   const columns = new Map<string, Column[]>()
   for (const column of found) columns.set(column.table, [...(columns.get(column.table) ?? []), column])
   if (threadTables.some((table) => !columns.has(table)))
-    throw new Problem(
-      'unavailable',
-      'The checkpoint store has no tables of LangGraph in its schema. Nothing was changed. Let the application run setup(), or correct the schema in KP_CHECKPOINTS_URL.',
-    )
+    throw unusableStore('wrong_tables', {
+      detail:
+        'The checkpoint store has no tables of LangGraph in its schema. Nothing was changed. Let the application run setup(), or correct the schema in KP_CHECKPOINTS_URL.',
+    })
   return { schema, columns }
 }
 

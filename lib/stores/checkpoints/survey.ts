@@ -75,8 +75,8 @@ export function surveyor(wanted: Wanted) {
   const wording = new Set<string>()
   /** Runs of erased words by the id of the message that contains them; the empty id: in no message with an id. */
   const runs = new Map<string, Set<number>>()
-  const isAsked = ({ id, text }: MessageFacts): boolean =>
-    (id !== undefined && asked.ids.has(id)) || isSaid(text, asked)
+  /** A message with another id may be another author's, who said the same. */
+  const isAsked = ({ id, text }: MessageFacts): boolean => (id === undefined ? isSaid(text, asked) : asked.ids.has(id))
   const isErasedWording = ({ id, isHuman }: MessageFacts): boolean =>
     id !== undefined && asked.ids.has(id) && (isHuman || wanted.reported?.has(id) !== true)
   return {

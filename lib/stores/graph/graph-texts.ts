@@ -1,4 +1,4 @@
-import type { GraphText, NamePlace } from './graph.ts'
+import type { GraphText } from './graph.ts'
 
 /** All strings in a property, keys included, one per line; empty where it contains none. */
 function textIn(value: unknown): string {
@@ -13,7 +13,7 @@ function textIn(value: unknown): string {
 
 /** The texts of a record: `fields` maps properties to fields, `attributes` are all others. */
 export function textsOf(
-  kind: NamePlace['kind'] | 'link',
+  kind: GraphText['kind'],
   id: string,
   fields: Readonly<Record<string, unknown>>,
   attributes: Readonly<Record<string, unknown>> = {},

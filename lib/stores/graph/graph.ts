@@ -156,10 +156,10 @@ export interface GraphChange {
     gone: string[]
   }
 }
-/** A text property of a node or relationship. */
+/** A text property of a node or relationship. `link`: a relationship that is no fact. `node`: one outside of Graphiti's model. */
 export interface GraphText {
-  kind: NamePlace['kind'] | 'link'
-  /** Its uuid. */
+  kind: NamePlace['kind'] | 'link' | 'node'
+  /** Its uuid; of a link or node, what the store calls it. */
   id: string
   /** `name`, `summary`, `fact`, `content`, `sourceDescription`, `metadata`, or `attributes.<key>`. */
   field: string
@@ -233,9 +233,10 @@ export interface GraphStore {
   episodesById(group: string, episodes: readonly string[], tx: Transaction): Promise<Episode[]>
   /**
    * Every text of the group, some at a time: each property of each node and relationship that is a string or contains strings, except ids,
-   * labels, timestamps and embeddings. Reads records, and no full-text index. Yields each property as it is stored.
+   * labels, timestamps and embeddings. Reads records, and no full-text index. Yields each property as it is stored. `mayMatter` is asked
+   * about each of them, or about several at once, separated by punctuation; texts that do not matter are left out.
    */
-  texts(group: string, tx: Transaction): Promise<AsyncIterable<GraphText[]>>
+  texts(group: string, tx: Transaction, mayMatter?: (text: string) => boolean): Promise<AsyncIterable<GraphText[]>>
   /** Texts of records that may contain one of the phrases, through full-text indexes: rather too many than too few. */
   textsWith(group: string, phrases: readonly string[], tx: Transaction): Promise<GraphText[]>
   /** Entities that no episode mentions and that have no fact: a partial ingestion leaves them. */

@@ -1,7 +1,7 @@
 import { Neo4jError } from 'neo4j-driver'
 import { expect, test } from 'vitest'
 import { Problem } from '#lib/kernel/problem.ts'
-import { asProblem, isSupported } from './neo4j-connection.ts'
+import { asProblem, isSupported, neo4jRefusal } from './neo4j-connection.ts'
 
 test.each([
   ['5.26.0', true],
@@ -25,4 +25,16 @@ test('what Neo4j says of what it holds stands in no refusal', () => {
   expect(problem).toBeInstanceOf(Problem)
   expect(JSON.stringify(problem) + String(problem)).not.toContain('Nobody')
   expect(problem).toMatchObject({ code: 'unavailable', detail: expect.stringContaining('ConstraintValidationFailed') })
+})
+
+test.each([
+  ['Neo.ClientError.Security.Unauthorized', 'credentials'],
+  ['Neo.ClientError.Security.CredentialsExpired', 'credentials'],
+  ['Neo.ClientError.Security.Forbidden', 'access_denied'],
+  ['Neo.ClientError.Security.AuthenticationRateLimit', undefined],
+  ['Neo.ClientError.Database.DatabaseNotFound', 'missing'],
+  ['Neo.TransientError.General.DatabaseUnavailable', undefined],
+  ['ServiceUnavailable', undefined],
+])('Neo4j error %s is the refusal %s', (code, refusal) => {
+  expect(neo4jRefusal(code)).toBe(refusal)
 })

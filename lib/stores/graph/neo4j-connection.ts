@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import neo4j, { type Driver, type ManagedTransaction, Neo4jError } from 'neo4j-driver'
 import { Problem } from '#lib/kernel/problem.ts'
+import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 
 /** Milliseconds. A change waits for the locks of others that share its entities. */
 const transactionTimeout = 120_000
@@ -19,6 +20,15 @@ export interface Asking {
   seek: Ask
 }
 
+/** By the code of a Neo4j error. A lockout after failed sign-ins, and rights that a cluster renews, end without us. */
+export function neo4jRefusal(code: string): StoreRefusal | undefined {
+  if (code === 'Neo.ClientError.Security.Forbidden') return 'access_denied'
+  if (/^Neo\.ClientError\.Security\.(AuthenticationRateLimit|AuthorizationExpired|TokenExpired)$/.test(code))
+    return undefined
+  if (code.startsWith('Neo.ClientError.Security.')) return 'credentials'
+  return code === 'Neo.ClientError.Database.DatabaseNotFound' ? 'missing' : undefined
+}
+
 /** One place that turns what Neo4j says into a refusal: by its code alone, since its words may quote what it holds. */
 export function asProblem(error: unknown): unknown {
   if (!(error instanceof Neo4jError)) return error
@@ -27,7 +37,7 @@ export function asProblem(error: unknown): unknown {
     : error.code.startsWith('Neo.')
       ? `it answered ${error.code}`
       : 'it does not answer, or not in the way that the scheme of KP_GRAPH_URL says'
-  return new Problem('unavailable', {
+  return unusableStore(neo4jRefusal(error.code), {
     detail: `The Neo4j of the knowledge graph cannot be used: ${why}. Nothing was changed halfway; what waits for it goes on once it works.`,
   })
 }

@@ -1,5 +1,7 @@
 import neo4j from 'neo4j-driver'
-import { beforeAll, describe } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { noChange } from '#lib/domains/projects/graph/rules.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
@@ -47,4 +49,50 @@ describe.skipIf(!isInstalled('neo4j'))('Neo4j', () => {
       },
     }
   })
+  it('texts returns, change edits and dropGroup deletes nodes and links outside of Graphiti’s model', async () => {
+    const { url, port } = await neo4jServer()
+    const { username, password } = new URL(url)
+    const driver = neo4j.driver(`bolt://127.0.0.1:${port}`, neo4j.auth.basic(username, decodeURIComponent(password)))
+    const database = await testDatabase()
+    const db = openDatabase(database.appUrl, { isGuarded: true })
+    const tx = await db.transaction(async (one) => one)
+    const store = neo4jGraph(url)
+    const group = newId('grp').toLowerCase()
+    try {
+      await driver.executeQuery(
+        `CREATE (a:Note {group_id: $group, text: 'a quokka', n: 5})-[:ABOUT {group_id: $group, why: 'the quokka'}]->(b:Entity {group_id: $group, name: 'a bare quokka'})
+         CREATE (c {group_id: $group, uuid: 'unlabelled', tags: ['one', 'quokka']}) CREATE (b)-[:RELATES_TO {group_id: $group, fact: 'quokka here'}]->(c)
+         CREATE (:Note {group_id: $group + '-other', text: 'a quokka'})`,
+        { group },
+      )
+      const read = async () => {
+        const found = []
+        for await (const some of await store.texts(group, tx, (text) => text.includes('quokka'))) found.push(...some)
+        return found
+      }
+      const found = await read()
+      expect(found.map(({ kind, field }) => `${kind} ${field}`).sort()).toEqual([
+        ...['link attributes.fact', 'link attributes.why', 'node attributes.name', 'node attributes.tags'],
+        'node attributes.text',
+      ])
+      const edits = found.map(({ kind, id, field }) => ({ kind, id, field, text: null }))
+      const { textsEdited } = await store.change(
+        ...([group, [], newId('run'), () => ({ ...noChange(), editTexts: edits }), tx] as const),
+      )
+      expect(textsEdited).toBe(5)
+      expect(await read()).toEqual([])
+      expect(await store.countGroup(group, tx)).toBeGreaterThanOrEqual(3)
+      while ((await store.dropGroup(group, 2, tx)) > 0);
+      expect(await store.countGroup(group, tx)).toBe(0)
+      const { records } = await driver.executeQuery(
+        'MATCH (n) WHERE n.group_id STARTS WITH $group RETURN n.group_id AS of',
+        { group },
+      )
+      expect(records.map((record) => record.get('of'))).toEqual([`${group}-other`])
+    } finally {
+      await Promise.all([store.close(), driver.close()])
+      await db.close()
+      await database.drop()
+    }
+  }, 60_000)
 })

@@ -8,7 +8,7 @@ import { listGroup } from './neo4j-listing.ts'
 import { nameMentions } from './neo4j-names.ts'
 import { neighbourhood, unlock } from './neo4j-neighbourhood.ts'
 import { search } from './neo4j-search.ts'
-import { allTexts, entitiesWithoutMentions, textsAfter, textsWithPhrases } from './neo4j-texts.ts'
+import { allTexts, entitiesWithoutMentions, isOther, textsAfter, textsWithPhrases } from './neo4j-texts.ts'
 import { asEpisodes } from './neo4j-values.ts'
 
 const Place = z.object({
@@ -73,9 +73,11 @@ const drops = [
     (label) =>
       `MATCH (n:${label}) WHERE n.group_id = $group WITH n LIMIT toInteger($most) DETACH DELETE n RETURN count(*) AS n`,
   ),
+  `MATCH (n) WHERE ${isOther} WITH n LIMIT toInteger($most) DETACH DELETE n RETURN count(*) AS n`,
 ]
 const total = `CALL () {
     ${['Episodic', 'Saga', 'Community', 'Entity'].map((label) => `MATCH (n:${label}) WHERE n.group_id = $group RETURN sum(1 + COUNT { (n)-->() }) AS n`).join(' UNION ALL ')}
+    UNION ALL MATCH (n) WHERE ${isOther} RETURN sum(1 + COUNT { (n)-->() }) AS n
   } RETURN sum(n) AS n`
 const linksOf =
   'UNWIND $ids AS id MATCH (n:Episodic {uuid: id}) WHERE n.group_id = $group RETURN sum(COUNT { (n)--() }) AS n'
@@ -180,7 +182,7 @@ export function neo4jGraph(url: string): GraphStore {
       asEpisodes(
         await reading((ask) =>
           ask(
-            'MATCH (e:Episodic) WHERE e.group_id = $group AND e.uuid > $after RETURN properties(e) AS p ORDER BY e.uuid LIMIT toInteger($most)',
+            'MATCH (e:Episodic) WHERE e.group_id = $group AND e.uuid > $after WITH e ORDER BY e.group_id, e.uuid LIMIT toInteger($most) RETURN properties(e) AS p',
             { group, after, most },
           ),
         ),
@@ -195,7 +197,8 @@ export function neo4jGraph(url: string): GraphStore {
           ),
         ),
       ),
-    texts: async (group) => allTexts((text, parameters) => reading((ask) => ask(text, parameters)), group),
+    texts: async (group, _tx, mayMatter = () => true) =>
+      allTexts((text, parameters) => reading((ask) => ask(text, parameters)), group, mayMatter),
     textsWith: (group, phrases) => withWords((words) => reading((ask) => textsWithPhrases(ask, group, phrases, words))),
     bareEntities: (group) => reading((ask) => entitiesWithoutMentions(ask, group)),
     exposedTexts: (group, episodes) => reading((ask) => textsAfter(ask, group, episodes)),

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { Problem } from '#lib/kernel/problem.ts'
+import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import { type Connection, isSupported } from './neo4j-connection.ts'
 
 /** Sources of facts, and facts that episodes noted: each element of a list one term, which no property index can do. */
@@ -73,7 +73,7 @@ export function neo4jIndexes(connection: Connection): Indexes {
     )
     const version = String(row?.version)
     if (!isSupported(version))
-      throw new Problem('unavailable', { detail: `The knowledge graph needs Neo4j 5.26 or newer; this is ${version}.` })
+      throw unusableStore('too_old', { detail: `The knowledge graph needs Neo4j 5.26 or newer; this is ${version}.` })
     // Names of our own properties are there before names are first looked at, so that they bring no new word indexes.
     for (const name of ['key', 'outcome', 'taken']) await connection.define(`CALL db.createProperty('${name}')`)
     await create(definitions)

@@ -1,15 +1,18 @@
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { judge } from '#lib/domains/projects/graph/rules.ts'
 import type { Transaction } from '#lib/kernel/context.ts'
+import { refusalOf } from '#lib/kernel/store-refusal.ts'
 import { testDatabase } from '#lib/testing/database.ts'
 import { dealGraph } from '#lib/testing/graphs.ts'
 import { neo4jPlanting } from '#lib/testing/neo4j-planting.ts'
+import { sampled } from '#lib/testing/sampling.ts'
 import { isInstalled } from '#lib/testing/services/installed.ts'
 import { startNeo4j, type TestNeo4j } from '#lib/testing/services/neo4j.ts'
 import { newFolder } from '#lib/testing/services/process.ts'
+import { tcpProxy } from '#lib/testing/tcp-proxy.ts'
 import { openDatabase } from '../postgres/database.ts'
 import type { GraphStore, Neighbourhood } from './graph.ts'
 import { neo4jGraph } from './neo4j-graph.ts'
@@ -77,23 +80,20 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     store.change(group, [dealGraph(group).id('e1')], key, decide, tx)
 
   test.each([
-    ['a wrong password', () => server.url.replace(/:[^:@/]+@/, ':wrong-secret@'), /credentials/],
-    ['TLS where the server speaks none', () => server.url.replace('bolt:', 'bolt+s:'), /does not answer/],
-    ['a port where nothing listens', () => 'bolt://neo4j:hidden-secret@127.0.0.1:1', /does not answer/],
-    [
-      'a database that there is not',
-      () => `${server.url}/nosuch`,
-      /answered Neo\.ClientError\.Database|does not answer/,
-    ],
+    ['a wrong password', () => server.url.replace(/:[^:@/]+@/, ':wrong-secret@'), /credentials/, 'credentials'],
+    ['TLS where the server speaks none', () => server.url.replace('bolt:', 'bolt+s:'), /does not answer/, undefined],
+    ['a port where nothing listens', () => 'bolt://neo4j:hidden-secret@127.0.0.1:1', /does not answer/, undefined],
+    ['a database that there is not', () => `${server.url}/nosuch`, /answered Neo\.ClientError\.Database/, 'missing'],
   ])(
     '%s: refused in words, without credentials',
-    async (_, url, says) => {
+    async (_, url, says, refusal) => {
       const store = opened(neo4jGraph(url()))
-      const refusal: unknown = await erase(store, 'refused', 'run/refused').catch((error: unknown) => error)
-      expect(refusal).toMatchObject({ code: 'unavailable', detail: expect.stringMatching(says) })
+      const problem: unknown = await erase(store, 'refused', 'run/refused').catch((error: unknown) => error)
+      expect(problem).toMatchObject({ code: 'unavailable', detail: expect.stringMatching(says) })
+      expect(refusalOf(problem)).toBe(refusal)
       const state = await store.state()
       expect(state.state).toBe('down')
-      for (const text of [String(refusal), JSON.stringify(refusal), JSON.stringify(state)])
+      for (const text of [String(problem), JSON.stringify(problem), JSON.stringify(state)])
         expect(text).not.toMatch(/secret|only.for.one|neo4j:/)
       await expect(store.residue('refused', ['e'])).rejects.toMatchObject({ code: 'unavailable' })
     },
@@ -136,28 +136,44 @@ describe.skipIf(!isInstalled('neo4j'))('a Neo4j that fails', () => {
     expect(first).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 4 })
   }, 600_000)
 
-  test('killed in the middle, it comes back: nothing was changed halfway, and the erasure goes on', async () => {
-    const group = 'killed'
-    const planting = opened(neo4jPlanting(server.url))
-    await planting.plant(dealGraph(group))
-    const before = await planting.standing(group)
-    const store = opened(neo4jGraph(server.url))
-    const killed = store.change(
-      group,
-      [dealGraph(group).id('e1')],
-      'run/killed/1',
-      (found) => {
-        void server.stop()
-        return decide(found)
-      },
-      tx,
-    )
-    await expect(killed).rejects.toMatchObject({ code: 'unavailable' })
-    expect((await store.state()).state).toBe('down')
-    await server.stop()
-    server = await startNeo4j({ folder, port: server.port })
-    expect(await planting.standing(group)).toEqual(before)
-    expect(await erase(store, group, 'run/killed/1')).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 4 })
-    expect(await store.residue(group, [dealGraph(group).id('e1')])).toBe(0)
-  }, 600_000)
+  const outages = ['cut off', ...sampled('Neo4j that is killed in the middle of a change', ['killed'], 0)]
+  test.each(outages)(
+    '%s in the middle, it comes back: nothing was changed halfway, and the erasure goes on',
+    async (how) => {
+      const group = how.replace(' ', '-')
+      const proxy = await tcpProxy(server.url)
+      onTestFinished(() => proxy.close())
+      const [stop, start] =
+        how === 'killed'
+          ? [
+              () => server.stop(),
+              async () => {
+                server = await startNeo4j({ folder, port: server.port })
+              },
+            ]
+          : [async () => proxy.cut(), proxy.restore]
+      const planting = opened(neo4jPlanting(server.url))
+      await planting.plant(dealGraph(group))
+      const before = await planting.standing(group)
+      const store = opened(neo4jGraph(proxy.url))
+      const interrupted = store.change(
+        group,
+        [dealGraph(group).id('e1')],
+        `run/${group}/1`,
+        (found) => {
+          void stop()
+          return decide(found)
+        },
+        tx,
+      )
+      await expect(interrupted).rejects.toMatchObject({ code: 'unavailable' })
+      expect((await store.state()).state).toBe('down')
+      await stop()
+      await start()
+      expect(await planting.standing(group)).toEqual(before)
+      expect(await erase(store, group, `run/${group}/1`)).toMatchObject({ episodesDeleted: 1, entitiesDeleted: 4 })
+      expect(await store.residue(group, [dealGraph(group).id('e1')])).toBe(0)
+    },
+    600_000,
+  )
 })

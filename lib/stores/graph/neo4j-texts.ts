@@ -6,28 +6,32 @@ import { inGroup, phrases, sources, type WordIndexes } from './neo4j-indexes.ts'
 import { kindOfLabels, textProperties } from './neo4j-names.ts'
 import { lock } from './neo4j-values.ts'
 
-/** Records that are read at once. */
-const recordsAtOnce = 1_000
+/** Records that are read at once; episodes are long. */
+const atOnce = { episode: 500, entity: 5_000, community: 5_000, saga: 5_000, fact: 5_000, link: 5_000 } as const
 const labels = { episode: 'Episodic', entity: 'Entity', community: 'Community', saga: 'Saga' } as const
 
 /** Without embeddings, which are large and contain no text. */
 const pairsOf = (of: string) => `[key IN keys(${of}) WHERE NOT key ENDS WITH '_embedding' | [key, ${of}[key]]] AS pairs`
-const node = `n.uuid AS uuid, labels(n) AS labels, ${pairsOf('n')}`
-const relation = `r.uuid AS uuid, [] AS labels, ${pairsOf('r')}`
-const nodesAfter = (label: string) =>
-  `MATCH (n:${label}) WHERE n.group_id = $group AND n.uuid > $after WITH n ORDER BY n.uuid LIMIT ${recordsAtOnce} RETURN ${node}`
-const factsAfter = `MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group AND r.uuid > $after
-  WITH r ORDER BY r.uuid LIMIT ${recordsAtOnce} RETURN ${relation}`
+const node = `elementId(n) AS at, n.uuid AS uuid, labels(n) AS labels, ${pairsOf('n')}`
+const relation = `elementId(r) AS at, r.uuid AS uuid, [] AS labels, type(r) AS type, ${pairsOf('r')}`
 /** What Graphiti gives every other relationship. Others are rare. */
 const plainLink = ['uuid', 'group_id', 'created_at', 'source_node_uuid', 'target_node_uuid']
-const linksOf = `UNWIND $ids AS id MATCH (n {uuid: id})-[r]->() WHERE n.group_id = $group AND type(r) <> 'RELATES_TO'
-  AND any(key IN keys(r) WHERE NOT key IN ${JSON.stringify(plainLink)}) RETURN DISTINCT ${relation}`
+const isFact = "type(r) = 'RELATES_TO' AND r.uuid IS NOT NULL AND r.group_id = $group"
+const hasMore = `any(key IN keys(r) WHERE NOT key IN ${JSON.stringify(plainLink)})`
+/** What is neither an episode, an entity, a community nor a saga, or has no id. An application may add its own. */
+export const isOther =
+  'n.group_id = $group AND NOT n:KnowledgePulseGroup AND (n.uuid IS NULL OR NOT (n:Episodic OR n:Entity OR n:Community OR n:Saga))'
+const otherNodes = `MATCH (n) WHERE ${isOther} RETURN ${node}`
+const otherLinks = `MATCH (n)-[r]->() WHERE ${isOther} AND NOT (${isFact}) AND ${hasMore} RETURN ${relation}`
 const withPhrase = (of: 'node' | 'relationship') =>
   `CALL db.index.fulltext.query${of === 'node' ? 'Nodes' : 'Relationships'}($index, $query) YIELD ${of} AS ${of === 'node' ? 'n' : 'r'}
-   WHERE ${of === 'node' ? 'n' : 'r'}.group_id = $group RETURN DISTINCT ${of === 'node' ? node : `${relation}, type(r) AS type`}`
+   WHERE ${of === 'node' ? 'n' : 'r'}.group_id = $group RETURN DISTINCT ${of === 'node' ? node : relation}`
+
+const quotedName = (name: string): string => `\`${name.replaceAll('`', '``')}\``
 
 const Records = z.array(
   z.object({
+    at: z.string(),
     uuid: z.string().nullable(),
     labels: z.array(z.string()),
     pairs: z.array(z.tuple([z.string(), z.unknown()])),
@@ -36,11 +40,15 @@ const Records = z.array(
 )
 type TextRecord = z.infer<typeof Records>[number]
 
-function textsOfRecord({ uuid, labels: own, pairs, type }: TextRecord): GraphText[] {
-  const isLink = own.length === 0 && type !== undefined && type !== 'RELATES_TO'
-  const kind = isLink ? 'link' : kindOfLabels(own)
-  if (kind === 'link')
-    return textsOf('link', uuid ?? '', Object.fromEntries(pairs.filter(([key]) => !plainLink.includes(key))))
+const isLabelled = (own: readonly string[]) => own.some((label) => Object.values<string>(labels).includes(label))
+
+function textsOfRecord({ at, uuid, labels: own, pairs, type }: TextRecord): GraphText[] {
+  if (type !== undefined ? type !== 'RELATES_TO' || uuid === null : uuid === null || !isLabelled(own))
+    return textsOf(
+      ...([type === undefined ? 'node' : 'link', at, {}] as const),
+      Object.fromEntries(pairs.filter(([key]) => !plainLink.includes(key) && key !== lock)),
+    )
+  const kind = kindOfLabels(own)
   const { fields, core } = textProperties(kind)
   const found: Record<'fields' | 'attributes', Record<string, unknown>> = { fields: {}, attributes: {} }
   for (const [key, value] of pairs) {
@@ -51,35 +59,76 @@ function textsOfRecord({ uuid, labels: own, pairs, type }: TextRecord): GraphTex
   return textsOf(kind, uuid ?? '', found.fields, found.attributes)
 }
 
-/** Every text of a group, record by record. `ask` reads one page in a transaction. */
-export async function* allTexts(ask: Ask, group: string): AsyncGenerator<GraphText[]> {
-  for (const text of [...Object.values(labels).map(nodesAfter), factsAfter])
-    for (let after = ''; ; ) {
-      const records = Records.parse(await ask(text, { group, after }))
-      const last = records.at(-1)
-      if (last === undefined) break
-      yield records.flatMap(textsOfRecord)
-      if (records.length < recordsAtOnce || last.uuid === null) break
-      after = last.uuid
-    }
-  for (const label of Object.values(labels))
-    for (let after = ''; ; ) {
-      const ids = z
-        .array(z.object({ uuid: z.string() }))
-        .parse(
-          await ask(
-            `MATCH (n:${label}) WHERE n.group_id = $group AND n.uuid > $after RETURN n.uuid AS uuid ORDER BY uuid LIMIT ${recordsAtOnce}`,
-            { group, after },
-          ),
-        )
-        .map(({ uuid }) => uuid)
-      const last = ids.at(-1)
-      if (last === undefined) break
-      const links = Records.parse(await ask(linksOf.replace('(n {', `(n:${label} {`), { group, ids }))
-      yield links.flatMap((link) => textsOfRecord({ ...link, type: 'link' }))
-      if (ids.length < recordsAtOnce) break
+/** The texts of a record as one, each on a line after the name of its property; lists too. */
+const inPassing = (of: string, kind: keyof typeof atOnce): string => {
+  const { fields, core } = kind === 'link' ? { fields: new Map(), core: plainLink } : textProperties(kind)
+  const none = JSON.stringify([...core, lock].filter((key) => !fields.has(key)))
+  return `reduce(s = '', key IN keys(${of}) | CASE WHEN key IN ${none} OR key ENDS WITH '_embedding' THEN s
+    WHEN ${of}[key] IS :: STRING NOT NULL THEN s + '\\n' + key + '\\n' + ${of}[key]
+    WHEN ${of}[key] IS :: LIST<STRING NOT NULL> NOT NULL THEN reduce(t = s + '\\n' + key, one IN ${of}[key] | t + '\\n' + one) ELSE s END)`
+}
+/** Some records after one, in the order of an index: by the group, too, for else all that follow would be sorted for each page. */
+const nodesAfter = (kind: keyof typeof labels, most: number) =>
+  `MATCH (n:${labels[kind]}) WHERE n.group_id = $group AND n.uuid > $after WITH n ORDER BY n.group_id, n.uuid LIMIT ${most}`
+const factsAfter = `MATCH ()-[r:RELATES_TO]->() WHERE r.group_id = $group AND r.uuid > $after
+  WITH r ORDER BY r.group_id, r.uuid LIMIT ${atOnce.fact}`
+const linksAfter = (kind: keyof typeof labels, types: string) =>
+  `${nodesAfter(kind, atOnce.link)} OPTIONAL MATCH (n)-[r:${types}]->() WHERE ${hasMore}`
+
+interface Portion {
+  /** Reads them in passing. */
+  passing: string
+  /** Reads each by itself. */
+  records: string
+}
+const kinds = ['episode', 'entity', 'community', 'saga'] as const
+const portions: Portion[] = [
+  ...kinds.map((kind) => ({
+    passing: `${nodesAfter(kind, atOnce[kind])} RETURN max(n.uuid) AS last, collect(${inPassing('n', kind)}) AS texts`,
+    records: `${nodesAfter(kind, atOnce[kind])} RETURN ${node}`,
+  })),
+  {
+    passing: `${factsAfter} RETURN max(r.uuid) AS last, collect(${inPassing('r', 'fact')}) AS texts`,
+    records: `${factsAfter} RETURN ${relation}`,
+  },
+]
+/** Relationships of these types, which are written in Cypher. */
+const portionsOfLinks = (types: string): Portion[] =>
+  kinds.map((kind) => ({
+    passing: `${linksAfter(kind, types)} RETURN max(n.uuid) AS last, collect(${inPassing('r', 'link')}) AS texts`,
+    records: `${linksAfter(kind, types)} WITH r WHERE r IS NOT NULL RETURN ${relation}`,
+  }))
+const Passing = z.array(z.object({ last: z.string().nullable(), texts: z.array(z.string()) }))
+const Types = z.array(z.object({ type: z.string() }))
+
+/**
+ * Every text of a group, in portions, each read in a transaction of its own. The next one is asked for while this one is looked at. Records
+ * that are no part of Graphiti's model are read whole.
+ */
+export async function* allTexts(
+  ask: Ask,
+  group: string,
+  mayMatter: (text: string) => boolean,
+): AsyncGenerator<GraphText[]> {
+  const all = Types.parse(await ask('CALL db.relationshipTypes() YIELD relationshipType AS type RETURN type'))
+  const types = all.flatMap(({ type }) => (type === 'RELATES_TO' ? [] : [quotedName(type)]))
+  const look = (rows: unknown) =>
+    Records.parse(rows)
+      .flatMap(textsOfRecord)
+      .filter(({ text }) => mayMatter(text))
+  for (const { passing, records } of [...portions, ...(types.length > 0 ? portionsOfLinks(types.join('|')) : [])]) {
+    const read = async (after: string) => Passing.parse(await ask(passing, { group, after }))[0]
+    for (let [after, portion] = ['', await read('')]; portion?.last != null; ) {
+      const { last, texts } = portion
+      const following = read(last)
+      following.catch(() => {})
+      if (mayMatter(texts.join('\n'))) yield look(await ask(records, { group, after }))
       after = last
+      portion = await following
     }
+  }
+  yield look(await ask(otherNodes, { group }))
+  yield look(await ask(otherLinks, { group }))
 }
 
 /** Texts of the records that contain one of the phrases, by the indexes of words. */
@@ -96,7 +145,7 @@ export async function textsWithPhrases(
       ['relationship', words.relations],
     ] as const)
       for (const record of Records.parse(await ask(withPhrase(of), { group, index, query: inGroup(group, query) })))
-        found.set(`${of} ${record.uuid} ${record.labels.join()}`, record)
+        found.set(`${of} ${record.at}`, record)
   return [...found.values()].flatMap(textsOfRecord)
 }
 
@@ -111,7 +160,7 @@ const following = (time: string) => `UNWIND $ids AS id MATCH (a:Episodic {uuid: 
 const exposedEntities = `UNWIND $ids AS id MATCH (e:Episodic {uuid: id})-[:MENTIONS]->(n:Entity) WHERE e.group_id = $group AND n.group_id = $group
   WITH DISTINCT n RETURN ${node} ORDER BY uuid`
 const exposedFacts = `CALL db.index.fulltext.queryRelationships('${sources}', $query) YIELD relationship AS r
-  WHERE r.group_id = $group AND any(episode IN r.episodes WHERE episode IN $ids) WITH DISTINCT r RETURN ${relation}, type(r) AS type`
+  WHERE r.group_id = $group AND any(episode IN r.episodes WHERE episode IN $ids) WITH DISTINCT r RETURN ${relation}`
 
 /** Generated texts of episodes that followed some others; without the entities' names, which the episodes themselves contain. */
 export async function textsAfter(ask: Ask, group: string, episodes: readonly string[]): Promise<GraphText[]> {
@@ -127,8 +176,6 @@ export async function textsAfter(ask: Ask, group: string, episodes: readonly str
   return records.flatMap(textsOfRecord).filter(({ kind, field }) => kind !== 'entity' || field !== 'name')
 }
 
-const quotedName = (property: string): string => `\`${property.replaceAll('`', '``')}\``
-
 /** Writes texts anew. Returns how many changed. */
 export async function editTexts({ ask }: Pick<Asking, 'ask'>, group: string, edits: readonly TextEdit[]) {
   let changed = 0
@@ -136,16 +183,18 @@ export async function editTexts({ ask }: Pick<Asking, 'ask'>, group: string, edi
     const [first] = some
     if (!first) continue
     const { kind, field } = first
-    const isOwn = kind !== 'link'
+    const isOwn = kind !== 'link' && kind !== 'node'
     const { properties, embedding } = isOwn ? textProperties(kind) : { properties: new Map(), embedding: null }
     const own = properties.get(field)
     const property = quotedName(own ?? field.replace(/^attributes\./, ''))
     const match =
       kind === 'link'
-        ? `MATCH (n)-[r]->() WHERE n.group_id = $group AND r.uuid = row.id`
-        : kind === 'fact'
-          ? 'MATCH ()-[r:RELATES_TO {uuid: row.id}]->() WHERE r.group_id = $group'
-          : `MATCH (r:${labels[kind]} {uuid: row.id}) WHERE r.group_id = $group`
+        ? 'MATCH ()-[r]->() WHERE elementId(r) = row.id'
+        : kind === 'node'
+          ? 'MATCH (r) WHERE elementId(r) = row.id AND r.group_id = $group'
+          : kind === 'fact'
+            ? 'MATCH ()-[r:RELATES_TO {uuid: row.id}]->() WHERE r.group_id = $group'
+            : `MATCH (r:${labels[kind]} {uuid: row.id}) WHERE r.group_id = $group`
     const also = embedding !== null && embedding[0] === own ? ` REMOVE r.${embedding[1]}` : ''
     const rows = await ask(
       `UNWIND $rows AS row ${match} AND r.${property} IS NOT NULL AND (row.text IS NULL OR r.${property} <> row.text)

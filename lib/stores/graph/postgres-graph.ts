@@ -119,7 +119,7 @@ export const postgresGraph = (db: Database): GraphStore => ({
         [group, ids],
       ),
     ),
-  texts: async (group, tx) => allTexts(tx, group),
+  texts: async (group, tx, mayMatter = () => true) => allTexts(tx, group, mayMatter),
   textsWith: (group, phrases, tx) => textsWithPhrases(tx, group, phrases),
   bareEntities: (group, tx) => entitiesWithoutMentions(tx, group),
   exposedTexts: (group, episodes, tx) => textsAfter(tx, group, episodes),

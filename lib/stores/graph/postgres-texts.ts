@@ -1,3 +1,4 @@
+import { z } from 'zod'
 import type { Transaction } from '#lib/kernel/context.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { contextWindow, type GraphText, type TextEdit } from './graph.ts'
@@ -13,8 +14,7 @@ interface TextRow extends Record<string, unknown> {
   json: Record<string, unknown>
 }
 
-/** Records that are read at once, and phrases of one statement. */
-const recordsAtOnce = 1_000
+/** Phrases of one statement. */
 const phrasesAtOnce = 500
 
 const columnsOf = (place: TextPlace): string => {
@@ -26,23 +26,143 @@ const asTexts = (rows: readonly TextRow[]): GraphText[] =>
     kind === 'episode' ? textsOf(kind, uuid, { ...fields, metadata: json }) : textsOf(kind, uuid, fields, json),
   )
 
-/** Every text of a group, by the primary keys of its tables. */
-export async function* allTexts(tx: Transaction, group: string): AsyncGenerator<GraphText[]> {
-  for (const place of textPlaces)
-    for (let after = ''; ; ) {
-      const rows = await queryWithin<TextRow>(
-        tx,
-        `graph-texts-of-${place.table}`,
-        `SELECT ${columnsOf(place)} FROM ${place.table} t WHERE t.group_id = $1 AND t.uuid > $2 ORDER BY t.uuid LIMIT ${recordsAtOnce}`,
-        [group, after],
-      )
-      const last = rows.at(-1)
-      if (last === undefined) break
-      yield asTexts(rows)
-      if (rows.length < recordsAtOnce) break
-      after = last.uuid
-    }
+/** A record whose texts or JSON are longer is read by itself. */
+const longestInPassing = 8_192
+/** Blocks of a table that are read at once; and records, where the group's are scattered. */
+const blocksAtOnce = 256
+const scatteredAtOnce = 5_000
+const longOnesAtOnce = 50
+
+const textColumns = ({ fields }: TextPlace): string[] => Object.values(fields).map((column) => `t.${column}`)
+const hasShortTexts = (place: TextPlace): string =>
+  `${textColumns(place)
+    .map((column) => `octet_length(${column})`)
+    .join(' + ')} <= ${longestInPassing}`
+const hasShortJson = ({ json }: TextPlace): string => `pg_column_size(t.${json}) <= ${longestInPassing}`
+const isShort = (place: TextPlace): string => `(${hasShortTexts(place)} AND ${hasShortJson(place)})`
+/**
+ * The texts of many records as one, each on a line, and their JSON as another: to read in passing. `long`: records of which that leaves
+ * something out.
+ */
+const inPassing = (place: TextPlace): string =>
+  `string_agg(${textColumns(place).join(` || E'\\n' || `)}, E'\\n') FILTER (WHERE ${hasShortTexts(place)}) AS texts,
+    string_agg(t.${place.json}::text, E'\\n') FILTER (WHERE ${hasShortJson(place)}) AS json,
+    array_agg(t.uuid) FILTER (WHERE NOT ${isShort(place)}) AS long`
+interface Passing extends Record<string, unknown> {
+  texts: string | null
+  json: string | null
+  long: string[] | null
 }
+type Matters = (text: string) => boolean
+const Properties = z.record(z.string(), z.unknown())
+/** JSON with something escaped, or with a value that is no string. */
+const isIrregular = (json: string): boolean => json.includes('\\') || /": [^"]/.test(json)
+
+/** Whether the JSON of some records, each on a line, has a text of interest. JSON of plain strings has their words in their order. */
+function mattersInJson(lines: string, mayMatter: Matters): boolean {
+  if (!isIrregular(lines)) return mayMatter(lines)
+  return lines.split('\n').some((json) => {
+    if (!isIrregular(json)) return mayMatter(json)
+    const all = Properties.parse(JSON.parse(json))
+    return [...textsOf('fact', '', { all }), ...textsOf('fact', '', {}, all)].some(({ text }) => mayMatter(text))
+  })
+}
+const matters = ({ texts, json }: Passing, mayMatter: Matters): boolean =>
+  (texts !== null && mayMatter(texts)) || (json !== null && mattersInJson(json, mayMatter))
+
+const nothing: Passing = { texts: null, json: null, long: null }
+
+/** Records of a group in a part of its table: read in passing, and where one of them matters, each by itself. */
+interface Portion {
+  passing: Promise<Passing>
+  records: () => Promise<TextRow[]>
+}
+
+/** By blocks, in the order in which they are stored: where a block has a record of the group or more. */
+function* byBlocks(tx: Transaction, place: TextPlace, group: string, blocks: number): Generator<Portion> {
+  const where = `t.group_id = $1 AND t.ctid >= $2::tid AND t.ctid < $3::tid`
+  for (let at = 0; at < blocks; at += blocksAtOnce) {
+    const values = [group, `(${at},0)`, `(${at + blocksAtOnce},0)`]
+    const ask = <R extends Record<string, unknown>>(name: string, columns: string, and = 'true') =>
+      queryWithin<R>(
+        tx,
+        `graph-${name}-by-block-${place.table}`,
+        `SELECT ${columns} FROM ${place.table} t WHERE ${where} AND ${and}`,
+        values,
+      )
+    yield {
+      passing: ask<Passing>('passing', inPassing(place)).then(([row]) => row ?? nothing),
+      records: () => ask<TextRow>('texts', columnsOf(place), isShort(place)),
+    }
+  }
+}
+
+/** By keys, where the group's records are few among others'. */
+function* byKeys(tx: Transaction, place: TextPlace, group: string): Generator<Portion> {
+  let [after, isOver] = ['', false]
+  while (!isOver) {
+    const from = after
+    const values = [group, from]
+    const some = `SELECT * FROM ${place.table} WHERE group_id = $1 AND uuid > $2 ORDER BY uuid LIMIT ${scatteredAtOnce}`
+    const ask = <R extends Record<string, unknown>>(name: string, columns: string, where = 'true') =>
+      queryWithin<R>(
+        tx,
+        `graph-${name}-by-key-${place.table}`,
+        `SELECT ${columns} FROM (${some}) AS t WHERE ${where}`,
+        values,
+      )
+    const passing = ask<Passing & { last: string | null }>('passing', `${inPassing(place)}, max(t.uuid) AS last`)
+    yield {
+      passing: passing.then(([row]) => {
+        isOver = row?.last == null
+        after = row?.last ?? ''
+        return row ?? nothing
+      }),
+      records: () => ask<TextRow>('texts', columnsOf(place), isShort(place)),
+    }
+  }
+}
+
+const readWhole = `SELECT set_config('enable_seqscan', 'on', true), set_config('jit', 'off', true), set_config('plan_cache_mode', 'force_custom_plan', true)`
+const extent = (table: string) =>
+  `SELECT (SELECT count(*) FROM ${table} WHERE group_id = $1)::float8 AS records, pg_relation_size('${table}'::regclass) / current_setting('block_size')::int::float8 AS blocks`
+
+/**
+ * Every text of a group, in the order that costs least. The next portion is asked for while this one is looked at, and no statement is under
+ * way while the caller works. Where others write meanwhile, only a transaction with one snapshot meets each record.
+ */
+export async function* allTexts(tx: Transaction, group: string, mayMatter: Matters): AsyncGenerator<GraphText[]> {
+  await queryWithin(tx, 'graph-read-whole', readWhole, [])
+  for (const place of textPlaces) {
+    const { table } = place
+    const [size] = await queryWithin<{ records: number; blocks: number }>(tx, `graph-extent-${table}`, extent(table), [
+      group,
+    ])
+    const { records = 0, blocks = 0 } = size ?? {}
+    if (records === 0) continue
+    const portions = records >= blocks ? byBlocks(tx, place, group, blocks) : byKeys(tx, place, group)
+    for (let next = portions.next(); !next.done; ) {
+      const { passing, records } = next.value
+      const found = await passing
+      next = portions.next()
+      // Awaited below, unless this portion fails first.
+      if (!next.done) next.value.passing.catch(() => {})
+      const isFound = matters(found, mayMatter)
+      if (!next.done) await next.value.passing
+      const look = (rows: readonly TextRow[]) => asTexts(rows).filter(({ text }) => mayMatter(text))
+      if (isFound) yield look(await records())
+      for (let at = 0; at < (found.long?.length ?? 0); at += longOnesAtOnce)
+        yield look(await recordsByKey(tx, place, group, found.long?.slice(at, at + longOnesAtOnce)))
+    }
+  }
+}
+const recordsByKey = (tx: Transaction, place: TextPlace, group: string, uuids: readonly string[] = []) =>
+  queryWithin<TextRow>(
+    tx,
+    `graph-texts-at-${place.table}`,
+    `SELECT ${columnsOf(place)} FROM ${place.table} t WHERE t.group_id = $1 AND t.uuid = ANY($2::text[])`,
+    [group, uuids],
+  )
 
 /** Texts of the records that contain all words of one of the phrases, by the indexes of words. */
 export async function textsWithPhrases(
@@ -99,7 +219,7 @@ export async function editTexts(tx: Transaction, group: string, edits: readonly 
   for (const [place, some] of Map.groupBy(edits, ({ kind, field }) => `${kind} ${field}`)) {
     const [kind = '', field = ''] = [place.slice(0, place.indexOf(' ')), place.slice(place.indexOf(' ') + 1)]
     const found = textPlaces.find((one) => one.kind === `'${kind}'`) ?? textPlaces.find((one) => one.kind === 'kind')
-    if (!found || kind === 'link') continue
+    if (!found || kind === 'link' || kind === 'node') continue
     const column = Object.entries(found.fields).find(([name]) => name === field)?.[1]
     const { embedding } = found
     const isEmbedded = embedding !== null && embedding.of === field

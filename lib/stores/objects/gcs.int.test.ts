@@ -46,6 +46,6 @@ describe.skipIf(!isInstalled('gcs'))('with a Google Cloud Storage server', () =>
     const store = storeOf('no-such-bucket')
     expect(await store.state()).toMatchObject({ state: 'down', detail: '404' })
     for (const ask of [() => store.get('a'), () => store.versions('a'), () => store.erase(['a'])])
-      await expect(ask()).rejects.toMatchObject({ code: 'unavailable' })
+      await expect(ask()).rejects.toMatchObject({ code: 'unavailable', extensions: { refusal: 'missing' } })
   })
 })

@@ -3,6 +3,7 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Bucket, Storage } from '@google-cloud/storage'
 import { Problem } from '#lib/kernel/problem.ts'
+import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
 import type { ObjectStore, ObjectVersion } from './objects.ts'
 
@@ -22,13 +23,21 @@ function nameOf(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   return /^[A-Za-z0-9_]{1,64}$/.test(code) ? code : 'unknown fault'
 }
+/** By the HTTP status and the reason that Google names. A 404 here is the bucket's: objects that do not exist are no error. */
+export function gcsRefusal(error: unknown): StoreRefusal | undefined {
+  const name = nameOf(error)
+  const { errors } = error instanceof Error && 'errors' in error ? error : {}
+  const reasons = Array.isArray(errors) ? errors.map((one: unknown) => JSON.stringify(one)).join() : ''
+  if (name === '401' || /invalid_grant|authError/.test(reasons)) return 'credentials'
+  if (name === '403') return /rateLimitExceeded/i.test(reasons) ? undefined : 'access_denied'
+  return name === '404' ? 'missing' : undefined
+}
 const refused = (error: unknown): Problem =>
   Problem.is(error)
     ? error
-    : new Problem(
-        'unavailable',
-        `The object store (Google Cloud Storage) did not do it (${nameOf(error)}). Nothing was lost; it is tried again.`,
-      )
+    : unusableStore(gcsRefusal(error), {
+        detail: `The object store (Google Cloud Storage) did not do it (${nameOf(error)}). Nothing was lost; it is tried again.`,
+      })
 const told = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work
@@ -114,10 +123,9 @@ export function gcsObjects({ bucket: name, endpoint }: GcsPlace): ObjectStore {
         }
     })
     if (refusals > 0)
-      throw new Problem(
-        'unavailable',
-        `The object store (Google Cloud Storage) keeps ${refusals} of ${found} versions: a hold, a retention rule or missing rights. They are tried again.`,
-      )
+      throw unusableStore('locked', {
+        detail: `The object store (Google Cloud Storage) keeps ${refusals} of ${found} versions: a hold, a retention rule or missing rights. They are tried again.`,
+      })
     return had
   }
 

@@ -87,6 +87,7 @@ describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
       await expect(store.erase(['kept/one', 'kept/two'])).rejects.toMatchObject({
         code: 'unavailable',
         detail: expect.stringMatching(/keeps 1 of 3 versions/),
+        extensions: { refusal: 'locked' },
       })
       expect(await store.versions('kept/two')).toEqual([])
       expect(await store.versions('kept/one')).toHaveLength(1)
@@ -94,22 +95,24 @@ describe.skipIf(!isInstalled('s3'))('with an S3 server', () => {
     })
 
     it.each([
-      ['a bucket that is not there', () => storeOf('no-such-bucket'), 'NoSuchBucket'],
+      ['a bucket that is not there', () => storeOf('no-such-bucket'), 'NoSuchBucket', 'missing'],
       [
         'a key that is not known',
         () => openObjects(`s3://stranger:wrong-secret@127.0.0.1:${server.port}/locked-${run}?tls=false`),
         expect.any(String),
+        'credentials',
       ],
       [
         'a wrong secret',
         () => openObjects(`s3://${s3Credentials.key}:wrong-secret@127.0.0.1:${server.port}/locked-${run}?tls=false`),
         'SignatureDoesNotMatch',
+        'credentials',
       ],
-    ])('is down and unavailable with %s, which is never an empty answer', async (_what, open, detail) => {
+    ])('refuses with %s, which is never an empty answer', async (_what, open, detail, refusal) => {
       const store = open()
       expect(await store.state()).toMatchObject({ state: 'down', detail })
       for (const ask of [() => store.get('a'), () => store.versions('a'), () => store.erase(['a'])])
-        await expect(ask()).rejects.toMatchObject({ code: 'unavailable' })
+        await expect(ask()).rejects.toMatchObject({ code: 'unavailable', extensions: { refusal } })
       await store.close()
     })
   })

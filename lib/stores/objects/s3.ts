@@ -14,6 +14,7 @@ import {
 } from '@aws-sdk/client-s3'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 import { bytesUpTo, checkKey, forEach, inKeyOrder, isAskable, isKey } from './keys.ts'
 import type { ObjectStore } from './objects.ts'
 import { type S3Version, s3Listing } from './s3-listing.ts'
@@ -40,18 +41,25 @@ function nameOf(error: unknown): string {
   const code = errorCode(error) ?? error.name
   return /^[A-Za-z0-9_.]{1,64}$/.test(code) ? code : 'unknown fault'
 }
+/** By the code of an S3 error. A clock that is wrong, a full disk and a key that expired are mended without us, so they are no refusals. */
+export function s3Refusal(name: string): StoreRefusal | undefined {
+  if (/^(InvalidAccessKeyId|SignatureDoesNotMatch|InvalidToken|NotSignedUp|XAdminUserNotFound)$/.test(name))
+    return 'credentials'
+  if (/^(AccessDenied|AllAccessDisabled|AccountProblem|Forbidden|403)$/.test(name)) return 'access_denied'
+  if (name === 'NoSuchBucket') return 'missing'
+  if (/^(QuotaExceeded|XMinioAdminBucketQuotaExceeded)$/.test(name)) return 'quota_exceeded'
+  return undefined
+}
 const refused = (error: unknown): Problem =>
   Problem.is(error)
     ? error
-    : new Problem(
-        'unavailable',
-        `The object store (S3) did not do it (${nameOf(error)}). Nothing was lost; it is tried again.`,
-      )
+    : unusableStore(s3Refusal(nameOf(error)), {
+        detail: `The object store (S3) did not do it (${nameOf(error)}). Nothing was lost; it is tried again.`,
+      })
 const refusedVersions = (count: number): Problem =>
-  new Problem(
-    'unavailable',
-    `The object store (S3) refuses to delete ${count} former versions: a lock, a retention rule or missing rights. They are tried again.`,
-  )
+  unusableStore('locked', {
+    detail: `The object store (S3) refuses to delete ${count} former versions: a lock, a retention rule or missing rights. They are tried again.`,
+  })
 const told = async <T>(work: Promise<T>): Promise<T> => {
   try {
     return await work
@@ -181,10 +189,9 @@ export function s3Objects(place: S3Place): ObjectStore {
     })
     const refusals = await remove(found)
     if (refusals > 0)
-      throw new Problem(
-        'unavailable',
-        `The object store (S3) keeps ${refusals} of ${found.length} versions: a lock, a retention rule or missing rights. They are tried again.`,
-      )
+      throw unusableStore('locked', {
+        detail: `The object store (S3) keeps ${refusals} of ${found.length} versions: a lock, a retention rule or missing rights. They are tried again.`,
+      })
     return [...had]
   }
 

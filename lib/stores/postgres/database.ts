@@ -120,9 +120,10 @@ export interface Database {
   query<R extends pg.QueryResultRow>(name: string | undefined, text: string, values?: readonly unknown[]): Promise<R[]>
   /**
    * One that the database gives up for another's sake is run again, so `run` keeps nothing of a former try. `longest`: milliseconds that it
-   * may take, for what waits for a store of others; each keeps a connection for so long, so few may run at once.
+   * may take, for what waits for a store of others; each keeps a connection for so long, so few may run at once. `isSnapshot`: all its
+   * statements see what was committed when the first began.
    */
-  transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number }): Promise<T>
+  transaction<T>(run: (tx: Transaction) => Promise<T>, how?: { longest?: number; isSnapshot?: boolean }): Promise<T>
   close(): Promise<void>
 }
 
@@ -205,7 +206,7 @@ export function openDatabase(
         throw asProblem(error)
       }
     },
-    async transaction(run, { longest: given } = {}) {
+    async transaction(run, { longest: given, isSnapshot = false } = {}) {
       for (let tries = 1; ; tries++) {
         const asked: { loan?: Loan; longest: number | undefined } = { longest: given }
         const begun = async (tx: Transaction) => {
@@ -217,7 +218,10 @@ export function openDatabase(
         }
         try {
           return await opening.run(asked, () =>
-            prisma.$transaction(begun, given === undefined ? {} : { timeout: given }),
+            prisma.$transaction(begun, {
+              ...(given !== undefined && { timeout: given }),
+              ...(isSnapshot && { isolationLevel: 'RepeatableRead' }),
+            }),
           )
         } catch (error) {
           // Who waited for a lock so long has waited long enough.

@@ -11,15 +11,17 @@ from datetime import datetime, timezone
 from decimal import Decimal
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, TypedDict
 from uuid import UUID
 
 import numpy
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
+from langgraph.channels.delta import DeltaChannel
 from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.serde.encrypted import EncryptedSerializer
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 from langgraph.graph import START, MessagesState, StateGraph
+from langgraph.graph.message import _messages_delta_reducer
 from langgraph.store.postgres import PostgresStore
 from langgraph.types import Command, Send, interrupt
 from pydantic import BaseModel
@@ -158,6 +160,20 @@ def build(saver: PostgresSaver) -> Any:
     return graph.compile(checkpointer=saver)
 
 
+class DeltaState(TypedDict):
+    """Checkpoints hold a snapshot of every third change; the rest is replayed from the writes."""
+
+    messages: Annotated[list, DeltaChannel(_messages_delta_reducer, snapshot_frequency=3)]
+
+
+def build_delta(saver: PostgresSaver) -> Any:
+    def echo(state: DeltaState) -> dict:
+        said = last_human(state["messages"])
+        return {"messages": [AIMessage(f"You said: {text_of(said)}", id=f"echo-of-{said.id}")]}
+
+    return StateGraph(DeltaState).add_node("echo", echo).add_edge(START, "echo").compile(checkpointer=saver)
+
+
 class Cipher:
     """Not safe, but as opaque as a real one."""
 
@@ -194,6 +210,18 @@ def say(url: str, thread: str, id: str, text: str) -> None:
 def resume(url: str, thread: str) -> list[str]:
     app(url).invoke(Command(resume="yes"), on(thread))
     return [message.id for message in app(url).get_state(on(thread)).values["messages"]]
+
+
+def say_delta(url: str, thread: str, id: str, text: str) -> None:
+    build_delta(app(url).checkpointer).invoke({"messages": [HumanMessage(text, id=id)]}, on(thread))
+
+
+def history_delta(url: str, thread: str) -> list[dict]:
+    states = build_delta(app(url).checkpointer).get_state_history(on(thread))
+    return [
+        {"messages": [[one.type, one.id or "", text_of(one)] for one in state.values.get("messages", [])]}
+        for state in states
+    ]
 
 
 def say_encrypted(url: str, thread: str, id: str, text: str) -> None:
@@ -248,10 +276,18 @@ def remembered(url: str, namespace: list[str]) -> list[str]:
         return sorted(item.key for item in store.search(tuple(namespace)))
 
 
+def recall(url: str, namespace: list[str], key: str) -> dict | None:
+    with PostgresStore.from_conn_string(url) as store:
+        item = store.get(tuple(namespace), key)
+        return item.value if item else None
+
+
 serve(
     {
         "setup": setup,
         "say": say,
+        "say_delta": say_delta,
+        "history_delta": history_delta,
         "say_encrypted": say_encrypted,
         "resume": resume,
         "fork": fork,
@@ -260,5 +296,6 @@ serve(
         "unpacked": unpacked,
         "remember": remember,
         "remembered": remembered,
+        "recall": recall,
     }
 )

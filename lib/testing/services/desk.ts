@@ -7,7 +7,7 @@ import { startGcs, startS3 } from './objects.ts'
 /** Starts a service for whoever asks first, and tells all others where it is: one of each for all workers of a run. */
 export async function openDesk(): Promise<{ address: string; close(): Promise<void> }> {
   const started = new Map<string, Promise<{ stop(): Promise<void> }>>()
-  const starters: Record<Exclude<ServiceName, 'python'>, () => Promise<{ stop(): Promise<void> }>> = {
+  const starters: Record<Exclude<ServiceName, 'python' | 'openapi'>, () => Promise<{ stop(): Promise<void> }>> = {
     neo4j: () => startNeo4j(),
     s3: () => startS3(),
     gcs: () => startGcs(),

@@ -6,27 +6,35 @@ import { readEnv } from '#lib/env.ts'
 
 /** Where `.ci/services` puts what it builds and fetches, beside no checkout, so that it is done once per machine. */
 const home = join(homedir(), '.cache', 'knowledgepulse-services')
-/** Of the Python packages that the tests use: another list of them is another environment. */
-const requirements = createHash('sha256')
-  .update(readFileSync(join(import.meta.dirname, '../python/requirements.txt')))
-  .digest('hex')
-  .slice(0, 12)
+/** The first characters of a file's hash: another list of packages is installed in another folder. */
+const hashOf = (file: string): string =>
+  createHash('sha256')
+    .update(readFileSync(join(import.meta.dirname, file)))
+    .digest('hex')
+    .slice(0, 12)
+const python = join(home, `python-${hashOf('../python/requirements.txt')}`)
+const openapi = join(home, `openapi-${hashOf('../openapi/package.json')}`)
 export const files = {
   neo4j: join(home, 'neo4j', 'lib'),
   s3: join(home, 'bin', 'versitygw'),
   gcs: join(home, 'bin', 'fake-gcs-server'),
-  python: join(home, `python-${requirements}`, 'complete'),
+  python: join(python, 'complete'),
+  openapi: join(openapi, 'complete'),
 }
-/** The interpreter of an environment that holds `lib/testing/python/requirements.txt`. */
-export const pythonExecutable = (): string => join(home, `python-${requirements}`, 'bin', 'python')
+/** A program of the environment that holds `lib/testing/python/requirements.txt`. */
+export const pythonExecutable = (program = 'python'): string => join(python, 'bin', program)
+/** A program of the packages of `lib/testing/openapi/package.json`. */
+export const openApiTool = (program: 'redocly' | 'spectral' | 'openapi-typescript' | 'tsc'): string =>
+  join(openapi, 'node_modules', '.bin', program)
 
 export type ServiceName = keyof typeof files
-const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs', 'python']
+const services: readonly ServiceName[] = ['neo4j', 's3', 'gcs', 'python', 'openapi']
 const names: Record<ServiceName, string> = {
   neo4j: 'Neo4j',
   s3: 'an S3 server (versitygw)',
   gcs: 'fake-gcs-server',
   python: 'Python with the packages of lib/testing/python/requirements.txt',
+  openapi: 'the packages of lib/testing/openapi/package.json',
 }
 
 /** Whether this machine can start it, for `describe.skipIf`. Throws under KP_REQUIRE_SERVICES when it cannot. */

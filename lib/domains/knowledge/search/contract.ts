@@ -8,12 +8,14 @@ const unitTypes = ['ReasoningTrace', 'ToolCallPattern', 'ExpertSOP'] as const
 const isUnitType = (text: string): text is (typeof unitTypes)[number] => unitTypes.some((type) => type === text)
 
 /** What was found and why: shared by every list that can be searched. */
-const Snippet = z.strictObject({
-  text: z.string(),
-  highlights: z
-    .array(z.strictObject({ start: z.int(), end: z.int() }))
-    .meta({ description: 'Where the words stand: UTF-16 offsets into the text' }),
-})
+const Snippet = z
+  .strictObject({
+    text: z.string(),
+    highlights: z
+      .array(z.strictObject({ start: z.int(), end: z.int() }))
+      .meta({ description: 'Where the words are: UTF-16 offsets into the text' }),
+  })
+  .meta({ id: 'Snippet' })
 export const found = {
   score: z.number().optional().meta({ description: 'How well it fits, with `q`; compares within one answer only' }),
   snippet: Snippet.optional().meta({ description: 'With `q`' }),

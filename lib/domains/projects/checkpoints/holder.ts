@@ -5,6 +5,7 @@ import {
   type ErasedWords,
   longestSearch,
   type Mention,
+  type Part,
   type Scope,
   type Subject,
   type Verdict,
@@ -16,7 +17,10 @@ import type { WhatIsMissing } from '#lib/stores/known-store.ts'
 import { type Database, queryWithin } from '#lib/stores/postgres/database.ts'
 import { writersOf } from '../held.ts'
 import type { Sources } from '../sources.ts'
+import { runNeedles } from '../words/run-needles.ts'
 import { itemsOfThread, movedThread, parseItem, undecidedThread } from './items.ts'
+import { erasersOf, memoriesWithWords, memoryLabel } from './memories-by-words.ts'
+import { mayClaimAny } from './memory-owners.ts'
 import { planning, type ThreadPlan } from './planning.ts'
 import { isSure, projectsOf, remembered, together } from './sought.ts'
 import { fingerprintsOf, type SearchedWords, wordSearch } from './word-search.ts'
@@ -128,6 +132,18 @@ async function searches({ words, rows, threads, scope, now }: WordsAt, within: S
   }
 }
 
+/** Whose words are looked for in the long-term store, and by which ids items are theirs. */
+function memoriesSought(items: readonly string[], part: Part | undefined): { projects: string[]; ids: Set<string> } {
+  const parsed = items.map(parseItem)
+  const projects = [...new Set(parsed.flatMap((one) => one.projects ?? []))]
+  const conversation = part?.conversation ?? null
+  const ids = new Set([
+    ...(conversation === null ? [] : [conversation, shownId(conversation)]),
+    ...parsed.flatMap(({ thread, message, source }) => [thread, message, source].filter((one) => one !== null)),
+  ])
+  return { projects, ids }
+}
+
 /** Threads that go whole unless somebody has them who stays. */
 const mayBeShared = (threads: ReturnType<typeof byThread>): string[] =>
   threads.flatMap(([thread, { isWhole, isDecided }]) => (thread !== null && isWhole && !isDecided ? [thread] : []))
@@ -174,6 +190,48 @@ export function checkpointsHolder({
       const theirs = projects.get(thread)
       return !theirs || (project !== null && theirs.has(project))
     })
+  }
+  /** Of a part whose texts are still stored; names of a person are known by their fingerprints alone. */
+  async function needlesOf(scope: Scope, tx: Transaction, now: Date): Promise<string[] | undefined> {
+    if (!('part' in scope)) return undefined
+    const texts: string[] = []
+    for await (const batch of sources.of(scope, tx, now)) for (const source of batch) texts.push(...source.texts)
+    return texts.length === 0 ? undefined : runNeedles(texts)
+  }
+  /** Changes items of the long-term store in which erased words stand, whatever they name. */
+  async function eraseMemories(
+    sought: { words: readonly ErasedWords[]; needles: string[] | undefined; projects: string[]; ids: Set<string> },
+    tx: Transaction,
+    now: Date,
+  ) {
+    const done = { cut: [] as string[], deleted: [] as string[], left: [] as string[], outside: [] as string[] }
+    const erasers = await erasersOf(tx, sought.projects, sought.ids)
+    for await (const { changes, left } of memoriesWithWords(
+      store,
+      { ...sought, erasers, now, within: (run) => run(tx) },
+      tx,
+    )) {
+      done.left.push(...left.map(memoryLabel))
+      for (const { memory, value } of await store.changeMemories(changes, tx))
+        done[value === null ? 'deleted' : 'cut'].push(memoryLabel(memory))
+    }
+    if (!(await mayClaimAny(tx, erasers.organisations)) && (await store.memoryPage({}, tx)).next)
+      done.outside.push('outside')
+    return done
+  }
+  /** Reads every item and compares fingerprints: erasing narrows by the words themselves. */
+  async function residueOfMemories(
+    { projects, ids }: { projects: string[]; ids: Set<string> },
+    words: ErasedWords,
+    now: Date,
+  ): Promise<number> {
+    if (projects.length === 0) return 0
+    const within = <T>(run: (tx: Transaction) => Promise<T>) => db.transaction(run, { longest: longestSearch })
+    const erasers = await within((tx) => erasersOf(tx, projects, ids))
+    let count = 0
+    for await (const { changes } of memoriesWithWords(store, { words: [words], erasers, now, within }))
+      count += changes.length
+    return count
   }
   const refuseIfMissing = async (tx?: Transaction): Promise<void> => {
     if ((await whatIsMissing(tx)).length > 0)
@@ -307,6 +365,21 @@ export function checkpointsHolder({
         const made = await rewrite(thread, { ids: [...wanted], texts })
         gone += Math.max(made.messages, Math.min(made.rows, 1))
       }
+      const sought = memoriesSought(items, part)
+      const wordings = [...rewritten.values()].flatMap(({ wording }) => wording)
+      const texts = [...rows.values()].flatMap((row) => row.texts)
+      const byWords = await eraseMemories(
+        {
+          ...sought,
+          words: [manner?.words ?? fingerprintsOf(texts), fingerprintsOf(wordings)],
+          // What a narrowed search did not find is found by one that reads everything.
+          needles: (manner?.round ?? 0) > 0 || wordings.length > 0 ? undefined : await needlesOf(scope, tx, now),
+        },
+        tx,
+        now,
+      )
+      gone += byWords.cut.length + byWords.deleted.length
+      const tally = (met: string[]) => ({ met, gone: [] })
       // As planned, so that a page that is repeated after a crash counts the same; a second search has no plan, and counts what it met.
       const count = isNobody(scope) ? gone : items.length
       const ours = items
@@ -329,6 +402,10 @@ export function checkpointsHolder({
           ),
         ),
         tallies: {
+          derivedCut: tally(byWords.cut),
+          derivedDeleted: tally(byWords.deleted),
+          memoriesLeft: tally(byWords.left),
+          memoriesOutside: tally(byWords.outside),
           threadsNotSearched: {
             met: [...rewritten].flatMap(([thread, { notSearched }]) => (notSearched > 0 ? [thread] : [])),
             gone: [],
@@ -337,14 +414,39 @@ export function checkpointsHolder({
       }
     },
     countsAs: (item) => (parseItem(item).mark === 'moved' ? 'nothing' : 'erased'),
-    notSearched: ({ threadsNotSearched: count = 0 }) =>
-      count > 0 ? [{ what: 'threads with encrypted or binary values, embeddings or unknown extensions', count }] : [],
+    notSearched: ({ threadsNotSearched = 0, memoriesLeft = 0, memoriesOutside = 0 }) => [
+      ...(threadsNotSearched > 0
+        ? [
+            {
+              what: 'threads with encrypted or binary values, embeddings or unknown extensions',
+              count: threadsNotSearched,
+            },
+          ]
+        : []),
+      ...(memoriesLeft > 0
+        ? [
+            {
+              what: 'items of the long-term store that contain the words and belong to another project of the organization, or may come from one: not changed',
+              count: memoriesLeft,
+            },
+          ]
+        : []),
+      // Whether they contain the words is nobody's business here.
+      ...(memoriesOutside > 0
+        ? [
+            {
+              what: 'items of the long-term store that name nothing of the project, outside the namespaces of its organization',
+              count: null,
+            },
+          ]
+        : []),
+    ],
     async late(scope, tx, now) {
       const plans = await Array.fromAsync(planned(scope, tx, now, false))
       return [...new Set(plans.flatMap((one) => one.items))].sort()
     },
     async reused(items, tx) {
-      const wholes = items.filter((item) => parseItem(item).message === null)
+      const wholes = items.filter((item) => parseItem(item).thread !== null && parseItem(item).message === null)
       const threads = wholes.map((item) => parseItem(item).thread ?? '')
       const theirs = await projectsOf(tx, threads)
       return wholes.filter((item) => theirs.has(parseItem(item).thread ?? ''))
@@ -391,10 +493,16 @@ export function checkpointsHolder({
           ...wordsIn(null),
         })),
       )
+      const sought = memoriesSought(items, part)
+      const memoriesLeft = await residueOfMemories(
+        sought,
+        words ?? fingerprintsOf([...found.rows.values()].flatMap(({ texts }) => texts)),
+        now,
+      )
       const elsewhereAlone = found.late.filter(
         ({ thread }) => !rest.has(thread) && !wholes.includes(thread) && !moved.has(thread),
       )
-      return left + found.present + elsewhereAlone.length
+      return left + found.present + elsewhereAlone.length + memoriesLeft
     },
   }
 }

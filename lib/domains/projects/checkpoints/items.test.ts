@@ -2,6 +2,7 @@ import { expect, it } from 'vitest'
 import {
   decidedThread,
   itemsOfThread,
+  memoriesItem,
   messageItem,
   movedThread,
   parseItem,
@@ -42,4 +43,10 @@ it.each([
 ] as const)('an item of a thread that is %s is not a message with the name of its mark', (mark, itemOf, sign) => {
   expect(parseItem(itemOf('a/b'))).toEqual({ thread: 'a/b', message: null, source: null, isDecided: false, mark })
   expect(messageItem('a/b', sign, null)).not.toBe(itemOf('a/b'))
+})
+
+it('an item of the long-term store names its projects, and is no message called so', () => {
+  const item = memoriesItem(['prj_2', 'a,b/c'])
+  expect(parseItem(item)).toMatchObject({ thread: null, message: null, projects: ['a,b/c', 'prj_2'] })
+  expect(parseItem(messageItem(null, '@prj_2', null))).toMatchObject({ message: '@prj_2', source: '@prj_2' })
 })

@@ -1,7 +1,7 @@
 /**
  * What a run's pages say of checkpoints, enough to search again when everything else is forgotten: `<thread>/<message>`, with a third part
  * where what it came from has another id; `<thread>/*` for a thread that goes whole, `<thread>/**` where an admin decided so; `/<message>`
- * for the long-term store. Of a thread that cannot be rewritten: `<thread>/?` until somebody decides, then `<thread>/**` or `<thread>/=`, which
+ * for the long-term store, `/@<project>,<project>` for what is found there by words alone. Of a thread that cannot be rewritten: `<thread>/?` until somebody decides, then `<thread>/**` or `<thread>/=`, which
  * retains it; `<thread>/#` while a legal hold covers it; `<thread>/~` stands for what was moved to that step. Each part is encoded as in a URL, so that a thread's own slashes and stars mean nothing.
  */
 export interface CheckpointItem {
@@ -11,6 +11,8 @@ export interface CheckpointItem {
   message: string | null
   /** The message or document that it came of. */
   source: string | null
+  /** Of the long-term store: the projects whose words are looked for there. */
+  projects?: string[]
   /** Whoever else has the thread: an admin lets it go whole. */
   isDecided: boolean
   /** Of a thread that cannot be rewritten: nobody decided yet, it is retained, a legal hold covers it, or another step has it. */
@@ -33,6 +35,7 @@ const marks = new Map([
 const markOf = (text: string): CheckpointItem['mark'] => marks.entries().find(([sign]) => sign === text)?.[1] ?? null
 /** What the items of a thread begin with. */
 export const itemsOfThread = (thread: string): string => `${encoded(thread)}/`
+export const memoriesItem = (projects: readonly string[]): string => `/@${[...projects].sort().map(encoded).join(',')}`
 export const messageItem = (thread: string | null, message: string, source: string | null): string =>
   [thread ?? '', message, ...(source === null || source === message ? [] : [source])].map(encoded).join('/')
 
@@ -43,6 +46,10 @@ export function parseItem(item: string): CheckpointItem {
   const mark = markOf(message)
   if (isDecided || mark !== null || message === '*')
     return { thread: given, message: null, source: null, isDecided, mark }
+  if (given === null && message.startsWith('@')) {
+    const projects = message.slice(1).split(',').map(decodeURIComponent)
+    return { thread: null, message: null, source: null, projects, isDecided, mark }
+  }
   const id = decodeURIComponent(message)
   return { thread: given, message: id, source: source === undefined ? id : decodeURIComponent(source), isDecided, mark }
 }

@@ -5,7 +5,10 @@ import type { CheckpointStore, FoundInThread } from '#lib/stores/checkpoints/che
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { othersOf } from '../shared-pointers.ts'
 import type { Source, Sources, Whole } from '../sources.ts'
-import { messageItem, wholeThread } from './items.ts'
+import { Fingerprints } from '../words/fingerprints.ts'
+import { mostNeedles, runNeedles } from '../words/run-needles.ts'
+import { memoriesItem, messageItem, wholeThread } from './items.ts'
+import { erasersOf, memoriesWithWords } from './memories-by-words.ts'
 import { threadsOfOthers } from './shared-threads.ts'
 import {
   idsOf,
@@ -81,6 +84,7 @@ export interface PlanningParts {
   sources: Sources
 }
 
+type Within<T> = (tx: Transaction) => Promise<T>
 const nothing = { items: [], watched: [], isWhole: false, isShared: false, isUnreadable: false, messages: 0, found: [] }
 
 /** Everything that a scope has in the checkpoints: `planned` thread by thread, a thread several times perhaps; `isAway`: of a store that cannot be asked. */
@@ -237,6 +241,37 @@ export function planning({ store, sources }: PlanningParts) {
     return found
   }
 
+  /** Items of the long-term store that name nothing of the scope, found by its words: each is searched for once for the whole scope. */
+  async function* memoriesByWords(
+    scope: Scope,
+    tx: Transaction,
+    now: Date,
+    { goes, isAway }: { goes: ReadonlySet<string>; isAway: boolean },
+  ): AsyncGenerator<ThreadPlan> {
+    const words = new Fingerprints()
+    const ids = new Set(goes)
+    const projects = new Set<string>()
+    let needles: string[] | undefined = []
+    for await (const batch of sources.of(scope, tx, now))
+      for (const { project, conversation, threads, texts } of batch) {
+        projects.add(project)
+        for (const id of [...(conversation === null ? [] : [conversation]), ...threads]) ids.add(id)
+        for (const text of texts) words.add(text)
+        const more: string[] | undefined = needles && runNeedles(texts)
+        needles = needles && more && needles.length + more.length <= mostNeedles ? [...needles, ...more] : undefined
+      }
+    if (words.isEmpty && projects.size === 0) return
+    const item = memoriesItem([...projects])
+    let count = 0
+    if (!isAway) {
+      const erasers = await erasersOf(tx, [...projects], ids)
+      const sought = { words: [words], needles, erasers, going: goes, now, within: <T>(run: Within<T>) => run(tx) }
+      for await (const { changes } of memoriesWithWords(store, sought, tx)) count += changes.length
+    }
+    if (count > 0) yield { ...nothing, thread: null, items: [item], messages: count, found: ['text'] }
+    else yield { ...nothing, thread: null, watched: [item] }
+  }
+
   async function* planned(scope: Scope, tx: Transaction, now: Date, isAway: boolean): AsyncGenerator<ThreadPlan> {
     const part = partOf(scope)
     const goes = await idsIn(scope, tx, now)
@@ -258,10 +293,12 @@ export function planning({ store, sources }: PlanningParts) {
     for (const thread of [...shared].sort()) yield { ...nothing, thread, isShared: true, found: ['thread'] }
     if (isAway) {
       for await (const batch of going(scope, tx, now, goes)) yield* unasked(batch, wholes, tx)
+      yield* memoriesByWords(scope, tx, now, { goes, isAway })
       return
     }
     const byId = await threadsById([...goes], tx)
     for await (const batch of going(scope, tx, now, goes)) yield* ofBatch(batch, wholes, byId, { tx, goes, now })
+    yield* memoriesByWords(scope, tx, now, { goes, isAway })
     if (goes.size > 0 || part?.kind !== 'message') return
     // Its row is gone: what was written back since is found by its id, and in its conversation's own thread.
     const gone: Sought = {

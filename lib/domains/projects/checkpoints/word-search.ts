@@ -34,8 +34,16 @@ export function wordSearch(searched: SearchedWords): WordSearch | undefined {
   return words.length === 0 ? undefined : searchOf({ ...searched, words })
 }
 
+/** Names of an erased person count as runs of any length. */
+const withNames = (words: ErasedWords): ErasedWords => ({
+  isEmpty: words.isEmpty,
+  namesIn: (text) => words.namesIn(text),
+  runsIn: (text) => [...words.runsIn(text), ...words.namesIn(text)],
+})
+
 function searchOf(searched: SearchedWords): WordSearch {
-  const { words, projects, going, now, within } = searched
+  const { projects, going, now, within } = searched
+  const words = searched.words.map(withNames)
   const explained = lazily(() =>
     within(async (tx) => {
       const runs = new Set<number>()
@@ -48,7 +56,7 @@ function searchOf(searched: SearchedWords): WordSearch {
   const search: WordSearch = {
     runsIn: (text): RunMatch[] => words.flatMap((one) => one.runsIn(text)),
     including: (texts) =>
-      texts.length === 0 ? search : searchOf({ ...searched, words: [...words, fingerprintsOf(texts)] }),
+      texts.length === 0 ? search : searchOf({ ...searched, words: [...searched.words, fingerprintsOf(texts)] }),
     explained,
     remaining: (ids) =>
       within(async (tx) => {

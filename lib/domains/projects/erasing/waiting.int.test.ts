@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { unusableStore } from '#lib/kernel/store-refusal.ts'
 import { type TestApp, type Told, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
 import { type Mailbox, mailbox } from '#lib/testing/mailbox.ts'
@@ -208,6 +209,57 @@ describe('an erasure whose store does not answer for 45 minutes', () => {
     expect((await test.fetch('POST', `/api/erasures/${auditId}/retry`, made.owner)).status).toBe(202)
     await drain(test)
     expect(await stateOf(auditId)).toBe('done')
+  })
+})
+
+describe('an erasure whose store refuses', () => {
+  const refuse = (stage: Stage) => {
+    const refused = () => unusableStore('access_denied', { detail: 'the store refuses' })
+    if (stage === 'plan')
+      side.slow = async (asked) => {
+        if (asked === 'plan') throw refused()
+      }
+    else
+      side.before = (asked) => {
+        if (asked === stage) throw refused()
+      }
+  }
+  const refusals = () => post.letters.filter(({ subject }) => subject.endsWith('refuses erasures')).length
+
+  it.each<[Stage, string]>([
+    ['plan', 'planning'],
+    ['erase', 'erasing'],
+    ['residue', 'verifying'],
+  ])('at "%s" it is stuck with the reason, notifies admins once, and ends after a retry', async (stage, state) => {
+    const made = await talk()
+    const before = refusals()
+    // An outage first: what it waited for does not hide the refusal.
+    stop(stage)
+    const { auditId } = (await erase(made)).json
+    await drain(test)
+    refuse(stage)
+    await drain(test, { mayFail: true })
+    test.clock.advance(16 * minute)
+    await job('erasure.watch')
+    await job('erasure.watch')
+    await drain(test, { mayFail: true })
+    const shown = await view(auditId, made.owner)
+    expect(shown).toMatchObject({ state, success: false, waits_for: [] })
+    const fault = 'store_refuses:access_denied'
+    if (stage === 'erase')
+      expect(shown.steps).toContainEqual(
+        expect.objectContaining({ holder: 'side.entries', state: 'stuck', attempts: 8, fault, waiting_since: null }),
+      )
+    else expect(shown.fault).toBe(fault)
+    expect((await test.app.subjectErasures.open()).stuck).toBe(1)
+    expect(refusals() - before).toBe(1)
+    expect(post.letters.findLast(({ subject }) => subject.endsWith('refuses erasures'))?.text).toContain('lacks rights')
+    start()
+    expect((await test.fetch('POST', `/api/erasures/${auditId}/retry`, made.owner)).status).toBe(202)
+    await drain(test)
+    expect(await view(auditId, made.owner)).toMatchObject({ success: true, fault: null })
+    expect(entriesOf(first(made))).toBe(0)
+    expect(await test.db.prisma.erasureWait.count()).toBe(0)
   })
 })
 

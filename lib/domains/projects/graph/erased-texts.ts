@@ -58,6 +58,8 @@ async function idsInScope(scope: Scope, group: string, tx: Transaction): Promise
 /** What an erasure knows about texts of one group: which words are erased, and which of them remaining texts explain. */
 export interface ErasedTexts {
   readonly words: ErasedWords
+  /** Whether a text, or one of several in a row, has erased words or names; whoever else wrote them. */
+  readonly mayMatter: (text: string) => boolean
   /** Reads what remains of the project if one of the texts contains erased words. */
   prepare(texts: Iterable<string>, tx: Transaction): Promise<void>
   /** Runs of erased words that no remaining text explains; before {@link prepare}, all runs. */
@@ -148,6 +150,7 @@ async function makeErasedTexts(
 
   return {
     words,
+    mayMatter: (text) => words.runsIn(text).length > 0 || words.namesIn(text).length > 0,
     unexplained,
     hasErased,
     async prepare(texts, tx) {
@@ -170,7 +173,7 @@ async function makeErasedTexts(
         return { ...place, text: isText ? (kind === 'fact' && field === 'name' ? 'RELATES_TO' : '') : null }
       const names = merged(words.namesIn(text))
       if (names.length === 0) return undefined
-      if (!isText || kind === 'link') return { ...place, text: null }
+      if (!isText || kind === 'link' || kind === 'node') return { ...place, text: null }
       return { ...place, text: withoutNames(text, names) }
     },
     async decider(episodes, tx, { isPlanned, isFound }) {

@@ -1,5 +1,5 @@
 import type { Transaction } from '#lib/kernel/context.ts'
-import type { Erased, ErasedWords, Manner, Scope } from '#lib/kernel/holder.ts'
+import { type Erased, type ErasedWords, idOfPart, type Manner, type Scope } from '#lib/kernel/holder.ts'
 import type { Episode, GraphChange, GraphOutcome, GraphStore, GraphText, TextEdit } from '#lib/stores/graph/graph.ts'
 import type { Sources } from '../sources.ts'
 import { type EpisodeDecider, type ErasedTexts, erasedTexts } from './erased-texts.ts'
@@ -42,11 +42,11 @@ export const noTallies = () => ({
   factsUnproven: noTally(),
   derivedJudgedAgain: noTally(),
   derivedRetained: noTally(),
-  exposedUnmatched: noTally(),
+  exposedUnmatched: { ...noTally(), isOfParts: true as const },
 })
 
 const nothingFound: FoundByWords = { episodes: [], deleteEntities: [], edits: [] }
-const idOf = ({ kind, id }: Pick<GraphText, 'kind' | 'id'>): string => `${kind} ${id}`
+const textId = ({ id, field }: Pick<GraphText, 'id' | 'field'>): string => idOfPart(id, field)
 
 /** Erases a page's items in one group, and adds to the page's counts. */
 export async function eraseInGroup(
@@ -122,7 +122,7 @@ function addByWords(change: GraphChange, { deleteEntities, edits }: FoundByWords
   change.editTexts.push(...edits)
 }
 
-/** Generated texts that the model may have written with an erased episode before it. A record counts once. */
+/** Generated texts that the model may have written with an erased episode before it. */
 function addExposed(change: GraphChange, exposed: readonly GraphText[], erased: ErasedTexts): void {
   const gone = new Set([...change.deleteEntities, ...change.deleteFacts])
   const blanked = new Set([
@@ -134,14 +134,14 @@ function addExposed(change: GraphChange, exposed: readonly GraphText[], erased: 
   for (const text of exposed) {
     const edit = erased.edit(text)
     if (!edit) continue
-    matched.add(idOf(text))
+    matched.add(textId(text))
     if (!gone.has(text.id) && !blanked.has(text.id)) edits.push(edit)
   }
   change.editTexts.push(...edits)
-  const unmatched = exposed.filter((text) => !matched.has(idOf(text)) && !gone.has(text.id) && !blanked.has(text.id))
+  const unmatched = exposed.filter((text) => !matched.has(textId(text)) && !gone.has(text.id) && !blanked.has(text.id))
   change.told.counts.exposedMatched = matched.size
-  change.told.met.exposedUnmatched = [...new Set(unmatched.map(({ id }) => id))]
-  change.told.gone.push(...blanked, ...edits.map(({ id }) => id))
+  change.told.met.exposedUnmatched = [...new Set(unmatched.map(textId))]
+  change.told.gone.push(...blanked, ...edits.map(textId))
 }
 
 async function addOutcome(

@@ -439,7 +439,12 @@ describe('what several pointers name', () => {
       ],
       entities: [
         entity(who[0] ?? '', 'Nowhere Works', ['Company'], { summary: `It answers to “${own}”` }),
-        entity(who[1] ?? '', 'Elsewhere Works', ['Company'], { summary: 'It books rooms for the ill.' }),
+        entity(who[1] ?? '', 'Elsewhere Works', ['Company'], {
+          ...{
+            summary: 'It books rooms for the ill.',
+            attributes: { note: `Somebody said: ${own}`, other: 'Of 1990.' },
+          },
+        }),
       ],
       mentions: [
         { episode: ids[1] ?? '', entity: who[0] ?? '' },
@@ -451,8 +456,9 @@ describe('what several pointers name', () => {
     for (const [n, text] of [answer, 'Nothing of it is said in here.'].entries())
       await points(await says(text), ids[n + 1] ?? '')
     const { results, receipt } = await resultsOf(one)
-    expect(results).toMatchObject({ exposedMatched: 1, exposedUnmatched: 1 })
-    expect(receipt.exposed).toEqual({ matched: 1, unmatched: 1 })
+    // Texts, and not records: of one entity a text matches and two do not.
+    expect(results).toMatchObject({ exposedMatched: 2, exposedUnmatched: 2 })
+    expect(receipt.exposed).toEqual({ matched: 2, unmatched: 2 })
     expect((await standing()).entities.map(({ summary }) => summary).sort()).toEqual([
       '',
       'It books rooms for the ill.',

@@ -42,7 +42,7 @@ export async function residueInGroup(
         left += ids.filter((uuid) => !survivors.has(uuid)).length
       }
       if (!of.words || words.isEmpty) return
-      for await (const texts of await graph.texts(group, tx)) {
+      for await (const texts of await graph.texts(group, tx, erased.mayMatter)) {
         await erased.prepare(
           texts.map(({ text }) => text),
           tx,
@@ -52,7 +52,7 @@ export async function residueInGroup(
         ).length
       }
     },
-    { longest: longestSearch },
+    { longest: longestSearch, isSnapshot: true },
   )
   const { anywhere, asIds } = soughtAs({
     episodes: episodes.filter((uuid) => !survivors.has(uuid)),

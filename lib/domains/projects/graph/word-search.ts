@@ -70,7 +70,7 @@ export async function searchWords(
   }
   if (!isThorough && count > 0 && phrases.size <= mostPhrases)
     await look(await graph.textsWith(group, [...phrases], tx))
-  else for await (const texts of await graph.texts(group, tx)) await look(texts)
+  else for await (const texts of await graph.texts(group, tx, erased.mayMatter)) await look(texts)
   const namedInErased = new TextIndex(inErased)
   const edited = new Set(found.edits.map(({ id }) => id))
   for (const { uuid, name } of bare)

@@ -11,7 +11,7 @@ const ImportFault = z.strictObject({
 export const ProjectImport = z
   .strictObject({
     received: count.meta({ description: 'Lines that are not blank' }),
-    stored: z.strictObject({ conversations: count, participants: count, messages: count }),
+    stored: z.strictObject({ conversations: count, participants: count, messages: count, documents: count }),
     skipped: count.meta({ description: 'Lines whose content is stored already, identically' }),
     failed: count,
     faults: z.array(ImportFault).meta({ description: `The first ${importBounds.faults}` }),
@@ -29,8 +29,9 @@ export const importHistory = operation({
     'For tokens of agents that are members of the project. NDJSON, read while it arrives; a line is an object with a `type`.',
     '`conversation`: `{type, id, title, threads?, created_at?}`. `participant`: `{type, external_id, name?, email?}`.',
     '`message`: `{type, id, conversation_id, role, content, author?, created_at?, provenance?}`, with the fields of POST …/messages; its conversation comes in an earlier line or exists.',
+    '`document`: `{type, id, name, content | content_base64, media_type?, kind?, made_from?, author?, created_at?, provenance?}`, of 1 MiB at most; `media_type` is `text/plain` unless given. Larger files: POST …/documents with the same `id`.',
     'Ids are the application’s own. The import can be repeated: a line whose content is stored already is skipped, and pointers that it adds are stored.',
-    'A line is stored whole or not at all, and a line that fails does not stop the others: an id with other content is `id_in_use`, the id of something that was erased `erased`, a conversation of another project `not_found`, a line that is not JSON `malformed_json`.',
+    'A line is stored whole or not at all, and a line that fails does not stop the others: an id with other content or another author is `id_in_use`, the id of something that was erased `erased`, a conversation of another project `not_found`, a line that is not JSON `malformed_json`.',
     `At most ${importBounds.lines.toLocaleString('en')} lines and ${importBounds.bytes / 2 ** 20} MiB; a line has ${importBounds.lineBytes / 2 ** 20} MiB at most. If the transfer breaks off, the lines before stay stored; send the whole file again. It counts as one write.`,
   ].join(' '),
   permission: 'projects:write',

@@ -24,6 +24,9 @@ const imported = async (project: MadeProject, lines: readonly Sent[]) => {
   if (status !== 200) throw new Error(`the import answered ${status}: ${text}`)
   return json.data
 }
+/** Files of documents in the object store. */
+const objectsOf = async (project: MadeProject): Promise<number> =>
+  (await test.app.stored.objects.list(`projects/${project.id}/documents/`, '', 1_000)).length
 let made = 0
 const idOf = (what: string) => `${what}-${++made}`
 const conversation = (id: string, more: object = {}) => ({ type: 'conversation', id, title: 'History', ...more })
@@ -31,7 +34,11 @@ const message = (id: string, conversation_id: string, more: object = {}) => ({
   ...{ type: 'message', id, conversation_id, role: 'user', content: `Words of ${id}.` },
   ...more,
 })
-const nothing = { conversations: 0, participants: 0, messages: 0 }
+const document = (id: string, more: object = {}) => ({
+  ...{ type: 'document', id, name: `${id}.txt`, content: `Text of ${id}.` },
+  ...more,
+})
+const nothing = { conversations: 0, participants: 0, messages: 0, documents: 0 }
 
 describe('POST /api/projects/{id}/import', () => {
   it('stores conversations, authors, times and provenance of a history, and skips what is stored when it comes again', async () => {
@@ -56,7 +63,7 @@ describe('POST /api/projects/{id}/import', () => {
     ]
     expect(await imported(project, lines)).toEqual({
       ...{ received: 4, skipped: 0, failed: 0, faults: [] },
-      stored: { conversations: 1, participants: 1, messages: 2 },
+      stored: { conversations: 1, participants: 1, messages: 2, documents: 0 },
     })
     const path = `${project.path}/conversations/${conv}`
     expect(await dataOf(test, 'GET', path, project.owner)).toMatchObject({
@@ -170,14 +177,122 @@ describe('POST /api/projects/{id}/import', () => {
       message(idOf('m'), next, { author: { external_id: 'p' } }),
       message(idOf('m'), next, { author: { external_id: 'q' } }),
       { type: 'participant', external_id: 'p' },
+      document(idOf('d'), { author: { external_id: 'p' } }),
     ])
     expect(report).toMatchObject({
-      stored: { conversations: 1, participants: 0, messages: 1 },
+      stored: { conversations: 1, participants: 0, messages: 1, documents: 0 },
       faults: [
         { line: 2, code: 'erased' },
         { line: 4, code: 'erased' },
+        { line: 5, code: 'erased' },
       ],
     })
+  })
+
+  it('stores documents with author, time, source message and provenance, and skips them when they come again', async () => {
+    const project = await madeProject(test)
+    const [conv, one, text, scan] = [idOf('conv'), idOf('m'), idOf('d'), idOf('d')]
+    const at = '2024-05-06T07:08:09.000Z'
+    const key = `reports:${project.id}:1`
+    const lines = [
+      conversation(conv),
+      message(one, conv, { author: { external_id: 'p' } }),
+      document(text, {
+        ...{ made_from: one, kind: 'artifact', author: { external_id: 'p', name: 'Pat' }, created_at: at },
+        provenance: [{ store: 'cache', ref: key }],
+      }),
+      document(scan, { content: undefined, content_base64: 'AAEC/w==', media_type: 'application/pdf' }),
+    ]
+    expect(await imported(project, lines)).toEqual({
+      ...{ received: 4, skipped: 0, failed: 0, faults: [] },
+      stored: { conversations: 1, participants: 0, messages: 1, documents: 2 },
+    })
+    const path = `${project.path}/documents`
+    expect(await dataOf(test, 'GET', `${path}/${text}`, project.owner)).toMatchObject({
+      ...{ id: text, kind: 'artifact', media_type: 'text/plain', made_from: one, chunks: 1, created_at: at },
+      ...{ author: { kind: 'participant', name: 'Pat' }, written_by: project.agent.id },
+    })
+    expect((await test.fetch('GET', `${path}/${text}/content`, project.owner)).text).toBe(`Text of ${text}.`)
+    expect(await dataOf(test, 'GET', `${path}/${scan}`, project.owner)).toMatchObject({ bytes: 4, chunks: 0 })
+    const pointers = await dataOf(test, 'GET', `${project.path}/provenance?source_id=${text}`, project.owner)
+    expect(pointers.map(({ store }: { store: string }) => store).sort()).toEqual(['cache', 'objects'])
+    const audited = { action: 'create' as const, resourceType: 'document' }
+    const resourceId = { in: [text, scan].map((id) => `${project.id}~${id}`) }
+    expect(await test.db.prisma.auditEntry.count({ where: { ...audited, resourceId } })).toBe(2)
+    const added = { ...lines[2], provenance: [{ store: 'outside', ref: 'crm-1' }] }
+    const again = await Promise.all([imported(project, [...lines, added]), imported(project, lines)])
+    for (const report of again) expect(report).toMatchObject({ failed: 0, stored: nothing })
+    expect(await test.db.prisma.provenance.count({ where: { sourceId: `${project.id}~${text}` } })).toBe(3)
+    // Erasing the message erases what was made from it.
+    await erasedWhole(test, `${project.path}/conversations/${conv}/messages/${one}`, project.agent)
+    expect((await test.fetch('GET', `${path}/${text}`, project.owner)).status).toBe(404)
+    expect((await imported(project, lines)).faults).toMatchObject([
+      { line: 2, code: 'erased' },
+      { line: 3, code: 'erased' },
+    ])
+  })
+
+  it('stores a document once when two imports send it at the same time', async () => {
+    const project = await madeProject(test)
+    const lines = Array.from({ length: 6 }, () => document(idOf('d'), { author: { external_id: 'p' } }))
+    const reports = await Promise.all([imported(project, lines), imported(project, lines)])
+    for (const report of reports) expect(report).toMatchObject({ received: 6, failed: 0 })
+    expect(reports.reduce((sum, { stored }) => sum + stored.documents, 0)).toBe(6)
+    expect(await objectsOf(project)).toBe(6)
+  })
+
+  it('refuses documents of another author, of foreign and erased ids and with invalid content, and stores nothing of them', async () => {
+    const [project, other] = [await madeProject(test), await madeProject(test)]
+    const [conv, theirs, foreign] = [idOf('conv'), idOf('conv'), idOf('m')]
+    const [taken, gone, kept] = [idOf('d'), idOf('d'), idOf('d')]
+    await imported(project, [
+      conversation(conv),
+      document(taken, { author: { external_id: 'p', email: 'pat@example.org' } }),
+      document(gone),
+    ])
+    await imported(other, [conversation(theirs), message(foreign, theirs)])
+    await erasedWhole(test, `${project.path}/documents/${gone}`, project.agent)
+    const before = await objectsOf(project)
+    const secret = 'a sentence that no answer repeats'
+    const report = await imported(project, [
+      document(taken, { author: { external_id: 'q' } }), // 1: q claims the words of p
+      document(taken), // 2: so does the agent
+      document(taken, { author: { external_id: 'p' }, content: secret }), // 3
+      document(gone), // 4
+      document(idOf('d'), { made_from: foreign }), // 5
+      document(idOf('d'), { author: { external_id: 'new' }, provenance: [{ store: 'cache', ref: `of ${other.id}` }] }), // 6
+      document(idOf('d'), { content_base64: 'AA==' }), // 7: both
+      document(idOf('d'), { content: undefined, content_base64: '*' }), // 8
+      document(idOf('d'), { content: 'y'.repeat(1024 * 1024 + 1) }), // 9
+      document(idOf('d'), { name: '../up' }), // 10
+      document(idOf('d'), { media_type: 'text/x-secret' }), // 11
+      document(idOf('d'), { created_at: '2999-01-01T00:00:00.000Z' }), // 12
+      document(idOf('d'), { author: { external_id: 'p', email: 'mallory@example.org' } }), // 13
+      document(kept, { author: { external_id: 'p' } }), // 14
+    ])
+    expect(report.faults.map(({ line, code }: { line: number; code: string }) => `${line} ${code}`)).toEqual([
+      '1 id_in_use',
+      '2 id_in_use',
+      '3 id_in_use',
+      '4 erased',
+      '5 invalid',
+      '6 invalid',
+      '7 invalid',
+      '8 invalid',
+      '9 invalid',
+      '10 invalid',
+      '11 invalid',
+      '12 invalid',
+      '13 conflict',
+    ])
+    expect(report.stored).toEqual({ ...nothing, documents: 1 })
+    expect(JSON.stringify(report)).not.toContain(secret)
+    expect(await objectsOf(project)).toBe(before + 1)
+    expect(await test.db.prisma.document.count({ where: { projectId: project.id } })).toBe(2)
+    expect(await test.db.prisma.projectParticipant.findFirst({ where: { projectId: project.id } })).toMatchObject({
+      ...{ externalId: 'p', email: 'pat@example.org' },
+    })
+    expect(await test.db.prisma.projectParticipant.count({ where: { projectId: project.id } })).toBe(1)
   })
 
   it('imports hundreds of lines in batches, twice at the same time, and stores each once', async () => {
@@ -225,6 +340,7 @@ describe('POST /api/projects/{id}/import', () => {
     expect((await sent(project, lines, await madeMember(test, project))).status).toBe(403)
     expect((await sent(project, lines, await signedIn(test, 'admin'))).status).toBe(403)
     expect((await sent(project, lines, await issuedAgent(test, ['read'], { owner: project.owner }))).status).toBe(403)
+    expect((await sent(project, [document(idOf('d'))], await issuedAgent(test, ['read', 'write']))).status).toBe(404)
     expect((await sent(project, lines, {})).status).toBe(401)
     const gone = await issuedAgent(test, ['read', 'write'], { owner: project.owner })
     await test.db.prisma.token.update({ where: { id: gone.tokenId }, data: { revokedAt: test.clock.now() } })

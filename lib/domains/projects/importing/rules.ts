@@ -2,7 +2,9 @@ import { z } from 'zod'
 import { Timestamp } from '#lib/kernel/pages.ts'
 import { OwnId } from '../contract.ts'
 import { createConversation, createMessage } from '../conversations-contract.ts'
+import { addDocument } from '../documents-contract.ts'
 import { Author } from '../participants/rules.ts'
+import { fileTypes } from '../rules.ts'
 
 /** Bounds of one import, and of one line of it. */
 export const importBounds = {
@@ -29,14 +31,51 @@ const MessageLine = z.strictObject({
   conversation_id: OwnId,
 })
 
+const maxDocument = 1024 * 1024
+const base64Of = (text: string): Uint8Array | undefined => {
+  const bytes = Buffer.from(text, 'base64')
+  // Node skips what is no base64.
+  return bytes.toString('base64').replaceAll('=', '') === text.replaceAll('=', '') ? bytes : undefined
+}
+const DocumentLine = z
+  .strictObject({
+    type: z.literal('document'),
+    id: OwnId,
+    name: addDocument.query.shape.name,
+    kind: addDocument.query.shape.kind,
+    media_type: z.enum(fileTypes).default('text/plain'),
+    content: z
+      .string()
+      .refine((text) => text.isWellFormed() && Buffer.byteLength(text) <= maxDocument, 'has 1 MiB at most')
+      .optional(),
+    content_base64: z
+      .string()
+      .transform((text, ctx) => {
+        const bytes = base64Of(text)
+        if (bytes !== undefined && bytes.byteLength <= maxDocument) return bytes
+        ctx.addIssue('is not base64 of 1 MiB at most')
+        return z.NEVER
+      })
+      .optional(),
+    made_from: OwnId.optional(),
+    author: Author.optional(),
+    created_at: Timestamp.optional(),
+    provenance: createMessage.body.shape.provenance,
+  })
+  .refine((line) => (line.content === undefined) !== (line.content_base64 === undefined), {
+    path: ['content'],
+    message: 'give `content` or `content_base64`',
+  })
+
 /** A line of an import. Ids are the application's own, so that a line that was stored is recognized when it comes again. */
-export const ImportLine = z.discriminatedUnion('type', [ConversationLine, ParticipantLine, MessageLine])
+export const ImportLine = z.discriminatedUnion('type', [ConversationLine, ParticipantLine, MessageLine, DocumentLine])
 export type ImportLine = z.output<typeof ImportLine>
 export type ConversationLine = z.output<typeof ConversationLine>
+export type DocumentLine = z.output<typeof DocumentLine>
 export type MessageLine = z.output<typeof MessageLine>
 
 const fieldNames = new Set(
-  [ConversationLine, ParticipantLine, MessageLine].flatMap(({ shape }) => [...Object.keys(shape)]),
+  [ConversationLine, ParticipantLine, MessageLine, DocumentLine].flatMap(({ shape }) => [...Object.keys(shape)]),
 )
 /** The field of a line that an issue is about, if it is one that we know: another name is the client's own words. */
 export const knownField = (path: readonly unknown[]): string | null => {

@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import type { AuditRecord, Context, Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { jsonOf } from '#lib/kernel/json.ts'
@@ -10,18 +12,25 @@ import { claimPlaces } from '../claims.ts'
 import { idInUse, makeConversation } from '../conversations.ts'
 import { makeMessage, toldOf } from '../messages.ts'
 import { participantFor } from '../participants/authors.ts'
-import { confine, store } from '../pointers.ts'
-import type { ProjectPorts } from '../ports.ts'
+import { confine, store, type ToldPointer } from '../pointers.ts'
+import { type DocumentPorts, storeDocument, toldOfDocument } from '../storing-documents.ts'
 import { type ImportFault, importHistory, type ProjectImport } from './contract.ts'
 import { type Line, linesOf } from './lines.ts'
-import { type ConversationLine, ImportLine, importBounds, knownField, type MessageLine } from './rules.ts'
+import {
+  type ConversationLine,
+  type DocumentLine,
+  ImportLine,
+  importBounds,
+  knownField,
+  type MessageLine,
+} from './rules.ts'
 
-type ImportPorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'pointerPrefixes' | 'withCheckpoints'>
+type ImportPorts = DocumentPorts
 
 /** Lines of one transaction at most, and their bytes. */
 const batchLimits = { lines: 50, bytes: 4 * 1024 * 1024 }
 
-type Stored = 'conversations' | 'participants' | 'messages'
+type Stored = 'conversations' | 'participants' | 'messages' | 'documents'
 interface Outcome {
   line: number
   /** What was stored; null where the line was skipped. */
@@ -32,6 +41,11 @@ interface Outcome {
 type Result = Outcome | { line: number; fault: Problem }
 
 const isFuture = (at: Date | undefined, now: Date): boolean => at !== undefined && at > now
+
+interface ParsedLine {
+  line: number
+  data: ImportLine | Problem
+}
 
 /** A line as data, or why it is none: `malformed_json`, `too_large`, `invalid`. */
 function parsed({ bytes }: Line): ImportLine | Problem {
@@ -67,16 +81,19 @@ async function isStoredConversation({ tx, project }: Work, { id: given, title, t
   return true
 }
 
+/** The `external_id` of a stored author; undefined for other authors. */
+const externalIdOf = async (tx: Transaction, { authorKind, authorId }: { authorKind: string; authorId: string }) =>
+  authorKind === 'participant'
+    ? (await tx.projectParticipant.findUnique({ where: { id: authorId } }))?.externalId
+    : undefined
+
 /** The stored id of the message of a line that is stored already. */
 async function storedMessage({ tx, actor, project }: Work, line: MessageLine): Promise<string | undefined> {
   const id = (await storedIds(askingWithin(tx), 'message', project.id, [line.id])).get(line.id)
   const found = id === undefined ? null : await tx.message.findUnique({ where: { id } })
   if (!found) return undefined
   if (found.erasingSince) throw new Problem('fenced')
-  const author =
-    found.authorKind === 'participant'
-      ? (await tx.projectParticipant.findUnique({ where: { id: found.authorId } }))?.externalId
-      : undefined
+  const author = await externalIdOf(tx, found)
   const isSame =
     found.conversationId === line.conversation_id &&
     found.role === line.role &&
@@ -87,8 +104,44 @@ async function storedMessage({ tx, actor, project }: Work, line: MessageLine): P
   return found.id
 }
 
-async function storeLine(ports: ImportPorts, work: Work, line: ImportLine): Promise<Omit<Outcome, 'line'>> {
-  const { tx, actor, now, project } = work
+/** The stored id of the document of a line that is stored already. */
+async function storedDocument(
+  { tx, actor, project }: Work,
+  line: DocumentLine,
+  bytes: Uint8Array,
+): Promise<string | undefined> {
+  const ask = askingWithin(tx)
+  const id = (await storedIds(ask, 'document', project.id, [line.id])).get(line.id)
+  const found = id === undefined ? null : await tx.document.findUnique({ where: { id } })
+  if (!found) return undefined
+  if (found.erasingSince) throw new Problem('fenced')
+  const madeFrom = line.made_from === undefined ? null : await storedId(ask, 'message', project.id, line.made_from)
+  const author = await externalIdOf(tx, found)
+  const isSame =
+    found.name === line.name &&
+    found.kind === line.kind &&
+    found.mediaType === line.media_type &&
+    found.madeFrom === madeFrom &&
+    createHash('sha256').update(bytes).digest().equals(found.sha256) &&
+    (line.author ? author === line.author.external_id : found.authorKind === 'agent' && found.authorId === actor.id) &&
+    (line.created_at === undefined || found.createdAt.getTime() === line.created_at.getTime())
+  if (!isSame) throw idInUse()
+  return found.id
+}
+
+async function addPointers(ports: ImportPorts, { tx, actor, now, project }: Work, told: readonly ToldPointer[]) {
+  if (told.length === 0) return
+  await confine(tx, project, told, ports.pointerPrefixes)
+  await claimPlaces(ports, tx, actor, project.id, told)
+  await store(tx, told, { projectId: project.id, toldBy: actor.id, now })
+}
+
+async function storeLine(
+  ports: ImportPorts,
+  work: Work,
+  line: Exclude<ImportLine, DocumentLine>,
+): Promise<Omit<Outcome, 'line'>> {
+  const { tx, now, project } = work
   if (line.type === 'participant') {
     const { type: _, ...author } = line
     const before = await tx.projectParticipant.count({
@@ -107,12 +160,7 @@ async function storeLine(ports: ImportPorts, work: Work, line: ImportLine): Prom
   const message = { ...line, conversation_id: conversation }
   const known = await storedMessage(work, message)
   if (known !== undefined) {
-    const told = toldOf(known, line)
-    if (told.length > 0) {
-      await confine(tx, project, told, ports.pointerPrefixes)
-      await claimPlaces(ports, tx, actor, project.id, told)
-      await store(tx, told, { projectId: project.id, toldBy: actor.id, now })
-    }
+    await addPointers(ports, work, toldOf(known, line))
     return { stored: null }
   }
   const { id } = await makeMessage(ports, work, project, conversation, line)
@@ -123,6 +171,7 @@ const types: Record<Stored, string> = {
   conversations: 'conversation',
   participants: 'participant',
   messages: 'message',
+  documents: 'document',
 }
 
 /** Refusals that are about the line. Whatever else goes wrong ends the import. */
@@ -150,7 +199,7 @@ async function storedWhole<T>(tx: Transaction, run: () => Promise<T>): Promise<T
 
 export const historyImport = (ports: ImportPorts) => {
   /** Runs again where the database gave the transaction up. */
-  async function storeBatch(ctx: Context, projectId: string, lines: readonly Line[]): Promise<Result[]> {
+  async function storeBatch(ctx: Context, projectId: string, lines: readonly ParsedLine[]): Promise<Result[]> {
     return ctx.gate.transaction(async (tx) => {
       const { actor, ip } = ctx
       const now = ctx.gate.clock.now()
@@ -159,18 +208,18 @@ export const historyImport = (ports: ImportPorts) => {
       const work = { tx, actor, now, project }
       const results: Result[] = []
       const records: AuditRecord[] = []
-      for (const line of lines) {
-        const data = parsed(line)
+      for (const { line, data } of lines) {
         if (Problem.is(data)) {
-          results.push({ line: line.number, fault: data })
+          results.push({ line, fault: data })
           continue
         }
+        if (data.type === 'document') throw new Error('a document is stored outside a batch')
         const outcome = await storedWhole(tx, () => storeLine(ports, work, data))
         if (Problem.is(outcome)) {
-          results.push({ line: line.number, fault: outcome })
+          results.push({ line, fault: outcome })
           continue
         }
-        results.push({ line: line.number, ...outcome })
+        results.push({ line, ...outcome })
         if (outcome.stored !== null && outcome.id !== undefined)
           records.push({
             ...{ action: 'create', actorId: actor.id, resourceType: types[outcome.stored], resourceId: outcome.id },
@@ -182,6 +231,44 @@ export const historyImport = (ports: ImportPorts) => {
     })
   }
 
+  /** Outside the transactions of batches: a slow object store keeps no connection of the database. */
+  async function storeDocumentLine(ctx: Context, projectId: string, line: DocumentLine): Promise<Stored | null> {
+    const bytes = line.content_base64 ?? Buffer.from(line.content ?? '')
+    const isStored = () =>
+      ctx.gate.transaction(async (tx) => {
+        const project = await writableProject(askingWithin(tx), readerOf(ctx), projectId)
+        const work = { tx, actor: ctx.actor, now: ctx.gate.clock.now(), project }
+        const known = await storedDocument(work, line, bytes)
+        if (known !== undefined) await addPointers(ports, work, toldOfDocument(known, line))
+        return known !== undefined
+      })
+    if (await isStored()) return null
+    try {
+      await storeDocument(ports, ctx, {
+        projectId,
+        given: line,
+        upload: { mediaType: line.media_type, bytes: Readable.from([bytes]) },
+        operation: importHistory.id,
+      })
+      return 'documents'
+    } catch (error) {
+      // Somebody else may have stored the same document at the same time.
+      if (Problem.is(error, 'id_in_use') && (await isStored())) return null
+      throw error
+    }
+  }
+  async function documentResult(ctx: Context, projectId: string, line: number, data: DocumentLine): Promise<Result> {
+    try {
+      return { line, stored: await storeDocumentLine(ctx, projectId, data) }
+    } catch (error) {
+      const problem = asProblem(error)
+      if (!isOfLine(problem)) throw error
+      // A project that the token may no longer write into is no fault of the line.
+      await ctx.gate.transaction((tx) => writableProject(askingWithin(tx), readerOf(ctx), projectId))
+      return { line, fault: problem }
+    }
+  }
+
   return {
     importHistory: batched(
       importHistory,
@@ -191,7 +278,7 @@ export const historyImport = (ports: ImportPorts) => {
         await ctx.gate.transaction((tx) => writableProject(askingWithin(tx), readerOf(ctx), projectId))
         const report: ProjectImport = {
           received: 0,
-          stored: { conversations: 0, participants: 0, messages: 0 },
+          stored: { conversations: 0, participants: 0, messages: 0, documents: 0 },
           skipped: 0,
           failed: 0,
           faults: [],
@@ -205,7 +292,7 @@ export const historyImport = (ports: ImportPorts) => {
           } else if (result.stored === null) report.skipped++
           else report.stored[result.stored]++
         }
-        let waiting: Line[] = []
+        let waiting: ParsedLine[] = []
         let waitingBytes = 0
         const flush = async (): Promise<void> => {
           const lines = waiting
@@ -222,8 +309,16 @@ export const historyImport = (ports: ImportPorts) => {
                 `At most ${importBounds.lines.toLocaleString('en')} lines are accepted in one import.`,
               )
             report.received++
-            waiting.push(line)
-            waitingBytes += line.bytes?.byteLength ?? 0
+            const data = parsed(line)
+            if (!Problem.is(data) && data.type === 'document') {
+              // After the lines before it, one of which may be the message that it was made from.
+              await flush()
+              count(await documentResult(ctx, projectId, line.number, data))
+              continue
+            }
+            const size = line.bytes?.byteLength ?? 0
+            waiting.push({ line: line.number, data })
+            waitingBytes += size
             if (waiting.length >= batchLimits.lines || waitingBytes >= batchLimits.bytes) await flush()
           }
           await flush()

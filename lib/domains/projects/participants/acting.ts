@@ -37,6 +37,21 @@ export const actedFor =
 export const projectOfParticipant = async (tx: Transaction, participantId: string): Promise<string | undefined> =>
   (await tx.projectParticipant.findUnique({ where: { id: participantId }, select: { projectId: true } }))?.projectId
 
+/** Corrects what was reported about a participant whom no account claimed. Returns the names of the changed fields. */
+export async function rectifyParticipant(
+  tx: Transaction,
+  participantId: string,
+  { name, email }: { name?: string | undefined; email?: string | undefined },
+  now: Date,
+): Promise<string[]> {
+  const data = { ...(name !== undefined && { name }), ...(email !== undefined && { email }) }
+  const { count } = await tx.projectParticipant.updateMany({
+    where: { id: participantId, accountId: null },
+    data: { ...data, updatedAt: now },
+  })
+  return count > 0 ? Object.keys(data) : []
+}
+
 const owned = `SELECT 1 AS found FROM project_members o JOIN projects p ON p.id = o.project_id
   JOIN account_names n ON n.id = o.member_id AND n.organisation_id = p.organisation_id
   JOIN project_members m ON m.project_id = p.id AND m.kind = 'account' AND m.member_id = $2

@@ -4,6 +4,7 @@ import { Problem } from '#lib/kernel/problem.ts'
 import { askingWithin, writerOf } from '../access.ts'
 import type { ProjectPorts } from '../ports.ts'
 import type { WriterKind } from '../rules.ts'
+import { isRestricted } from './restricting.ts'
 import type { Author } from './rules.ts'
 import { participantKey } from './seizing.ts'
 
@@ -20,8 +21,10 @@ interface ParticipantRow {
   name: string | null
   email: string | null
   is_fenced: boolean
+  is_restricted: boolean
 }
-const found = `SELECT p.id, p.name, p.email, EXISTS (SELECT FROM fenced f WHERE f.kind = 'participant' AND f.id = p.id) AS is_fenced
+const found = `SELECT p.id, p.name, p.email, EXISTS (SELECT FROM fenced f WHERE f.kind = 'participant' AND f.id = p.id) AS is_fenced,
+    EXISTS (SELECT FROM restricted_participants rp WHERE rp.id = p.id) AS is_restricted
   FROM project_participants p WHERE p.project_id = $1 AND p.external_id = $2`
 const made = `INSERT INTO project_participants (id, project_id, external_id, name, email, created_by, created_at, updated_at)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $7) ON CONFLICT (project_id, external_id) DO NOTHING RETURNING id`
@@ -34,7 +37,7 @@ const wasErased = (): Problem =>
 
 /**
  * The participant of a project with this `external_id`, made at the first use. A given name replaces the stored one. Throws `fenced` while
- * the participant is being erased, `erased` afterwards, `conflict` for another email address than the stored one: whoever could change it
+ * the participant is being erased, `erased` afterwards, `restricted` while their processing is, `conflict` for another email address than the stored one: whoever could change it
  * could hand the participation to somebody else.
  */
 export async function participantFor(
@@ -68,6 +71,7 @@ export async function participantFor(
       'fenced',
       'This participant of the project is being erased: nothing is written on their behalf. Nothing was stored.',
     )
+  if (row.is_restricted) throw isRestricted()
   if (email !== undefined && row.email !== null && row.email !== email)
     throw new Problem(
       'conflict',

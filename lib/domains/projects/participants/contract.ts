@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
+import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { Id, when } from '../contract.ts'
 import { Line } from '../rules.ts'
 import { Author, ExternalId, ParticipantEmail } from './rules.ts'
@@ -17,6 +18,13 @@ export const ParticipantView = z
     }),
     claimed: z.boolean().meta({ description: 'A person connected the participation to their account' }),
     claimed_at: when.nullable(),
+    restricted_at: when.nullable().meta({
+      description:
+        'Since when the processing of their data is restricted: agents neither read it nor write on their behalf',
+    }),
+    restricted_for: z.array(z.enum(restrictionReasons)).meta({
+      description: 'Why, apart from a restriction of the account that claimed the participation',
+    }),
     created_at: when,
     updated_at: when,
   })
@@ -73,7 +81,7 @@ export const registerParticipant = operation({
   body: Author,
   output: z.strictObject({ data: ParticipantView }),
   secrets: ['name', 'email', 'external_id'],
-  refusals: ['not_found', 'forbidden', 'erased', 'fenced', 'conflict', 'wrong_state'],
+  refusals: ['not_found', 'forbidden', 'erased', 'fenced', 'conflict', 'wrong_state', 'restricted'],
 })
 
 export const editParticipant = operation({
@@ -97,6 +105,22 @@ export const editParticipant = operation({
     .refine((body) => Object.values(body).some((value) => value !== undefined), 'names one change at least'),
   output: z.strictObject({ data: ParticipantView }),
   refusals: ['not_found', 'forbidden', 'fenced', 'conflict', 'wrong_state'],
+})
+
+export const liftRestriction = operation({
+  id: 'liftParticipantRestriction',
+  method: 'delete',
+  path: '/api/projects/{projectId}/participants/{participantId}/restriction',
+  summary: 'Lift the restriction of a participant',
+  description:
+    'For owners of the project, managers of its organization and admins, and for the person who claimed the participation, who alone lifts it then. Tell the participant before (GDPR art. 18(3)). A restriction by an objection ends when an admin refuses the objection. To restrict, file a request of the kind `restriction`.',
+  permission: 'privacy:person',
+  audit: { action: 'update', ...participant },
+  limit: 'write',
+  status: 200,
+  params: ofOne,
+  output: z.strictObject({ data: ParticipantView }),
+  refusals: ['not_found', 'forbidden', 'conflict'],
 })
 
 export const exportParticipant = operation({

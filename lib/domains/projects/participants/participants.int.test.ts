@@ -543,6 +543,167 @@ describe('a participant without an account', () => {
   })
 })
 
+describe('the restriction of a participant', () => {
+  const file = (on: MadeProject, id: string, asker: object, body: object) =>
+    test.fetch('POST', requestsOf(on, id), { ...asker, body })
+  const lift = (on: MadeProject, id: string, asker: object) =>
+    test.fetch('DELETE', `${on.path}/participants/${id}/restriction`, asker)
+  const spoken = async () => {
+    const on = await madeProject(test)
+    const first = await said(on, { external_id: 'p', name: 'Pat' }, 'Words of Pat.')
+    const other = await madeMessage(test, first.conversation, on.agent, { author: { external_id: 'q' } })
+    const attached = await test.fetch('POST', `${first.path}/attachments?name=a.txt`, {
+      ...on.agent,
+      ...{ body: 'Attached words.', headers: { 'Content-Type': 'text/plain' } },
+    })
+    const document = await test.fetch('POST', `${on.path}/documents?name=d.txt&author=p`, {
+      ...on.agent,
+      ...{ body: 'Words of a document of Pat.', headers: { 'Content-Type': 'text/plain' } },
+    })
+    expect([attached.status, document.status]).toEqual([201, 201])
+    const paths = [
+      first.path,
+      `${first.path}/attachments/${attached.json.data.id}`,
+      `${on.path}/documents/${document.json.data.id}`,
+      `${on.path}/documents/${document.json.data.id}/content`,
+    ]
+    return { on, first, other, paths, ...(await participantOf(on, 'p')) }
+  }
+  /** What the agent is served: each path, the lists, and the export. */
+  const served = async ({ on, first, paths }: Awaited<ReturnType<typeof spoken>>, asker: object) => {
+    const states: number[] = []
+    for (const path of paths) states.push((await test.fetch('GET', path, asker)).status)
+    const list = async (path: string) => (await test.fetch('GET', path, asker)).json.total
+    const { text } = await test.fetch('GET', `${on.path}/export`, asker)
+    return {
+      states: [...new Set(states)],
+      messages: await list(`${first.conversation.path}/messages`),
+      newest: (await test.fetch('GET', `${first.conversation.path}/messages?order=newest`, asker)).json.data.length,
+      documents: await list(`${on.path}/documents`),
+      isExported: /Words of Pat|Words of a document/.test(text),
+    }
+  }
+  const all = { states: [200], messages: 2, newest: 2, documents: 1, isExported: true }
+  const none = { states: [403], messages: 1, newest: 1, documents: 0, isExported: false }
+
+  it('keeps what the participant wrote from agents and stops writes on their behalf, until it is lifted', async () => {
+    const given = await spoken()
+    const { on, first, id } = given
+    expect(await served(given, on.agent)).toEqual(all)
+    const filed = await file(on, id, on.owner, { kinds: ['restriction'] })
+    expect([filed.status, filed.json.data.state]).toEqual([201, 'completed'])
+    expect(await participantOf(on, 'p')).toMatchObject({
+      restricted_at: test.clock.now().toISOString(),
+      restricted_for: ['request'],
+    })
+    expect(await served(given, on.agent)).toEqual(none)
+    expect(await served(given, on.owner)).toEqual(all)
+    const author = { external_id: 'p' }
+    const writes: [string, string, object][] = [
+      ['POST', `${first.conversation.path}/messages`, { role: 'user', content: 'More.', author }],
+      ['PATCH', first.path, { content: 'Other words.' }],
+      ['POST', `${on.path}/participants`, { ...author, name: 'Other' }],
+    ]
+    for (const [method, path, body] of writes) {
+      const { status, json } = await test.fetch(method, path, { ...on.agent, body })
+      expect([status, json.code], path).toEqual([403, 'restricted'])
+    }
+    const line = JSON.stringify({ type: 'participant', ...author })
+    const imported = await test.fetch('POST', `${on.path}/import`, {
+      ...on.agent,
+      ...{ body: line, headers: { 'Content-Type': 'application/x-ndjson' } },
+    })
+    expect(imported.json.data.faults).toMatchObject([{ line: 1, code: 'restricted' }])
+    expect(await test.db.prisma.message.count({ where: { projectId: on.id } })).toBe(2)
+    // A copy and the erasure go on.
+    expect((await test.fetch('GET', `${on.path}/participants/${id}/export`, on.owner)).text).toContain('Words of Pat.')
+
+    expect((await lift(on, id, on.agent)).status).toBe(403)
+    expect((await lift(on, id, await madeMember(test, on))).status).toBe(403)
+    expect((await lift(on, id, await signedIn(test, 'manager'))).status).toBe(404)
+    expect((await lift(await madeProject(test), id, on.owner)).status).toBe(404)
+    expect(await served(given, on.agent)).toEqual(none)
+    const manager = await signedIn(test, 'manager', on.owner.organisationId)
+    expect((await lift(on, id, manager)).json.data).toMatchObject({ restricted_at: null, restricted_for: [] })
+    expect((await lift(on, id, stage.admin)).status).toBe(200)
+    expect(await served(given, on.agent)).toEqual(all)
+  }, 60_000)
+
+  it('by an objection ends when an admin refuses the objection, and stays when the admin upholds it', async () => {
+    const decide = (request: string, act: string, body: object) =>
+      dataOf(test, 'POST', `/api/admin/privacy/requests/${request}/${act}`, stage.admin, { body })
+    for (const isUpheld of [false, true]) {
+      const given = await spoken()
+      const { on, id } = given
+      const { json } = await file(on, id, on.owner, { kinds: ['objection'], statement: 'No training with my words.' })
+      expect(json.data).toMatchObject({ state: 'running', subject: 'participant' })
+      expect(await served(given, on.agent)).toEqual(none)
+      expect((await lift(on, id, on.owner)).status).toBe(409)
+      if (isUpheld) await decide(json.data.id, 'complete', { kind: 'objection', note: 'Upheld.' })
+      else await decide(json.data.id, 'refuse', { ground: 'legal_obligation', reason: 'A contract needs it.' })
+      expect(await served(given, on.agent)).toEqual(isUpheld ? none : all)
+    }
+  }, 60_000)
+
+  it('follows the account that claimed the participation, and only its person lifts it', async () => {
+    const given = await spoken()
+    const { on, id } = given
+    await file(on, id, on.owner, { kinds: ['restriction'] })
+    const person = await signedIn(test)
+    await test.db.prisma.projectParticipant.update({ where: { id }, data: { email: await addressOf(person) } })
+    await verify(person)
+    expect((await claim(id, person)).status).toBe(200)
+    expect((await lift(on, id, on.owner)).status).toBe(409)
+    expect((await lift(on, id, person)).status).toBe(200)
+    expect(await served(given, on.agent)).toEqual(all)
+    await dataOf(test, 'POST', '/api/privacy/restriction', person, { body: { restricted: true } })
+    expect(await served(given, on.agent)).toEqual(none)
+    expect(await participantOf(on, 'p')).toMatchObject({ restricted_at: expect.any(String), restricted_for: [] })
+    await dataOf(test, 'POST', '/api/privacy/restriction', person, { body: { restricted: false } })
+    expect(await served(given, on.agent)).toEqual(all)
+  }, 60_000)
+
+  it('does not keep the participant from being erased', async () => {
+    const { on, id } = await spoken()
+    await file(on, id, on.owner, { kinds: ['restriction'] })
+    const { json } = await file(on, id, on.owner, { kinds: ['erasure'], grace: 'now' })
+    await stage.work()
+    expect(await test.db.prisma.privacyRequest.findUniqueOrThrow({ where: { id: json.data.id } })).toMatchObject({
+      state: 'completed',
+    })
+    expect(await participantOf(on, 'p')).toBeUndefined()
+  }, 60_000)
+})
+
+describe('the rectification of a participant', () => {
+  it('corrects name and address at once, and waits for an admin where words say what is wrong', async () => {
+    const on = await madeProject(test)
+    await said(on, { external_id: 'p', name: 'Pet', email: 'pet@example.org' })
+    const { id } = await participantOf(on, 'p')
+    const file = (body: object) =>
+      test.fetch('POST', requestsOf(on, id), { ...on.owner, body: { kinds: ['rectification'], ...body } })
+    const done = await file({ changes: { name: 'Pat', email: 'Pat@Example.org' } })
+    expect([done.status, done.json.data.state]).toEqual([201, 'completed'])
+    expect(await participantOf(on, 'p')).toMatchObject({ name: 'Pat', email: 'pat@example.org' })
+    expect((await file({})).status).toBe(422)
+    expect((await file({ changes: {} })).status).toBe(422)
+    expect((await file({ changes: { name: 'a\nb' } })).status).toBe(422)
+    const told = await file({ statement: 'The date in my second message is wrong.' })
+    expect(told.json.data.state).toBe('running')
+    await dataOf(test, 'POST', `/api/admin/privacy/requests/${told.json.data.id}/complete`, stage.admin, {
+      body: { kind: 'rectification', note: 'Corrected.' },
+    })
+    expect((await dataOf(test, 'GET', requestsOf(on, id), on.owner))[0]).toMatchObject({ state: 'completed' })
+    // What the person reports in their account is theirs to correct.
+    const person = await signedIn(test)
+    await test.db.prisma.projectParticipant.update({ where: { id }, data: { email: await addressOf(person) } })
+    await verify(person)
+    await claim(id, person)
+    expect((await file({ changes: { name: 'Other' } })).status).toBe(422)
+    expect(await participantOf(on, 'p')).toMatchObject({ name: 'Pat' })
+  })
+})
+
 it('the owner of a project files for a member, who confirms by a link; other members and owners of other projects get 404', async () => {
   const on = await madeProject(test)
   const member = await madeMember(test, on)

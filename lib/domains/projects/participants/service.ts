@@ -1,6 +1,7 @@
 import type { ExportReader, PersonExporter } from '#lib/kernel/holder.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { restrictionReasons } from '#lib/kernel/restriction.ts'
 import { mutation, read, stream } from '#lib/kernel/use-case.ts'
 import { type Ask, asking, askingWithin, readerOf, type SeenProject, seenProject, writableProject } from '../access.ts'
 import { ndjson } from '../ndjson.ts'
@@ -11,6 +12,7 @@ import {
   claimParticipation,
   editParticipant,
   exportParticipant,
+  liftRestriction,
   listParticipants,
   listParticipations,
   type ParticipantView,
@@ -18,6 +20,7 @@ import {
   registerParticipant,
 } from './contract.ts'
 
+import { unrestrictParticipants } from './restricting.ts'
 export interface ParticipantRow {
   id: string
   project_id: string
@@ -26,11 +29,13 @@ export interface ParticipantRow {
   email: string | null
   account_id: string | null
   claimed_at: Date | null
+  restricted_at: Date | null
+  restricted_for: string[]
   created_at: Date
   updated_at: Date
 }
 const columns =
-  'p.id, p.project_id, p.external_id, p.name, p.email, p.account_id, p.claimed_at, p.created_at, p.updated_at'
+  'p.id, p.project_id, p.external_id, p.name, p.email, p.account_id, p.claimed_at, p.created_at, p.updated_at, p.restricted_for, coalesce(p.restricted_at, (SELECT a.restricted_at FROM account_restrictions a WHERE a.id = p.account_id)) AS restricted_at'
 const one = `SELECT ${columns} FROM project_participants p WHERE p.id = $1 AND p.project_id = $2`
 
 export const noParticipant = (): Problem =>
@@ -40,7 +45,7 @@ export const noParticipant = (): Problem =>
 export const actsForParticipants = ({ role, office }: Pick<SeenProject, 'role' | 'office'>): boolean =>
   role === 'owner' || office !== null
 
-const viewOf = (project: SeenProject, row: ParticipantRow): ParticipantView => ({
+const viewOf = (project: Pick<SeenProject, 'role' | 'office'>, row: ParticipantRow): ParticipantView => ({
   id: row.id,
   project_id: row.project_id,
   external_id: row.external_id,
@@ -48,6 +53,8 @@ const viewOf = (project: SeenProject, row: ParticipantRow): ParticipantView => (
   email: actsForParticipants(project) ? row.email : null,
   claimed: row.account_id !== null,
   claimed_at: row.claimed_at?.toISOString() ?? null,
+  restricted_at: row.restricted_at?.toISOString() ?? null,
+  restricted_for: restrictionReasons.filter((reason) => row.restricted_for.includes(reason)),
   created_at: row.created_at.toISOString(),
   updated_at: row.updated_at.toISOString(),
 })
@@ -154,6 +161,35 @@ export const projectParticipants = (
         body: { data: viewOf(project, await participantIn(ask, projectId, participantId)) },
         resourceId: participantId,
         details: { project: projectId, fields: Object.keys(body) },
+      }
+    }),
+
+    liftRestriction: mutation(liftRestriction, async (ctx, { params: { projectId, participantId } }) => {
+      const { tx, actor } = ctx
+      const ask = askingWithin(tx)
+      const find = () => participantIn(ask, projectId, participantId, ' FOR NO KEY UPDATE OF p')
+      const [claimed] = await ask<ParticipantRow>('participant', one, [participantId, projectId])
+      const isOwn = claimed !== undefined && claimed.account_id !== null && claimed.account_id === actor.accountId
+      const project = isOwn ? undefined : await seenProject(ask, readerOf(ctx), projectId)
+      if (project && !actsForParticipants(project))
+        throw new Problem('forbidden', 'Owners of the project, managers of its organization and admins do this.')
+      const row = await find()
+      if (project && row.account_id !== null)
+        throw new Problem(
+          'conflict',
+          'A person claimed this participation, so only they lift its restriction. Nothing was changed.',
+        )
+      if (row.restricted_for.includes('objection') && !row.restricted_for.includes('request'))
+        throw new Problem(
+          'conflict',
+          'The restriction is that of an objection: it ends when an admin refuses the objection. Nothing was changed.',
+        )
+      await unrestrictParticipants(tx, [participantId], 'request')
+      const view = { role: project?.role ?? null, office: project?.office ?? null }
+      return {
+        body: { data: viewOf(view, await participantIn(ask, projectId, participantId)) },
+        resourceId: participantId,
+        details: { project: projectId, fields: ['restricted_for'] },
       }
     }),
 

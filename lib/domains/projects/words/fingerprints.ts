@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { RunFilter, type ShortRuns } from './run-filter.ts'
 import { endOfRun, type Token, tokenize } from './tokens.ts'
+import { hashOfWord, mixed, type Seeds } from './word-hashes.ts'
 
 /** A part of a text, in UTF-16 offsets; `end` is exclusive. */
 export interface Span {
@@ -14,15 +16,14 @@ export interface RunMatch extends Span {
 /** Shorter texts occur by chance too often to identify their author: they are erased only where provenance names them. */
 const leastCharacters = 20
 const keyBytes = 8
-/** Words whose hashes are remembered; then the memory starts anew. */
-const mostRemembered = 100_000
+const noRuns = new Float64Array()
 
 /**
  * Keyed fingerprints of erased texts. They find runs of the erased words in other texts after the words are gone; the words cannot be read
  * from them. A fingerprint has 53 bits: of 10⁶ stored and 10⁶ compared runs, one in 10⁴ such comparisons meets a wrong one.
  */
 export class Fingerprints {
-  readonly #seeds: readonly [number, number]
+  readonly #seeds: Seeds
   readonly #key: Buffer
   #sorted = new Float64Array()
   #added: number[] = []
@@ -32,7 +33,9 @@ export class Fingerprints {
   /** The hashes of the tokens that were read last: each is part of several runs. */
   #hashed: readonly Token[] = []
   #hashes: (readonly [number, number])[] = []
-  readonly #words = new Map<string, readonly [number, number]>()
+  /** Made with the first search after a change. */
+  #textFilter: RunFilter | undefined
+  #nameFilter: RunFilter | undefined
 
   constructor(key: Buffer = randomBytes(keyBytes)) {
     this.#key = key
@@ -45,6 +48,7 @@ export class Fingerprints {
 
   /** Adds the runs of an erased text. A text that is shorter than a run counts whole, from 20 characters. */
   add(text: string): void {
+    this.#textFilter = undefined
     const tokens = tokenize(text)
     let end: number | undefined
     for (let from = 0; from < tokens.length; from++) {
@@ -60,6 +64,7 @@ export class Fingerprints {
 
   /** Adds a name, an email address or a telephone number of an erased person: it counts at any length. */
   addName(name: string): void {
+    this.#nameFilter = undefined
     const tokens = tokenize(name)
     if (tokens.length > 0) addTo(this.#names, tokens.length, this.#hash(tokens, 0, tokens.length))
   }
@@ -67,6 +72,10 @@ export class Fingerprints {
   /** Runs of the erased texts in another text, in the order of their starts. They may overlap. */
   runsIn(text: string): RunMatch[] {
     this.#settle()
+    if (this.#sorted.length + this.#short.size === 0) return []
+    this.#textFilter ??= new RunFilter(this.#seeds, this.#sorted, this.#short)
+    const isStored = (start: number, end: number) => this.#isStored(text, start, end, this.#sorted, this.#short)
+    if (!this.#textFilter.some(text, isStored)) return []
     const tokens = tokenize(text)
     const found: RunMatch[] = []
     for (let from = 0; from < tokens.length; from++) {
@@ -81,12 +90,22 @@ export class Fingerprints {
   /** Names, addresses and numbers of the erased person in a text. */
   namesIn(text: string): RunMatch[] {
     if (this.#names.size === 0) return []
+    this.#nameFilter ??= new RunFilter(this.#seeds, noRuns, this.#names)
+    const isStored = (start: number, end: number) => this.#isStored(text, start, end, noRuns, this.#names)
+    if (!this.#nameFilter.some(text, isStored)) return []
     const tokens = tokenize(text)
     const found: RunMatch[] = []
     for (let from = 0; from < tokens.length; from++)
       for (const [length, runs] of this.#names)
         if (from + length <= tokens.length) this.#note(found, tokens, from, from + length, (run) => runs.has(run))
     return found
+  }
+
+  /** Whether the fingerprint of a stretch, in UTF-16 offsets, is one of the stored ones. */
+  #isStored(text: string, start: number, end: number, runs: Float64Array, short: ShortRuns): boolean {
+    const tokens = tokenize(text.slice(start, end))
+    const run = this.#hash(tokens, 0, tokens.length)
+    return has(runs, run) || short.get(tokens.length)?.has(run) === true
   }
 
   /** The key and the fingerprints. A reader can confirm a guessed text with them, but cannot recover a text. */
@@ -126,12 +145,13 @@ export class Fingerprints {
     all.sort()
     this.#sorted = all.filter((run, at) => at === 0 || run !== all[at - 1])
     this.#added = []
+    this.#textFilter = undefined
   }
 
   #hash(tokens: readonly Token[], from: number, end: number): number {
     if (this.#hashed !== tokens) {
       this.#hashed = tokens
-      this.#hashes = tokens.map(({ word }) => this.#hashOf(word))
+      this.#hashes = tokens.map(({ word }) => hashOfWord(word, this.#seeds))
     }
     let high = this.#seeds[0]
     let low = this.#seeds[1]
@@ -140,31 +160,11 @@ export class Fingerprints {
       high = mixed(high ^ word[0])
       low = mixed(low ^ word[1])
     }
-    return (high >>> 11) * 2 ** 32 + (low >>> 0)
-  }
-
-  #hashOf(word: string): readonly [number, number] {
-    const known = this.#words.get(word)
-    if (known) return known
-    let [high, low] = this.#seeds
-    for (let at = 0; at < word.length; at++) {
-      high = mixed(high ^ word.charCodeAt(at))
-      low = mixed(low + Math.imul(word.charCodeAt(at), 0x9e3779b1))
-    }
-    if (this.#words.size >= mostRemembered) this.#words.clear()
-    const hash = [high, low] as const
-    this.#words.set(word, hash)
-    return hash
+    return fingerprintOf(high, low)
   }
 }
 
-/** The finalizer of MurmurHash3 (Appleby, 2011), which spreads each bit over all. */
-function mixed(bits: number): number {
-  let hash = bits
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
-  hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35)
-  return ((hash ^ (hash >>> 16)) + 0x7f4a7c15) | 0
-}
+const fingerprintOf = (high: number, low: number): number => (high >>> 11) * 2 ** 32 + (low >>> 0)
 
 function addTo(sets: Map<number, Set<number>>, length: number, run: number): void {
   const set = sets.get(length) ?? new Set()

@@ -13,12 +13,12 @@ export interface Token {
  * The weight of the shortest run: six words (4 each), or 24 characters of a script without spaces (1 each). A text that mixes both counts
  * both.
  */
-const runWeight = 24
-const wordWeight = 4
+export const runWeight = 24
+export const wordWeight = 4
 
-const unspaced =
+export const unspaced =
   '\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}\\p{Script=Tibetan}'
-const inWord = `[[\\p{L}\\p{N}]--[${unspaced}]]`
+export const inWord = `[[\\p{L}\\p{N}]--[${unspaced}]]`
 const tokenPattern = new RegExp(`[${unspaced}]|${inWord}(?:['’]?(?:${inWord}|\\p{M}))*`, 'gv')
 const isUnspaced = new RegExp(`^[${unspaced}]`, 'v')
 

@@ -13,6 +13,15 @@ const fingerprintsOf = (...texts: string[]) => {
 const textIn = (text: string, spans: readonly { start: number; end: number }[]) =>
   spans.map(({ start, end }) => text.slice(start, end))
 
+const weightOf = (text: string) => {
+  const weights = tokenize(text).map(({ weight }) => weight)
+  return { weight: weights.reduce((sum, one) => sum + one, 0), last: weights.at(-1) ?? 0 }
+}
+const isIn = (text: string, stretch: string) => occurrences(text, stretch).length > 0
+/** Shorter than a run, and long enough to identify its author. */
+const isStoredWhole = (text: string) =>
+  weightOf(text).weight < 24 && tokenize(text).reduce((sum, { word }) => sum + word.length + 1, -1) >= 20
+
 describe('tokenize', () => {
   it('folds case, punctuation, spacing, compatibility forms and apostrophes', () => {
     const words = (text: string) => tokenize(text).map(({ word }) => word)
@@ -74,6 +83,35 @@ describe('Fingerprints', () => {
     expect(again.namesIn('Jo Li')).toHaveLength(1)
     expect(found.toBytes().toString('latin1')).not.toMatch(/morbus|leukaemia|jo li/i)
     expect(new Fingerprints().isEmpty).toBe(true)
+  })
+  it('finds what a comparison of every stretch finds, in words, in characters and in both', () => {
+    const some = ['room', 'Crohn', 'in', '77', '病', '住', "don't", 'ﬁne', '病房']
+    let state = 7
+    const next = (below: number) => {
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0
+      return (state >>> 16) % below
+    }
+    const textOf = (length: number) => Array.from({ length }, () => some[next(some.length)]).join(next(2) ? ' ' : ', ')
+    let found = 0
+    for (let n = 0; n < 60; n++) {
+      const [one, short, text] = [textOf(14), textOf(5), `${textOf(next(20))} ${n % 3 === 0 ? textOf(12) : ''}`]
+      const words = fingerprintsOf(one, short)
+      const whole = n % 2 === 0 ? `${text} ${one.slice(3)} ${short} ${text}` : text
+      const tokens = tokenize(whole)
+      const expected = tokens.some(({ start }, from) =>
+        tokens.slice(from, from + 24).some(({ end }) => {
+          const stretch = whole.slice(start, end)
+          const isWhole = occurrences(short, stretch).length > 0 && tokenize(stretch).length === tokenize(short).length
+          const { weight, last } = weightOf(stretch)
+          const isRunLong = weight >= 24 && weight - last < 24
+          return (isWhole && isStoredWhole(short)) || (isRunLong && [one, short].some((of) => isIn(of, stretch)))
+        }),
+      )
+      expect(words.runsIn(whole).length > 0, whole).toBe(expected)
+      if (expected) found++
+    }
+    expect(found).toBeGreaterThan(20)
+    expect(found).toBeLessThan(60)
   })
   it('gives two installations different fingerprints of the same text', () => {
     expect(fingerprintsOf(erased).runsIn(erased)[0]?.run).not.toBe(fingerprintsOf(erased).runsIn(erased)[0]?.run)
@@ -160,6 +198,16 @@ describe('decideDerivedText', () => {
     const explained = new Set(found.runsIn(`Ben quotes: ${erased}`).map(({ run }) => run))
     const text = { text: `Ben quotes: ${erased}`, isNamed: false, named: [], remaining: [] }
     expect(decideDerivedText(text, found, explained)).toEqual({ decision: 'retained' })
+  })
+  // The rule: a run that another author's own text also contains is explained by that author, and does not count.
+  it('retains an unreported episode when another author’s remaining message has all its words', () => {
+    const found = fingerprintsOf(erased)
+    const explained = new Set(found.runsIn(erased).map(({ run }) => run))
+    const unreported = { text: `user: ${erased}`, isNamed: false, named: [], remaining: [erased] }
+    expect(decideDerivedText(unreported, found, explained)).toEqual({ decision: 'retained' })
+    expect(decideDerivedText({ ...unreported, remaining: [] }, found, none)).toEqual({ decision: 'deleted' })
+    const reported = { ...unreported, isNamed: true, named: [erased] }
+    expect(decideDerivedText(reported, found, explained)).toEqual({ decision: 'deleted' })
   })
   it('cuts the erased line and keeps another author’s quotation of it', () => {
     const quote = `You wrote: "${erased}" ${answer}`

@@ -1,5 +1,15 @@
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from '@langchain/core/messages'
-import { Annotation, Command, interrupt, MessagesAnnotation, Send, START, StateGraph } from '@langchain/langgraph'
+import {
+  Annotation,
+  Command,
+  DeltaChannel,
+  interrupt,
+  MessagesAnnotation,
+  messagesDeltaReducer,
+  Send,
+  START,
+  StateGraph,
+} from '@langchain/langgraph'
 import type { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
 import { z } from 'zod'
 
@@ -82,10 +92,26 @@ export function assistant(checkpointer: PostgresSaver) {
 }
 export type Assistant = ReturnType<typeof assistant>
 
+/** Checkpoints hold a snapshot of every third change; the rest is replayed from the writes. */
+export function echo(checkpointer: PostgresSaver) {
+  type Write = Parameters<typeof messagesDeltaReducer>[1][number]
+  const Delta = Annotation.Root({
+    messages: () => new DeltaChannel<BaseMessage[], Write>(messagesDeltaReducer, { snapshotFrequency: 3 }),
+  })
+  return new StateGraph(Delta)
+    .addNode('echo', ({ messages }: { messages: BaseMessage[] }) => {
+      const said = messages.findLast((message) => message.getType() === 'human')
+      return { messages: [new AIMessage({ id: `echo-of-${idOf(said)}`, content: `You said: ${textOf(said)}` })] }
+    })
+    .addEdge(START, 'echo')
+    .compile({ checkpointer })
+}
+export type Echo = ReturnType<typeof echo>
+
 const on = (thread: string) => ({ configurable: { thread_id: thread } })
 
 /** Says something, and lets the application go on until it asks whether it may answer. */
-export const say = (app: Assistant, thread: string, id: string, text: string) =>
+export const say = (app: Assistant | Echo, thread: string, id: string, text: string) =>
   app.invoke({ messages: [new HumanMessage({ id, content: text })] }, on(thread))
 /** Lets it answer. */
 export const approve = (app: Assistant, thread: string) => app.invoke(new Command({ resume: 'yes' }), on(thread))
@@ -99,7 +125,7 @@ export async function fork(app: Assistant, thread: string, text: string): Promis
 }
 
 /** What the library reads of the thread: every past state, newest first. */
-export async function historyOf(app: Assistant, thread: string) {
+export async function historyOf(app: Assistant | Echo, thread: string) {
   const states = []
   for await (const state of app.getStateHistory(on(thread))) states.push(state)
   return states

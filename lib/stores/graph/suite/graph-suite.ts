@@ -323,6 +323,38 @@ export function graphSuite(name: string, open: () => Promise<OpenedGraph>): void
       expect(texts.filter(({ text }) => text.includes('0.25') || text === id('e1'))).toEqual([])
     })
 
+    it('returns a text that matters, whatever surrounds it, and no other', async () => {
+      const id = (name: string) => `${group}-${name}`
+      const long = 'filler '.repeat(3_000)
+      await graph.planting.plant({
+        ...{ group, mentions: [], communities: [], sagas: [], next: [] },
+        episodes: [
+          episode(id('long'), 1, { content: `${long}needle words${long}` }),
+          episode(id('nested'), 2, { metadata: { deep: { list: ['other', 'a needle words b'], n: 5 } } }),
+          episode(id('none'), 3, { content: 'needle', metadata: { words: 'words' } }),
+        ],
+        entities: [
+          entity(id('escaped'), 'Works', ['Company'], {
+            attributes: { note: 'a "quote"\nneedle words', other: 'none' },
+          }),
+          entity(id('listed'), 'Works', ['Company'], { attributes: { list: ['one', 'NEEDLE, words'], n: 5 } }),
+          entity(id('key'), 'Works', ['Company'], { attributes: { needle: 'words' } }),
+          entity(id('clean'), 'Works', ['Company']),
+        ],
+        facts: [fact(id('fact'), id('clean'), id('key'), [id('none')], { fact: 'The needle (words) there' })],
+      })
+      const texts = await graph.transaction(async (tx) => {
+        const found = []
+        const isSought = (text: string) => /needle\W+words/i.test(text)
+        for await (const some of await graph.store.texts(group, tx, isSought)) found.push(...some)
+        return found
+      })
+      expect(texts.map((one) => `${one.id.slice(group.length + 1)} ${one.field}`).sort()).toEqual([
+        ...['escaped attributes.note', 'fact fact', 'key attributes.needle', 'listed attributes.list', 'long content'],
+        'nested metadata',
+      ])
+    })
+
     it('records that contain a phrase are found by the index of words', async () => {
       const { id } = await planted()
       await graph.planting.plant(dealGraph(`${group}-other`))

@@ -30,6 +30,7 @@ export default async function PartErasurePage({ params }: { params: Promise<{ id
   // Another project's erasure has no place under this one's address.
   if (initial.data.part?.project_id !== projectId) notFound()
   const isAdmin = person.role === 'admin'
+  const owns = await isOwner(projectId)
   return (
     <Words of={['projects', 'storeProgress', ...(isAdmin ? (['adminRequest'] as const) : [])]}>
       <PartErasure
@@ -37,7 +38,8 @@ export default async function PartErasurePage({ params }: { params: Promise<{ id
         projectId={projectId}
         initial={initial}
         isAdmin={isAdmin}
-        mayRetry={person.role !== 'auditor' || (await isOwner(projectId))}
+        mayDelete={isAdmin || owns}
+        mayRetry={person.role !== 'auditor' || owns}
       />
     </Words>
   )

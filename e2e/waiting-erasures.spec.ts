@@ -1,0 +1,97 @@
+import { expect, type Page, test } from '@playwright/test'
+import { z } from 'zod'
+import { control, sessionOf } from './control.ts'
+import { alive, complaintsOf } from './journey.ts'
+import { asking, people } from './places.ts'
+
+const Made = z.object({ data: z.object({ id: z.string() }) })
+const Erasing = z.object({ auditId: z.string() })
+
+/** A project of the person with a conversation; asks as the person. */
+async function project() {
+  const api = await asking(await sessionOf(people.person))
+  const make = async (path: string, data: object): Promise<string> => {
+    const answer = await api.post(path, { data })
+    expect(answer.status()).toBe(201)
+    return Made.parse(await answer.json()).data.id
+  }
+  const id = await make('/api/projects', { name: 'Waits for something' })
+  const conversation = await make(`/api/projects/${id}/conversations`, { title: 'A conversation' })
+  const messages = `/api/projects/${id}/conversations/${conversation}/messages`
+  const say = (content: string): Promise<string> => make(messages, { role: 'user', content })
+  /** The address of the page of the erasure. */
+  const erase = async (message: string): Promise<string> => {
+    const { auditId } = Erasing.parse(await (await api.delete(`${messages}/${message}`)).json())
+    return `/projects/${id}/erasures/${auditId}`
+  }
+  const read = async (message: string): Promise<number> => (await api.get(`${messages}/${message}`)).status()
+  return { api, conversation, say, erase, read }
+}
+const heading = (page: Page) => page.getByRole('heading', { level: 1 })
+
+test('the requester cancels an erasure that waits for a store, and retries another', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.person) })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  const { api, say, erase, read } = await project()
+  const [kept, erased] = [await say('It stays.'), await say('It goes.')]
+  try {
+    await control.silence('plan')
+    await page.goto(await erase(kept))
+    await expect(heading(page)).toContainText('Waiting for side')
+    await expect(page.getByText(/^side: no answer since /)).toBeVisible()
+    await alive(page)
+    await page.getByRole('button', { name: 'Cancel erasure' }).click()
+    const dialog = page.getByRole('dialog')
+    await expect(dialog).toContainText('Nothing is erased yet.')
+    await dialog.getByRole('button', { name: 'Cancel erasure' }).click()
+    await expect(page).toHaveURL(/\/projects\/prj_\w+$/)
+    expect(await read(kept)).toBe(200)
+
+    await page.goto(await erase(erased))
+    await expect(heading(page)).toContainText('Waiting for side')
+    await alive(page)
+    await control.silence(null)
+    await page.getByRole('button', { name: 'Retry now' }).click()
+    await control.work()
+    await expect(heading(page)).toContainText('Erased and verified in every store')
+    await expect(page.getByRole('button', { name: 'Retry now' })).toHaveCount(0)
+    expect([await read(kept), await read(erased)]).toEqual([200, 410])
+    expect(complaints).toEqual([])
+  } finally {
+    await control.silence(null)
+  }
+  await api.dispose()
+  await context.close()
+})
+
+test('the owner decides about a thread that cannot be rewritten, and the receipt says so', async ({ browser }) => {
+  const context = await browser.newContext({ storageState: await sessionOf(people.person) })
+  const page = await context.newPage()
+  const complaints = complaintsOf(page)
+  const { api, conversation, say, erase } = await project()
+  const message = await say('Erika Musterfrau told us that her son Max is ill since Easter.')
+  await say('Somebody else said this.')
+  await control.encrypt(conversation)
+
+  await page.goto(await erase(message))
+  await control.work()
+  await expect(heading(page)).toContainText('Decision needed')
+  await expect(page.getByRole('heading', { name: 'Decide about one LangGraph thread' })).toBeVisible()
+  await expect(page.getByText('1 message by 1 person would be lost if you delete the thread.')).toBeVisible()
+  await expect(page.getByRole('button', { name: 'Retry' })).toHaveCount(0)
+  await alive(page)
+  await page.getByRole('button', { name: 'Delete thread' }).click()
+  await expect(page.getByRole('dialog')).toContainText('You also lose 1 message by 1 person in this thread.')
+  await page.keyboard.press('Escape')
+  await expect(page.getByRole('button', { name: 'Delete thread' })).toBeFocused()
+  await page.getByRole('button', { name: 'Retain thread' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Retain thread' }).click()
+  await control.work()
+  await expect(heading(page)).toContainText('Erased and verified in every store')
+  await page.getByRole('link', { name: 'Read and verify the receipt' }).click()
+  await expect(page.getByText(/^one LangGraph thread that cannot be rewritten/)).toBeVisible()
+  expect(complaints).toEqual([])
+  await api.dispose()
+  await context.close()
+})

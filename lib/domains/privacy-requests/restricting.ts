@@ -1,0 +1,28 @@
+import type { PrivacyParts } from './ports.ts'
+import { type RequestRow, subjectOf } from './requests.ts'
+import type { Work } from './timeline.ts'
+
+type Reason = 'request' | 'objection'
+
+/** Restricts whom the request is about: an account with its agents, an agent, or a participant of a project. */
+export async function restrictSubject(
+  { agents, participants }: PrivacyParts,
+  { tx, now }: Work,
+  row: RequestRow,
+  reason: Reason,
+): Promise<void> {
+  const subject = await subjectOf(tx, row, agents)
+  await agents.restrict(tx, subject, reason, now)
+  await participants.restrict(tx, subject.participants ?? [], reason, now)
+}
+/** The opposite; who is restricted for another reason stays so. */
+export async function unrestrictSubject(
+  { agents, participants }: PrivacyParts,
+  { tx, now }: Work,
+  row: RequestRow,
+  reason: Reason,
+): Promise<void> {
+  const subject = await subjectOf(tx, row, agents)
+  await agents.unrestrict(tx, subject, reason, now)
+  await participants.unrestrict(tx, subject.participants ?? [], reason)
+}

@@ -1,0 +1,214 @@
+import { PostgresStore } from '@langchain/langgraph-checkpoint-postgres/store'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { newId } from '#lib/kernel/ids.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { testDatabase } from '#lib/testing/database.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { dataOf, erasedWhole, madeConversation, madeMessage, madeProject } from '#lib/testing/projects.ts'
+import { type PythonProgram, pythonProgram } from '#lib/testing/python.ts'
+import { sampled } from '#lib/testing/sampling.ts'
+import { isInstalled } from '#lib/testing/services/installed.ts'
+
+type Value = Record<string, unknown>
+interface Memories {
+  put(namespace: string[], key: string, value: Value): Promise<unknown>
+  get(namespace: string[], key: string): Promise<Value | null>
+}
+const pythonSchema = 'python_memory'
+
+let app: TestApp
+let python: PythonProgram | undefined
+let javascript: PostgresStore
+const languages: Record<string, Memories> = {}
+beforeAll(async () => {
+  const database = await testDatabase()
+  app = await testApp({}, database)
+  javascript = PostgresStore.fromConnString(app.ownerUrl, { schema: 'langgraph' })
+  languages.JavaScript = {
+    put: (...item) => javascript.put(...item),
+    get: async (namespace, key) => (await javascript.get(namespace, key))?.value ?? null,
+  }
+  if (!isInstalled('python')) return
+  const program = pythonProgram('langgraph_threads.py')
+  python = program
+  await withConnection(app.ownerUrl, (client) => client.query(`CREATE SCHEMA ${pythonSchema}`))
+  const address = new URL(app.ownerUrl)
+  address.searchParams.set('options', `-csearch_path=${pythonSchema}`)
+  const url = address.href
+  await program.call('remember', { url, items: [] }, z.null())
+  const role = new URL(database.appUrl).username
+  await withConnection(app.ownerUrl, (client) =>
+    client.query(
+      `GRANT USAGE ON SCHEMA ${pythonSchema} TO "${role}"; GRANT SELECT, UPDATE, DELETE ON ALL TABLES IN SCHEMA ${pythonSchema} TO "${role}"`,
+    ),
+  )
+  languages.Python = {
+    put: (...item) => program.call('remember', { url, items: [item] }, z.null()),
+    get: (namespace, key) =>
+      program.call('recall', { url, namespace, key }, z.record(z.string(), z.unknown()).nullable()),
+  }
+})
+afterAll(async () => {
+  await javascript?.stop()
+  await python?.close()
+  await app?.close()
+})
+
+/** A sentence of whose runs nobody else has one. */
+const sentenceOf = (name: string) =>
+  `The ${name} doctor told Ida, says ${name}, that her "long" illness ${name} — since Easter — is ${name} none of their business, ${name} or not.`
+const receiptOf = async (id: string) => (await app.fetch('GET', `/v1/receipts/${id}`)).json
+const claimsOnly = (organisation: string, namespaces: string[]) =>
+  app.db.prisma.organisation.update({ where: { id: organisation }, data: { storeNamespaces: namespaces } })
+/** All values of the long-term stores as text. */
+const dumped = () =>
+  withConnection(app.ownerUrl, async (client) => {
+    const tables = ['langgraph.store', ...(python ? [`${pythonSchema}.store`] : [])]
+    const all = await Promise.all(tables.map((table) => client.query(`SELECT t::text AS row FROM ${table} t`)))
+    return all.flatMap(({ rows }) => rows.map(({ row }) => String(row))).join('\n')
+  })
+
+describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python'], 1))(
+  'the long-term store in %s',
+  (language) => {
+    describe.skipIf(language === 'Python' && !isInstalled('python'))('with items that name no id', () => {
+      const name = () => `${language.toLowerCase()}x${newId('w').slice(-8).toLowerCase()}`
+      const on = (): Memories => {
+        const found = languages[language]
+        if (!found) throw new Error(`${language} is not installed`)
+        return found
+      }
+      async function said(
+        content: string,
+        theirs = 'We met the committee about the annual budget on Tuesday morning.',
+      ) {
+        const project = await madeProject(app)
+        const conversation = await madeConversation(app, project)
+        const message = await madeMessage(app, conversation, project.owner, { content })
+        await madeMessage(app, conversation, project.agent, { content: theirs })
+        return { project, conversation, message, theirs }
+      }
+
+      test('an erasure finds them by the words, deletes what is only theirs, and cuts what another author shares', async () => {
+        const word = name()
+        const sentence = sentenceOf(word)
+        const { project, message, theirs } = await said(sentence)
+        const user = `user-${word}`
+        const part = sentence.split(' ').slice(4, 13).join(', ').toUpperCase()
+        await on().put(['memories', user], 'whole', { text: sentence })
+        await on().put(['memories', user], 'part', { facts: [`Noted: ${part}`] })
+        await on().put(['memories', user], 'escaped', { json: JSON.stringify({ said: `"${sentence}"` }) })
+        await on().put(['memories', user], 'shared', { theirs, text: `${theirs} ${sentence}`, rank: 1.5 })
+        await on().put(['memories', user], `key: ${sentence}`, { text: 'Nothing.' })
+        await on().put(['memories', user], 'other', { text: 'The doctor told Ida something else.' })
+        const plan = await dataOf(app, 'DELETE', `${message.path}?dry_run=true`, project.owner)
+        expect(plan.verdicts).toContainEqual(expect.objectContaining({ kind: 'memory', evidence: ['items:5'] }))
+        const receipt = await receiptOf(await erasedWhole(app, message.path, project.owner))
+        expect(await dumped()).not.toContain(word.toUpperCase())
+        for (const key of ['whole', 'part', 'escaped', `key: ${sentence}`])
+          expect(await on().get(['memories', user], key), key).toBeNull()
+        expect(await on().get(['memories', user], 'shared')).toEqual({ theirs, text: theirs, rank: 1.5 })
+        expect(await on().get(['memories', user], 'other')).toEqual({ text: 'The doctor told Ida something else.' })
+        expect(receipt.derived).toContainEqual(expect.objectContaining({ store: 'checkpoints', cut: 1, deleted: 4 }))
+      })
+
+      test('an item that a background process writes after the rows are gone is found by verification', async () => {
+        const word = name()
+        const sentence = sentenceOf(word)
+        const { project, message } = await said(sentence)
+        const sent = await app.fetch('DELETE', message.path, { ...project.owner, body: {} })
+        await drain(app)
+        await on().put(['late', word], 'whole', { text: sentence })
+        app.clock.advance(25 * 3_600_000)
+        await app.app.jobs.find(({ name: job }) => job === 'erasure.recheck')?.execute(app.app.gate, {})
+        await drain(app)
+        expect(await on().get(['late', word], 'whole')).toBeNull()
+        const seen = await app.fetch('GET', `/api/erasures/${sent.json.auditId}`, { cookie: project.owner.cookie })
+        expect(seen.json.data.late_found).toBeGreaterThan(0)
+      })
+
+      test('items of another project stay, whatever they say, and the receipt counts those of the same organization', async () => {
+        const word = name()
+        const sentence = sentenceOf(word)
+        const { project, message } = await said(sentence)
+        const sibling = await madeProject(app, { owner: project.owner })
+        const room = await madeConversation(app, sibling)
+        const stranger = await said('Something else was said here by somebody else.')
+        const thread = `${word}-thread-2027`
+        await dataOf(app, 'PATCH', stranger.conversation.path, stranger.project.owner, { body: { threads: [thread] } })
+        await claimsOnly(stranger.project.owner.organisationId, [`acme-${word}`])
+        const value = { text: `Noted: ${sentence}` }
+        const kept: [string[], string, Value][] = [
+          [['memories', word], `in ${room.id}`, value],
+          [['memories', word], 'by-value', { ...value, project: sibling.id }],
+          [['memories', thread], 'x', value],
+          [['memories', word], `of ${stranger.message.id}`, value],
+          [[`acme-${word}-7`, 'memories'], word, value],
+          [['memories', word], stranger.project.owner.organisationId, value],
+        ]
+        for (const item of kept) await on().put(...item)
+        const receipt = await receiptOf(await erasedWhole(app, message.path, project.owner))
+        for (const [namespace, key, text] of kept)
+          expect(await on().get(namespace, key), namespace.join()).toEqual(text)
+        expect(receipt.not_searched).toContainEqual(
+          expect.objectContaining({ store: 'checkpoints', what: expect.stringContaining('another project'), count: 2 }),
+        )
+      })
+
+      test('an item that another project’s remaining message explains as well stays', async () => {
+        const word = name()
+        const sentence = sentenceOf(word)
+        const { project, message } = await said(sentence)
+        const other = await said(sentence)
+        await on().put(['shared', word], 'both', { text: sentence })
+        const first = await receiptOf(await erasedWhole(app, message.path, project.owner))
+        expect(await on().get(['shared', word], 'both')).toEqual({ text: sentence })
+        expect(JSON.stringify(first.not_searched)).toContain('may come from one')
+        await erasedWhole(app, other.message.path, other.project.owner)
+        expect(await on().get(['shared', word], 'both')).toBeNull()
+      })
+
+      test('an organization without the namespace changes only its own items, and the receipt says so', async () => {
+        const word = name()
+        const sentence = sentenceOf(word)
+        const { project, message } = await said(sentence)
+        await claimsOnly(project.owner.organisationId, [`team-${word}`])
+        await on().put(['memories', word], 'nobody', { text: sentence })
+        await on().put(['memories', `team-${word}-x`], 'near', { text: sentence })
+        await on().put(['memories', word], `${project.owner.organisationId}_x`, { text: sentence })
+        await on().put(['memories', word], 'own', { text: sentence, project: project.id })
+        const receipt = await receiptOf(await erasedWhole(app, message.path, project.owner))
+        expect(await on().get(['memories', word], 'nobody')).toEqual({ text: sentence })
+        expect(await on().get(['memories', `team-${word}-x`], 'near')).toBeNull()
+        expect(await on().get(['memories', word], `${project.owner.organisationId}_x`)).toBeNull()
+        expect(await on().get(['memories', word], 'own')).toBeNull()
+        expect(receipt.not_searched).toContainEqual({
+          store: 'checkpoints',
+          what: expect.stringContaining('outside the namespaces of its organization'),
+          count: null,
+        })
+      })
+
+      test('a person’s name and address are erased at any length', async () => {
+        const word = name()
+        const { project, conversation } = await said('We met the committee about the annual budget on Tuesday.')
+        const author = { external_id: word, name: `Ida ${word}`, email: `ida@${word}.example` }
+        await dataOf(app, 'POST', `${conversation.path}/messages`, project.agent, {
+          body: { role: 'user', content: 'Hello.', author },
+        })
+        await on().put(['profiles', 'x'], `by-name ${word.slice(0, 4)}`, { text: `IDA ${word} prefers tea.` })
+        await on().put(['profiles', 'x'], `by-email ${word.slice(0, 4)}`, {
+          text: `Write to ida@${word}.example soon.`,
+        })
+        const [person] = await dataOf(app, 'GET', `${project.path}/participants?external_id=${word}`, project.owner)
+        await dataOf(app, 'POST', `${project.path}/participants/${person.id}/requests`, project.owner, {
+          body: { kinds: ['erasure'], grace: 'now' },
+        })
+        await drain(app)
+        expect((await dumped()).toLowerCase()).not.toContain(word)
+      })
+    })
+  },
+)

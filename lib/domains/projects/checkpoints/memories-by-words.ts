@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { ErasedWords, RunMatch } from '#lib/kernel/holder.ts'
+import type { CheckpointStore, Memory, MemoryChange, MemoryCursor } from '#lib/stores/checkpoints/checkpoints.ts'
+import { runsWithin } from '#lib/stores/checkpoints/needles.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { valueJudge } from '../values/judge.ts'
+import { merged } from '../words/fingerprints.ts'
+import { type Erasers, ownerOf } from './memory-owners.ts'
+import { runsElsewhere } from './runs-elsewhere.ts'
+
+export interface SoughtMemories {
+  words: readonly ErasedWords[]
+  /** Words of which every run has one, to narrow the search. Undefined: every item is read. */
+  needles?: readonly string[] | undefined
+  erasers: Erasers
+  /** Ids that count as erased, for a dry run. */
+  going?: ReadonlySet<string>
+  now: Date
+  within<T>(run: (tx: Transaction) => Promise<T>): Promise<T>
+}
+/** Items with erased words that no remaining author of the erased projects explains. */
+export interface FoundMemories {
+  changes: MemoryChange[]
+  /** Of another project of the organisation, or as likely made of its words: they stay. */
+  left: Memory[]
+}
+
+/** The organisations of projects, and all that erases there. */
+export async function erasersOf(
+  tx: Transaction,
+  projects: readonly string[],
+  ids: Iterable<string> = [],
+): Promise<Erasers> {
+  const rows = await queryWithin<{ organisation: string }>(
+    tx,
+    'memory-organisations',
+    'SELECT DISTINCT organisation_id AS organisation FROM projects WHERE id = ANY($1::text[])',
+    [projects],
+  )
+  return { projects, organisations: rows.map(({ organisation }) => organisation), ids: new Set(ids) }
+}
+
+/** Stands for an item in counts: its key may be content. */
+export const memoryLabel = ({ schema, namespace, key }: Memory): string =>
+  createHash('sha256')
+    .update(JSON.stringify([schema, namespace, key]))
+    .digest('base64url')
+    .slice(0, 22)
+
+/** One text for all words of an item; they may stand in escapes. */
+const textOf = ({ namespace, key, value, indexed }: Memory): string => [namespace, key, value, indexed].join('\n')
+
+/**
+ * Finds items of the long-term stores by erased words alone, page by page. Words of a person's name count only in items that the organisation
+ * may claim: others know people of the same name.
+ */
+export async function* memoriesWithWords(
+  store: Pick<CheckpointStore, 'memoryPage'>,
+  { words: all, needles, erasers, going, now, within }: SoughtMemories,
+  tx?: Transaction,
+): AsyncGenerator<FoundMemories> {
+  const words = all.filter(({ isEmpty }) => !isEmpty)
+  if (words.length === 0 || erasers.projects.length === 0) return
+  const erased: ErasedWords = {
+    isEmpty: false,
+    runsIn: (text) => words.flatMap((one) => one.runsIn(text)),
+    namesIn: (text) => words.flatMap((one) => one.namesIn(text)),
+  }
+  const matchesIn = (text: string): RunMatch[] =>
+    runsWithin(text, (one) => [...erased.runsIn(one), ...erased.namesIn(one)])
+  const judge = valueJudge(erased, { within, projects: erasers.projects, now, ...(going && { going }) })
+  const explainedElsewhere = async (text: string, matches: readonly RunMatch[]): Promise<boolean> => {
+    const quoted = merged(matches).map(({ start, end }) => text.slice(start, end).replace(/\\[bfnrt]/g, ' '))
+    const found = await within((one) =>
+      runsElsewhere(one, { projects: erasers.projects, quoted, runsIn: matchesIn, now }),
+    )
+    return matches.every(({ run }) => found.has(run))
+  }
+  async function judged(memory: Memory, matches: readonly RunMatch[]): Promise<MemoryChange | 'left' | undefined> {
+    const owner = await within((one) => ownerOf(one, memory, erasers))
+    if (owner === 'foreign') return undefined
+    const text = textOf(memory)
+    const isErased = await judge.hasErasedWords({ form: 'text', text: [memory.namespace, memory.key].join('\n') })
+    const decided = isErased
+      ? { decision: 'deleted' as const }
+      : await judge.decide({ form: 'text', text: memory.value })
+    const isIndexed =
+      decided.decision === 'untouched' && (await judge.hasErasedWords({ form: 'text', text: memory.indexed }))
+    if (decided.decision === 'retained' || (decided.decision === 'untouched' && !isIndexed)) return undefined
+    if (owner === 'sibling' || (owner === 'ours' && (await explainedElsewhere(text, matches)))) return 'left'
+    return { memory, value: decided.decision === 'cut' ? decided.text : null }
+  }
+  for (let after: MemoryCursor | undefined; ; ) {
+    const { memories, next } = await store.memoryPage({ after, words: needles }, tx)
+    const found: FoundMemories = { changes: [], left: [] }
+    for (const memory of memories) {
+      const matches = matchesIn(textOf(memory))
+      if (matches.length === 0) continue
+      const decided = await judged(memory, matches)
+      if (decided === 'left') found.left.push(memory)
+      else if (decided) found.changes.push(decided)
+    }
+    if (found.changes.length + found.left.length > 0) yield found
+    if (!next) return
+    after = next
+  }
+}

@@ -1,0 +1,27 @@
+import type { Transaction } from '#lib/kernel/context.ts'
+import type { RunMatch } from '#lib/kernel/holder.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { holdMembers, joinHolds, staysSql } from '../held.ts'
+import { runNeedles } from '../words/run-needles.ts'
+
+/** $1: projects that do not count; $2: words as a pattern; $3: the present. */
+const texts = `WITH ${holdMembers('$3')}
+  SELECT x.content AS text FROM messages x JOIN conversations c ON c.id = x.conversation_id JOIN projects p ON p.id = x.project_id ${joinHolds('x')}
+  WHERE x.project_id <> ALL($1::text[]) AND x.content ~* $2 AND ${staysSql('x', 'c.erasing_since IS NOT NULL OR p.erasing_since IS NOT NULL')}
+  UNION ALL SELECT k.content FROM document_chunks k JOIN documents x ON x.id = k.document_id JOIN projects p ON p.id = x.project_id ${joinHolds('x')}
+  WHERE x.project_id <> ALL($1::text[]) AND k.content ~* $2 AND ${staysSql('x', 'p.erasing_since IS NOT NULL')}`
+
+/** Of the runs in `quoted` those that messages and documents of all other projects contain. Reads every text there is, and returns no content. */
+export async function runsElsewhere(
+  tx: Transaction,
+  {
+    projects,
+    quoted,
+    runsIn,
+    now,
+  }: { projects: readonly string[]; quoted: readonly string[]; runsIn(text: string): readonly RunMatch[]; now: Date },
+): Promise<Set<number>> {
+  const needles = runNeedles(quoted) ?? []
+  const rows = await queryWithin<{ text: string }>(tx, 'runs-elsewhere', texts, [projects, needles.join('|'), now])
+  return new Set(rows.flatMap(({ text }) => runsIn(text).map(({ run }) => run)))
+}

@@ -1,0 +1,55 @@
+import type { Actor, Transaction } from '#lib/kernel/context.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { freedOf, type Restriction, type RestrictionReason, restrictedBy } from '#lib/kernel/restriction.ts'
+import type { Ask } from '../access.ts'
+
+/**
+ * SQL: whether a row with an author may be served: to agents nothing of a participant whose processing is restricted (GDPR art. 18(2)).
+ * `isPerson` is the parameter that {@link isPerson} gives. People of the project handle the request, so they still read it.
+ */
+export const servedSql = (alias: string, isPerson: string): string =>
+  `(${isPerson}::boolean OR ${alias}.author_kind <> 'participant' OR NOT EXISTS (SELECT FROM restricted_participants rp WHERE rp.id = ${alias}.author_id))`
+export const isPerson = ({ kind }: Pick<Actor, 'kind'>): boolean => kind !== 'agent'
+
+export const isRestricted = (): Problem =>
+  new Problem(
+    'restricted',
+    'The processing of this participant’s data is restricted: agents neither read it nor write on their behalf. People of the project still read it, and it can be exported and erased.',
+  )
+
+/** Throws `restricted` where an agent asks for what a restricted participant wrote. */
+export async function refuseRestricted(
+  ask: Ask,
+  actor: Pick<Actor, 'kind'>,
+  { author_kind, author_id }: { author_kind: string; author_id: string },
+): Promise<void> {
+  if (isPerson(actor) || author_kind !== 'participant') return
+  const found = await ask('restricted-author', 'SELECT 1 AS found FROM restricted_participants WHERE id = $1', [
+    author_id,
+  ])
+  if (found.length > 0) throw isRestricted()
+}
+
+async function change(
+  tx: Transaction,
+  ids: readonly string[],
+  next: (restriction: Restriction) => Restriction,
+): Promise<void> {
+  const rows = await tx.$queryRaw<(Restriction & { id: string })[]>`
+    SELECT id, restricted_at AS "restrictedAt", restricted_for AS "restrictedFor" FROM project_participants
+    WHERE id = ANY(${[...ids]}::text[]) ORDER BY id FOR NO KEY UPDATE`
+  for (const { id, ...restriction } of rows)
+    await tx.projectParticipant.update({ where: { id }, data: next(restriction) })
+}
+export const restrictParticipants = (
+  tx: Transaction,
+  ids: readonly string[],
+  reason: RestrictionReason,
+  now: Date,
+): Promise<void> => change(tx, ids, (restriction) => restrictedBy(restriction, reason, now))
+/** What is restricted for another reason stays so. */
+export const unrestrictParticipants = (
+  tx: Transaction,
+  ids: readonly string[],
+  reason: RestrictionReason,
+): Promise<void> => change(tx, ids, (restriction) => freedOf(restriction, reason))

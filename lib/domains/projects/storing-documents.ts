@@ -1,0 +1,139 @@
+import type { Context, Transaction } from '#lib/kernel/context.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import type { Upload } from '#lib/kernel/operation.ts'
+import { type Issue, invalid, Problem } from '#lib/kernel/problem.ts'
+import { shownId } from '#lib/kernel/scoped-ids.ts'
+import { turns } from '#lib/kernel/turns.ts'
+import { queryWithin } from '#lib/stores/postgres/database.ts'
+import { askingWithin, readerOf, writableProject } from './access.ts'
+import { storedIds } from './chosen-ids.ts'
+import { claimPlaces } from './claims.ts'
+import { idInUse, newStoredId } from './conversations.ts'
+import { authorFor } from './participants/authors.ts'
+import type { Author } from './participants/rules.ts'
+import { confine, objectPointer, store, type ToldPointer } from './pointers.ts'
+import type { ProjectPorts } from './ports.ts'
+import type { Pointer } from './provenance-contract.ts'
+import { chunksOf, type DocumentKind, isText, most } from './rules.ts'
+import { keptWithRow, storeUpload } from './uploads.ts'
+
+/** Pieces of one statement. */
+const chunksAtOnce = 200
+/** Texts that are held at once, each of 50 MiB at most. */
+const reading = turns({ atOnce: 2, waiting: 20 })
+/** The text as it was stored, in pieces. Read before the transaction: a store that is slow keeps no connection of the database. */
+const chunksAt = async ({ objects }: Pick<ProjectPorts, 'objects'>, key: string): Promise<string[]> => {
+  const bytes = await objects.get(key)
+  if (!bytes) throw new Problem('unavailable', 'The object store lost the file. Nothing was kept; send it again.')
+  return Array.fromAsync(chunksOf(bytes))
+}
+async function withTextAt<T>(
+  ports: Pick<ProjectPorts, 'objects'>,
+  key: string,
+  run: (chunks: readonly string[]) => Promise<T>,
+): Promise<T> {
+  const taken = await reading(async () => run(await chunksAt(ports, key)))
+  if (taken !== 'full') return taken.value
+  throw new Problem('unavailable', {
+    detail: 'Many documents are being taken in now. Nothing of this one was kept; send it again in a little while.',
+    headers: { 'Retry-After': '10' },
+  })
+}
+async function storeChunks(tx: Transaction, id: string, chunks: readonly string[]) {
+  for (let at = 0; at < chunks.length; at += chunksAtOnce)
+    await queryWithin(
+      tx,
+      'store-chunks',
+      `INSERT INTO document_chunks (document_id, position, content)
+       SELECT $1, $2::int + t.n::int - 1, t.content FROM unnest($3::text[]) WITH ORDINALITY AS t(content, n)`,
+      [id, at, chunks.slice(at, at + chunksAtOnce)],
+    )
+}
+
+export interface NewDocument {
+  id?: string | undefined
+  name: string
+  kind: DocumentKind
+  /** A message of the project, as its client calls it. */
+  made_from?: string | undefined
+  author?: Author | undefined
+  /** Now unless told. */
+  created_at?: Date | undefined
+  provenance?: readonly Pointer[] | undefined
+}
+export type DocumentPorts = Pick<
+  ProjectPorts,
+  'db' | 'objects' | 'erasedAmong' | 'isSuppressed' | 'pointerPrefixes' | 'withCheckpoints'
+>
+
+/** The pointers of a document as its request names them. */
+export const toldOfDocument = (id: string, { provenance = [] }: Pick<NewDocument, 'provenance'>): ToldPointer[] =>
+  provenance.map((entry, index) => ({ ...entry, source: id, kind: 'document', path: ['provenance', index] }))
+
+/**
+ * Stores a document in a project that the actor may write into, with its author and its pointers: first its bytes, then its row. Whatever
+ * is refused leaves neither. Throws `not_found`, `invalid`, `erased`, `id_in_use`, and what its author and pointers are refused for.
+ */
+export async function storeDocument(
+  ports: DocumentPorts,
+  ctx: Context,
+  {
+    projectId,
+    given,
+    upload,
+    operation,
+    pathTo = (field) => [field],
+  }: {
+    projectId: string
+    given: NewDocument
+    upload: Upload
+    operation: string
+    pathTo?: (field: string) => Issue['path']
+  },
+): Promise<{ id: string; bytes: number }> {
+  const { actor, now } = ctx
+  if (given.created_at !== undefined && given.created_at > now) throw invalid(pathTo('created_at'), 'lies ahead of now')
+  // Refused before the bytes come, and looked up again with the row.
+  const check = async (tx: Transaction) => {
+    const project = await writableProject(askingWithin(tx), readerOf(ctx), projectId)
+    const writer = await authorFor(ports, { tx, actor, now }, projectId, given.author)
+    const made = await newStoredId(ports, tx, 'document', { projectId, chosen: given.id })
+    if (given.made_from === undefined) return { project, writer, made, madeFrom: null }
+    const found = await storedIds(askingWithin(tx), 'message', projectId, [given.made_from])
+    const madeFrom = found.get(given.made_from)
+    if (madeFrom === undefined) throw invalid(pathTo('made_from'), 'names no message of this project')
+    return { project, writer, made, madeFrom }
+  }
+  const { made: id } = await ctx.gate.transaction(async (tx) => {
+    // A participant that this registers is stored with the document only.
+    await tx.$executeRawUnsafe('SAVEPOINT document_check')
+    const found = await check(tx)
+    await tx.$executeRawUnsafe('ROLLBACK TO SAVEPOINT document_check')
+    return found
+  })
+  // One upload, one key: of two at once under one id, neither writes over the other's bytes.
+  const key = `projects/${projectId}/documents/${shownId(id)}/${newId('file')}`
+  const stored = await storeUpload(ports, key, upload, most.document)
+  const at = given.created_at ?? now
+  const kept = (chunks: readonly string[]) =>
+    ctx.gate.transaction(async (tx) => {
+      const { project, writer, madeFrom } = await check(tx)
+      const made = await tx.$queryRaw<{ id: string }[]>`
+        INSERT INTO documents (id, project_id, kind, name, media_type, bytes, sha256, object_key, made_from, author_kind, author_id, written_by, created_at, updated_at)
+        VALUES (${id}, ${projectId}, ${given.kind}, ${given.name}, ${stored.mediaType}, ${stored.bytes}, ${stored.sha256}, ${key}, ${madeFrom},
+          ${writer.kind}, ${writer.id}, ${writer.writtenBy}, ${at}, ${now})
+        ON CONFLICT DO NOTHING RETURNING id`
+      if (made.length === 0) throw idInUse()
+      await storeChunks(tx, id, chunks)
+      const told = toldOfDocument(id, given)
+      await confine(tx, project, told, ports.pointerPrefixes)
+      await claimPlaces(ports, tx, actor, projectId, told)
+      await store(tx, [...told, objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
+      await ctx.gate.auditWithin(tx, {
+        ...{ action: 'create', actorId: actor.id, resourceType: 'document', resourceId: id, at: now, ip: ctx.ip },
+        details: { operation, project: projectId, bytes: stored.bytes },
+      })
+    })
+  await keptWithRow(ports, key, () => (isText(stored.mediaType) ? withTextAt(ports, key, kept) : kept([])))
+  return { id, bytes: stored.bytes }
+}

@@ -1,0 +1,150 @@
+import type { OperationShape, Permission } from '#lib/kernel/operation.ts'
+import { type Parameter, sharedParameters } from './parameters.ts'
+import { errorResponses, headers, problemSchema, successHeaders } from './responses.ts'
+import { type Components, type Schema, schemaOf } from './schemas.ts'
+import { tagOf, tags } from './tags.ts'
+
+const idempotencyKey: Parameter = {
+  name: 'Idempotency-Key',
+  in: 'header',
+  required: false,
+  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  description: 'A repetition with the same key within 24 hours returns the first response',
+}
+
+const placeOf = { params: 'path', query: 'query', headers: 'header' } as const
+const parametersOf = (operation: OperationShape, components: Components): Parameter[] => [
+  ...(['params', 'query', 'headers'] as const).flatMap((part) => {
+    const shape = operation[part]
+    if (!shape) return []
+    const { properties = {}, required = [] } = schemaOf(shape, 'input', components) as {
+      properties?: Record<string, Schema>
+      required?: string[]
+    }
+    return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+      name,
+      in: placeOf[part],
+      required: part === 'params' || required.includes(name),
+      ...(description !== undefined && { description }),
+      schema,
+    }))
+  }),
+  ...(operation.method === 'post' ? [idempotencyKey] : []),
+]
+
+const access: Record<string, string> = {
+  read: 'Requires the scope `read` or a session.',
+  write: 'Requires the scope `write` or a session.',
+  self: 'Requires a token or a session.',
+  person: 'Requires a session.',
+  audit: 'Requires an auditor or admin.',
+  admin: 'Requires an admin.',
+}
+function accessOf(permission: Permission): string {
+  if (permission === 'public') return 'Requires no token.'
+  return access[permission.slice(permission.lastIndexOf(':') + 1)] ?? ''
+}
+/** People alone: no token has these permissions. */
+const isForPeople = (permission: Permission): boolean => permission.endsWith(':person')
+const tokenOrSession = [{ token: [] }, { session: [] }]
+const securityOf = (permission: Permission) =>
+  permission === 'public' ? { security: [] } : isForPeople(permission) ? { security: [{ session: [] }] } : {}
+
+const bytes = { schema: { type: 'string', format: 'binary' } }
+/** Several media types are one range: of each, generators would make a parameter or a result of its own. */
+const contentOf = (mediaTypes: readonly string[], content: Schema) => {
+  const [only = '', ...others] = mediaTypes
+  return others.length === 0
+    ? { content: { [only]: content } }
+    : { description: `Media types: ${mediaTypes.join(', ')}`, content: { '*/*': content } }
+}
+
+interface Shared {
+  components: Components
+  responses: Record<string, Schema>
+  referenceTo: (parameter: Parameter) => Schema
+}
+function described(
+  operation: OperationShape,
+  parameters: readonly Parameter[],
+  { components, responses, referenceTo }: Shared,
+) {
+  const { description, permission, status } = operation
+  const body = operation.upload
+    ? contentOf(operation.upload, bytes)
+    : operation.body && {
+        content: { 'application/json': { schema: schemaOf(operation.body, 'input', components) } },
+      }
+  const output = () =>
+    contentOf(operation.produces ?? ['application/json'], { schema: schemaOf(operation.output, 'output', components) })
+  return {
+    operationId: operation.id,
+    summary: operation.summary,
+    description: [description, accessOf(permission)].filter(Boolean).join(' '),
+    tags: [tagOf(operation.path)],
+    ...securityOf(permission),
+    'x-permission': permission,
+    'x-limit': operation.limit,
+    parameters: parameters.map(referenceTo),
+    ...(body && { requestBody: { required: true, ...body } }),
+    responses: {
+      [status]: {
+        description: status === 204 ? 'Done; the response has no body' : 'Done',
+        headers: successHeaders(operation),
+        ...(status !== 204 && output()),
+      },
+      ...errorResponses(operation, responses),
+    },
+  }
+}
+
+const sorted = <T>(of: Record<string, T>): Record<string, T> =>
+  Object.fromEntries(Object.entries(of).sort(([one], [other]) => (one < other ? -1 : 1)))
+
+/** The OpenAPI 3.1 document of the operations, from the schemas that validate. The same operations give the same text. */
+export function openApi(operations: readonly OperationShape[], version: string): Record<string, unknown> {
+  const components: Components = { Problem: problemSchema }
+  const responses: Record<string, Schema> = {}
+  const paths: Record<string, Record<string, unknown>> = {}
+  const ordered = [...operations].sort((a, b) =>
+    a.path === b.path ? (a.method < b.method ? -1 : 1) : a.path < b.path ? -1 : 1,
+  )
+  const parameters = new Map(ordered.map((operation) => [operation, parametersOf(operation, components)]))
+  const { shared, referenceTo } = sharedParameters([...parameters.values()].flat())
+  for (const [operation, own] of parameters)
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method]: described(operation, own, { components, responses, referenceTo }),
+    }
+  const used = new Set(operations.map(({ path }) => tagOf(path)))
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'KnowledgePulse',
+      version,
+      description:
+        'The registry in which agents share what they learned, with erasure that is verified and leaves a signed receipt.',
+      contact: { name: 'The operator of this installation' },
+      license: { name: 'Proprietary', identifier: 'LicenseRef-Proprietary' },
+    },
+    servers: [{ url: '/', description: 'This installation' }],
+    security: tokenOrSession,
+    tags: [...used].sort().map((name) => ({ name, description: tags[name] })),
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'A token of an agent: kp_…' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'next-auth.session-token',
+          description: 'A person signed in to the console',
+        },
+      },
+      headers,
+      parameters: sorted(shared),
+      responses: sorted(responses),
+      schemas: sorted(components),
+    },
+  }
+}

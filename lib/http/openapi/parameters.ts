@@ -1,0 +1,36 @@
+import type { Schema } from './schemas.ts'
+
+/** Uses from which on a parameter is shared. */
+const leastUses = 3
+
+export interface Parameter extends Schema {
+  name: string
+  in: 'path' | 'query' | 'header'
+}
+const pascal = (name: string): string =>
+  name.replace(/(?:^|[-_])([a-z])/gi, (_, letter: string) => letter.toUpperCase())
+
+/**
+ * Parameters that several operations have in common. Two that share a name and differ otherwise get numbers, in the order of their text.
+ *
+ * @returns the shared parameters by their names, and a function from a parameter to its reference or itself
+ */
+export function sharedParameters(all: readonly Parameter[]) {
+  const byText = Map.groupBy(all, (parameter) => JSON.stringify(parameter))
+  const names = new Map<string, string>()
+  const shared: Record<string, Parameter> = {}
+  for (const text of [...byText.keys()].sort()) {
+    const [first, ...others] = byText.get(text) ?? []
+    if (!first || others.length + 1 < leastUses) continue
+    const name = pascal(first.name)
+    const taken = Object.keys(shared).filter((one) => one.replace(/\d+$/, '') === name).length
+    const own = taken === 0 ? name : `${name}${taken + 1}`
+    shared[own] = first
+    names.set(text, own)
+  }
+  const referenceTo = (parameter: Parameter): Schema => {
+    const name = names.get(JSON.stringify(parameter))
+    return name === undefined ? parameter : { $ref: `#/components/parameters/${name}` }
+  }
+  return { shared, referenceTo }
+}

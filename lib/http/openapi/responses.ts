@@ -1,0 +1,106 @@
+import type { OperationShape } from '#lib/kernel/operation.ts'
+import { type ProblemCode, problems } from '#lib/kernel/problem.ts'
+import type { Schema } from './schemas.ts'
+
+const always: readonly ProblemCode[] = ['bad_request', 'rate_limited', 'internal', 'unavailable']
+const withToken: readonly ProblemCode[] = [
+  'token_missing',
+  'token_invalid',
+  'token_expired',
+  'token_revoked',
+  'scope_too_small',
+]
+const withBody: readonly ProblemCode[] = ['malformed_json', 'too_large', 'unsupported_media_type', 'invalid']
+const order = Object.keys(problems)
+
+/** The error codes of an operation by status, in the order of the list of all codes. */
+function errorsOf(operation: OperationShape): Map<number, ProblemCode[]> {
+  const codes: ProblemCode[] = [
+    ...always,
+    ...(operation.permission === 'public' ? [] : withToken),
+    ...(operation.body || operation.upload ? withBody : []),
+    ...(operation.params || operation.query ? (['invalid'] as const) : []),
+    ...(operation.method === 'post' ? (['idempotency_mismatch'] as const) : []),
+    ...(operation.refusals ?? []),
+  ]
+  const sorted = [...new Set(codes)].sort((one, other) => order.indexOf(one) - order.indexOf(other))
+  return new Map([...Map.groupBy(sorted, (code) => problems[code][0])].sort(([one], [other]) => one - other))
+}
+
+const isSame = (one: readonly string[], other: readonly string[]) => one.join() === other.join()
+const unauthorized = withToken.filter((code) => problems[code][0] === 401)
+const nameOf = (codes: readonly ProblemCode[]): string =>
+  isSame(codes, unauthorized)
+    ? 'Unauthorized'
+    : codes.map((code) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())).join('Or')
+
+const reference = (kind: 'headers' | 'responses', name: string) => ({ $ref: `#/components/${kind}/${name}` })
+const text = { type: 'string' }
+
+/** Headers of responses, by their names in the document. */
+export const headers: Record<string, Schema> = {
+  ETag: { description: 'The version of the content, for `If-Match` and `If-None-Match` (RFC 9110)', schema: text },
+  Location: { description: 'The address of what was created or started', schema: text },
+  RateLimit: {
+    description:
+      'The remaining requests `r`, and the seconds `t` until the window ends (draft-ietf-httpapi-ratelimit-headers)',
+    schema: text,
+  },
+  RateLimitPolicy: { description: 'The quota `q` of a window of `w` seconds', schema: text },
+  RetryAfter: { description: 'Seconds until a repetition can succeed (RFC 9110)', schema: { type: 'integer' } },
+  RequestId: { description: 'The id of the request: the one that was sent, or a new one', schema: text },
+}
+const common = { 'X-Request-Id': reference('headers', 'RequestId'), RateLimit: reference('headers', 'RateLimit') }
+export const successHeaders = ({ method, status }: Pick<OperationShape, 'method' | 'status'>): Schema => ({
+  ...common,
+  ...((method === 'get' || method === 'put' || method === 'patch') &&
+    status === 200 && { ETag: reference('headers', 'ETag') }),
+  ...((status === 201 || status === 202) && { Location: reference('headers', 'Location') }),
+})
+const retried = new Set([429, 503])
+
+/** References to shared error responses; new ones are added to `shared`. */
+export function errorResponses(operation: OperationShape, shared: Record<string, Schema>): Record<string, Schema> {
+  return Object.fromEntries(
+    [...errorsOf(operation)].map(([status, codes]) => {
+      const name = nameOf(codes)
+      shared[name] ??= {
+        description: codes.map((code) => `\`${code}\`: ${problems[code][1]}`).join('; '),
+        headers: {
+          ...common,
+          'RateLimit-Policy': reference('headers', 'RateLimitPolicy'),
+          ...(retried.has(status) && { 'Retry-After': reference('headers', 'RetryAfter') }),
+        },
+        content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      }
+      return [String(status), reference('responses', name)]
+    }),
+  )
+}
+
+/** RFC 9457. */
+export const problemSchema: Schema = {
+  type: 'object',
+  description: 'What went wrong (RFC 9457)',
+  required: ['type', 'title', 'status', 'code'],
+  properties: {
+    type: { ...text, description: 'The address of the explanation of the code' },
+    title: text,
+    status: { type: 'integer' },
+    detail: text,
+    code: { ...text, enum: order },
+    instance: { ...text, description: 'The id of the request' },
+    issues: {
+      type: 'array',
+      description: 'What does not validate, and where',
+      items: {
+        type: 'object',
+        required: ['path', 'message'],
+        properties: {
+          path: { type: 'array', items: { anyOf: [text, { type: 'integer' }] } },
+          message: text,
+        },
+      },
+    },
+  },
+}

@@ -1,0 +1,78 @@
+import { z } from 'zod'
+
+export type Schema = Record<string, unknown>
+/** Schemas that several operations share, by their names. */
+export type Components = Record<string, Schema>
+
+const anyJson = 'Json'
+const isObject = (value: unknown): value is Schema =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Zod's `z.json()`: a union that refers to itself, of which generators make types that no compiler accepts. */
+const isJsonUnion = ({ anyOf }: Schema): boolean =>
+  Array.isArray(anyOf) &&
+  anyOf.length === 6 &&
+  ['string', 'number', 'boolean', 'null', 'array', 'object'].every((type) =>
+    anyOf.some((one) => isObject(one) && one.type === type),
+  )
+
+/** Patterns for languages whose regular expressions know no Unicode categories. */
+const control = '\\u0000-\\u001f\\u007f-\\u009f'
+const withoutCategories = (pattern: string): string =>
+  pattern.replaceAll('\\P{Cc}', `[^${control}]`).replaceAll('\\p{Cc}\\p{Cs}', control)
+
+/**
+ * Shorter forms of what Zod writes: a time's pattern of 300 characters, and bounds that every safe integer keeps. Outputs may get more
+ * properties in a later version.
+ */
+function simplified(schema: Schema, io: 'input' | 'output'): Schema {
+  const { pattern, minimum, maximum, additionalProperties, ...rest } = schema
+  const isTime = schema.format === 'date-time'
+  const isZulu = isTime && typeof pattern === 'string' && !pattern.includes('[+-]')
+  return {
+    ...rest,
+    ...(additionalProperties !== undefined &&
+      (io === 'input' || additionalProperties !== false) && { additionalProperties }),
+    ...(typeof pattern === 'string' && !isTime && { pattern: withoutCategories(pattern) }),
+    ...(isZulu && io === 'input' && { pattern: 'Z$' }),
+    ...(minimum !== undefined && (io === 'input' || minimum !== Number.MIN_SAFE_INTEGER) && { minimum }),
+    ...(maximum !== undefined && (io === 'input' || maximum !== Number.MAX_SAFE_INTEGER) && { maximum }),
+  }
+}
+
+/** JSON Schema of an input or an output. Schemas with an id move to `components`; those of inputs end in `Input`. */
+export function schemaOf(type: z.ZodType, io: 'input' | 'output', components: Components): Schema {
+  const {
+    $schema: _,
+    $defs = {},
+    ...schema
+  } = z.toJSONSchema(type, { io, unrepresentable: 'any', target: 'draft-2020-12' }) as Schema & {
+    $defs?: Record<string, Schema>
+  }
+  const suffix = io === 'input' ? 'Input' : ''
+  const nameOf = (id: string): string => (isJsonUnion($defs[id] ?? {}) ? anyJson : `${id}${suffix}`)
+  const moved = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(moved)
+    if (!isObject(part)) return part
+    if (isJsonUnion(part)) return reference(anyJson)
+    return simplified(
+      Object.fromEntries(
+        Object.entries(part).flatMap(([key, value]) => {
+          if (key === 'id' && typeof value === 'string' && value in $defs) return []
+          if (key === '$ref' && typeof value === 'string' && value.startsWith('#/$defs/'))
+            return [[key, reference(nameOf(value.slice('#/$defs/'.length))).$ref]]
+          return [[key, moved(value)]]
+        }),
+      ),
+      io,
+    )
+  }
+  for (const [id, definition] of Object.entries($defs))
+    if (!isJsonUnion(definition)) components[nameOf(id)] = moved(definition) as Schema
+  const found = moved(schema) as Schema
+  if (JSON.stringify([found, components]).includes(`schemas/${anyJson}"`))
+    components[anyJson] = { description: 'Any JSON value' }
+  return found
+}
+
+const reference = (name: string): { $ref: string } => ({ $ref: `#/components/schemas/${name}` })

@@ -1,0 +1,41 @@
+/** Tags of the operations, with a description for the reader of the reference. */
+export const tags: Readonly<Record<string, string>> = {
+  account: 'The account of the signed-in person',
+  admin: 'Administration of users, agents, requests and erasures',
+  agents: 'Registration and life of agents',
+  audit: 'The audit log',
+  auth: 'Sign-in and tokens',
+  erasures: 'Erasures of messages, conversations, projects and people',
+  export: 'Exports of knowledge',
+  holds: 'Legal holds',
+  import: 'Imports of exports',
+  invites: 'Invitations to an organization',
+  knowledge: 'Knowledge units: reasoning traces and tool patterns',
+  'llm-log': 'Logged conversations with language models',
+  members: 'Members of an organization',
+  overview: 'Counts for dashboards',
+  participations: 'Data that projects store about a person who has no account there',
+  pii: 'Detection of personal data and secrets',
+  privacy: 'Privacy requests, inventory and data exports',
+  projects: 'Projects, conversations, messages, documents and their connected stores',
+  quarantine: 'Quarantined content',
+  receipts: 'Signed receipts of erasures',
+  reputation: 'Reputation of agents',
+  retention: 'Retention periods and sweeps',
+  service: 'Health, metrics, public keys and this document',
+  sessions: 'Sessions of the signed-in person',
+  settings: 'Settings of the installation',
+  skills: 'Skills: instructions with files',
+  snapshots: 'Encrypted snapshots of agents',
+  sop: 'Standard operating procedures',
+  stores: 'Connected stores',
+  telemetry: 'Product telemetry',
+  tombstones: 'Tombstones of erased units',
+  work: 'Background jobs',
+}
+
+/** The tag of a path: its first word, or `service` for a path outside of `/v1` and `/api`. */
+export function tagOf(path: string): string {
+  const [, first = '', second = ''] = path.split('/')
+  return first === 'v1' || first === 'api' ? second : 'service'
+}

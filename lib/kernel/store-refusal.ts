@@ -1,0 +1,21 @@
+import { Problem, type ProblemOptions } from './problem.ts'
+
+/** Why a store refuses although it answers. Time changes none of these: a person has to act. */
+export const storeRefusals = [
+  'credentials',
+  'access_denied',
+  'missing',
+  'quota_exceeded',
+  'locked',
+  'too_old',
+  'too_large',
+  'wrong_tables',
+] as const
+export type StoreRefusal = (typeof storeRefusals)[number]
+
+/** `unavailable` to who asks now; an erasure counts it as a failed attempt, where it would wait for a store that is down. */
+export const unusableStore = (refusal: StoreRefusal | undefined, options: ProblemOptions): Problem =>
+  new Problem('unavailable', refusal === undefined ? options : { ...options, extensions: { refusal } })
+
+export const refusalOf = (error: unknown): StoreRefusal | undefined =>
+  Problem.is(error, 'unavailable') ? storeRefusals.find((one) => one === error.extensions.refusal) : undefined

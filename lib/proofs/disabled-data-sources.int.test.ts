@@ -1,0 +1,102 @@
+// Every data source of the list, with its `erase` switched off while all others erase in their order: what it planned is residue. So neither an
+// `erase` that does nothing nor a `residue` that finds nothing goes unnoticed. A run whose data source does nothing ends without a receipt.
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { inOrder } from '#lib/domains/erasure/run-rules.ts'
+import type { DataHolder, Scope } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { dataOf } from '#lib/testing/projects.ts'
+import { sampled } from '#lib/testing/sampling.ts'
+import { type MadeSubject, madeSubject } from '#lib/testing/subjects.ts'
+
+/** Data sources without a plan of their own, and the test that notices when one does nothing. */
+const elsewhere: Record<string, string> = {
+  'checkpoints.threads': 'lib/domains/projects/checkpoints/thread-decisions.int.test.ts',
+}
+
+let test: TestApp
+beforeAll(async () => {
+  test = await testApp()
+})
+afterAll(() => test?.close())
+
+/** A person of whom every data source has something. */
+async function made(): Promise<{ subject: MadeSubject; participant: string }> {
+  const subject = await madeSubject(test, { agents: 1, units: 1 })
+  const now = test.clock.now()
+  const participant = newId('part')
+  await test.db.prisma.projectParticipant.create({
+    data: {
+      ...{
+        id: participant,
+        projectId: subject.projects.shared,
+        externalId: newId('user'),
+        createdBy: subject.neighbour.agent.id,
+      },
+      ...{ name: subject.marker, accountId: subject.accountId, claimedAt: now, createdAt: now, updatedAt: now },
+    },
+  })
+  const { id } = await test.db.prisma.message.findFirstOrThrow({ where: { projectId: subject.projects.own } })
+  await test.app.stored.cache.set(`about ${subject.marker}`, subject.marker, { ttl: 600, about: [id] })
+  await dataOf(test, 'POST', '/api/privacy/requests', subject, { body: { kinds: ['access'] } })
+  return { subject, participant }
+}
+
+it('every data source finds what it planned until it is erased, and nothing afterwards', async () => {
+  const { subject, participant } = await made()
+  const agents = subject.agents.map(({ id }) => id)
+  const scope: Scope = { subject: { account: subject.accountId, agents, participants: [participant] } }
+  const now = test.clock.now()
+  const holders = inOrder(test.app.holders).map(({ holder }) => holder)
+  const manner = ({ name }: DataHolder, page: number) => ({ key: `run:${name}:${page}`, redacts: false, now })
+  const plans = new Map<DataHolder, string[]>()
+  for (const holder of holders) {
+    const { items, watched = [] } = await test.db.transaction((tx) => holder.plan(scope, tx, now))
+    if (!(holder.name in elsewhere)) expect(items, `${holder.name} has something to erase`).not.toEqual([])
+    plans.set(holder, [...items, ...watched])
+  }
+  for (const holder of holders) {
+    const items = plans.get(holder) ?? []
+    const residue = () => holder.residue(scope, items, now)
+    if (!(holder.name in elsewhere)) expect(await residue(), `${holder.name} before`).toBeGreaterThan(0)
+    const size = holder.pageSize ?? 1_000
+    for (let at = 0; at < items.length; at += size)
+      await test.db.transaction((tx) => holder.erase(scope, items.slice(at, at + size), tx, manner(holder, at)))
+    expect(await residue(), `${holder.name} afterwards`).toBe(0)
+  }
+})
+
+const names = [
+  'checkpoints.messages',
+  'projects.messages',
+  'cache.entries',
+  'graph.episodes',
+  'objects.bytes',
+  'knowledge.units',
+  'tokens',
+  'mail.letters',
+]
+it.each(sampled('erasures with a data source that does nothing', names, 1))(
+  'an erasure issues no receipt while %s erases nothing',
+  async (name) => {
+    const { subject } = await made()
+    const holder = test.app.holders.find((one) => one.name === name)
+    if (!holder) throw new Error(`there is no ${name}`)
+    const { erase } = holder
+    holder.erase = async (_scope, items) => items.length
+    try {
+      const { id } = await dataOf(test, 'POST', '/api/privacy/requests', subject, {
+        body: { kinds: ['erasure'], grace: 'now', password: subject.password },
+      })
+      await drain(test, { except: ['privacy.clock'], mayFail: true })
+      const run = await test.db.prisma.erasureRun.findFirstOrThrow({ where: { requestId: id } })
+      const step = await test.db.prisma.erasureStep.findFirst({ where: { runId: run.id, holder: name } })
+      expect(['failed', 'verifying', 'planning', 'erasing']).toContain(run.state)
+      expect(step?.residue).toBeGreaterThan(0)
+      expect((await test.fetch('GET', `/v1/receipts/${run.receiptId}`)).status).toBe(404)
+    } finally {
+      holder.erase = erase
+    }
+  },
+)

@@ -1,0 +1,125 @@
+import { type Ask, has, named, type Shape, tableOf } from './rows.ts'
+
+/** An item of a long-term store: its key, and what it says. */
+export interface Memory {
+  schema: string
+  /** The parts of its namespace as the library joins them: with a dot in Python, with a colon in JavaScript. */
+  namespace: string
+  key: string
+  /** JSON. */
+  value: string
+  /** Texts that were indexed of it. */
+  indexed: string
+}
+/** The last item that was read; undefined: before the first. */
+export type MemoryCursor = Pick<Memory, 'schema' | 'namespace' | 'key'>
+export interface MemoryPage {
+  memories: Memory[]
+  next: MemoryCursor | undefined
+}
+/** What becomes of an item. Null: it is deleted. */
+export interface MemoryChange {
+  memory: Memory
+  value: string | null
+}
+
+const rowsAtOnce = 20_000
+const bytesAtOnce = 4 * 1024 * 1024
+
+const namespaceColumn = (shape: Shape): string => (has(shape, 'store', 'namespace_path') ? 'namespace_path' : 'prefix')
+
+function indexedSql(shape: Shape): string {
+  const column = namespaceColumn(shape)
+  const texts = (shape.columns.get('store_vectors') ?? []).filter(
+    (one) => one.type === 'text' && ![column, 'key'].includes(one.column),
+  )
+  if (texts.length === 0) return "''"
+  const joined = texts.map((one) => `v."${one.column}"`).join(', ')
+  return `coalesce((SELECT string_agg(concat_ws(E'\\n', ${joined}), E'\\n') FROM ${tableOf(shape, 'store_vectors')} v
+    WHERE v."${column}" = s."${column}" AND v.key = s.key), '')`
+}
+/**
+ * Some items in the order of their keys, read by the primary key. With a pattern only those that match it, in capitals or not; the page ends
+ * where it would end without.
+ */
+async function pageOf(
+  ask: Ask,
+  shape: Shape,
+  after: Omit<MemoryCursor, 'schema'> | undefined,
+  pattern: string,
+): Promise<{ memories: Memory[]; last: Omit<MemoryCursor, 'schema'> | undefined }> {
+  const column = namespaceColumn(shape)
+  const from = after ? `WHERE (s."${column}", s.key) > ($1, $2)` : 'WHERE $1 = $2'
+  const text = `WITH page AS MATERIALIZED (SELECT * FROM (
+      SELECT s."${column}" AS namespace, s.key, s.value::text AS value, ${indexedSql(shape)} AS indexed,
+        sum(pg_column_size(s.value)) OVER (ORDER BY s."${column}", s.key) - pg_column_size(s.value) AS before
+      FROM ${tableOf(shape, 'store')} s ${from} ORDER BY s."${column}", s.key LIMIT ${rowsAtOnce}) AS sized WHERE before < ${bytesAtOnce})
+    SELECT namespace, key, value, indexed FROM page WHERE $3 = '' OR concat_ws(E'\\n', namespace, key, value, indexed) ~* $3
+    UNION ALL (SELECT namespace, key, NULL, NULL FROM page ORDER BY namespace DESC, key DESC LIMIT 1)`
+  const values = after ? [after.namespace, after.key, pattern] : ['', '', pattern]
+  const rows = await ask<{ namespace: string; key: string; value: string | null; indexed: string | null }>(
+    named(text),
+    text,
+    values,
+  )
+  return {
+    memories: rows.flatMap(({ value, indexed, ...row }) =>
+      value === null ? [] : [{ schema: shape.schema, ...row, value, indexed: indexed ?? '' }],
+    ),
+    last: rows.find(({ value }) => value === null),
+  }
+}
+
+/** The next page of all long-term stores, one after the other. `words`: items without any of them are left out. */
+export async function memoryPage(
+  ask: Ask,
+  shapes: readonly Shape[],
+  { after, words }: { after?: MemoryCursor | undefined; words?: readonly string[] | undefined },
+): Promise<MemoryPage> {
+  const pattern = (words ?? []).join('|')
+  const stores = shapes.filter((shape) => has(shape, 'store'))
+  let at = after ? stores.findIndex(({ schema }) => schema === after.schema) : 0
+  let cursor: Omit<MemoryCursor, 'schema'> | undefined = after
+  for (; at >= 0 && at < stores.length; at++, cursor = undefined) {
+    const shape = stores[at]
+    if (!shape) break
+    const { memories, last } = await pageOf(ask, shape, cursor, pattern)
+    if (last) return { memories, next: { schema: shape.schema, namespace: last.namespace, key: last.key } }
+  }
+  return { memories: [], next: undefined }
+}
+
+const mayUpdateSql = `SELECT has_table_privilege(c.oid, 'UPDATE') AS may FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1 AND c.relname = 'store'`
+
+/** Changes items that are as they were read; gives those that were changed. Vectors of their former texts go. */
+export async function changeMemories(
+  ask: Ask,
+  shapes: readonly Shape[],
+  changes: readonly MemoryChange[],
+): Promise<MemoryChange[]> {
+  const changed: MemoryChange[] = []
+  for (const [schema, own] of Map.groupBy(changes, ({ memory }) => memory.schema)) {
+    const shape = shapes.find((one) => one.schema === schema)
+    if (!shape) continue
+    const [row] = await ask<{ may: boolean }>(named(mayUpdateSql), mayUpdateSql, [schema])
+    const column = namespaceColumn(shape)
+    const where = (table: string) => `FROM ${tableOf(shape, table)} WHERE "${column}" = $1 AND key = $2`
+    const drop = `DELETE ${where('store')} AND value = $3::jsonb RETURNING 1`
+    const vectors = `DELETE ${where('store_vectors')}`
+    const write = `UPDATE ${tableOf(shape, 'store')} SET value = $4::jsonb WHERE "${column}" = $1 AND key = $2 AND value = $3::jsonb RETURNING 1`
+    for (const one of own) {
+      const { memory, value } = one
+      const key = [memory.namespace, memory.key]
+      // Where the items of another schema may only be deleted, erased words are worth more than the rest of an item.
+      const isWritten = value !== null && row?.may === true
+      const done = isWritten
+        ? await ask(named(write), write, [...key, memory.value, value])
+        : await ask(named(drop), drop, [...key, memory.value])
+      if (done.length === 0) continue
+      if (isWritten && has(shape, 'store_vectors')) await ask(named(vectors), vectors, key)
+      changed.push(isWritten ? one : { memory, value: null })
+    }
+  }
+  return changed
+}
