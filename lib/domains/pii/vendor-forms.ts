@@ -3,7 +3,7 @@
  * Kingfisher 2.14.0 (Apache-2.0) distributes them, in the syntax of JavaScript: without the rules of identifiers and hosts, which are no
  * secrets, and with every repetition bounded. `documented` and `documentedByName` are ours, from the vendors' documentation.
  *
- * [what a text has in lower case where such a key may be; the key; how far before it the key may begin]. ADR 0065 describes the update.
+ * [what a text has in lower case where such a key may be; the key; how far before it the key may begin]. ADR 0066 describes the update.
  */
 export type VendorForm = readonly [keywords: string, form: RegExp, lead?: number]
 
