@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { sampled } from '#lib/testing/sampling.ts'
+import { isInstalled, pythonExecutable } from '#lib/testing/services/installed.ts'
 import { examineSkill } from '../knowledge/skills/preparation.ts'
 import { sanitizeFields } from './fields.ts'
 import { SanitizationError } from './sanitization-error.ts'
@@ -28,7 +29,7 @@ function filesIn(root: string, most: number): string[] {
   }
   return found
 }
-const venv = process.env.KP_TEST_VENV ?? process.env.VIRTUAL_ENV ?? ''
+const packages = isInstalled('python') ? join(dirname(pythonExecutable()), '../lib') : undefined
 const read = (path: string) => readFileSync(path, 'utf8').replace(/^\uFEFF/, '')
 
 const own: Record<string, string> = {
@@ -111,7 +112,7 @@ function kept(run: () => string): string | undefined {
 
 const files = sampled(
   'files of packages whose code the sanitizer keeps',
-  [...filesIn('node_modules', 6000), ...filesIn(venv, venv === '' ? 0 : 2000)],
+  [...filesIn('node_modules', 6000), ...(packages ? filesIn(packages, 2000) : [])],
   250,
 )
 const cases: [name: string, text: string][] = [
