@@ -183,6 +183,11 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
   'X-Content-Type-Options': 'nosniff',
 })
 
+/** Agents read these answers as part of their prompt: what others contributed is data and no order. */
+const contributed = /^\/v1\/(?:knowledge|skills|sop|quarantine)(?:\/|$)/
+const trustHeader = (path: string): Record<string, string> =>
+  contributed.test(path) ? { 'KP-Content-Trust': 'untrusted' } : {}
+
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
 export function createHandle({
   access,
@@ -206,6 +211,7 @@ export function createHandle({
     const requestId = sent !== null && requestIdForm.test(sent) ? sent : `req_${randomUUID()}`
     const common: Record<string, string> = {
       ...plainHeaders(requestId),
+      ...trustHeader(operation.path),
       ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
     }
     let write: AdmittedWrite | undefined

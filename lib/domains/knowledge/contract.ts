@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
@@ -28,7 +29,7 @@ export const contributeUnit = operation({
   path: '/v1/knowledge',
   summary: 'Contribute one unit',
   description:
-    'The text is sanitized before it is stored: comments and tags go, invisible characters, injection patterns, private keys and seed phrases are refused (422 with stage, field and place, never the content). Personal data is named in `warnings`: its kinds, and in which fields. The id is the registry’s unless an unused one is brought.',
+    'The text is sanitized before it is stored: comments and tags are removed from prose (`sanitized` names the places; code in fences and recorded tool arguments keep their text), invisible characters, injection patterns, private keys and seed phrases are refused (422 with stage, field and place, never the content). Personal data is named in `warnings`: its kinds, and in which fields. The id is the registry’s unless an unused one is brought.',
   permission: 'knowledge:write',
   stores: 'one record',
   audit: { action: 'create', ...resource },
@@ -36,7 +37,12 @@ export const contributeUnit = operation({
   status: 201,
   body: Unit,
   bodyLimit: 'unit',
-  output: z.strictObject({ data: StoredUnit, quality_score: z.number(), warnings: z.array(z.string()).optional() }),
+  output: z.strictObject({
+    data: StoredUnit,
+    quality_score: z.number(),
+    warnings: z.array(z.string()).optional(),
+    sanitized: SanitizedPlaces,
+  }),
   refusals: ['content_rejected', 'id_in_use', 'erased', 'restricted'],
 })
 
@@ -55,6 +61,7 @@ export const BatchResult = z.strictObject({
   id: z.string().optional(),
   quality_score: z.number().optional(),
   warnings: z.array(z.string()).optional(),
+  sanitized: SanitizedPlaces,
   problem: ItemProblem.optional(),
 })
 export type BatchResult = z.output<typeof BatchResult>
@@ -114,7 +121,12 @@ export const rectifyUnit = operation({
     visibility: z.enum(visibilities).optional(),
   }),
   bodyLimit: 'unit',
-  output: z.strictObject({ data: StoredUnit, quality_score: z.number(), warnings: z.array(z.string()).optional() }),
+  output: z.strictObject({
+    data: StoredUnit,
+    quality_score: z.number(),
+    warnings: z.array(z.string()).optional(),
+    sanitized: SanitizedPlaces,
+  }),
   refusals: ['not_found', 'erased', 'precondition_failed', 'content_rejected', 'restricted'],
 })
 

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
@@ -84,7 +85,7 @@ export const Skill = z
 export type Skill = z.output<typeof Skill>
 
 const Warnings = z.array(z.string())
-const Stored = z.strictObject({ data: Skill, warnings: Warnings.optional() })
+const Stored = z.strictObject({ data: Skill, warnings: Warnings.optional(), sanitized: SanitizedPlaces })
 const params = z.strictObject({ id: SkillId })
 const resource = { resourceType: 'skill' }
 
@@ -114,7 +115,7 @@ export const contributeSkill = operation({
   method: 'post',
   path: '/v1/skills',
   summary: 'Contribute a skill',
-  description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and up to ${mostFiles} text files, all of it within your tier’s unit size. Everything is sanitized before it is stored: Markdown keeps its code, other files are plain text. A name is yours once. A fault in the front matter is named with its line.`,
+  description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and up to ${mostFiles} text files, all of it within your tier’s unit size. Everything is sanitized before it is stored: Markdown keeps its code, other files keep their text exactly; \`sanitized\` names each place that was changed. A name is yours once. A fault in the front matter is named with its line.`,
   permission: 'skills:write',
   stores: 'one record',
   audit: { action: 'create', ...resource },
@@ -163,6 +164,7 @@ export const validateSkill = operation({
       misrepresents: z.boolean(),
       undeclared_tools: z.array(z.string()),
       quality_score: z.number().nullable(),
+      sanitized: SanitizedPlaces,
     }),
   }),
 })

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { StoredUnit } from '../contract.ts'
@@ -49,6 +50,7 @@ const written = z.strictObject({
   data: StoredSop,
   quality_score: z.number(),
   warnings: z.array(z.string()).optional(),
+  sanitized: SanitizedPlaces,
 })
 const whoReadsFormer =
   'The author and its owner see every wording; admins those that were not private; others the present one and the newest approved one, as far as these were shared with them: what was taken back is not theirs to keep reading.'

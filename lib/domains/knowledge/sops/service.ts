@@ -96,13 +96,14 @@ export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'str
       const { id } = input.params
       const revised = await revise(ctx, input, { db, strict })
       if (!revised) throw await goneOrNever(erasures, ctx, id, ctx.tx)
-      const { row, changed, sanitized, heldNow, texts } = revised
+      const { row, changed, sanitized, sanitizedPlaces, heldNow, texts } = revised
       const warnings = heldNow ? [...revised.warnings, heldForReview] : revised.warnings
       return namedAfterCommit(names, texts, {
         body: {
           data: sopView(row),
           quality_score: row.quality_score,
           ...(warnings.length > 0 && { warnings }),
+          ...(sanitizedPlaces.length > 0 && { sanitized: sanitizedPlaces }),
         },
         resourceId: id,
         details: { version: row.wording, changed, visibility: row.visibility, sanitized },
