@@ -210,7 +210,7 @@ describe('denial', () => {
     expect([wrong.status, wrong.json.code, wrong.headers.get('allow')]).toEqual([
       405,
       'method_not_allowed',
-      'GET, POST',
+      'GET, POST, HEAD',
     ])
   })
 })

@@ -36,7 +36,12 @@ beforeAll(async () => {
   subject = await madeSubject(test)
   await test.db.prisma.projectParticipant.create({
     data: {
-      ...{ id: newId('ptp'), projectId: subject.projects.shared, externalId: 'user-1', createdBy: 'an application' },
+      ...{
+        id: newId('ptp'),
+        projectId: subject.projects.shared,
+        externalId: 'user-1',
+        createdBy: subject.neighbour.agent.id,
+      },
       ...{ accountId: subject.accountId, claimedAt: test.clock.now() },
       ...{ createdAt: test.clock.now(), updatedAt: test.clock.now() },
     },

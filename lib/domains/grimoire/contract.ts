@@ -181,6 +181,7 @@ export const storeKeyring = operation({
   audit: { action: 'update', ...keyring },
   limit: 'write',
   status: 200,
+  alsoStatus: [201],
   params: ofAgent,
   body: z.strictObject({
     keyring: KeyringForm,

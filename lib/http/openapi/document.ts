@@ -86,7 +86,6 @@ function described(
     tags: [tagOf(operation.path)],
     ...securityOf(permission),
     'x-permission': permission,
-    'x-limit': operation.limit,
     parameters: parameters.map(referenceTo),
     ...(body && { requestBody: { required: !operation.body?.safeParse(undefined).success, ...body } }),
     responses: {
