@@ -4,6 +4,7 @@ import next from 'next'
 import { publicUrl, readEnv } from '#lib/env.ts'
 import { createFront } from '#lib/http/front.ts'
 import { createListener } from '#lib/http/listener.ts'
+import { listenedAt, metricsListener } from '#lib/http/metrics-listener.ts'
 import { supervised } from './supervised.ts'
 
 const env = readEnv()
@@ -17,8 +18,16 @@ async function serve(): Promise<void> {
   const handlePage = pages.getRequestHandler()
   const front = createFront(app, (request, response) => handlePage(request, response))
   const server = createListener(front)
+  // Kept in memory: whoever verifies a receipt finds the public keys although the database is down.
+  app.signer.keys().catch(() => {})
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(env.PORT, env.HOST, listening))
+  const monitored = env.KP_METRICS_LISTEN === undefined ? undefined : metricsListener(app)
+  if (monitored) {
+    const { host, port } = listenedAt(env.KP_METRICS_LISTEN ?? '')
+    await new Promise<void>((listening, failed) => monitored.once('error', failed).listen(port, host, listening))
+  }
   supervised(async () => {
+    monitored?.close()
     const closed = new Promise((done) => server.close(done))
     server.closeIdleConnections()
     const patience = setInterval(() => server.closeIdleConnections(), 100)

@@ -9,6 +9,7 @@ import { DatabaseFault } from '#lib/stores/postgres/fault.ts'
 import { type Installation, openInstallation } from '#lib/stores/postgres/installation.ts'
 import { BuildFailure, buildChanged } from './build.ts'
 import { type Child, ChildFailure, restartAllowance, startChild } from './children.ts'
+import { tooLittleSpace } from './free-space.ts'
 
 /** Something the operator can put right, in one line. */
 class Refusal extends Error {}
@@ -119,11 +120,24 @@ function startChildren(
   ]
 }
 
+/** After a restore, erases again what the ledger says was erased, before anything is served. What is still missing then needs the operator. */
+async function caughtUp({ appUrl }: Installation, env: Env) {
+  const { createApp } = await import('#lib/app.ts')
+  const app = createApp({ env: { ...env, DATABASE_URL: appUrl }, replaysByItself: env.KP_ROLE === 'all' })
+  try {
+    return await app.restored.state()
+  } finally {
+    await app.close()
+  }
+}
+
 async function start() {
   const env = readEnv()
   refuseOutside(env)
   const servesWeb = env.KP_ROLE !== 'worker'
   if (servesWeb && env.PORT !== 0) await checkPort(env)
+  const full = env.DATABASE_URL || env.DATABASE_MIGRATION_URL ? undefined : tooLittleSpace(env.KP_DATA_DIR)
+  if (full !== undefined) throw new Refusal(full)
   installation = openInstallation(env)
   installation.catch(() => {}) // heard of below, after the build or before
   const buildEnv = { ...process.env, ...PRODUCTION }
@@ -134,14 +148,17 @@ async function start() {
   if (opened.applied.length > 0) console.log(`Database prepared: ${opened.applied.length} migrations applied.`)
   if (opened.warning) console.warn(opened.warning)
   keepDatabase(opened, env).catch((error: unknown) => fail(explain(error)))
+  const { detail } = await caughtUp(opened, env)
+  if (stopping) return
   children = startChildren(opened, env)
   const { firstRun } = await import('#lib/first-run.ts')
   const [news] = await Promise.all([
-    servesWeb ? firstRun({ databaseUrl: opened.appUrl }) : [],
+    servesWeb ? firstRun({ databaseUrl: opened.appUrl, isTerminal: process.stdout.isTTY === true }) : [],
     ...children.map((child) => child.ready),
   ])
   if (stopping) return
   const where = servesWeb ? `on ${publicUrl(env)}` : 'as a worker'
+  if (detail !== undefined) return console.error([`KnowledgePulse runs ${where}. ${detail}`, ...news].join('\n'))
   console.log([`KnowledgePulse is ready ${where} (Ctrl-C stops it)`, ...news].join('\n'))
 }
 

@@ -1,9 +1,14 @@
 import './runtime.ts'
-import { app } from '#lib/app-instance.ts'
+import { createApp } from '#lib/app.ts'
+import { readEnv } from '#lib/env.ts'
+import { runJobsAfterReplay } from '#lib/jobs/after-restore.ts'
 import { runJobs } from '#lib/jobs/runner.ts'
 import { supervised } from './supervised.ts'
 
-const runner = await runJobs(app.db, app.gate, app.jobs)
+const env = readEnv()
+// Jobs may wait longer for a connection than requests.
+const app = createApp({ env, replaysByItself: env.KP_ROLE === 'all' })
+const runner = await runJobsAfterReplay((jobs) => runJobs(app.db, app.gate, jobs), app.jobs, app.restored)
 supervised(async () => {
   await app.retention.stop() // after the batch under way; a job that may take minutes would outlast our patience
   await runner.stop()

@@ -63,7 +63,7 @@ export async function makeDemoInstallation({ port, data }: DemoOptions): Promise
     const ownerUrl = cluster.ownerUrl('kp_e2e')
     const { appUrl } = await prepareDatabase({ ownerUrl, secret, mayCreateDatabase: true })
     const env = { ...readEnv(), DATABASE_URL: appUrl }
-    const told = (await firstRun({ databaseUrl: appUrl })).join('\n')
+    const told = (await firstRun({ databaseUrl: appUrl, isTerminal: true })).join('\n')
     const { password } = await tellStory({ env, material: materialIn(data ?? dataDir), until: new Date() })
     await built
     return { env, origin, password, told, remove }

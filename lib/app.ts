@@ -37,6 +37,8 @@ export interface AppOptions {
   moreHolders?: (db: Database) => DataHolder[]
   /** For tests: how long requests wait. */
   patience?: Patience
+  /** Replays the erasure ledger when the database was restored, before it serves anything. Otherwise it waits for the command. */
+  replaysByItself?: boolean
   /** For tests: is offered what telemetry would be, where it is off. */
   overheard?: Offer
 }
@@ -48,9 +50,10 @@ export function createApp({
   interrupt = () => {},
   moreHolders = () => [],
   patience = {},
+  replaysByItself = false,
   overheard,
 }: AppOptions) {
-  const services = createServices({ env, clock, interrupt, patience })
+  const services = createServices({ env, clock, interrupt, patience, replaysByItself })
   const {
     db,
     expiring,
@@ -90,6 +93,7 @@ export function createApp({
     storeChecks(judgedSites(sites, judged), stateOf),
     operations,
     packageJson.version,
+    services.restored.state,
     { llm_log: async () => isLate(await logLateness(db, clock.now())) },
   )
   holders.push(...moreHolders(db))
@@ -103,7 +107,7 @@ export function createApp({
   const offered = [...Object.values(domains).map(({ offers }) => offers), service]
   const useCases: UseCase[] = offered.flatMap((offers) => Object.values(offers).filter(isUseCase))
 
-  const doors = createDoors({ ...services, env, clock, overheard })
+  const doors = createDoors({ ...services, env, clock, admissionPatience: patience.admission, overheard })
 
   return {
     ...(Object.fromEntries(Object.entries(domains).map(([name, { offers }]) => [name, offers])) as {
@@ -135,6 +139,8 @@ export function createApp({
     erasures: services.erasures,
     subjectErasures: services.engine,
     replayErasures: services.replay,
+    /** Whether the database has every erasure of the ledger. */
+    restored: services.restored,
     signer: services.signer,
     suppressionKeys: services.suppressionKeys,
     ledger,

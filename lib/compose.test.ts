@@ -34,6 +34,14 @@ describe('docker-compose.yml', () => {
       for (const volume of volumes) expect(Object.keys(compose.volumes)).toContain(volume.split(':')[0])
     },
   )
+  it('has no default password, and publishes no port but those that KnowledgePulse connects to', () => {
+    const text = read('docker-compose.yml')
+    expect(text).not.toMatch(/KP_STORES_PASSWORD:?-/)
+    for (const [, reference = ''] of text.matchAll(/PASSWORD[A-Z_]*: (\S+)|NEO4J_AUTH: (\S+)/g))
+      expect(reference || 'neo4j/${KP_STORES_PASSWORD:?').toContain('${KP_STORES_PASSWORD:?')
+    const ports = services.flatMap(([, { ports: own }]) => own.map((port) => port.split(':')[1]))
+    expect(ports.sort()).toEqual(['5432', '6379', '7687', '9000'])
+  })
   it('what waits for another waits for one that says when it is ready', () => {
     for (const [, { depends_on }] of services)
       for (const [name, { condition }] of Object.entries(depends_on)) {
@@ -44,9 +52,10 @@ describe('docker-compose.yml', () => {
 })
 
 describe('“Connect your stores”', () => {
+  const generated = 'a1b2c3'
   const given = Object.fromEntries(
-    [...read('README.md').matchAll(/`export ((?:KP|DATABASE)_[A-Z_]+)='?([^`']+)'?`/g)].map(
-      ([, name = '', text = '']) => [name, text],
+    [...read('README.md').matchAll(/`export ((?:KP|DATABASE)_[A-Z_]+)="?([^`"]+)"?`/g)].map(
+      ([, name = '', text = '']) => [name, text.replaceAll('$KP_STORES_PASSWORD', generated)],
     ),
   )
   const env = readEnv(given)
@@ -64,11 +73,12 @@ describe('“Connect your stores”', () => {
     expect(judgedPlaces(env).filter(({ jurisdiction }) => jurisdiction !== 'eea')).toEqual([])
   })
   it.each(['DATABASE_URL', 'KP_CHECKPOINTS_URL', 'KP_GRAPH_URL', 'KP_OBJECTS_URL', 'KP_REDIS_URL'])(
-    '%s leads to a port that docker compose opens, with the password that it sets',
+    '%s leads to a port that docker compose opens, with the password that is generated for it',
     (name) => {
       const { port, password } = new URL(given[name] ?? '')
       const service = services.find(([, { ports }]) => ports.includes(`127.0.0.1:${port}:${port}`))?.[1]
-      expect(JSON.stringify([service?.environment, service?.command])).toContain(`:-${password}}`)
+      expect(password).toBe(generated)
+      expect(JSON.stringify([service?.environment, service?.command])).toContain('${KP_STORES_PASSWORD:?')
     },
   )
 })

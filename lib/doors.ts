@@ -3,7 +3,9 @@ import type { Caller } from './access/actor.ts'
 import { trustedProxies } from './access/client-address.ts'
 import { nextAuthOptions } from './access/next-auth.ts'
 import { createSessions } from './access/sessions.ts'
+import { storageAdmission } from './domains/quotas/admission.ts'
 import { type Env, openIdProvider } from './env.ts'
+import { admission } from './http/admission.ts'
 import { clientAddresses, followClientSockets } from './http/client-sockets.ts'
 import { createHandle } from './http/handle.ts'
 import { createRoute } from './http/route.ts'
@@ -17,6 +19,7 @@ import type { UseCase } from './kernel/use-case.ts'
 import { type Offer, observer } from './observed.ts'
 import { deriveKey } from './secret.ts'
 import type { Services } from './services.ts'
+import { asProblem } from './stores/postgres/database.ts'
 
 /** What stands between the services and whoever asks: doors of HTTP, pages and sign-in. */
 export interface DoorParts
@@ -31,13 +34,26 @@ export interface DoorParts
     | 'lookup'
     | 'accounts'
     | 'settings'
+    | 'restored'
     | 'tokens'
     | 'telemetry'
   > {
   env: Env
   clock: Clock
+  /** How long an erasure waits for others, in milliseconds. */
+  admissionPatience?: number | undefined
   /** Is offered what telemetry would be, where it is off. */
   overheard?: Offer | undefined
+}
+
+/** From one address; an office behind one address opens fewer. */
+const pagesPerMinute = 3_000
+
+/** Erasures that a process carries out at once for requests. */
+const mostErasures = 16
+
+const refusedByDatabase = (error: unknown): never => {
+  throw asProblem(error)
 }
 
 export function createDoors({
@@ -51,13 +67,15 @@ export function createDoors({
   metrics,
   lookup,
   accounts,
+  restored,
   settings,
   tokens,
   telemetry,
+  admissionPatience = 1_500,
   overheard,
 }: DoorParts) {
   const offer = telemetry.isOn ? telemetry.offer : overheard
-  const people = lazily(() => createSessions({ db, clock, secret: secret() }))
+  const people = lazily(() => createSessions({ db, clock, secret: secret(), origin }))
   const access = createAccess({
     tokens: lookup,
     limiter,
@@ -68,10 +86,14 @@ export function createDoors({
   })
   const handle = createHandle({
     access,
+    admit: restored.admit,
+    erasing: admission({ most: mostErasures, patience: admissionPatience }),
     gate,
     metrics,
     origin,
     hashKey: lazily(() => deriveKey(secret(), 'idempotency')),
+    admitStorage: storageAdmission(db).admit,
+    metricsToken: env.KP_METRICS_TOKEN,
     observe: offer && observer(offer),
   })
   const proxies = lazily(() => trustedProxies(env.KP_TRUSTED_PROXIES))
@@ -79,6 +101,7 @@ export function createDoors({
 
   return {
     handle,
+    countPage: (from: string) => access.countAddress('page', from, pagesPerMinute),
     route: createRoute(handle),
     proxies,
     followClientSockets: () => followClientSockets(proxies),
@@ -95,16 +118,23 @@ export function createDoors({
         reportFault: (error) => logFault(error, { operationId: 'signIn' }),
       }),
     /** The person whom the browser's cookies stand for, as the database has it now. */
-    personFromCookies: (cookies: string): Promise<Caller | undefined> => people().caller(cookies),
+    async personFromCookies(cookies: string): Promise<Caller | undefined> {
+      await restored.admit()
+      return people().caller(cookies)
+    },
+    /** Throws while a restored database still has what was erased. */
+    admitPage: restored.admit,
     /** What a page does for the person behind it: the same use-cases through the same gate. Throws the problem. */
     async asPerson(cookies: string, useCase: UseCase, input: Partial<RawInput> = {}): Promise<unknown> {
+      await restored.admit()
       const caller = await access.identify(
         { headers: { get: (name) => (name === 'cookie' ? cookies : null) } },
         address(),
         useCase.operation,
       )
       const ctx: Context = { actor: caller.actor, ip: address(), requestId: newId('req'), gate, now: clock.now() }
-      return (await useCase.execute(ctx, { params: {}, query: {}, headers: {}, body: undefined, ...input })).body
+      const given = { params: {}, query: {}, headers: {}, body: undefined, ...input }
+      return (await useCase.execute(ctx, given).catch(refusedByDatabase)).body
     },
   }
 }

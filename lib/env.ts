@@ -162,6 +162,13 @@ const variables = z.object({
       'takes addresses and ranges such as 10.0.0.0/8, 2001:db8::1, separated by commas',
     )
     .default(''),
+  /** What Prometheus sends as a bearer token to /metrics. */
+  KP_METRICS_TOKEN: z.string().min(20, 'takes 20 characters at least').optional(),
+  /** An address and port that answers /metrics alone, without a token. */
+  KP_METRICS_LISTEN: z
+    .string()
+    .regex(/^(?:\[[0-9a-fA-F:]+\]|[\w.-]+):\d{1,5}$/, 'takes an address and a port: 127.0.0.1:9464')
+    .optional(),
   KP_SANITIZER_STRICT: flag.default(false),
   /** Years from closing that privacy requests are kept as proof. */
   KP_REQUESTS_YEARS: whole(1, 30).default(3),

@@ -19,6 +19,8 @@ const unexported: Record<string, string> = {
   retention_sweeps: 'counts of the installation’s sweeps, of nobody in particular',
   signing_keys: 'keys of the installation',
   suppression_keys: 'keys of the installation',
+  registration_networks: 'keyed hashes of networks, of nobody in particular',
+  storage_counts: 'sizes of what other parts give out',
   rate_limit_windows: 'counters that live for a minute',
   search_words: 'the words of units, without whose they are; the units themselves are exported',
   search_news: 'ids of units whose words have yet to be gathered',

@@ -1,14 +1,32 @@
+import { chmod, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
 import { createApp } from './app.ts'
 import { oneTimePassword } from './domains/accounts/passwords.ts'
+import { oneTimePasswordLife } from './domains/accounts/rules.ts'
 import { createAccount, createOrganisation } from './domains/accounts/service.ts'
-import { publicUrl, readEnv } from './env.ts'
+import { type Env, publicUrl, readEnv } from './env.ts'
+
+export interface FirstRunOptions {
+  databaseUrl: string
+  /** Whether a person reads the output. What is printed otherwise ends in a log. */
+  isTerminal: boolean
+  env?: Env
+}
+
+/** Where the first password and token are, when nobody reads the output. */
+export const firstRunFile = (dataDir: string): string => resolve(dataDir, 'first-run.txt')
 
 /**
- * Makes the first admin with an organisation, an agent and a token, when there is no account at all. Returns the lines that the
- * operator has to see, once; none on later starts. All or nothing: a crash in between leaves it to the next start.
+ * Makes the first admin with an organisation, an agent and a token, when there is no account at all. Returns the lines that the operator has
+ * to see, once; none on later starts. Password and token end after 24 hours, and only a terminal shows them: otherwise they are in a file that
+ * its owner alone can read. All or nothing: a crash in between leaves it to the next start.
  */
-export async function firstRun({ databaseUrl }: { databaseUrl: string }): Promise<string[]> {
-  const env = { ...readEnv(), DATABASE_URL: databaseUrl }
+export async function firstRun({
+  databaseUrl,
+  isTerminal,
+  env: given = readEnv(),
+}: FirstRunOptions): Promise<string[]> {
+  const env = { ...given, DATABASE_URL: databaseUrl }
   const app = createApp({ env })
   const now = new Date()
   const elsewhere = publicUrl(env) === 'http://localhost:3000' ? '' : ` --url ${publicUrl(env)}`
@@ -42,7 +60,7 @@ export async function firstRun({ databaseUrl }: { databaseUrl: string }): Promis
         agentId,
         scopes: ['read', 'write'],
         name: 'first run',
-        expiresAt: null,
+        expiresAt: new Date(now.getTime() + oneTimePasswordLife),
         now,
       })
       for (const [resourceType, resourceId] of [
@@ -59,17 +77,29 @@ export async function firstRun({ databaseUrl }: { databaseUrl: string }): Promis
           ip: '',
           details: {},
         })
-      return [
+      const lines = [
         '',
         `  Sign in      ${env.KP_ADMIN_EMAIL}`,
         env.KP_ADMIN_PASSWORD === undefined
-          ? `  Password     ${password}   (until you choose your own, at the first sign-in)`
+          ? `  Password     ${password}   (for 24 hours; choose your own at the first sign-in)`
           : '  Password     the one in KP_ADMIN_PASSWORD',
-        `  First token  ${token.key}   (${agentId}; read, write; shown this once)`,
+        `  First token  ${token.key}   (${agentId}; read, write; for 24 hours; shown this once)`,
         '',
         '  Try it, in a second terminal:',
         `  npm run --silent kp -- login ${token.key}${elsewhere}`,
         '  npm run --silent kp -- contribute docs/examples/trace.json',
+        '',
+      ]
+      if (isTerminal) return lines
+      const file = firstRunFile(env.KP_DATA_DIR)
+      await writeFile(file, `${lines.join('\n').trim()}\n`, { mode: 0o600, flush: true })
+      // A file that was there keeps its mode.
+      await chmod(file, 0o600)
+      return [
+        '',
+        `  Sign in      ${env.KP_ADMIN_EMAIL}`,
+        `  The first password and the first token are in ${file}, which only this user can read.`,
+        '  They work for 24 hours. Delete the file once you have signed in.',
         '',
       ]
     })

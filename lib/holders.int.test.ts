@@ -13,6 +13,8 @@ const unheld: Record<string, string> = {
   _prisma_migrations: 'names of migrations',
   signing_keys: 'keys of the installation',
   suppression_keys: 'keys of the installation',
+  registration_networks: 'keyed hashes of networks and times of registrations, for an hour; no agent is named',
+  storage_counts: 'bytes and counts by agent and project, deleted with them by the database',
   rate_limit_windows: 'ids of tokens and addresses, for one minute',
   audit_entries: 'kept for 90 days by law; ids and counts, named on every receipt',
   deletion_audit_log: 'kept for seven years as proof; ids and counts, named on every receipt',

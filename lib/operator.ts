@@ -1,5 +1,5 @@
 import type { App } from './app.ts'
-import type { Scope } from './domains/tokens/rules.ts'
+import { adminTokenLife, type Scope } from './domains/tokens/rules.ts'
 import type { Transaction } from './kernel/context.ts'
 import { newId } from './kernel/ids.ts'
 import { Problem } from './kernel/problem.ts'
@@ -10,6 +10,7 @@ export interface OperatorToken {
   key: string
   prefix: string
   scopes: Scope[]
+  expiresAt: Date | null
 }
 const operatorId = 'operator'
 
@@ -71,14 +72,16 @@ export function operator(app: App) {
     issueToken: (scopes: readonly Scope[], name: string): Promise<OperatorToken> =>
       gate.transaction(async (tx) => {
         const agentId = await operatorAgent(tx)
-        const made = await tokens.issue(tx, { agentId, scopes, name, expiresAt: null, now: gate.clock.now() })
+        const now = gate.clock.now()
+        const expiresAt = scopes.includes('admin') ? new Date(now.getTime() + adminTokenLife) : null
+        const made = await tokens.issue(tx, { agentId, scopes, name, expiresAt, now })
         await audit(tx, 'token', {
           action: 'create',
           resourceType: 'token',
           resourceId: made.id,
           details: { agent_id: agentId, scopes: made.scopes },
         })
-        return { agentId, tokenId: made.id, key: made.key, prefix: made.prefix, scopes: made.scopes }
+        return { agentId, tokenId: made.id, key: made.key, prefix: made.prefix, scopes: made.scopes, expiresAt }
       }),
 
     /** Erases again what the ledger says was erased and a restored backup brought back. Audited as `system:admin.replay`. */

@@ -1,4 +1,5 @@
-import { limitKeyOf } from './access/client-address.ts'
+import { createHmac } from 'node:crypto'
+import { customerNetworkOf, limitKeyOf } from './access/client-address.ts'
 import { limiterMeasures } from './access/limiter-measures.ts'
 import { openLimiter } from './access/limits.ts'
 import { tokenLookup } from './access/token-lookup.ts'
@@ -18,6 +19,7 @@ import { erasedAmong } from './domains/erasure/erased-ids.ts'
 import { erasureMeasures } from './domains/erasure/measures.ts'
 import { ownReceipts } from './domains/erasure/own-receipts.ts'
 import { replayErasures } from './domains/erasure/replay.ts'
+import { restoredDatabase } from './domains/erasure/restored-database.ts'
 import { retainedOfSubject } from './domains/erasure/rules.ts'
 import { erasureService } from './domains/erasure/service.ts'
 import { createSigner } from './domains/erasure/signing.ts'
@@ -43,7 +45,7 @@ import { llmLogMeasures } from './domains/llm-log/lateness.ts'
 import { copyAskedFor } from './domains/privacy-requests/copy-asked-for.ts'
 import { requestParticipantExporters } from './domains/privacy-requests/exporters.ts'
 import { requestMeasures } from './domains/privacy-requests/measures.ts'
-import { openRequestsOf } from './domains/privacy-requests/open-count.ts'
+import { isOnFile, openRequestsOf } from './domains/privacy-requests/open-count.ts'
 import type { PrivacyParts } from './domains/privacy-requests/ports.ts'
 import { linkTriesPerMinute } from './domains/privacy-requests/rules.ts'
 import { privacyRequestsService } from './domains/privacy-requests/service.ts'
@@ -103,6 +105,8 @@ export interface Patience {
   connection?: number
   /** For the store of the rate limits. */
   limits?: number
+  /** For other erasures to end. */
+  admission?: number
 }
 
 export interface ServiceOptions {
@@ -111,13 +115,15 @@ export interface ServiceOptions {
   /** Called at named points of an erasure. */
   interrupt(point: string): void
   patience?: Patience
+  /** See {@link restoredDatabase}. */
+  replaysByItself?: boolean
 }
 
 /**
  * Opens the stores and builds the services of the domains, each handed what it asks of the others; nothing is asked of a store before the
  * first request. The lists of what all domains answer for are empty until lib/app.ts fills them.
  */
-export function createServices({ env, clock, interrupt, patience = {} }: ServiceOptions) {
+export function createServices({ env, clock, interrupt, patience = {}, replaysByItself = false }: ServiceOptions) {
   refuseOutside(env)
   const db = openDatabase(env.DATABASE_URL ?? 'postgresql://localhost/knowledgepulse', {
     isGuarded: env.NODE_ENV !== 'production',
@@ -198,6 +204,9 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     networkOf: limitKeyOf,
     agentsOf: async (accountId) => (await ownedAgents(db)(accountId)).length,
     openRequestsOf: openRequestsOf(db),
+    isOnRecord: async (tx, accountId) =>
+      (await isOnFile(tx, accountId)) ||
+      (await holdsInForce.inForce(tx, { account: accountId, agents: [] }, clock.now())).account !== null,
     revokeAdminTokens: async (ctx, accountId, reason) =>
       tokens.revokeScoped(ctx, await agents.agentsOfAccount(ctx.tx, accountId), 'admin', reason),
   })
@@ -207,6 +216,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     gate,
     notify: (tx, notice) => enqueueNotice(tx, { ...notice, at: clock.now().toISOString() }),
   })
+  const networkKey = lazily(() => deriveKey(secret(), 'networks of registrations'))
   const agents = agentsService(db, {
     registration: {
       mode: env.KP_REGISTRATION,
@@ -228,6 +238,8 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     onDeath: [insureTheDead, (tx, death) => leaveClade(tx, death, recordDeletion)],
     onRestriction: [recallOfRestricted],
     joinClade,
+    networkMark: (address) =>
+      Uint8Array.from(createHmac('sha256', networkKey()).update(customerNetworkOf(address)).digest()),
     createOrganisation,
     dropOrganisationIfEmpty,
   })
@@ -400,6 +412,8 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     keys: suppressionKeys,
   })
 
+  const restored = restoredDatabase({ db, ledger, replay, replaysByItself })
+
   return {
     accounts,
     agents,
@@ -432,6 +446,7 @@ export function createServices({ env, clock, interrupt, patience = {} }: Service
     pseudonymOf,
     receipts,
     replay,
+    restored,
     requests,
     retention,
     retentionStores,

@@ -8,7 +8,7 @@ import type { StoreCheck } from './http/service.ts'
 import { errorCode } from './kernel/error-code.ts'
 import type { Site } from './places.ts'
 import { type RememberedPort, rememberedPorts, type StorePort, storePorts } from './stores/known-store.ts'
-import type { Database } from './stores/postgres/database.ts'
+import { type Database, isDiskFull } from './stores/postgres/database.ts'
 import type { Presidio } from './stores/presidio.ts'
 import type { Stores } from './stores-opened.ts'
 
@@ -66,7 +66,9 @@ export function storeStates({ db, limiter, stores, presidio, sites, isAnother }:
     if (name === 'postgresql')
       return timed(async () => {
         await db.pool.query('SELECT 1')
-        return { state: 'ok' }
+        return isDiskFull()
+          ? { state: 'degraded', detail: 'its disk is full: nothing can be written' }
+          : { state: 'ok' }
       })
     if (name === 'limits')
       return timed(async () =>

@@ -158,6 +158,7 @@ export function rememberedStores(
         ? {
             ...store,
             identity: objectFolderMark(objects.folder),
+            isSole: true,
             formerly: { identity: store.identity, isBare: () => hasNoObject(objects.folder), named: namedObjects },
           }
         : store,

@@ -42,6 +42,7 @@ import retention from './en/retention.json' with { type: 'json' }
 import safety from './en/safety.json' with { type: 'json' }
 import sessions from './en/sessions.json' with { type: 'json' }
 import signIn from './en/sign-in.json' with { type: 'json' }
+import storage from './en/storage.json' with { type: 'json' }
 import storeProgress from './en/store-progress.json' with { type: 'json' }
 import stores from './en/stores.json' with { type: 'json' }
 import telemetry from './en/telemetry.json' with { type: 'json' }
@@ -97,6 +98,7 @@ export default {
   sessions,
   signIn,
   storeProgress,
+  storage,
   stores,
   telemetry,
   tiers,

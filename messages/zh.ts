@@ -42,6 +42,7 @@ import retention from './zh/retention.json' with { type: 'json' }
 import safety from './zh/safety.json' with { type: 'json' }
 import sessions from './zh/sessions.json' with { type: 'json' }
 import signIn from './zh/sign-in.json' with { type: 'json' }
+import storage from './zh/storage.json' with { type: 'json' }
 import storeProgress from './zh/store-progress.json' with { type: 'json' }
 import stores from './zh/stores.json' with { type: 'json' }
 import telemetry from './zh/telemetry.json' with { type: 'json' }
@@ -97,6 +98,7 @@ export default {
   sessions,
   signIn,
   storeProgress,
+  storage,
   stores,
   telemetry,
   tiers,

@@ -8,6 +8,7 @@ import { NewestReceipts } from '#components/console/newest-receipts.tsx'
 import { OpenRequests } from '#components/console/open-requests.tsx'
 import { WorkList } from '#components/console/work-list.tsx'
 import { Words } from '#components/frame/words.tsx'
+import { StorageUse } from '#components/quotas/storage-use.tsx'
 import { ButtonLink } from '#components/ui/button.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Page, Section } from '#components/ui/page.tsx'
@@ -20,15 +21,17 @@ export const generateMetadata = async (): Promise<Metadata> => ({ title: (await 
 
 export default async function OverviewPage() {
   await opened('overview')
-  const [t, { data: overview }, work] = await Promise.all([
+  const [t, words, { data: overview }, { data: storage }, work] = await Promise.all([
     getTranslations('overview'),
+    getTranslations('storage'),
     ask(app.console.overview),
+    ask(app.quotas.own),
     ask(app.console.work),
   ])
   const { held, agents, requests, expiring } = overview
   const isNew = agents.total === 0 && requests.open === 0 && overview.receipts.length === 0
   return (
-    <Words of={['overview']}>
+    <Words of={['overview', 'storage']}>
       <Page
         width="wide"
         title={
@@ -83,6 +86,9 @@ export default async function OverviewPage() {
           </Section>
           <Section id="agents" title={t('agents.title')}>
             <AgentsAtAGlance agents={agents} tokens={overview.tokens} />
+          </Section>
+          <Section id="storage" title={words('title')}>
+            <StorageUse storage={storage} />
           </Section>
           <Section id="receipts" title={t('receipts.title')}>
             <NewestReceipts receipts={overview.receipts} />

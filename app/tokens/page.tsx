@@ -14,7 +14,7 @@ import { ask, opened } from '../reader.ts'
 export const generateMetadata = async (): Promise<Metadata> => ({ title: (await getTranslations('tokens'))('name') })
 
 export default async function TokensPage({ searchParams }: { searchParams: Promise<SearchParams> }) {
-  await opened('tokens')
+  const me = await opened('tokens')
   const [t, filters, agents] = await Promise.all([
     getTranslations('tokens'),
     loadFilters(searchParams),
@@ -55,7 +55,7 @@ export default async function TokensPage({ searchParams }: { searchParams: Promi
             <p>{t('noAgentsText')}</p>
           </Empty>
         ) : (
-          <TokenList initial={tokens} asked={filters} agents={own} />
+          <TokenList initial={tokens} asked={filters} agents={own} isAdmin={me.role === 'admin'} />
         )}
       </Page>
     </Words>

@@ -36,7 +36,7 @@ export function administration(stock: Stock): Happening[] {
     daysAgo,
     async run(world) {
       const id = holds.get(name)
-      if (id !== undefined) await world.ask(await world.as(ada), releaseHold, { params: { id } })
+      if (id !== undefined) await world.ask(await world.confirmed(ada), releaseHold, { params: { id } })
     },
   })
   const unitOf = (agent: string) => {
@@ -57,14 +57,14 @@ export function administration(stock: Stock): Happening[] {
     {
       daysAgo: 52,
       async run(world) {
-        const who = await world.as(ada)
+        const who = await world.confirmed(ada)
         await world.ask(who, dryRunRetention, { body: { private_days: privateDays, org_days: 365 } })
         await world.ask(who, editRetention, { body: { private_days: privateDays, org_days: 365 } })
       },
     },
     {
       daysAgo: 8.3,
-      run: async (world) => world.ask(await world.as(otto), sweepRetention),
+      run: async (world) => world.ask(await world.confirmed(otto), sweepRetention),
     },
     hold(
       49,

@@ -1,3 +1,4 @@
+import { shownOnce } from '#lib/client/shown-once.ts'
 import { claimAgent, editAgent, registerAgent } from '#lib/domains/agents/contract.ts'
 import { readSelf } from '#lib/domains/tokens/contract.ts'
 import type { TierName } from '#lib/domains/tokens/rules.ts'
@@ -141,7 +142,7 @@ async function arrive(world: World, { id, name, owner, tier }: Contributor): Pro
   const { data } = await world.ask({ address }, registerAgent, {
     body: { agent_id: id, name, scopes: ['read', 'write'] },
   })
-  const agent = { id, token: data.api_key, address }
+  const agent = { id, token: shownOnce(data.api_key), address }
   world.agents.set(id, agent)
   await world.ask(agent, readSelf)
   if (owner !== undefined) await world.ask(await world.as(owner), claimAgent, { body: { token: agent.token } })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { App } from '#lib/app.ts'
+import { confirmPassword } from '#lib/domains/accounts/contract.ts'
 import type { Locale, Role } from '#lib/domains/accounts/rules.ts'
 import { createOrganisation } from '#lib/domains/accounts/service.ts'
 import { useLink } from '#lib/domains/privacy-requests/contract.ts'
@@ -126,6 +127,13 @@ export function world({ app, history, secret, password }: WorldParts) {
         known.signIns++
       }
       return { cookie: known.session.cookie, address }
+    },
+
+    /** As {@link as}, with the password confirmed, as the console asks for it before a dangerous action. */
+    async confirmed(email: string): Promise<Visitor & { cookie: string }> {
+      const who = await this.as(email)
+      await ask(who, confirmPassword, { body: { password } })
+      return who
     },
 
     /** Follows the newest link of a letter to the person. */

@@ -14,10 +14,19 @@ async function token(session: Session, { scopes, name }: { scopes: string; name:
   const wanted = scopesOf(scopes)
   const made = await withInstallation(session.invocation, (app) => operator(app).issueToken(wanted, name))
   terminal.document({
-    data: { agent_id: made.agentId, id: made.tokenId, api_key: made.key, key_prefix: made.prefix, scopes: made.scopes },
+    data: {
+      agent_id: made.agentId,
+      id: made.tokenId,
+      api_key: made.key,
+      key_prefix: made.prefix,
+      scopes: made.scopes,
+      expires_at: made.expiresAt?.toISOString() ?? null,
+    },
   })
   terminal.line(made.key)
-  terminal.note(`A token of the agent ${made.agentId} (${made.scopes.join(', ')}). It is shown this once.`)
+  terminal.note(
+    `A token of the agent ${made.agentId} (${made.scopes.join(', ')}). It is shown this once.${made.expiresAt ? ` It ends on ${made.expiresAt.toISOString().slice(0, 10)}.` : ''}`,
+  )
 }
 
 async function resetPassword(session: Session, email: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { shownOnce } from '#lib/client/shown-once.ts'
 import { createOwnAgent } from '#lib/domains/agents/own-contract.ts'
 import { consentTo, explainNotice, policyOption } from './consent.ts'
 import { usageFailure } from './failure.ts'
@@ -42,7 +43,8 @@ async function create(session: Session, id: string | undefined, options: CreateO
     }).catch((error: unknown) => {
       throw explainNotice(error, session.command)
     })
-    const { api_key: key, ...agent } = body.data
+    const { api_key, ...agent } = body.data
+    const key = shownOnce(api_key)
     if (keep) {
       keepToken(session, { url, token: key, agent_id: agent.agent_id, key_prefix: agent.key_prefix })
       await pinIfReachable(session)

@@ -2,6 +2,7 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { connect } from 'node:net'
 import { dirname, relative, resolve } from 'node:path'
 import type { Client } from 'pg'
+import { replayCommand } from '#lib/domains/erasure/restored-database.ts'
 import { BadVariable, type Env } from '#lib/env.ts'
 import { snapshotKeysFolder } from '#lib/places.ts'
 import { ledgerFolder } from '#lib/stores/ledger/ledger.ts'
@@ -71,6 +72,25 @@ async function modelLogCheck(client: Client): Promise<Check> {
     : ok(name, 'nothing in it is older than it may be')
 }
 
+/** A restored backup brings erased data back until the ledger is replayed. */
+async function replayCheck(env: Env): Promise<Check> {
+  const name = 'restored backup'
+  const { createApp } = await import('#lib/app.ts')
+  const app = createApp({ env })
+  try {
+    const { missing } = await app.restored.state()
+    return missing === 0
+      ? ok(name, 'the database has every erasure of the ledger')
+      : fault(
+          name,
+          `the database was restored and does not know ${missing} erasure(s) of the ledger; nothing is served until they are carried out again`,
+          replayCommand,
+        )
+  } finally {
+    await app.close()
+  }
+}
+
 async function databaseChecks(env: Env): Promise<Check[]> {
   const name = 'database'
   if (!env.DATABASE_URL && !env.DATABASE_MIGRATION_URL && (await findEmbedded(env.KP_DATA_DIR)).ownerPid === undefined)
@@ -88,6 +108,7 @@ async function databaseChecks(env: Env): Promise<Check[]> {
         await workerCheck(client),
         await modelLogCheck(client),
       ])
+      checks.push(await replayCheck({ ...env, DATABASE_URL: appUrl }))
       return [...checks, ...(await storeChecks({ ...env, DATABASE_URL: appUrl }, appUrl))]
     } finally {
       await leave()

@@ -12,6 +12,10 @@ interface ScanOptions {
   redact?: boolean
   strategy?: boolean
 }
+/** Source code, configuration and logs. */
+const codeFile =
+  /\.(?:[cm]?[jt]sx?|vue|svelte|py|rb|go|rs|java|kt|scala|cs|[ch](?:pp|xx)?|cc|hh|swift|php|pl|lua|r|sql|sh|ps1|json5?|ya?ml|toml|ini|cfg|conf|env|properties|xml|html?|css|scss|tf|hcl|log|lock)$/i
+
 interface Place {
   line: number
   column: number
@@ -67,7 +71,7 @@ async function scanFile(
 ): Promise<void> {
   const { invocation, terminal } = session
   const { stdout } = invocation
-  const scanner = new TextScanner({ strategy })
+  const scanner = new TextScanner({ strategy, isCode: codeFile.test(path) })
   const rule = ruler()
   const all: (Finding & Place)[] = []
   const told = { block: 0, redact: 0 }

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { shownOnce } from '#lib/client/shown-once.ts'
 import { registerAgent } from '#lib/domains/agents/contract.ts'
 import { errorCode } from '#lib/kernel/error-code.ts'
 import type { Config } from './config.ts'
@@ -74,7 +75,8 @@ export async function register(session: Session, options: RegisterOptions): Prom
     .catch((error: unknown) => {
       throw explainNotice(error, command)
     })
-  const { api_key: key, ...agent } = body.data
+  const { api_key, ...agent } = body.data
+  const key = shownOnce(api_key)
   keepToken(session, { url, token: key, agent_id: agent.agent_id, key_prefix: agent.key_prefix })
   const verdict = await pinIfReachable(session)
   terminal.document({ data: { ...agent, ...(options.showKey && { api_key: key }), signing_keys: verdict } })

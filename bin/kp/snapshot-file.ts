@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import { openSealed } from '#lib/client/sealing/hpke.ts'
 import { keyPairOf } from '#lib/client/sealing/keyring.ts'
 import { readSnapshot } from '#lib/client/sealing/snapshot.ts'
+import { shownOnce } from '#lib/client/shown-once.ts'
 import { downloadSnapshot, linkSnapshot, readSnapshotKey } from '#lib/domains/snapshots/contract.ts'
 import { Failure } from './failure.ts'
 import { askedSecrets, openedMaster, sealing } from './keyring-opening.ts'
@@ -11,7 +12,7 @@ import { receiveWhole, sizeOf } from './receiving.ts'
 /** Fetches the sealed file of a snapshot; gives how many bytes it has. */
 export async function fetchSealed(asking: Asking, id: string, snapshotId: string, file: string): Promise<number> {
   const { data } = (await asking.call(linkSnapshot, { params: { id, snapshotId } })).body
-  const token = new URL(data.url).pathname.split('/').at(-1) ?? ''
+  const token = new URL(shownOnce(data.url)).pathname.split('/').at(-1) ?? ''
   const response = await asking.stream(downloadSnapshot, { params: { token } })
   return receiveWhole(response, file, (bytes) => asking.terminal.progress(`Fetching: ${sizeOf(bytes)}`))
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { readEnv } from '#lib/env.ts'
 import { judgedPlaces, sitesOf } from '#lib/places.ts'
-import { lifetimesCheck, placeCheck, residencyChecks } from './store-checks.ts'
+import { lifetimesCheck, missingCheck, placeCheck, residencyChecks } from './store-checks.ts'
 
 const env = readEnv({
   KP_DATA_DIR: '/srv/kp',
@@ -65,4 +65,19 @@ describe('KP_RESIDENCY', () => {
       ),
     ).toEqual([expect.objectContaining({ state: 'ok' })])
   })
+})
+
+describe('a folder that kept data and is not connected here', () => {
+  const store = { id: 'store_1', provider: 'files', shown: 'file:/srv/a/objects' }
+  const now = new Date('2026-01-02T12:00:00Z')
+  it('is shared, not given up, while another machine uses it', () => {
+    const check = missingCheck('objects', { ...store, lastSeen: new Date('2026-01-02T02:00:00Z') }, now)
+    expect(check).toMatchObject({ state: 'fault', todo: expect.stringContaining('the same folder') })
+    expect(check.todo).not.toContain('retire')
+  })
+  it('may be given up when nobody has used it for more than a day', () =>
+    expect(missingCheck('objects', { ...store, lastSeen: new Date('2026-01-01T02:00:00Z') }, now)).toMatchObject({
+      state: 'warning',
+      todo: expect.stringContaining('/api/stores/store_1/retire'),
+    }))
 })

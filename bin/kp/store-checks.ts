@@ -1,11 +1,12 @@
 import { explainOutside, outside, type Placed } from '#lib/domains/residency/rules.ts'
 import { knownStores } from '#lib/domains/stores/known.ts'
+import { notedFor } from '#lib/domains/stores/rules.ts'
 import { BadVariable, type Env } from '#lib/env.ts'
 import { systemClock } from '#lib/kernel/clock.ts'
 import { judgedPlaces, ownDatabase, type Site, sitesOf } from '#lib/places.ts'
 import { type PlaceState, storeStates } from '#lib/store-states.ts'
 import type { KeyLifetimes } from '#lib/stores/cache/cache.ts'
-import { rememberedPorts } from '#lib/stores/known-store.ts'
+import { type KnownStore, rememberedPorts } from '#lib/stores/known-store.ts'
 import { openDatabase } from '#lib/stores/postgres/database.ts'
 import { openPresidio } from '#lib/stores/presidio.ts'
 import { isEmptyStore, openStores, rememberedStores } from '#lib/stores-opened.ts'
@@ -39,6 +40,28 @@ export function placeCheck(site: Site, place: Placed | undefined, asked: PlaceSt
     variable === undefined
       ? 'Put right what the line says.'
       : `Start it, or correct ${variable}. Nothing in it was lost; erasures that concern it wait, and are not called done.`,
+  )
+}
+
+/** A folder is noted once a day while a process uses it: milliseconds, with an hour to spare. */
+const noted = notedFor + 3_600_000
+
+/** A store that kept data and is not connected here. A folder that another machine uses must be shared, not given up. */
+export function missingCheck(
+  port: string,
+  { id, provider, shown, lastSeen }: Pick<KnownStore, 'id' | 'provider' | 'shown' | 'lastSeen'>,
+  now = new Date(),
+): Check {
+  if (provider === 'files' && now.getTime() - lastSeen.getTime() < noted)
+    return fault(
+      port,
+      `${shown} was used within the last day and is not the folder of this machine; erasures that concern it wait`,
+      'Give all machines of the installation the same folder: mount it here, or connect a bucket with KP_OBJECTS_URL.',
+    )
+  return warning(
+    port,
+    `${provider} at ${shown} kept data and is switched off; erasures that concern it wait`,
+    `Connect it again, or state that nothing is left there: POST /api/stores/${id}/retire`,
   )
 }
 
@@ -100,14 +123,7 @@ export async function storeChecks(env: Env, databaseUrl: string | undefined): Pr
       )
     if (databaseUrl !== undefined)
       for (const port of rememberedPorts)
-        for (const { id, provider, shown } of await known.missing(port)())
-          checks.push(
-            warning(
-              port,
-              `${provider} at ${shown} kept data and is switched off; erasures that concern it wait`,
-              `Connect it again, or state that nothing is left there: POST /api/stores/${id}/retire`,
-            ),
-          )
+        for (const store of await known.missing(port)()) checks.push(missingCheck(port, store))
     return [...checks, ...residencyChecks(env.KP_RESIDENCY, judged)]
   } finally {
     await stores.close()

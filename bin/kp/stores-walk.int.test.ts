@@ -19,6 +19,8 @@ import { s3Credentials } from '#lib/testing/services/objects.ts'
 const heading = 'Connect your stores'
 const hasShell = spawnSync('bash', ['--version']).status === 0 && spawnSync('curl', ['--version']).status === 0
 const secret = 'a secret of thirty-two characters'
+/** In place of the password that the README generates. */
+const generated = 'a1b2c3d4'
 
 describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
   'the README’s walk to connected stores',
@@ -40,21 +42,23 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
       const at = (url: string): string => url.slice(url.indexOf('//') + 2)
       const { key, secret: password } = s3Credentials
       const served = {
-        'kp:only-on-this-machine@127.0.0.1:5432/kp': at(database.ownerUrl),
-        'kp:only-on-this-machine@127.0.0.1:5432/threads': at(servers.checkpointsUrl),
-        'neo4j:only-on-this-machine@127.0.0.1:7687': at(graphUrl),
+        'kp:$KP_STORES_PASSWORD@127.0.0.1:5432/kp': at(database.ownerUrl),
+        'kp:$KP_STORES_PASSWORD@127.0.0.1:5432/threads': at(servers.checkpointsUrl),
+        'neo4j:$KP_STORES_PASSWORD@127.0.0.1:7687': at(graphUrl),
         '127.0.0.1:6379': new URL(servers.redisUrl).host,
-        'knowledgepulse:only-on-this-machine@127.0.0.1:9000': `${key}:${password}@${at(servers.s3Endpoint)}`,
+        'knowledgepulse:$KP_STORES_PASSWORD@127.0.0.1:9000': `${key}:${password}@${at(servers.s3Endpoint)}`,
       }
       lines = [...sectionOf(heading).matchAll(/`(export [^`]+)`/g)].map(([, line = '']) =>
-        Object.entries(served).reduce((text, [docker, here]) => text.replace(docker, here), line),
+        Object.entries(served)
+          .reduce((text, [docker, here]) => text.replace(docker, () => here), line)
+          .replace('$KP_STORES_PASSWORD', generated),
       )
       const given = Object.fromEntries(
-        lines.map((line) => (/^export (\w+)='?([^']+)'?$/.exec(line) ?? []).slice(1) as [string, string]),
+        lines.map((line) => (/^export (\w+)="?([^"]+)"?$/.exec(line) ?? []).slice(1) as [string, string]),
       )
       // What Docker makes there, and the applications: a password, a bucket, tables.
       const redis = await createClient({ url: servers.redisUrl }).connect()
-      await redis.configSet('requirepass', 'only-on-this-machine')
+      await redis.configSet('requirepass', generated)
       redis.destroy()
       ;(await versionedBucket(servers.s3Endpoint, 'knowledgepulse')).close()
       const saver = PostgresSaver.fromConnString(servers.checkpointsUrl)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Received } from '#lib/client/request.ts'
+import { shownOnce } from '#lib/client/shown-once.ts'
 import {
   createToken,
   listTokens,
@@ -23,7 +24,7 @@ function printKey(session: Session, { data }: Issued): void {
     terminal.good('✓ '),
     `Token ${data.id} of ${data.agent_id} (${data.scopes.join(', ')}), ${data.expires_at ? `until ${data.expires_at}` : 'without an end'}`,
   )
-  terminal.line(terminal.bold(data.api_key))
+  terminal.line(terminal.bold(shownOnce(data.api_key)))
   terminal.note('Keep it: it is shown this once.')
 }
 
@@ -95,7 +96,8 @@ async function rotate(
   const isStored = usesStored && id === own
   if (isStored) session.checkStorage()
   const { body } = await session.call(rotateToken, { params: { id }, body: { overlap } })
-  const { api_key: key, ...rest } = body.data
+  const { api_key, ...rest } = body.data
+  const key = shownOnce(api_key)
   if (!isStored) {
     terminal.document(body)
     printKey(session, body)

@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import { personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
+import { encodedWarnings } from '#lib/domains/sanitizer/contract.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { SanitizationError } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { exitCodes } from './failure.ts'
@@ -29,7 +30,7 @@ function judgeUnit(source: string, value: unknown): Verdict {
   if ('issues' in judged)
     return verdict(judged.issues.map(({ path, message }) => `${path.join('.') || 'the unit'}: ${message}`))
   try {
-    const { value: clean, changes } = sanitizeFields(judged.unit)
+    const { value: clean, changes, encoded } = sanitizeFields(judged.unit)
     const found = scanFields(clean)
     const secret = secretIn(found)
     if (secret) throw secret
@@ -39,6 +40,7 @@ function judgeUnit(source: string, value: unknown): Verdict {
         ...changes.map(
           ({ path }) => `${path.join('.')}: markup is removed or characters are normalised when it is stored`,
         ),
+        ...encodedWarnings(encoded),
         ...personalWarnings(found),
       ],
     )

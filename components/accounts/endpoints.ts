@@ -20,6 +20,7 @@ import type {
   resendInvitation,
   resendMemberInvitation,
   sendReset,
+  withdrawMemberInvitation,
 } from '#lib/domains/accounts/users-contract.ts'
 import type { fileRequest } from '#lib/domains/privacy-requests/contract.ts'
 import type { Output } from '#lib/kernel/operation.ts'
@@ -69,3 +70,7 @@ export type SessionPage = Output<typeof listSessions>
 export type Identities = Output<typeof listIdentities>['data']
 export type UserPage = Output<typeof listUsers>
 export type MemberPage = Output<typeof listMembers>
+export const withdrawMemberAt: Endpoint<typeof withdrawMemberInvitation> = {
+  method: 'delete',
+  path: '/api/members/{id}/invitation',
+}

@@ -8,6 +8,7 @@ import { useRowKeys } from '#components/frame/row-keys.ts'
 import { useTyped } from '#components/frame/typed.ts'
 import { Alert } from '#components/ui/alert.tsx'
 import { Button } from '#components/ui/button.tsx'
+import { Confirm } from '#components/ui/confirm.tsx'
 import { Empty } from '#components/ui/empty.tsx'
 import { Field } from '#components/ui/field.tsx'
 import { MoreButton } from '#components/ui/more-button.tsx'
@@ -16,7 +17,7 @@ import { Skeleton } from '#components/ui/skeleton.tsx'
 import { type Column, DataTable } from '#components/ui/table.tsx'
 import { Tag } from '#components/ui/tag.tsx'
 import { Time } from '#components/ui/time.tsx'
-import { type MemberPage, membersAt, resendMemberAt } from './endpoints.ts'
+import { type MemberPage, membersAt, resendMemberAt, withdrawMemberAt } from './endpoints.ts'
 import { MemberFiling } from './member-filing.tsx'
 import { memberParsers, memberQuery } from './user-filters.ts'
 
@@ -32,6 +33,8 @@ export function MemberList({ initial, asked, me }: { initial: MemberPage; asked:
   const isAsAsked = JSON.stringify(query) === JSON.stringify(memberQuery(asked))
   const list = usePages(membersAt, { query }, { initial: isAsAsked ? initial : undefined })
   const resending = useChange(resendMemberAt, { touches: [membersAt.path] })
+  const withdrawing = useChange(withdrawMemberAt, { touches: [membersAt.path] })
+  const [withdrawn, setWithdrawn] = useState<Member>()
   const [filing, setFiling] = useState<Member>()
   const [done, setDone] = useState<{ title: string; text?: string }>()
   const { cursor } = useRowKeys({ count: list.rows.length, onOpen: null })
@@ -81,6 +84,16 @@ export function MemberList({ initial, asked, me }: { initial: MemberPage; asked:
                 }
               >
                 {t('resend')}
+              </Button>
+            )}
+            {mayResend(member) && (
+              <Button
+                tone="plain"
+                size="small"
+                aria-label={t('withdrawNamed', { name: member.name })}
+                onClick={() => setWithdrawn(member)}
+              >
+                {t('withdraw')}
               </Button>
             )}
             <Button
@@ -143,6 +156,22 @@ export function MemberList({ initial, asked, me }: { initial: MemberPage; asked:
           />
           <MoreButton pages={list} />
         </>
+      )}
+      {withdrawn && (
+        <Confirm
+          open
+          onOpenChange={(open) => open || setWithdrawn(undefined)}
+          title={t('withdrawTitle', { name: withdrawn.name })}
+          consequences={<p>{t('withdrawText')}</p>}
+          action={t('withdraw')}
+          change={withdrawing}
+          onConfirm={() =>
+            withdrawing.begin({ params: { id: withdrawn.account_id } }, () => {
+              setDone({ title: t('withdrawn', { name: withdrawn.name }) })
+              setWithdrawn(undefined)
+            })
+          }
+        />
       )}
       {filing && (
         <MemberFiling

@@ -12,6 +12,7 @@ import { useRouter } from 'next/navigation'
 import { useRef } from 'react'
 import { type Endpoint, type ProblemDocument, type RequestParts, RequestRefused, request } from '#lib/client/request.ts'
 import type { OperationShape, Output } from '#lib/kernel/operation.ts'
+import { useStepUp } from './step-up.tsx'
 
 /** What went wrong, as a problem; a fault of the page itself is thrown on, to the error boundary. */
 function problemOf(error: unknown): ProblemDocument | undefined {
@@ -107,13 +108,15 @@ export function useChange<O extends OperationShape>(
 ) {
   const client = useQueryClient()
   const router = useRouter()
+  const stepUp = useStepUp()
   const intent = useRef<{ of: string; key: string }>(undefined)
   const isBusy = useRef(false)
   const mutation = useMutation<Output<O>, unknown, RequestParts<O>>({
     mutationFn: async (parts) => {
       const of = JSON.stringify(parts)
       if (intent.current?.of !== of) intent.current = { of, key: crypto.randomUUID() }
-      const answer = await request<O>(at, parts, at.method === 'post' ? { idempotencyKey: intent.current.key } : {})
+      const target = at.method === 'post' ? { idempotencyKey: intent.current.key } : {}
+      const answer = await stepUp(() => request<O>(at, parts, target))
       intent.current = undefined
       return answer
     },

@@ -6,6 +6,7 @@ import { ThemeProvider } from 'next-themes'
 import { NuqsAdapter } from 'nuqs/adapters/next/app'
 import { type ReactNode, useState } from 'react'
 import { RequestRefused } from '#lib/client/request.ts'
+import { StepUpProvider } from './step-up.tsx'
 
 /** A refusal is an answer: only what got none is asked again. */
 const isWorthAnotherTry = (failures: number, error: Error): boolean =>
@@ -22,7 +23,9 @@ export function Providers({ nonce, children }: { nonce: string; children: ReactN
   return (
     <ThemeProvider attribute="class" defaultTheme="system" enableSystem disableTransitionOnChange nonce={own}>
       <QueryClientProvider client={client}>
-        <NuqsAdapter>{children}</NuqsAdapter>
+        <NuqsAdapter>
+          <StepUpProvider>{children}</StepUpProvider>
+        </NuqsAdapter>
       </QueryClientProvider>
     </ThemeProvider>
   )

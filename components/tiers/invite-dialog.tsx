@@ -9,6 +9,7 @@ import { Choice, Field, Select } from '#components/ui/field.tsx'
 import { ProblemAlert } from '#components/ui/problem-alert.tsx'
 import { Secret } from '#components/ui/secret.tsx'
 import { Time } from '#components/ui/time.tsx'
+import { shownOnce } from '#lib/client/shown-once.ts'
 import { type TierName, tiers } from '#lib/domains/tokens/tier-rules.ts'
 import { inviteAt } from './endpoints.ts'
 
@@ -27,7 +28,7 @@ function InviteForm({ onMade }: { onMade: (made: Made) => void }) {
     event.preventDefault()
     invite.begin(
       { body: { scopes: may === 'write' ? ['read', 'write'] : ['read'], tier, expires_in_days: Number(days) } },
-      ({ data }) => onMade(data),
+      ({ data }) => onMade({ ...data, code: shownOnce(data.code) }),
     )
   }
   return (

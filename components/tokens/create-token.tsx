@@ -12,8 +12,9 @@ import { KeyDialog } from './key-dialog.tsx'
 import { createTokenAt, type TokenAgent, touched } from './tokens.ts'
 
 const expiries = ['7', '30', '90', '365', 'never', 'day'] as const
-const scopes = ['read', 'write'] as const
-const fresh = { agent: '', name: '', read: true, write: false, expiry: '90', day: '' }
+/** What a token with scope `admin` can have at most. */
+const adminExpiries = ['7', '30', '90', 'day'] as const
+const fresh = { agent: '', name: '', read: true, write: false, admin: false, expiry: '90', day: '' }
 
 /** When a token ends that works through its last day: the end of that day where the reader is. */
 const endOf = (day: string): Date => new Date(`${day}T23:59:59.999`)
@@ -22,15 +23,23 @@ const expiryOf = (expiry: string, day: string) => {
   return expiry === 'day' ? { expires_at: endOf(day).toISOString() } : { expires_in_days: Number(expiry) }
 }
 
+interface CreateTokenProps {
+  agents: readonly TokenAgent[]
+  chosen: string | undefined
+  isAdmin: boolean
+}
 /** A token for one of the person's agents: what it may, and until when. Its key is shown once. */
-export function CreateToken({ agents, chosen }: { agents: readonly TokenAgent[]; chosen: string | undefined }) {
+export function CreateToken({ agents, chosen, isAdmin }: CreateTokenProps) {
   const t = useTranslations('tokens')
   const [isOpen, setOpen] = useState(false)
   const { draft, change, clear } = useDraft('tokens.create', fresh)
   const create = useChange(createTokenAt, { touches: touched })
   const agent = agents.find(({ id }) => id === (draft.agent || chosen)) ?? agents[0]
+  const scopes = isAdmin ? (['read', 'write', 'admin'] as const) : (['read', 'write'] as const)
   const wanted = scopes.filter((scope) => draft[scope])
-  const isDayGood = draft.expiry !== 'day' || (draft.day !== '' && endOf(draft.day) > new Date())
+  const offered: readonly string[] = wanted.includes('admin') ? adminExpiries : expiries
+  const expiry = offered.includes(draft.expiry) ? draft.expiry : '90'
+  const isDayGood = expiry !== 'day' || (draft.day !== '' && endOf(draft.day) > new Date())
   const { problem } = create
   const isFull = problem?.code === 'conflict'
   const isNameBad = problem?.issues?.some(({ path }) => path[0] === 'name') ?? false
@@ -67,7 +76,7 @@ export function CreateToken({ agents, chosen }: { agents: readonly TokenAgent[];
                 agent_id: agent.id,
                 scopes: wanted,
                 ...(draft.name.trim() !== '' && { name: draft.name.trim() }),
-                ...expiryOf(draft.expiry, draft.day),
+                ...expiryOf(expiry, draft.day),
               },
             },
             clear,
@@ -117,12 +126,14 @@ export function CreateToken({ agents, chosen }: { agents: readonly TokenAgent[];
           <Select
             label={t('form.expiry')}
             name="expiry"
-            value={draft.expiry}
+            value={expiry}
             onChange={({ target }) => change({ expiry: target.value })}
-            options={expiries.map((value) => ({ value, title: t(`form.expiries.${value}`) }))}
+            options={expiries
+              .filter((one) => offered.includes(one))
+              .map((value) => ({ value, title: t(`form.expiries.${value}`) }))}
             hint={t('form.expiryHint')}
           />
-          {draft.expiry === 'day' && (
+          {expiry === 'day' && (
             <Field
               label={t('form.day')}
               type="date"

@@ -28,10 +28,11 @@ interface TokenListProps {
   /** What the server rendered `initial` for. */
   asked: Filters
   agents: readonly TokenAgent[]
+  isAdmin: boolean
 }
 
 /** Every token of the person's agents, and what can be done with one. */
-export function TokenList({ initial, asked, agents }: TokenListProps) {
+export function TokenList({ initial, asked, agents, isAdmin }: TokenListProps) {
   const t = useTranslations('tokens')
   const now = useNow()
   const [filters, setFilters] = useQueryStates(filterParsers)
@@ -73,7 +74,7 @@ export function TokenList({ initial, asked, agents }: TokenListProps) {
             ]}
           />
         </search>
-        <CreateToken agents={agents} chosen={query.agent_id} />
+        <CreateToken agents={agents} chosen={query.agent_id} isAdmin={isAdmin} />
       </div>
       {tokens.rows.length === 0 && !tokens.isLoading && !tokens.problem ? (
         isFiltered ? (

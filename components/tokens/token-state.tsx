@@ -29,6 +29,7 @@ export function TokenState({ token }: { token: TokenRow }) {
   return (
     <div className="grid justify-items-start gap-1">
       <Tag tone={tones[state]}>{t(`states.${state}`)}</Tag>
+      {token.issued_by_admin && <Tag tone="amber">{t('issuedByAdmin')}</Tag>}
       {at !== null && (
         <span className="text-quiet">
           {t.rich('revokedAt', {

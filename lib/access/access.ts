@@ -1,3 +1,4 @@
+import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
 import type { OperationShape } from '#lib/kernel/operation.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { agentCaller, anonymousCaller, type Caller } from './actor.ts'
@@ -31,7 +32,21 @@ export type Access = ReturnType<typeof createAccess>
 
 /** Who is calling, and how often they may. */
 export function createAccess(parts: AccessParts) {
+  /** An address of IPv6 counts in its /64, and in its /48, which has the limit of 16 of them: the holder of a /48 has 65,536 of the former. */
+  async function consume(key: string, limit: number, isAddress: boolean): Promise<Window> {
+    const wider = isAddress ? widerKeyOf(key) : undefined
+    const [own, of48] = await Promise.all([
+      parts.limiter.consume(key, limit),
+      wider === undefined ? undefined : parts.limiter.consume(wider, limit * subnetsOf48),
+    ])
+    return of48 && !of48.allowed && own.allowed ? of48 : own
+  }
+
   return {
+    anonymous: async (address: string): Promise<Caller> => anonymousCaller(limitKeyOf(address), false),
+    /** Counts a request of whoever it is, by its address. */
+    countAddress: (what: string, address: string, limit: number): Promise<Window> =>
+      consume(`${what}:${limitKeyOf(address)}`, limit, true),
     /** A token that is given and not good is a 401, never anonymous. */
     async identify(
       request: Credentials,
@@ -56,10 +71,8 @@ export function createAccess(parts: AccessParts) {
       return anonymousCaller(limitKeyOf(address), mayRead)
     },
     async count(caller: Caller, requestClass: RequestClass): Promise<Window> {
-      const window = await parts.limiter.consume(
-        `${caller.limitKey}:${requestClass}`,
-        requestClass === 'read' ? caller.reads : caller.writes,
-      )
+      const limit = requestClass === 'read' ? caller.reads : caller.writes
+      const window = await consume(`${caller.limitKey}:${requestClass}`, limit, caller.actor.kind === 'anonymous')
       const { tokenId } = caller.actor
       if (tokenId !== undefined)
         parts.countUse(tokenId, !window.allowed ? 'refused' : requestClass === 'read' ? 'reads' : 'writes')
@@ -68,7 +81,7 @@ export function createAccess(parts: AccessParts) {
     /** Only a token's own refusals count against it. The evidence must not cost the caller their answer. */
     async recordRefusal(caller: Caller, requestClass: RequestClass, window: Window, ip: string): Promise<boolean> {
       const { tokenId } = caller.actor
-      if (tokenId === undefined) return false
+      if (tokenId === undefined || caller.isWindowShared) return false
       return parts.keepRefusal({ tokenId, requestClass, limit: window.limit, consumed: window.consumed, ip })
     },
     limiter: parts.limiter,

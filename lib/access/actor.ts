@@ -1,3 +1,4 @@
+import type { StorageSubject } from '#lib/domains/quotas/measuring.ts'
 import { type TierLimits, type TierName, tierLimits } from '#lib/domains/tokens/rules.ts'
 import type { Actor } from '#lib/kernel/context.ts'
 import type { Permission } from '#lib/kernel/operation.ts'
@@ -10,7 +11,13 @@ export interface Caller {
   limitKey: string
   reads: number
   writes: number
+  /** Whose storage quota its writes count in. */
+  storage?: StorageSubject | undefined
+  /** Other tokens count in the same window, so a refusal says nothing about this one. */
+  isWindowShared?: boolean
 }
+
+const organisation = (id: string): StorageSubject => ({ kind: 'organisation', id })
 
 export interface TokenRow {
   id: string
@@ -29,11 +36,16 @@ export interface TokenRow {
   suspended_at: Date | null
   /** What its owner made of the agent. */
   status: 'active' | 'paused' | 'dead'
+  /** Keyed hash of the network, of an unclaimed agent of the tier free. */
+  network: string | null
+  /** Whether such an agent counts in its network's window. */
+  shares_window: boolean
 }
 
 export function agentCaller(row: TokenRow): Caller {
   const tier: TierLimits = tierLimits[row.tier]
   const isAdmin = row.scopes.includes('admin')
+  const isWindowShared = row.shares_window && row.network !== null
   const standings: Standing[] = ['agent']
   for (const scope of ['read', 'write', 'admin'] as const)
     if (row.scopes.includes(scope)) standings.push(`scope:${scope}`)
@@ -51,7 +63,9 @@ export function agentCaller(row: TokenRow): Caller {
       quota: tier,
       can: (permission) => permits(standings, permission),
     },
-    limitKey: `token:${row.limit_key}`,
+    limitKey: isWindowShared ? `network:${row.network}` : `token:${row.limit_key}`,
+    isWindowShared,
+    storage: row.network === null ? organisation(row.organisation_id) : { kind: 'network', id: row.network },
     reads: row.reads_per_minute ?? tier.reads,
     writes: row.writes_per_minute ?? tier.writes,
   }
@@ -62,6 +76,7 @@ export interface SessionRow {
   account_id: string
   organisation_id: string
   role: 'person' | 'manager' | 'auditor' | 'admin'
+  password_at: Date | null
   agents: string[]
 }
 
@@ -76,11 +91,13 @@ export const personCaller = (row: SessionRow): Caller => ({
     isRestricted: false,
     accountId: row.account_id,
     sessionId: row.session_id,
+    passwordAt: row.password_at ?? undefined,
     scopes: [],
     quota: tierLimits.pro,
     can: (permission) => permits([row.role], permission),
   },
   limitKey: `account:${row.account_id}`,
+  storage: organisation(row.organisation_id),
   reads: tierLimits.pro.reads,
   writes: tierLimits.pro.writes,
 })

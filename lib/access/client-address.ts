@@ -74,38 +74,31 @@ export function clientAddress(
   return client
 }
 
-/** What proxies add to a request, one or the other of them. */
-const proxyHeaders = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-proto', 'x-real-ip']
-const loopback = /^(127\.\d+\.\d+\.\d+|::1)$/
-
-/**
- * Whether a program on this machine asks us itself: by the socket, never by what a header says. A proxy on the same machine has such a
- * socket too; it is told by what it adds, or by the name under which it was asked, which also keeps out pages that let their own name
- * resolve to this machine.
- */
-export function isLocalRequest(
-  socketAddress: string | undefined,
-  headers: { get(name: string): string | null },
-): boolean {
-  const host = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d{1,5})?$/i
-  return (
-    loopback.test(normalised(socketAddress ?? '') ?? '') &&
-    host.test(headers.get('host') ?? '') &&
-    proxyHeaders.every((name) => headers.get(name) === null)
-  )
-}
-
 /**
  * Whom a limit per address counts: an IPv4 address itself, for IPv6 its /64, since a host may take any address of its subnet
  * (RFC 4291 §2.5.1) and would otherwise have 2⁶⁴ limits.
  */
 export function limitKeyOf(address: string): string {
   const canonical = normalised(address)
-  if (canonical === undefined || isIPv4(canonical)) return canonical ?? address
+  return canonical === undefined || isIPv4(canonical) ? (canonical ?? address) : prefixOf(canonical, 4)
+}
+
+/**
+ * Whom registrations count for: the /24 of an IPv4 address, the /48 of an IPv6 address, which is what one customer of a provider gets
+ * (RFC 6177).
+ */
+export function customerNetworkOf(address: string): string {
+  const canonical = normalised(address)
+  if (canonical === undefined) return address
+  return isIPv4(canonical) ? canonical.replace(/\d+$/, '0/24') : prefixOf(canonical, 3)
+}
+
+/** So many leading groups of a canonical IPv6 address. */
+function prefixOf(canonical: string, groups: 3 | 4): string {
   const [head = '', tail = ''] = canonical.split('::')
   const groupsOf = (part: string) => (part === '' ? [] : part.split(':'))
   const before = groupsOf(head)
   const after = groupsOf(tail)
   const zeros = Array<string>(8 - before.length - after.length).fill('0')
-  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`
+  return `${[...before, ...zeros, ...after].slice(0, groups).join(':')}::/${groups * 16}`
 }

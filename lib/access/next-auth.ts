@@ -5,7 +5,7 @@ import type { OpenIdProvider } from '#lib/env.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { limitKeyOf } from './client-address.ts'
 import { type IdentityAccounts, identityProvider, identitySignIn, providerId } from './openid.ts'
-import { sessionSecret } from './sessions.ts'
+import { sessionCookieName, sessionSecret } from './sessions.ts'
 
 export interface NextAuthParts {
   accounts: IdentityAccounts & {
@@ -56,11 +56,18 @@ export function nextAuthOptions(parts: NextAuthParts): NextAuthOptions {
     locale: localeOfRequest(header),
   })
   const maxAge = sessionLife / 1000
+  const isSecure = publicUrl.startsWith('https:')
   return {
     secret: sessionSecret(secret),
     session: { strategy: 'jwt', maxAge },
     jwt: { maxAge },
-    useSecureCookies: publicUrl.startsWith('https:'),
+    useSecureCookies: isSecure,
+    cookies: {
+      sessionToken: {
+        name: sessionCookieName(publicUrl),
+        options: { httpOnly: true, sameSite: 'lax', path: '/', secure: isSecure },
+      },
+    },
     // Its own logger prints what it was given; a cookie that cannot be read is no fault of ours.
     logger: {
       error: (code, cause) =>

@@ -8,30 +8,29 @@ import { type Caller, personCaller, type SessionRow } from './actor.ts'
 /** The secret that next-auth encrypts its cookie with. */
 export const sessionSecret = (secret: string): string => deriveKey(secret, 'next-auth session').toString('base64url')
 
-const cookieNames = ['__Secure-next-auth.session-token', 'next-auth.session-token']
+/** Under https the prefix `__Host-` keeps other hosts of the domain, and http, from setting it (RFC 6265bis §4.1.3.2). */
+export const sessionCookieName = (origin: string): string =>
+  origin.startsWith('https:') ? '__Host-next-auth.session-token' : 'next-auth.session-token'
 
 /** The session cookie's value out of a Cookie header (RFC 6265 §4.2); next-auth cuts a long one into `name.0`, `name.1` … */
-function sessionCookie(header: string): string | undefined {
+function sessionCookie(header: string, wanted: string): string | undefined {
   const cookies = header.split(';').map((pair) => {
     const at = pair.indexOf('=')
     return { name: pair.slice(0, at).trim(), value: pair.slice(at + 1).trim() }
   })
-  for (const wanted of cookieNames) {
-    const whole = cookies.find(({ name }) => name === wanted)
-    if (whole) return whole.value
-    const pieces = cookies
-      .filter(({ name }) => name.startsWith(`${wanted}.`) && /^\d{1,2}$/.test(name.slice(wanted.length + 1)))
-      .sort((one, other) => Number(one.name.slice(wanted.length + 1)) - Number(other.name.slice(wanted.length + 1)))
-    if (pieces.length > 0) return pieces.map(({ value }) => value).join('')
-  }
-  return undefined
+  const whole = cookies.find(({ name }) => name === wanted)
+  if (whole) return whole.value
+  const pieces = cookies
+    .filter(({ name }) => name.startsWith(`${wanted}.`) && /^\d{1,2}$/.test(name.slice(wanted.length + 1)))
+    .sort((one, other) => Number(one.name.slice(wanted.length + 1)) - Number(other.name.slice(wanted.length + 1)))
+  return pieces.length > 0 ? pieces.map(({ value }) => value).join('') : undefined
 }
 
 interface FoundSession extends SessionRow {
   last_seen_at: Date
   must_change_password: boolean
 }
-const selectSession = `SELECT s.id AS session_id, s.last_seen_at, a.id AS account_id, a.organisation_id, a.role::text AS role,
+const selectSession = `SELECT s.id AS session_id, s.last_seen_at, s.password_at, a.id AS account_id, a.organisation_id, a.role::text AS role,
     a.must_change_password, ARRAY(SELECT g.id FROM agents g WHERE g.owner_id = a.id ORDER BY g.id) AS agents
   FROM sessions s JOIN accounts a ON a.id = s.account_id
   WHERE s.id = $1 AND s.revoked_at IS NULL AND s.expires_at > $2 AND a.deactivated_at IS NULL`
@@ -50,13 +49,15 @@ export interface SessionParts {
   clock: Clock
   /** The installation's. */
   secret: string
+  /** Where the installation is reached. */
+  origin: string
 }
 
 /**
  * Finds the person behind a cookie. Every request asks the database, so that a revoked session is refused on the very next one,
  * on every replica. A cookie that is absent, expired or not ours is nobody's.
  */
-export function createSessions({ db, clock, secret }: SessionParts) {
+export function createSessions({ db, clock, secret, origin }: SessionParts) {
   const key = sessionSecret(secret)
 
   async function callerOfSession(id: string): Promise<Caller | undefined> {
@@ -75,7 +76,7 @@ export function createSessions({ db, clock, secret }: SessionParts) {
   return {
     callerOfSession,
     async caller(cookieHeader: string): Promise<Caller | undefined> {
-      const token = sessionCookie(cookieHeader)
+      const token = sessionCookie(cookieHeader, sessionCookieName(origin))
       if (token === undefined) return undefined
       // Whatever cannot be decrypted was not made by us, or is too old: both are nobody.
       const claims = await decode({ token, secret: key }).catch(() => null)

@@ -1,5 +1,6 @@
 import { purgeExpiredWindows } from '#lib/access/limiter-postgres.ts'
 import { accountsJobs } from '#lib/domains/accounts/jobs.ts'
+import { enqueueNotice } from '#lib/domains/accounts/notices.ts'
 import { accountExporters } from '#lib/domains/accounts/person-exporters.ts'
 import { dropOrganisationIfEmpty } from '#lib/domains/accounts/service.ts'
 import { agentExporters } from '#lib/domains/agents/exporters.ts'
@@ -12,6 +13,8 @@ import { agentListing } from '#lib/domains/agents/listing.ts'
 import { recordDeletion } from '#lib/domains/erasure/deletion-log.ts'
 import { holdsInForce } from '#lib/domains/holds/in-force.ts'
 import { isOnFile } from '#lib/domains/privacy-requests/open-count.ts'
+import { quotasJobs } from '#lib/domains/quotas/jobs.ts'
+import { quotasService } from '#lib/domains/quotas/service.ts'
 import { settingsKept } from '#lib/domains/settings/kept.ts'
 import { tokenAdmin } from '#lib/domains/tokens/admin.ts'
 import { tokenExporters } from '#lib/domains/tokens/exporters.ts'
@@ -47,6 +50,15 @@ export function accountsAndAgents(parts: Parts) {
       exporters: tokenExporters(db),
     },
     tiers: { offers: tokenAdmin(db, { agents: agentListing(db), inUse: tokens.inUse }) },
+    quotas: {
+      offers: quotasService(db),
+      jobs: quotasJobs(db, {
+        async warn(tx, organisationId, percent, now) {
+          for (const accountId of await accounts.decidersOf(tx, organisationId))
+            await enqueueNotice(tx, { kind: 'storage-warning', accountId, percent, at: now.toISOString() })
+        },
+      }),
+    },
     settings: { offers: settings, kept: settingsKept(db) },
   } satisfies Record<string, Domain>
 }

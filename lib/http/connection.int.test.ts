@@ -1,12 +1,22 @@
+import { execFile, spawnSync } from 'node:child_process'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, type IncomingMessage, request, type Server } from 'node:http'
 import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent } from '#lib/testing/people.ts'
 import { trace } from '#lib/testing/units.ts'
+
+const run = promisify(execFile)
+/** A JRE alone cannot launch source files. */
+const hasJavaCompiler = () => spawnSync('java', ['--describe-module', 'jdk.compiler']).status === 0
 
 let test: TestApp
 let agent: { id: string; token: string }
@@ -170,5 +180,102 @@ describe('who sends drop by drop', () => {
       length.startsWith('Content') ? ' ' : '1\r\n \r\n',
     )
     expect(ended?.after).toBeGreaterThan(most * 0.9)
+  })
+})
+
+describe('requests that offer another protocol', () => {
+  /** As Java's HttpClient sends it with its default version; the settings are those of JDK 17. */
+  const offer =
+    'Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA'
+  let upgraded: TestApp
+  beforeAll(async () => {
+    const database = { ownerUrl: test.ownerUrl, appUrl: test.app.env.DATABASE_URL ?? '', drop: async () => {} }
+    // Next adds such a listener to the server with the first page that it renders.
+    upgraded = await testApp({}, database, {
+      pages: () => async (request, response) => {
+        const { server } = request.socket as Socket & { server: Server }
+        server.on('upgrade', (_request, socket) => socket.end())
+        response.writeHead(200).end('a page')
+      },
+    })
+    expect((await upgraded.fetch('GET', '/')).status).toBe(200)
+  })
+  afterAll(() => upgraded?.close())
+
+  it.each(['h2c', 'websocket', 'TLS/1.0, HTTP/2.0'])('for %s are answered as HTTP/1.1', async (protocol) => {
+    const { socket, closed } = lineTo(upgraded.url)
+    const body = JSON.stringify(trace())
+    const { length } = Buffer.from(body)
+    socket.write(
+      `POST /v1/knowledge HTTP/1.1\r\nHost: x\r\n${offer.replace('h2c', protocol)}\r\nAuthorization: Bearer ${agent.token}\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n${body}`,
+    )
+    // The connection stays one of HTTP/1.1.
+    await once(socket, 'data')
+    socket.write(`GET /health HTTP/1.1\r\nHost: x\r\n${offer}\r\n\r\n`)
+    await once(socket, 'data')
+    socket.write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    const { text } = await closed
+    expect([...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)).toEqual(['201', '200', '200'])
+  })
+
+  it('through curl --http2 are answered', async () => {
+    const { stdout } = await run('curl', [
+      '-sS',
+      '--http2',
+      '-d',
+      '{}',
+      '-w',
+      '\n%{http_code}',
+      `${upgraded.url}/v1/knowledge`,
+    ])
+    expect(stdout).toMatch(/\n401$/)
+  })
+
+  it.skipIf(!hasJavaCompiler())(
+    'through Java’s HttpClient are answered',
+    async () => {
+      const source = join(mkdtempSync(join(tmpdir(), 'kp-java-')), 'Ask.java')
+      onTestFinished(() => rmSync(dirname(source), { recursive: true }))
+      writeFileSync(
+        source,
+        `import java.net.URI; import java.net.http.*; import java.net.http.HttpResponse.BodyHandlers;
+       class Ask { public static void main(String[] given) throws Exception {
+         var client = HttpClient.newHttpClient();
+         for (int n = 0; n < 2; n++) {
+           var request = HttpRequest.newBuilder(URI.create(given[0] + "/v1/knowledge")).header("Authorization", "Bearer " + given[1])
+             .header("Content-Type", "application/json").POST(HttpRequest.BodyPublishers.ofString(given[2])).build();
+           System.out.println(client.send(request, BodyHandlers.ofString()).statusCode());
+         } } }`,
+      )
+      const { stdout } = await run('java', [source, upgraded.url, agent.token, JSON.stringify(trace())])
+      expect(stdout).toBe('201\n201\n')
+    },
+    120_000,
+  )
+})
+
+describe('requests that RFC 9112 does not allow', () => {
+  it.each([
+    ['two Host headers', 'GET /health HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n'],
+    ['no version', 'GET /health\r\n\r\n'],
+  ])('%s: 400', async (_what, sent) => {
+    const { socket, closed } = lineTo(test.url)
+    socket.write(sent)
+    expect((await closed).text).toMatch(/^HTTP\/1\.1 400 /)
+  })
+})
+
+describe('methods that an address does not take', () => {
+  it.each([
+    ['TRACE', '/v1/knowledge', 'GET, POST, HEAD'],
+    ['TRACE', '/sign-in', 'GET, HEAD, POST'],
+    ['OPTIONS', '*', 'GET, HEAD, POST'],
+    ['OPTIONS', '/v1/knowledge/batch', 'POST'],
+    ['PUT', '/health', 'GET, HEAD'],
+  ])('%s %s returns 405 with Allow', async (method, path, allow) => {
+    const { socket, closed } = lineTo(test.url)
+    socket.write(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`)
+    const answer = answerOf((await closed).text)
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, allow])
   })
 })

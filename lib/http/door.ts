@@ -19,6 +19,6 @@ export interface Via {
   params: Record<string, string>
   /** The client's address, after trusted proxies. */
   address: string
-  /** Whether it comes from this machine itself, past no proxy; a door that does not know the socket does not say so. */
-  isLocal?: boolean
+  /** Whether it came to the listener of KP_METRICS_LISTEN. */
+  isMonitoring?: boolean
 }

@@ -3,8 +3,9 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { z } from 'zod'
-import { clientAddress, isLocalRequest, type TrustedProxies } from '#lib/access/client-address.ts'
+import { clientAddress, type TrustedProxies } from '#lib/access/client-address.ts'
 import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
+import type { Window } from '#lib/access/limiter.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { operation } from '#lib/kernel/operation.ts'
@@ -18,7 +19,11 @@ import { type Handle, plainHeaders, refusal } from './handle.ts'
 export interface FrontParts {
   useCases: readonly UseCase[]
   handle: Handle
+  /** Throws while no page may be served. */
+  admitPage(): Promise<void>
   proxies: () => TrustedProxies
+  /** Counts a request for a page in its address's window. */
+  countPage(address: string): Promise<Window>
 }
 type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 const methods: readonly HTTPMethod[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
@@ -43,6 +48,11 @@ function refusedPage(problem: Problem, more: Record<string, string> = {}): DoorA
   const requestId = newId('req')
   return refusal(problem, 'page', requestId, { ...plainHeaders(requestId), ...uncountedHeaders(), ...more })
 }
+const tooMany = (window: Window): DoorAnswer =>
+  refusedPage(
+    new Problem('rate_limited', `${window.limit.toLocaleString('en')} pages a minute are allowed from one address.`),
+    limitHeaders(window, 'read'),
+  )
 
 const unknown = operation({
   id: 'unknown',
@@ -55,6 +65,14 @@ const unknown = operation({
   status: 200,
   output: z.unknown(),
 })
+
+/** What pages and the forms of sign-in take. */
+const pageMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST'])
+const wrongMethod = (allowed: readonly string[]): Problem =>
+  new Problem('method_not_allowed', {
+    detail: `It takes ${allowed.join(', ')}.`,
+    headers: { Allow: allowed.join(', ') },
+  })
 
 const doorRequest = (request: IncomingMessage, most: number): DoorRequest => ({
   method: request.method ?? 'GET',
@@ -98,8 +116,24 @@ async function send(
   })
 }
 
+/** In place of every page, until the erasures since a backup are replayed. */
+function closedPage(error: unknown): DoorAnswer {
+  const requestId = newId('req')
+  const { status, headers } = refusal(error, 'page', requestId, plainHeaders(requestId))
+  const [english, chinese] = ['Temporarily unavailable. Please try again later.', '服务暂时不可用，请稍后再试。']
+  return {
+    status,
+    headers: { ...headers, 'Content-Type': 'text/html; charset=utf-8' },
+    body: `<!doctype html><html lang="en"><meta charset="utf-8"><title>KnowledgePulse</title><p>${english}</p><p lang="zh-CN">${chinese}</p></html>`,
+  }
+}
+
 /** Answers the operations before Next sees the request, and hands everything else to Next. `most`: see {@link patience}. */
-export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pages, most = patience) {
+export function createFront(
+  { useCases, handle, admitPage, proxies, countPage }: FrontParts,
+  pages: Pages,
+  most = patience,
+) {
   const router = findMyWay({ ignoreTrailingSlash: true, maxParamLength: 300 })
   for (const useCase of useCases) {
     const { method, path, audit } = useCase.operation
@@ -111,16 +145,23 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
   const isApi = (path: string): boolean =>
     path === '/v1' || path.startsWith('/v1/') || (path.startsWith('/api/') && !path.startsWith('/api/auth/'))
 
+  /** The methods of the operation at the address: of `/v1/knowledge/batch`, not those of `/v1/knowledge/{id}`. */
+  function allowedAt(url: string): readonly string[] {
+    const found = [...methods, 'HEAD' as const].flatMap((method) => {
+      const path = (router.find(method, url)?.store as UseCase | undefined)?.operation.path
+      return path === undefined ? [] : [{ method, variables: path.split('{').length - 1 }]
+    })
+    const fewest = Math.min(...found.map(({ variables }) => variables))
+    return found.filter(({ variables }) => variables === fewest).map(({ method }) => method)
+  }
+
   /** What no operation answers, through the same door: with its headers, and counted. */
   function nobody(url: string): UseCase {
-    const allowed = methods.filter((method) => router.find(method, url) !== null)
+    const allowed = allowedAt(url)
     const problem =
       allowed.length === 0
         ? new Problem('not_found', 'This address is not part of the API; /docs/api shows what is.')
-        : new Problem('method_not_allowed', {
-            detail: `It takes ${allowed.join(', ')}.`,
-            headers: { Allow: allowed.join(', ') },
-          })
+        : wrongMethod(allowed)
     return { operation: unknown, execute: () => Promise.reject(problem) }
   }
 
@@ -145,13 +186,14 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       const useCase: UseCase = found.store
       const params = Object.fromEntries(Object.entries(found.params).map(([name, value]) => [name, value ?? '']))
       boundBody(request, response, useCase.operation.upload !== undefined, most)
-      const asked = doorRequest(request, most)
-      const isLocal = isLocalRequest(request.socket.remoteAddress, asked.headers)
-      return send(response, await handle(useCase, asked, { params, address, isLocal }), isHead, most)
+      return send(response, await handle(useCase, doorRequest(request, most), { params, address }), isHead, most)
     }
     boundBody(request, response, false, most)
     const [path = '/'] = url.split('?', 1)
-    if (isApi(path))
+    const method = request.method ?? 'GET'
+    if (!pageMethods.has(method) && allowedAt(url).length === 0 && !isApi(path))
+      return send(response, refusal(wrongMethod([...pageMethods]), 'page', newId('req'), {}), isHead, most)
+    if (isApi(path) || allowedAt(url).length > 0)
       return send(
         response,
         await handle(nobody(url), doorRequest(request, most), { params: {}, address }),
@@ -162,6 +204,14 @@ export function createFront({ useCases, handle, proxies }: FrontParts, pages: Pa
       ? refusedBody(request)
       : refusedPage(new Problem('bad_request', 'The escapes in the address are not UTF-8.'))
     if (refused) return send(response, refused, isHead, most)
+    // Files of the build cost no more than their bytes.
+    if (!path.startsWith('/_next/static/')) {
+      const window = await countPage(address)
+      if (!window.allowed) return send(response, tooMany(window), isHead, most)
+    }
+    // Built files: scripts, styles and fonts.
+    const closed = path.startsWith('/_next/') ? undefined : await admitPage().then(() => undefined, closedPage)
+    if (closed) return send(response, closed, isHead, most)
     if (path.startsWith('/api/auth/'))
       for (const [name, value] of Object.entries(uncountedHeaders())) response.setHeader(name, value)
     return clientAddresses.run(address, () => pages(request, response))

@@ -1,26 +1,40 @@
-import { createHash, createHmac, randomUUID } from 'node:crypto'
+import { createHash, createHmac, type Hmac, randomUUID, timingSafeEqual } from 'node:crypto'
 import type { Access } from '#lib/access/access.ts'
 import { type Caller, permittedTo } from '#lib/access/actor.ts'
 import { limitHeaders, uncountedWindow } from '#lib/access/limit-headers.ts'
+import type { Window } from '#lib/access/limiter.ts'
 import { challenge } from '#lib/access/token-lookup.ts'
+import type { AdmittedWrite, StorageAdmission } from '#lib/domains/quotas/admission.ts'
+import type { StorageUse } from '#lib/domains/quotas/rules.ts'
 import type { Actor, Context, GatePorts } from '#lib/kernel/context.ts'
 import { logFault } from '#lib/kernel/fault-log.ts'
 import type { OperationShape, RawInput } from '#lib/kernel/operation.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mostMembers } from '#lib/kernel/storable.ts'
 import type { Answer, UseCase } from '#lib/kernel/use-case.ts'
+import { asProblem } from '#lib/stores/postgres/database.ts'
+import type { Admission } from './admission.ts'
 import { type BodyBounds, readJson, uploaded } from './body.ts'
 import type { DoorAnswer, DoorRequest, Via } from './door.ts'
 import type { Metrics } from './metrics.ts'
+import { observedUpload } from './upload-stream.ts'
 
 export interface HandlerParts {
   access: Access
+  /** Throws while nothing may be served, because a restored database still has what was erased. */
+  admit(): Promise<void>
   gate: GatePorts
   metrics: Metrics
+  /** Erasures look through every store: many at once are refused before they keep each other waiting. */
+  erasing: Admission
   /** Our own origin, against requests that another site makes in a person's browser. */
   origin: string
   /** Keys the hashes of bodies that idempotency records keep. */
   hashKey: () => Uint8Array
+  /** Throws `quota_exceeded` where the write is above the storage quota. */
+  admitStorage: StorageAdmission['admit']
+  /** Opens operations that monitoring may do. */
+  metricsToken?: string | undefined
   /** Told of what was carried out, once it has committed; it neither waits nor throws. */
   observe?:
     | ((
@@ -65,6 +79,31 @@ const queryOf = (url: string): Record<string, string> => {
 const declaredOf = ({ headers }: DoorRequest): string =>
   `${headers.get('content-type') ?? ''}\n${headers.get('content-length') ?? ''}`
 
+const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
+
+const tooManyFrom = ({ limit }: Window): Problem =>
+  new Problem('rate_limited', `${limit.toLocaleString('en')} requests a minute are allowed from one address.`)
+
+/** What a request may store: its size, and how many records. Undefined where it stores nothing. */
+function storedBy(
+  { stores, upload }: OperationShape,
+  request: DoorRequest,
+  body: Uint8Array,
+  value: unknown,
+): StorageUse | undefined {
+  if (!stores) return undefined
+  const length = Number(request.headers.get('content-length') ?? 0)
+  const bytes = upload ? (Number.isSafeInteger(length) && length > 0 ? length : 0) : body.byteLength
+  if (typeof stores === 'string') return { bytes, rows: stores === 'one record' ? 1 : 0 }
+  const list: unknown =
+    typeof value === 'object' && value !== null ? Object.getOwnPropertyDescriptor(value, stores.each)?.value : []
+  return { bytes, rows: Array.isArray(list) ? list.length : 0 }
+}
+function overQuota(error: unknown): Problem {
+  if (Problem.is(error, 'quota_exceeded')) return error
+  throw error
+}
+
 const headersOf = (operation: OperationShape, request: DoorRequest): Record<string, string> => {
   const named: Record<string, string> = {}
   for (const name of Object.keys(operation.headers?.shape ?? {})) {
@@ -89,6 +128,10 @@ function refuseCrossSite(request: DoorRequest, caller: Caller, origin: string): 
   throw new Problem('cross_site', 'This request did not come from a page of this installation.')
 }
 
+/** Keyed: a body may hold what its plain hash would let somebody guess. */
+const hashOfRequest = ({ id }: OperationShape, { url }: DoorRequest, hashKey: Uint8Array): Hmac =>
+  createHmac('sha256', hashKey).update(`${id}\n${url.replace(/^https?:\/\/[^/]+/, '')}\n`)
+
 function idempotencyOf(
   operation: OperationShape,
   request: DoorRequest,
@@ -100,11 +143,7 @@ function idempotencyOf(
   const key = request.headers.get('idempotency-key')
   if (key === null) return undefined
   if (!keyForm.test(key)) throw new Problem('bad_request', 'An Idempotency-Key is 1 to 255 printable ASCII characters.')
-  // Keyed: a body may hold what its plain hash would let somebody guess.
-  const requestHash = createHmac('sha256', hashKey)
-    .update(`${operation.id}\n${request.url.replace(/^https?:\/\/[^/]+/, '')}\n`)
-    .update(body)
-    .digest()
+  const requestHash = hashOfRequest(operation, request, hashKey).update(body).digest()
   // The key is the client's own words: what is kept of it is a hash.
   const keyHash = createHmac('sha256', hashKey).update(key).digest('hex')
   const { actor, limitKey } = caller
@@ -144,24 +183,53 @@ export const plainHeaders = (requestId: string): Record<string, string> => ({
   'X-Content-Type-Options': 'nosniff',
 })
 
+/** Agents read these answers as part of their prompt: what others contributed is data and no order. */
+const contributed = /^\/v1\/(?:knowledge|skills|sop|quarantine)(?:\/|$)/
+const trustHeader = (path: string): Record<string, string> =>
+  contributed.test(path) ? { 'KP-Content-Trust': 'untrusted' } : {}
+
 /** The one way from a request to an answer: who, how often, what, done. Both doors call it. */
-export function createHandle({ access, gate, metrics, origin, hashKey, observe }: HandlerParts): Handle {
+export function createHandle({
+  access,
+  admit,
+  erasing,
+  gate,
+  metrics,
+  origin,
+  hashKey,
+  admitStorage,
+  metricsToken,
+  observe,
+}: HandlerParts): Handle {
+  const monitoring = metricsToken === undefined ? undefined : sha256(`Bearer ${metricsToken}`)
+  const isMonitoringToken = ({ headers }: DoorRequest): boolean =>
+    monitoring !== undefined && timingSafeEqual(monitoring, sha256(headers.get('authorization') ?? ''))
+
   const answer: Handle = async (useCase, request, via) => {
     const { operation } = useCase
     const sent = request.headers.get('x-request-id')
     const requestId = sent !== null && requestIdForm.test(sent) ? sent : `req_${randomUUID()}`
     const common: Record<string, string> = {
       ...plainHeaders(requestId),
+      ...trustHeader(operation.path),
       ...(origin.startsWith('https:') && { 'Strict-Transport-Security': 'max-age=63072000; includeSubDomains' }),
     }
+    let write: AdmittedWrite | undefined
     try {
       const requestClass = operation.limit === 'write' ? 'write' : 'read'
       // A request that no window counts still says what the windows of its address are.
       Object.assign(common, limitHeaders(uncountedWindow(requestClass), requestClass))
-      const known = await access.identify(request, via.address, operation)
-      // Who says who they are is judged by that, here as elsewhere.
-      const isOpen = operation.isOpenToLocal && via.isLocal && known.actor.kind === 'anonymous'
-      const caller = isOpen ? permittedTo(known, operation.permission) : known
+      if (!operation.isOpenBeforeReplay) await admit()
+      if (operation.perAddress !== undefined) {
+        const window = await access.countAddress(operation.id, via.address, operation.perAddress)
+        if (!window.allowed) {
+          Object.assign(common, limitHeaders(window, requestClass))
+          throw tooManyFrom(window)
+        }
+      }
+      const isMonitor = operation.isOpenToMonitoring && (via.isMonitoring || isMonitoringToken(request))
+      const known = await (isMonitor ? access.anonymous(via.address) : access.identify(request, via.address, operation))
+      const caller = isMonitor ? permittedTo(known, operation.permission) : known
       refuseCrossSite(request, caller, origin)
       const turnedAway = caller.actor.kind === 'anonymous' && !caller.actor.can(operation.permission)
       if (operation.limit !== 'exempt' && !turnedAway) {
@@ -181,30 +249,60 @@ export function createHandle({ access, gate, metrics, origin, hashKey, observe }
           : // What is read while it arrives is told apart by what is said of it.
             { value: undefined, bytes: Buffer.from(operation.upload ? declaredOf(request) : '') }
       const idempotency = idempotencyOf(operation, request, caller, bytes, hashKey())
+      const wanted = storedBy(operation, request, bytes, value)
+      const admitted =
+        wanted && caller.storage && caller.actor.can(operation.permission)
+          ? await admitStorage(caller.storage, wanted).catch(overQuota)
+          : undefined
+      if (Problem.is(admitted)) {
+        if (!idempotency) throw admitted
+      } else if (admitted) {
+        write = admitted
+        if (admitted.warning !== undefined) common['KP-Storage-Used'] = `${admitted.warning}%`
+      }
+      // As with a body: whoever may not do it at all is refused by the gate.
+      const upload =
+        operation.upload && caller.actor.can(operation.permission) ? uploaded(request, operation.upload) : undefined
+      const announced = wanted?.bytes ?? 0
+      let arrivedBytes = 0
+      const observed =
+        upload &&
+        observedUpload(upload, {
+          hash: hashOfRequest(operation, request, hashKey()).update(`whole\n${upload.mediaType}\n`),
+          async arrived(more) {
+            const before = Math.max(arrivedBytes, announced)
+            arrivedBytes += more
+            if (arrivedBytes > before) await write?.add(arrivedBytes - before)
+          },
+        })
       const ctx: Context = {
         actor: caller.actor,
         ip: via.address,
         requestId,
         gate,
         now: gate.clock.now(),
-        ...(idempotency && { idempotency }),
+        ...(idempotency && { idempotency: { ...idempotency, ...(observed && { wholeHash: observed.digest }) } }),
+        ...(Problem.is(admitted) && { overQuota: admitted }),
       }
       const query = queryOf(request.url)
-      const made = await useCase.execute(ctx, {
+      const input: RawInput = {
         params: via.params,
         query,
         headers: headersOf(operation, request),
         body: value,
-        // As with a body: whoever may not do it at all is refused by the gate.
-        ...(operation.upload &&
-          caller.actor.can(operation.permission) && { upload: uploaded(request, operation.upload) }),
-      })
+        ...(observed && { upload: observed.upload }),
+      }
+      const work = () => useCase.execute(ctx, input)
+      const made = await (operation.method === 'delete' ? erasing.run(work) : work())
       if (made.headers['Idempotency-Replayed'] === undefined)
         observe?.(operation.id, caller.actor, { input: { body: value, query }, body: made.body })
       return present(operation, request, made, common)
     } catch (error) {
-      metrics.refused(Problem.is(error) ? error.code : 'internal')
+      const problem = asProblem(error)
+      metrics.refused(Problem.is(problem) ? problem.code : 'internal')
       return refusal(error, operation.id, requestId, common)
+    } finally {
+      write?.end()
     }
   }
   return async (useCase, request, via) => {
@@ -221,10 +319,11 @@ export function refusal(
   requestId: string,
   common: Record<string, string>,
 ): DoorAnswer {
-  const problem = Problem.is(error)
-    ? error
+  const known = asProblem(error)
+  const problem = Problem.is(known)
+    ? known
     : new Problem('internal', `Nothing more is told here; the log has it under ${requestId}.`)
-  if (problem !== error) logFault(error, { operationId, requestId })
+  if (problem !== known) logFault(error, { operationId, requestId })
   else if (problem.status >= 500 && problem.cause !== undefined) logFault(problem.cause, { operationId, requestId })
   return {
     status: problem.status,

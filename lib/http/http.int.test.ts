@@ -134,6 +134,16 @@ describe('hostile requests', () => {
   })
 })
 
+it('marks answers with contributed text as untrusted, and no others', async () => {
+  const { token } = await test.agent()
+  const trustOf = async (path: string) => (await test.fetch('GET', path, { token })).headers.get('kp-content-trust')
+  expect(await Promise.all(['/v1/knowledge?q=lock', '/v1/skills', '/v1/auth/tokens'].map(trustOf))).toEqual([
+    'untrusted',
+    'untrusted',
+    null,
+  ])
+})
+
 describe('what is not part of the API', () => {
   it('is refused with the headers of every answer', async () => {
     const told = await test.fetch('GET', '/v1/nowhere', { headers: { 'X-Request-Id': 'mine' } })

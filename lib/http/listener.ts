@@ -25,10 +25,22 @@ function problemOf(code: string | undefined): Problem {
   return new Problem('bad_request', 'This is not HTTP as RFC 9112 has it. Nothing was done.')
 }
 
-function written(error: NodeJS.ErrnoException): string {
+const headerCount = ({ rawHeaders }: IncomingMessage, name: string): number =>
+  rawHeaders.filter((one, n) => n % 2 === 0 && one.toLowerCase() === name).length
+
+/** Requests that Node's parser accepts and RFC 9112 (§2.3, §3.2) does not. */
+function malformedBecause(request: IncomingMessage): Problem | undefined {
+  if (request.httpVersionMajor !== 1)
+    return new Problem('bad_request', 'This server speaks HTTP/1.1 and HTTP/1.0. Nothing was done.')
+  if (headerCount(request, 'host') > 1)
+    return new Problem('bad_request', 'The request has more than one Host header. Nothing was done.')
+  return undefined
+}
+
+function written(problem: Problem): string {
   const requestId = newId('req')
   const common = { ...plainHeaders(requestId), ...limitHeaders(uncountedWindow('read'), 'read') }
-  const { status, headers, body } = refusal(problemOf(error.code), 'connection', requestId, common)
+  const { status, headers, body } = refusal(problem, 'connection', requestId, common)
   const text = String(body)
   const lines = Object.entries({ ...headers, 'Content-Length': Buffer.byteLength(text), Connection: 'close' })
   return [
@@ -54,8 +66,13 @@ export function createListener(listener: Listener, { headersMost = 20_000, every
       headersTimeout: headersMost,
       requestTimeout: 0,
       connectionsCheckingInterval: every,
+      // RFC 9110 §7.8: a server may ignore Upgrade. Java's HttpClient and curl offer h2c this way. Next adds an upgrade listener with its
+      // first page; without this line Node would give it every such request, and it closes the connection.
+      shouldUpgradeCallback: () => false,
     },
     (request, response) => {
+      const malformed = malformedBecause(request)
+      if (malformed !== undefined) return void request.socket.end(written(malformed))
       const responses = underWay.get(request.socket) ?? new Set()
       underWay.set(request.socket, responses.add(response))
       response.once('close', () => responses.delete(response))
@@ -74,7 +91,7 @@ export function createListener(listener: Listener, { headersMost = 20_000, every
     // Of a request that is under way the body cannot be read; after one that came whole, what follows it.
     const isNext = next !== undefined || response?.req.complete
     if (!socket.writable || response?.headersSent || isNext) return void socket.destroy()
-    socket.end(written(error))
+    socket.end(written(problemOf(error.code)))
     // Closed at once, what the client still sends would cost it the answer.
     const leaving = setTimeout(() => socket.destroy(), lingering)
     socket.once('close', () => clearTimeout(leaving))

@@ -1,50 +1,111 @@
-import { request } from 'node:http'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { type Clocks, dueNow, legalDueAt, type State, states } from '#lib/domains/privacy-requests/rules.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { listenedAt, metricsListener } from './metrics-listener.ts'
 
+const monitoring = 'prometheus-0123456789abcdef'
 let app: TestApp
 beforeAll(async () => {
-  app = await testApp()
+  app = await testApp({ KP_METRICS_TOKEN: monitoring })
 })
 afterAll(() => app.close())
 
-const ask = (headers: Record<string, string> = {}, token?: string) => app.fetch('GET', '/metrics', { headers, token })
+const ask = () => app.fetch('GET', '/metrics', { headers: { Authorization: `Bearer ${monitoring}` } })
 /** The value of a line, by its name and labels. */
 function numberOf(text: string, name: string): number | undefined {
   const line = text.split('\n').find((one) => one.startsWith(`${name} `))
   return line === undefined ? undefined : Number(line.slice(name.length + 1))
 }
 
-test('they are for an admin’s token, and for the machine itself past no proxy', async () => {
-  const forwarded = { 'X-Forwarded-For': '203.0.113.9' }
-  const local = await ask()
-  expect([local.status, local.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/plain')])
-  expect((await ask(forwarded)).status).toBe(401)
-  expect((await ask({ Forwarded: 'for=203.0.113.9' })).status).toBe(401)
-  expect((await ask({}, 'kp_nonsense')).status).toBe(401)
+test('GET /metrics answers admins, auditors and the token of KP_METRICS_TOKEN, and nobody for the address or the headers of a request', async () => {
+  const plain = (headers: Record<string, string>) => app.fetch('GET', '/metrics', { headers })
+  // A proxy on the machine sends requests from 127.0.0.1, and may ask for localhost.
+  expect((await plain({})).status).toBe(401)
+  expect((await plain({ 'X-Forwarded-For': '127.0.0.1' })).status).toBe(401)
+  const open = await plain({ Authorization: `Bearer ${monitoring}` })
+  expect([open.status, open.headers.get('content-type')]).toEqual([200, expect.stringContaining('text/plain')])
+  for (const wrong of [
+    `Bearer ${monitoring}x`,
+    `Bearer ${monitoring.slice(1)}`,
+    `Basic ${monitoring}`,
+    'Bearer kp_nonsense',
+  ])
+    expect((await plain({ Authorization: wrong })).status, wrong).toBe(401)
+  // It opens nothing else.
+  const path = (at: string) => app.fetch('GET', at, { headers: { Authorization: `Bearer ${monitoring}` } })
+  for (const at of ['/v1/audit', '/v1/auth/me', '/api/admin/agents']) expect((await path(at)).status, at).toBe(401)
   const small = await issuedAgent(app, ['read', 'write'])
-  expect((await ask({}, small.token)).status).toBe(403)
-  const admin = await issuedAgent(app, ['admin'])
-  expect((await ask(forwarded, admin.token)).status).toBe(200)
+  expect((await app.fetch('GET', '/metrics', small)).status).toBe(403)
+  const revoked = await issuedAgent(app, ['admin'])
+  expect((await app.fetch('GET', '/metrics', revoked)).status).toBe(200)
+  await app.db.prisma.token.update({ where: { id: revoked.tokenId }, data: { revokedAt: app.clock.now() } })
+  expect((await app.fetch('GET', '/metrics', revoked)).status).toBe(401)
   const [person, auditor] = [await signedIn(app), await signedIn(app, 'auditor')]
-  expect((await app.fetch('GET', '/metrics', { cookie: person.cookie })).status).toBe(403)
-  expect((await app.fetch('GET', '/metrics', { cookie: auditor.cookie })).status).toBe(200)
+  expect((await app.fetch('GET', '/metrics', person)).status).toBe(403)
+  expect((await app.fetch('GET', '/metrics', auditor)).status).toBe(200)
 })
 
-test('a page whose own name resolves to this machine is told nothing, and nothing else is open to the machine', async () => {
-  const { port } = new URL(app.url)
-  const status = await new Promise((told, failed) => {
-    request({ host: '127.0.0.1', port, path: '/metrics', headers: { Host: `attack.example.org:${port}` } }, (answer) =>
-      told(answer.resume().statusCode),
-    )
-      .once('error', failed)
-      .end()
+test('the listener of KP_METRICS_LISTEN answers GET /metrics and nothing else', async () => {
+  const server = metricsListener(app.app)
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  onTestFinished(() => void server.close())
+  const at = server.address()
+  const url = `http://127.0.0.1:${typeof at === 'object' ? at?.port : 0}`
+  const metrics = await fetch(`${url}/metrics`)
+  expect([metrics.status, (await metrics.text()).includes('kp_')]).toEqual([200, true])
+  for (const path of ['/v1/audit', '/health', '/ready', '/metrics/', '/'])
+    expect((await fetch(url + path)).status).toBe(404)
+  expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(404)
+  expect(listenedAt('[::1]:9464')).toEqual({ host: '::1', port: 9464 })
+})
+
+test('a flood of one address on /ready and on pages is answered with 429, others are not', async () => {
+  const flood = await testApp({ KP_TRUSTED_PROXIES: '127.0.0.1' }, undefined, {
+    pages: () => async (_request, response) => {
+      response.writeHead(200).end('a page')
+    },
   })
-  expect(status).toBe(401)
-  expect((await app.fetch('GET', '/v1/audit')).status).toBe(401)
+  onTestFinished(() => flood.close())
+  const statuses = async (path: string, count: number, address: (n: number) => string) => {
+    const found = new Map<number, number>()
+    for (let n = 0; n < count; n += 50) {
+      const told = await Promise.all(
+        Array.from({ length: 50 }, (_, m) =>
+          flood.fetch('GET', path, { headers: { 'X-Forwarded-For': address(n + m) } }),
+        ),
+      )
+      for (const { status } of told) found.set(status, (found.get(status) ?? 0) + 1)
+    }
+    return Object.fromEntries(found)
+  }
+  expect(await statuses('/ready', 350, () => '203.0.113.7')).toEqual({ 200: 300, 429: 50 })
+  expect(await statuses('/ready', 50, () => '203.0.113.8')).toEqual({ 200: 50 })
+  expect(await statuses('/overview', 3_050, () => '203.0.113.7')).toEqual({ 200: 3_000, 429: 50 })
+  const refused = await flood.fetch('GET', '/overview', { headers: { 'X-Forwarded-For': '203.0.113.7' } })
+  expect([refused.json.code, Number(refused.headers.get('retry-after')) > 0]).toEqual(['rate_limited', true])
+  expect(
+    (await flood.fetch('GET', '/_next/static/a.js', { headers: { 'X-Forwarded-For': '203.0.113.7' } })).status,
+  ).toBe(200)
+})
+
+test('anonymous requests of IPv6 count in their /64, and in their /48 with the limit of 16', async () => {
+  const own = await testApp({ KP_TRUSTED_PROXIES: '127.0.0.1' })
+  onTestFinished(() => own.close())
+  await own.db.prisma.setting.create({
+    data: { name: 'anonymous_reading', value: true, updatedAt: own.clock.now(), updatedBy: 'test' },
+  })
+  const ask = (address: string) =>
+    own.fetch('GET', '/v1/knowledge?limit=1', { headers: { 'X-Forwarded-For': address } })
+  const many = async (count: number, address: (n: number) => string) => {
+    const told = await Promise.all(Array.from({ length: count }, (_, n) => ask(address(n))))
+    return told.filter(({ status }) => status === 429).length
+  }
+  expect(await many(61, () => '2001:db8:1:1::5')).toBe(1)
+  // Each from a subnet of its own: 60 × 16 in all, of which 61 are used.
+  expect(await many(909, (n) => `2001:db8:1:${(n + 2).toString(16)}::1`)).toBe(10)
+  expect(await many(1, () => '2001:db8:2:1::5')).toBe(0)
 })
 
 test('requests are counted by state, and by their clocks as the rules have them', async () => {

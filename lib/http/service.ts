@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { z } from 'zod'
 import { type OperationShape, operation } from '#lib/kernel/operation.ts'
 import { read } from '#lib/kernel/use-case.ts'
@@ -8,6 +9,7 @@ const none = { none: 'about the service itself, not about anybody' }
 
 export const checkHealth = operation({
   id: 'checkHealth',
+  isOpenBeforeReplay: true,
   method: 'get',
   path: '/health',
   summary: 'Whether the process is alive',
@@ -30,6 +32,7 @@ const StoreState = z.object({
 })
 const checkReadiness = operation({
   id: 'checkReadiness',
+  isOpenBeforeReplay: true,
   method: 'get',
   path: '/ready',
   summary: 'Whether it can serve, with each store’s state',
@@ -40,11 +43,13 @@ const checkReadiness = operation({
   permission: 'public',
   audit: none,
   limit: 'exempt',
+  perAddress: 300,
   status: 200,
   output: z.object({
     status: z.enum(['ready', 'degraded', 'not_ready']),
     attention: z.array(z.string()).optional().meta({
-      description: 'What works and is late all the same: `llm_log`, where what a day is the most for stood longer',
+      description:
+        'What an operator should look at: `llm_log`: logged exchanges with models are older than a day. `erasures_not_replayed`: the database was restored and erasures have to be replayed; nothing else is served',
     }),
     stores: z.record(z.string(), StoreState),
   }),
@@ -52,6 +57,7 @@ const checkReadiness = operation({
 
 export const readOpenApi = operation({
   id: 'readOpenApi',
+  isOpenBeforeReplay: true,
   method: 'get',
   path: '/openapi.json',
   summary: 'This API as an OpenAPI 3.1 document',
@@ -64,13 +70,14 @@ export const readOpenApi = operation({
 
 const readMetrics = operation({
   id: 'readMetrics',
+  isOpenBeforeReplay: true,
   method: 'get',
   path: '/metrics',
   summary: 'Counts for Prometheus',
   description:
-    'Of the process that answers: answers by operation and status, refusals by code. Of the installation: privacy requests by state and due time, erasures, retention sweeps, limits. No ids, no addresses. For a token with the scope admin; from the machine itself, past no proxy, without one.',
+    'Of the process that answers: answers by operation and status, refusals by code. Of the installation: privacy requests by state and due time, erasures, retention sweeps, limits. No ids, no addresses. For admins and auditors, a token with the scope admin, and the token that KP_METRICS_TOKEN names. The listener of KP_METRICS_LISTEN asks for none.',
   permission: 'service:audit',
-  isOpenToLocal: true,
+  isOpenToMonitoring: true,
   audit: { none: 'counts of the service, not about anybody' },
   limit: 'read',
   status: 200,
@@ -88,6 +95,15 @@ export interface StoreCheck {
   /** `latency` in milliseconds. */
   ask(): Promise<{ state: 'ok' | 'degraded' | 'down'; latency: number; detail?: string } | undefined>
 }
+/** What readiness says of the ledger while the database does not know all of its erasures. */
+async function replayState(
+  restored: () => Promise<{ missing: number; detail?: string }>,
+): Promise<{ state: 'down'; detail: string } | undefined> {
+  // The database says by its own state that it is down.
+  const found = await Promise.race([restored().catch(() => undefined), delay(3_000, undefined, { ref: false })])
+  return found?.detail === undefined ? undefined : { state: 'down', detail: found.detail }
+}
+
 const tenths = (milliseconds: number) => Math.round(milliseconds * 10) / 10
 
 /** Liveness, readiness, and the description of everything that can be asked. */
@@ -96,6 +112,8 @@ export function serviceUseCases(
   checks: Record<string, StoreCheck>,
   operations: () => readonly OperationShape[],
   version: string,
+  /** How many erasures of the ledger the database does not know. */
+  restored: () => Promise<{ missing: number; detail?: string }>,
   /** Of what can be late, whether it is. */
   lateness: Record<string, () => Promise<boolean>> = {},
 ) {
@@ -108,9 +126,13 @@ export function serviceUseCases(
       const asked = await Promise.all(
         Object.entries(checks).map(async ([name, check]) => ({ name, check, answer: await check.ask() })),
       )
+      const behind = await replayState(restored)
       const isDown = (needed: boolean) =>
         asked.some(({ check, answer }) => answer?.state === 'down' && (check.isNeeded ?? false) === needed)
-      const status = isDown(true) ? ('not_ready' as const) : isDown(false) ? ('degraded' as const) : ('ready' as const)
+      const isImpaired = asked.some(({ check, answer }) => check.isNeeded && answer?.state === 'degraded')
+      const isLess = isDown(false) || isImpaired
+      const status =
+        isDown(true) || behind ? ('not_ready' as const) : isLess ? ('degraded' as const) : ('ready' as const)
       // A database that is down is said by its own state, and has nothing to tell of what is late.
       const late =
         status === 'not_ready'
@@ -121,11 +143,12 @@ export function serviceUseCases(
                 (await isLate().catch(() => true)) ? [name] : [],
               ),
             )
-      const attention = late.flat()
+      const attention = [...(behind ? ['erasures_not_replayed'] : []), ...late.flat()]
       const stores = Object.fromEntries(
         asked.flatMap(({ name, check, answer }) => {
           if (!answer) return []
-          const { latency, ...rest } = answer
+          const { latency, ...own } = answer
+          const rest = name === 'ledger' && behind ? behind : own
           const { region, address } = check
           const told = { ...rest, latency_ms: tenths(latency), region }
           return [[name, actor.can('service:audit') ? { ...told, address } : told]]

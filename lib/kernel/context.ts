@@ -1,5 +1,6 @@
 import type { Clock } from './clock.ts'
 import type { AuditAction, Permission } from './operation.ts'
+import type { Problem } from './problem.ts'
 
 /** What its tier allows in one request or day: bytes of a unit, units of a batch, exports (null: no limit). */
 export interface Quota {
@@ -23,6 +24,8 @@ export interface Actor {
   status?: 'active' | 'paused' | 'dead'
   accountId?: string
   sessionId?: string
+  /** When the password was last entered in this session. */
+  passwordAt?: Date | undefined
   tokenId?: string
   scopes: readonly string[]
   quota: Quota
@@ -60,6 +63,8 @@ export interface IdempotencyClaim {
   scope: string
   key: string
   requestHash: Uint8Array
+  /** Of an upload, whose `requestHash` knows no bytes yet: the hash with the whole body, which it reads to its end. */
+  wholeHash?: () => Promise<Uint8Array>
 }
 export interface StoredReply {
   status: number
@@ -111,6 +116,8 @@ export interface Context {
   gate: GatePorts
   now: Date
   idempotency?: IdempotencyClaim
+  /** Why nothing may be stored; a repetition of an earlier request is answered all the same. */
+  overQuota?: Problem
 }
 /** What a mutation sees: the context and the transaction that its audit entry commits with. */
 export interface MutationContext extends Context {

@@ -32,18 +32,31 @@ export interface OperationShape {
   audit: AuditRule
   /** Of every operation whose audit action is `delete`. */
   deletes?: DeletionRule
-  /** Whoever asks from the machine itself, past no proxy, needs no token for it. */
-  isOpenToLocal?: true
+  /** Monitoring may do it: by the token of KP_METRICS_TOKEN, or on the listener of KP_METRICS_LISTEN. */
+  isOpenToMonitoring?: true
+  /** Requests that one address may send in a minute, whoever it is; beside the windows of `limit`. */
+  perAddress?: number
   /**
    * A token that stands still, because an erasure of its agent waits, may do it all the same: it looks at what waits, and takes back what
    * its agent asked for.
    */
   isOpenToSuspended?: true
+  /**
+   * It stores content, which counts in the storage quota of the caller's organization: its size alone, one record as well, or one for each
+   * element of a list in the body.
+   */
+  stores?: 'bytes' | 'one record' | { each: string }
+  /** A person has entered the password within the last ten minutes: see {@link requireRecentPassword}. */
+  needsRecentPassword?: true
   /** A token of an agent that is dead may do it all the same. */
   isOpenToDead?: true
+  /** Served although the database was restored and the erasures since then were not replayed: it returns no content. */
+  isOpenBeforeReplay?: true
   /** Which of the caller's two windows a request counts in. `exempt` counts in none. */
   limit: 'read' | 'write' | 'exempt'
   status: 200 | 201 | 202 | 204
+  /** Other statuses of success, with the same body: 200 where it was there already, 202 where it goes on. */
+  alsoStatus?: readonly (200 | 201 | 202)[]
   params?: z.ZodObject
   query?: z.ZodObject
   headers?: z.ZodObject
@@ -56,8 +69,8 @@ export interface OperationShape {
   /** The media types of the answer, where it is not JSON. */
   produces?: readonly string[]
   /**
-   * Top-level members of `data` that no idempotency record may keep: keys, and content that is older than the request or another
-   * resource's, which would outlive it here.
+   * Top-level members of `data` that no idempotency record may keep: keys, which a repetition does not return and which are optional for
+   * that reason, and content, which would outlive its resource here. A repetition reads content anew (`complete` of the mutation).
    */
   secrets?: readonly string[]
   /** Refusals of its own, beside those that every operation has. */

@@ -9,6 +9,7 @@ export const problems = {
   token_suspended: [401, 'The token is suspended'],
   sign_in_needed: [401, 'Sign in first'],
   forbidden: [403, 'You may not do this'],
+  step_up_required: [403, 'Confirm your password first'],
   scope_too_small: [403, 'The token lacks the scope for this'],
   cross_site: [403, 'The request came from another site'],
   registration_closed: [403, 'Registration is closed'],
@@ -39,7 +40,7 @@ export const problems = {
   batch_rejected: [422, 'One item at least was refused, so none was stored'],
   idempotency_mismatch: [422, 'The idempotency key was used for another request'],
   rate_limited: [429, 'Too many requests'],
-  quota_exceeded: [429, 'The quota of the day is used up'],
+  quota_exceeded: [429, 'A quota is used up'],
   headers_too_large: [431, 'The address and the headers are too large'],
   internal: [500, 'Something went wrong on our side'],
   unavailable: [503, 'A service we depend on does not answer'],
@@ -52,6 +53,8 @@ export interface Issue {
 }
 export interface ProblemOptions {
   detail?: string
+  /** In place of the code's: `quota_exceeded` is 413 for what is stored, and 429 for exports of a day. */
+  status?: 413
   issues?: Issue[]
   headers?: Record<string, string>
   /** Further members of the problem document (RFC 9457 §3.2). */
@@ -79,13 +82,20 @@ export class Problem extends Error {
   readonly [brand] = true
 
   constructor(code: ProblemCode, options: ProblemOptions | string = {}) {
-    const { detail, issues, headers, extensions, cause, afterRollback } =
-      typeof options === 'string' ? ({ detail: options } as ProblemOptions) : options
+    const {
+      detail,
+      status: own,
+      issues,
+      headers,
+      extensions,
+      cause,
+      afterRollback,
+    } = typeof options === 'string' ? ({ detail: options } as ProblemOptions) : options
     const [status, title] = problems[code]
     super(detail ?? title, cause === undefined ? {} : { cause })
     this.name = 'Problem'
     this.code = code
-    this.status = status
+    this.status = own ?? status
     this.title = title
     this.detail = detail
     this.issues = issues

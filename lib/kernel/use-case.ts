@@ -1,7 +1,8 @@
-import type { AuditRecord, Context, MutationContext, Row, Statement, StoredReply } from './context.ts'
+import type { AuditRecord, Context, IdempotencyClaim, MutationContext, Row, Statement, StoredReply } from './context.ts'
 import { parseInput } from './input.ts'
 import type { AuditAction, Input, OperationShape, Output, RawInput } from './operation.ts'
 import { Problem } from './problem.ts'
+import { requireRecentPassword } from './step-up.ts'
 
 /** One of the things that a mutation touched; what is not said is as the operation says it. */
 export interface Entry {
@@ -77,6 +78,7 @@ function authorise(operation: OperationShape, ctx: Context): void {
     const isScope = actor.kind === 'agent' && (verb === 'read' || verb === 'write' || verb === 'admin')
     throw new Problem(isScope ? 'scope_too_small' : 'forbidden', isScope ? `It needs the scope "${verb}".` : {})
   }
+  if (operation.needsRecentPassword) requireRecentPassword(ctx)
   if (!isOrdinaryWriting(operation)) return
   // Erasing one's own stays a right of whoever restricted the rest (GDPR art. 17, 18(2)).
   if (actor.isRestricted)
@@ -158,10 +160,26 @@ async function recordDeletion(
   })
 }
 
-async function once(ctx: MutationContext, operation: OperationShape, run: () => Promise<Made>): Promise<Answer> {
+/** What a stored answer does not hold: content, which would outlive its resource there. Throws when it may not be read any more. */
+type Complete = (data: Record<string, unknown>) => Promise<Record<string, unknown>>
+
+async function completed(stored: StoredReply, complete: Complete | undefined): Promise<StoredReply> {
+  const { body } = stored
+  if (!complete || typeof body !== 'object' || body === null || !('data' in body)) return stored
+  const data = { ...(body.data as Record<string, unknown>) }
+  return { ...stored, body: { ...body, data: { ...data, ...(await complete(data)) } } }
+}
+
+async function once(
+  ctx: MutationContext,
+  operation: OperationShape,
+  run: () => Promise<Made>,
+  complete?: Complete,
+): Promise<Answer> {
   if (!ctx.idempotency) return run()
   const stored = await ctx.gate.idempotency.claim(ctx.tx, ctx.idempotency, ctx.now)
-  if (stored) return replay(stored)
+  if (stored) return replay(await completed(stored, complete))
+  if (ctx.overQuota) throw ctx.overQuota
   const { resourceId, ...made } = await run()
   await ctx.gate.idempotency.complete(ctx.tx, ctx.idempotency, {
     ...made,
@@ -171,15 +189,20 @@ async function once(ctx: MutationContext, operation: OperationShape, run: () => 
   return made
 }
 
-/** One transaction around the work, the check of its output, and its audit entry. */
+/**
+ * One transaction around the work, the check of its output, and its audit entry. `complete` reads the members of `data` that are not
+ * stored with the answer ({@link OperationShape.secrets}), for a repetition by Idempotency-Key.
+ */
 export const mutation = <const O extends OperationShape>(
   operation: O,
   run: (ctx: MutationContext, input: Input<O>) => Promise<Reply<Output<O>>>,
+  complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> =>
   preparedMutation(
     operation,
     async () => undefined,
     (ctx, input) => run(ctx, input),
+    complete,
   )
 
 /**
@@ -190,6 +213,7 @@ export function preparedMutation<const O extends OperationShape, P>(
   operation: O,
   prepare: (ctx: Context, input: Input<O>) => Promise<P>,
   run: (ctx: MutationContext, input: Input<O>, prepared: P) => Promise<Reply<Output<O>>>,
+  complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
   return {
     operation,
@@ -201,13 +225,15 @@ export function preparedMutation<const O extends OperationShape, P>(
       const made = await ctx.gate
         .transaction((tx) => {
           const inside = { ...ctx, tx }
-          return once(inside, operation, async () => {
+          const missing = complete && ((data: Record<string, unknown>) => complete(inside, input, data))
+          const first = async () => {
             const reply = await run(inside, input, prepared)
             afterCommit = reply.afterCommit
             await ctx.gate.auditWithin(tx, ...recordsOf(operation, ctx, reply))
             await recordDeletion(operation, inside, reply)
             return { ...answer(operation, reply), resourceId: reply.resourceId }
-          })
+          }
+          return once(inside, operation, first, missing)
         })
         .catch(async (error: unknown) => {
           if (Problem.is(error)) await error.afterRollback?.()
@@ -260,6 +286,21 @@ export function read<const O extends OperationShape>(
 }
 
 /**
+ * Takes the key, or gives the answer that it already has. The bytes of an upload are compared with those of the request that was answered, outside
+ * any transaction, because they arrive as slowly as the client sends them.
+ */
+async function claimed({ gate, now }: Context, claim: IdempotencyClaim): Promise<StoredReply | undefined> {
+  const { wholeHash } = claim
+  try {
+    return await gate.transaction((tx) => gate.idempotency.claim(tx, claim, now))
+  } catch (error) {
+    if (!wholeHash || !Problem.is(error, 'idempotency_mismatch')) throw error
+    const requestHash = await wholeHash()
+    return gate.transaction((tx) => gate.idempotency.claim(tx, { ...claim, requestHash }, now))
+  }
+}
+
+/**
  * What is too much for one transaction: it works in batches, each a transaction of its own that stores and audits its rows together;
  * the entry of the whole follows the last. What was stored before a fault stays, and the fault says how much that is. An Idempotency-Key
  * is taken before the work begins and answered after it; a refused request gives it back. `kept` is what a repetition is answered.
@@ -268,6 +309,7 @@ export function batched<const O extends OperationShape>(
   operation: O,
   run: (ctx: Context, input: Input<O>) => Promise<Reply<Output<O>>>,
   kept: (body: NonNullable<Reply<Output<O>>['body']>) => unknown = (body) => body,
+  complete?: (ctx: MutationContext, input: Input<O>, data: Record<string, unknown>) => Promise<Record<string, unknown>>,
 ): UseCase<O> {
   const work = read(operation, run)
   return {
@@ -276,7 +318,12 @@ export function batched<const O extends OperationShape>(
       const { idempotency: claim, gate } = ctx
       if (!claim) return work.execute(ctx, raw)
       authorise(operation, ctx)
-      const stored = await gate.transaction((tx) => gate.idempotency.claim(tx, claim, ctx.now))
+      const stored = await claimed(ctx, claim)
+      if (stored && complete)
+        return gate.transaction(async (tx) => {
+          const input = parseInput(operation, raw)
+          return replay(await completed(stored, (data) => complete({ ...ctx, tx }, input, data)))
+        })
       if (stored) return replay(stored)
       let resourceId: string | undefined
       const noting = read(operation, async (...given: Parameters<typeof run>) => {
@@ -285,10 +332,12 @@ export function batched<const O extends OperationShape>(
         return reply
       })
       try {
+        if (ctx.overQuota) throw ctx.overQuota
         const made = await noting.execute(ctx, raw)
         const body = kept(made.body as NonNullable<Reply<Output<O>>['body']>)
+        const requestHash = claim.wholeHash ? await claim.wholeHash() : claim.requestHash
         await gate.transaction((tx) =>
-          gate.idempotency.complete(tx, claim, { ...made, body, resourceId: resourceId ?? '' }),
+          gate.idempotency.complete(tx, { ...claim, requestHash }, { ...made, body, resourceId: resourceId ?? '' }),
         )
         return made
       } catch (error) {

@@ -1,6 +1,7 @@
 // The erasure of a person across all domains. Each domain tests its own data source in its own folder.
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { DataHolder } from '#lib/kernel/holder.ts'
+import { newId } from '#lib/kernel/ids.ts'
 import { testApp } from '#lib/testing/app.ts'
 import { carriedOut, crashCopies, type Still } from '#lib/testing/crash-copies.ts'
 import { type CrashWorkers, crashWorkers } from '#lib/testing/crash-workers.ts'
@@ -33,6 +34,13 @@ beforeAll(async () => {
   const database = await testDatabase()
   const test = await testApp({}, { ...database, drop: async () => {} })
   subject = await madeSubject(test)
+  await test.db.prisma.projectParticipant.create({
+    data: {
+      ...{ id: newId('ptp'), projectId: subject.projects.shared, externalId: 'user-1', createdBy: 'an application' },
+      ...{ accountId: subject.accountId, claimedAt: test.clock.now() },
+      ...{ createdAt: test.clock.now(), updatedAt: test.clock.now() },
+    },
+  })
   holders = test.app.holders.map(({ name }) => ({ name }))
   const filed = await told(test, 'POST', '/api/privacy/requests', {
     cookie: subject.cookie,

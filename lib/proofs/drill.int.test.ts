@@ -1,5 +1,5 @@
 // The drill of a restore, from the backup to the search that finds nothing; of the whole, so beside no domain.
-import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -148,13 +148,17 @@ describe('a restore of database and var, the ledger kept apart', () => {
     )
     expect(exportsIn(restored)).toHaveLength(1)
     const cookie = await openSession(restored, subject.accountId)
+    // While the ledger was away, people went on: the neighbour, and the person who should not be there.
+    renameSync(ledger, `${ledger}-away`)
     expect(await searched(restored, cookie, subject.marker)).toBeGreaterThan(0)
-    // Before anybody thought of the replay, people went on: the neighbour, and the person who should not be there.
     const { neighbour } = subject
     const since = await told(restored, 'POST', '/v1/knowledge', { token: neighbour.agent.token, body: trace() })
     const owner = { accountId: subject.accountId, organisationId: subject.organisationId, cookie }
     const agent = await issuedAgent(restored, ['read', 'write'], { tier: 'enterprise', owner })
     const said = await told(restored, 'POST', '/v1/knowledge', { token: agent.token, body: trace() })
+
+    rmSync(ledger, { recursive: true, force: true })
+    renameSync(`${ledger}-away`, ledger)
 
     const report = await replay(restored)
     expect(report).toMatchObject({ subjects: 1, damaged: 0, refused: [], unfinished: [] })

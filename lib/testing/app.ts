@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { type App, type AppOptions, createApp } from '#lib/app.ts'
 import { readEnv } from '#lib/env.ts'
 import { createFront } from '#lib/http/front.ts'
+import type { Handle } from '#lib/http/handle.ts'
 import { createListener } from '#lib/http/listener.ts'
 import { movableClock } from '#lib/kernel/clock.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
@@ -26,7 +27,7 @@ export interface Told {
 }
 
 /** Milliseconds. A slow machine must not change an answer to 202 or 503, or what a limit admits. */
-const longWaits = { erasure: 120_000, connection: 120_000, limits: 60_000 }
+const longWaits = { erasure: 120_000, connection: 120_000, limits: 60_000, admission: 120_000 }
 
 /** What answers in Next's place. */
 type MakePages = (app: App) => (request: IncomingMessage, response: ServerResponse) => Promise<void>
@@ -40,6 +41,7 @@ const noPages: MakePages = () => async (_request, response) => {
  * @param settings environment variables; rate limits are counted in memory unless KP_LIMITS says otherwise
  * @param options.patience how long the server waits for headers, for a body and for an idle client, in milliseconds
  * @param options.port a free port unless given
+ * @param options.waits how long requests wait for stores, for tests of what is slow
  * `afterAll(app.close)`: it throws if the application offered telemetry an undeclared event.
  */
 export async function testApp(
@@ -49,8 +51,12 @@ export async function testApp(
     patience,
     pages = noPages,
     port = 0,
+    waits = longWaits,
     ...parts
-  }: { patience?: number; pages?: MakePages; port?: number } & Pick<AppOptions, 'interrupt' | 'moreHolders'> = {},
+  }: { waits?: NonNullable<AppOptions['patience']>; patience?: number; pages?: MakePages; port?: number } & Pick<
+    AppOptions,
+    'interrupt' | 'moreHolders' | 'replaysByItself'
+  > = {},
 ) {
   const database = given ?? (await testDatabase())
   const dataDir = mkdtempSync(join(tmpdir(), 'kp-test-'))
@@ -63,10 +69,21 @@ export async function testApp(
     ...settings,
   })
   const clock = movableClock(new Date())
+  /** Answers whose status the contract of their operation does not name. */
+  const undocumented = new Set<string>()
+  const watched =
+    (handle: Handle): Handle =>
+    async (useCase, request, via) => {
+      const answer = await handle(useCase, request, via)
+      const { id, status, alsoStatus = [] } = useCase.operation
+      const known: readonly number[] = [status, ...alsoStatus]
+      if (answer.status < 300 && !known.includes(answer.status)) undocumented.add(`${id} ${answer.status}`)
+      return answer
+    }
   const open = async () => {
     const telemetry = overhearing(clock.now)
-    const app = createApp({ env, clock, overheard: telemetry.offer, patience: longWaits, ...parts })
-    const server = createListener(createFront(app, pages(app), patience), {
+    const app = createApp({ env, clock, overheard: telemetry.offer, patience: waits, ...parts })
+    const server = createListener(createFront({ ...app, handle: watched(app.handle) }, pages(app), patience), {
       ...(patience !== undefined && { headersMost: patience, every: patience / 4 }),
     })
     await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
@@ -124,14 +141,16 @@ export async function testApp(
         json: isJson && text !== '' ? JSON.parse(text) : undefined,
       }
     },
-    /** Registers an agent and returns its id and token. */
+    /** Registers an agent and returns its id and token. Each comes from a network of its own, so that many agents of a test share no limits. */
     async agent(
       scopes: string[] = ['read', 'write'],
       more: Record<string, unknown> = {},
     ): Promise<{ id: string; token: string }> {
       const { json, status, text } = await this.fetch('POST', '/v1/auth/register', { body: { scopes, ...more } })
       if (status !== 201) throw new Error(`registration answered ${status}: ${text}`)
-      return { id: json.data.agent_id, token: json.data.api_key }
+      const id: string = json.data.agent_id
+      await live().app.db.prisma.agent.update({ where: { id }, data: { network: null, sharesWindow: false } })
+      return { id, token: json.data.api_key }
     },
     async close(): Promise<void> {
       const { app, server, telemetry } = live()
@@ -144,6 +163,7 @@ export async function testApp(
       await database.drop()
       rmSync(dataDir, { recursive: true, force: true })
       await telemetry.check()
+      if (undocumented.size > 0) throw new Error(`Not in the contracts: ${[...undocumented].join(', ')}`)
     },
   }
 }

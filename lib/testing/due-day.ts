@@ -73,7 +73,7 @@ export async function adminSession({ db, gate, env }: App): Promise<string> {
     const accountId = newId('usr')
     await tx.account.create({ data: { ...account, id: accountId, organisationId, createdAt: now, updatedAt: now } })
     const expiresAt = new Date(now.getTime() + 2 * day)
-    await tx.session.create({ data: { id, accountId, createdAt: now, lastSeenAt: now, expiresAt } })
+    await tx.session.create({ data: { id, accountId, createdAt: now, lastSeenAt: now, passwordAt: now, expiresAt } })
   })
   const secret = sessionSecret(env.KP_SECRET ?? '')
   return `next-auth.session-token=${await encode({ token: { sid: id }, secret, maxAge: 3600 })}`

@@ -17,9 +17,14 @@ export interface Person {
 }
 
 /** A person with an open session, in an organisation of their own unless told. */
-export async function signedIn({ app, clock }: TestApp, role: Role = 'person', within?: string): Promise<Person> {
+export async function signedIn(
+  { app, clock }: TestApp,
+  role: Role = 'person',
+  within?: string,
+): Promise<Person & { password: string }> {
   const now = clock.now()
   const sessionId = newId('ses')
+  const password = newId('password')
   const made = await app.db.transaction(async (tx) => {
     const organisationId = within ?? (await createOrganisation(tx, 'Test', now))
     const accountId = await createAccount(tx, {
@@ -27,7 +32,7 @@ export async function signedIn({ app, clock }: TestApp, role: Role = 'person', w
       email: `${newId('mail')}@example.org`,
       name: 'Somebody',
       role,
-      password: newId('password'),
+      password,
       mustChangePassword: false,
       now,
     })
@@ -37,6 +42,7 @@ export async function signedIn({ app, clock }: TestApp, role: Role = 'person', w
         accountId,
         createdAt: now,
         lastSeenAt: now,
+        passwordAt: now,
         expiresAt: new Date(now.getTime() + 365 * day),
       },
     })
@@ -44,8 +50,12 @@ export async function signedIn({ app, clock }: TestApp, role: Role = 'person', w
   })
   const secret = sessionSecret(app.env.KP_SECRET ?? '')
   const cookie = `next-auth.session-token=${await encode({ token: { sid: sessionId }, secret, maxAge: 3600 })}`
-  return { ...made, cookie }
+  return { ...made, cookie, password }
 }
+
+/** The person enters the password once more, in every open session. */
+export const passwordEntered = ({ app, clock }: TestApp, { accountId }: Pick<Person, 'accountId'>) =>
+  app.db.prisma.session.updateMany({ where: { accountId }, data: { passwordAt: clock.now() } })
 
 export interface Issued {
   id: string

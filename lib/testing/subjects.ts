@@ -53,7 +53,9 @@ export async function openSession({ app, clock }: TestApp, accountId: string): P
   const now = clock.now()
   const id = newId('ses')
   const expiresAt = new Date(now.getTime() + 365 * day)
-  await app.db.prisma.session.create({ data: { id, accountId, createdAt: now, lastSeenAt: now, expiresAt } })
+  await app.db.prisma.session.create({
+    data: { id, accountId, createdAt: now, lastSeenAt: now, passwordAt: now, expiresAt },
+  })
   const secret = sessionSecret(app.env.KP_SECRET ?? '')
   return `next-auth.session-token=${await encode({ token: { sid: id }, secret, maxAge: 3600 })}`
 }

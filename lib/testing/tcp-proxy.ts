@@ -9,6 +9,10 @@ export interface TcpProxy {
   /** Ends all connections and refuses new ones. */
   cut(): void
   restore(): Promise<void>
+  /** Passes nothing on any more, as a frozen server; connections stay open, and new ones are accepted. */
+  freeze(): void
+  /** Passes everything on, also what has been waiting. */
+  thaw(): void
   close(): void
 }
 
@@ -36,8 +40,24 @@ export async function tcpProxy(serverUrl: string): Promise<TcpProxy> {
       })
       socket.on('error', end)
     }
-    client.pipe(upstream).pipe(client)
+    pairs.set(client, upstream)
+    client.once('close', () => pairs.delete(client))
+    if (!isFrozen) join(client, upstream)
   })
+  const join = (client: Socket, upstream: Socket) => void client.pipe(upstream).pipe(client)
+  const pairs = new Map<Socket, Socket>()
+  let isFrozen = false
+  const freeze = () => {
+    isFrozen = true
+    for (const [client, upstream] of pairs) {
+      client.unpipe(upstream).pause()
+      upstream.unpipe(client).pause()
+    }
+  }
+  const thaw = () => {
+    isFrozen = false
+    for (const [client, upstream] of pairs) join(client, upstream)
+  }
   const restore = async () => {
     if (!listener.listening) await once(listener.listen(port, '127.0.0.1'), 'listening')
   }
@@ -49,5 +69,5 @@ export async function tcpProxy(serverUrl: string): Promise<TcpProxy> {
   url.searchParams.delete('host')
   url.hostname = '127.0.0.1'
   url.port = String(port)
-  return { url: url.href, cut, restore, close: cut }
+  return { url: url.href, cut, restore, freeze, thaw, close: cut }
 }

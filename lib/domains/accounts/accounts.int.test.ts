@@ -76,11 +76,12 @@ beforeAll(async () => {
     graceSignIn: 'keep',
     unsuppress: async () => {},
     networkOf: limitKeyOf,
+    isOnRecord: async () => false,
     agentsOf: async () => 0,
     revokeAdminTokens: async () => 0,
     openRequestsOf: async () => 0,
   })
-  sessions = createSessions({ db, clock, secret })
+  sessions = createSessions({ db, clock, secret, origin: 'http://localhost:3000' })
 })
 afterAll(async () => {
   await db?.close()
@@ -319,9 +320,12 @@ describe('a session', () => {
     const value = cookie.split('session-token=')[1] ?? ''
     const pieces = `next-auth.session-token.1=${value.slice(60)}; next-auth.session-token.0=${value.slice(0, 60)}`
     expect((await sessions.caller(pieces))?.actor.sessionId).toBe(sessionId)
-    expect((await sessions.caller(cookie.replace('next-auth.', '__Secure-next-auth.')))?.actor.sessionId).toBe(
-      sessionId,
-    )
+    const withPrefix = (prefix: string) => cookie.replace('next-auth.', `${prefix}next-auth.`)
+    for (const prefix of ['__Secure-', '__Host-']) expect(await sessions.caller(withPrefix(prefix))).toBeUndefined()
+    // Under https a cookie that another host of the domain, or http, can set counts for nothing.
+    const secure = createSessions({ db, clock, secret, origin: 'https://registry.example.org' })
+    for (const prefix of ['', '__Secure-']) expect(await secure.caller(withPrefix(prefix))).toBeUndefined()
+    expect((await secure.caller(withPrefix('__Host-')))?.actor.sessionId).toBe(sessionId)
   })
 
   test('is nobody when the cookie is absent, tampered with, of another secret, or expired', async () => {

@@ -69,6 +69,22 @@ export const changePassword = operation({
   refusals: ['rate_limited', 'wrong_state'],
 })
 
+export const confirmPassword = operation({
+  id: 'confirmPassword',
+  method: 'post',
+  path: '/api/account/confirm',
+  summary: 'Confirm my password',
+  description:
+    'For ten minutes, this session can do what needs a recently entered password: those operations answer `step_up_required` otherwise. A sign-in with the password counts as well.',
+  permission: 'accounts:person',
+  audit: { action: 'update', resourceType: 'session' },
+  limit: 'write',
+  status: 200,
+  body: z.strictObject({ password: z.string().min(1).max(longestPassword) }),
+  output: z.strictObject({ data: z.strictObject({ recent_until: z.iso.datetime() }) }),
+  refusals: ['rate_limited', 'wrong_state'],
+})
+
 export const listSessions = operation({
   id: 'listSessions',
   method: 'get',

@@ -38,9 +38,11 @@ export const accountDirectory = {
   async contactOf(tx: Transaction, accountId: string): Promise<Contact | undefined> {
     const found = await tx.account.findUnique({
       where: { id: accountId },
-      select: { email: true, locale: true, name: true },
+      select: { email: true, invitedEmail: true, locale: true, name: true },
     })
-    return found ? { ...found, locale: localeNamed(found.locale) } : undefined
+    if (!found) return undefined
+    const { invitedEmail, ...contact } = found
+    return { ...contact, email: invitedEmail ?? found.email, locale: localeNamed(found.locale) }
   },
 
   /** The address at which the person showed that they receive email. */
@@ -50,6 +52,21 @@ export const accountDirectory = {
       select: { email: true },
     })
     return found?.email
+  },
+
+  /** Who decides for an organization: its managers, or all its people where there are none; 20 at most. */
+  async decidersOf(tx: Transaction, organisationId: string): Promise<string[]> {
+    const people = await tx.account.findMany({
+      where: {
+        ...{ organisationId, deactivatedAt: null },
+        OR: [{ passwordHash: { not: null } }, { identities: { some: { unlinkedAt: null } } }],
+      },
+      select: { id: true, role: true },
+      orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+      take: 1_000,
+    })
+    const managers = people.filter(({ role }) => role === 'manager' || role === 'admin')
+    return (managers.length > 0 ? managers : people).slice(0, 20).map(({ id }) => id)
   },
 
   async byId(tx: Transaction, accountId: string): Promise<KnownAccount | undefined> {
@@ -72,7 +89,11 @@ export const accountDirectory = {
 
   /** In whatever case the address is written. */
   async byEmail(tx: Transaction, email: string): Promise<KnownAccount | undefined> {
-    const found = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: known })
+    const address = normaliseEmail(email)
+    const found =
+      (await tx.account.findUnique({ where: { email: address }, select: known })) ??
+      // Nobody has the address, and an invitation waits for its owner.
+      (await tx.account.findFirst({ where: { invitedEmail: address }, select: known, orderBy: { createdAt: 'desc' } }))
     return found ? shown(found) : undefined
   },
 

@@ -60,7 +60,8 @@ export async function accountOfIdentity(
   }
   if (email === undefined || !isEmailVerified) return 'unverified'
   const found = await tx.account.findUnique({ where: { email: normaliseEmail(email) }, select: { id: true } })
-  if (!found) return 'uninvited'
+  if (!found)
+    return (await tx.account.count({ where: { invitedEmail: normaliseEmail(email) } })) > 0 ? 'unaccepted' : 'uninvited'
   await lockAccount(tx, found.id)
   const [account, others] = [
     // Again, under the lock: the address may have become somebody else's.

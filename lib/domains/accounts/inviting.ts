@@ -16,6 +16,7 @@ export interface AccountMaking {
       role: Role
       mustChangePassword: boolean
       locale: Locale
+      isPending?: boolean
       now: Date
     },
   ): Promise<string>
@@ -27,6 +28,8 @@ export interface Invitation {
   name: string
   role: Role
   locale: Locale
+  /** See `NewAccount`. */
+  isPending?: boolean
 }
 
 export const noAccount = () => new Problem('not_found', 'There is no such account.')
@@ -68,4 +71,28 @@ export async function inviteAgain({ tx, now }: MutationContext, row: UserRow): P
   // From the last letter on the account waits for its person: see `uninvite`.
   await tx.account.update({ where: { id: row.id }, data: { updatedAt: now } })
   await enqueueNotice(tx, { kind: 'invitation', accountId: row.id, at: now.toISOString() })
+}
+
+/**
+ * Deletes an account that nobody has accepted, with its links. Throws `wrong_state` for one that somebody accepted, and where a privacy request
+ * or a legal hold concerns it.
+ */
+export async function withdrawInvitation(
+  { tx, now }: MutationContext,
+  row: UserRow,
+  isOnRecord: (tx: Transaction, accountId: string) => Promise<boolean>,
+): Promise<void> {
+  if (!row.states.includes('invited'))
+    throw new Problem('wrong_state', 'This person accepted the invitation already, so it cannot be withdrawn.')
+  const agents = await tx.agent.count({ where: { ownerId: row.id } })
+  if (agents > 0 || (await isOnRecord(tx, row.id)))
+    throw new Problem(
+      'wrong_state',
+      'A privacy request, a legal hold or an agent belongs to this account. Nothing was deleted.',
+    )
+  const since = new Date(now.getTime() - 24 * 3_600_000)
+  await tx.$executeRaw`UPDATE organisations SET withdrawn_invitations =
+      ARRAY(SELECT t FROM unnest(withdrawn_invitations) t WHERE t > ${since}) || ${row.created_at}::timestamptz
+    WHERE id = ${row.organisation_id}`
+  await tx.account.delete({ where: { id: row.id } })
 }

@@ -6,7 +6,14 @@ import type { Letter, MailPort } from '#lib/stores/mail/mail.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { identityLinkedMail, invitationMail, passwordSetMail, resetLinkMail } from './link-mails.ts'
 import { type Addressee, dropLink, makeLink } from './links.ts'
-import { passwordResetMail, storeRefusesMail, storeUnavailableMail, tokenRevokedMail } from './mails.ts'
+import {
+  passwordResetMail,
+  storageWarningMail,
+  storeRefusesMail,
+  storeUnavailableMail,
+  tokenIssuedMail,
+  tokenRevokedMail,
+} from './mails.ts'
 import { Notice, noticeJob } from './notices.ts'
 import { endedLinksKept, endedSessionsKept, knownFor, localeNamed } from './rules.ts'
 import { removeUninvited } from './uninvited.ts'
@@ -28,6 +35,10 @@ function letterOf(notice: PlainNotice, locale: string, parts: AccountsJobsParts)
   switch (notice.kind) {
     case 'token-revoked':
       return tokenRevokedMail(localeNamed(locale), { ...facts, keyPrefix: notice.keyPrefix })
+    case 'token-issued':
+      return tokenIssuedMail(localeNamed(locale), { ...facts, keyPrefix: notice.keyPrefix })
+    case 'storage-warning':
+      return storageWarningMail(localeNamed(locale), { ...facts, percent: notice.percent })
     case 'password-reset':
       return passwordResetMail(localeNamed(locale), facts)
     case 'password-set':

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { invalid } from '#lib/kernel/problem.ts'
+import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { askForReset, usePasswordLink } from './link-contract.ts'
 import { endLinks, takeLink } from './links.ts'
@@ -52,12 +52,21 @@ export const linkUse = (parts: LinkParts) => ({
     const isCurrent = passwordHash !== null && (await isPassword(passwordHash, new_password))
     const fault = isCurrent ? 'is_current' : passwordFault(new_password, '', email)
     if (fault !== undefined) throw invalid(['new_password'], faultWords[fault])
+    const taken = await tx.account.count({ where: { email, id: { not: accountId } } })
+    if (taken > 0)
+      throw new Problem(
+        'conflict',
+        'You have an account with this address already, and an account belongs to one organisation. Sign in with it. Nothing was changed.',
+      )
     await tx.account.update({
       where: { id: accountId },
       // The link came to the address by email.
       data: {
+        email,
+        invitedEmail: null,
         passwordHash: await hashPassword(new_password),
         mustChangePassword: false,
+        passwordExpiresAt: null,
         emailVerifiedAt: now,
         updatedAt: now,
       },

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#lib/kernel/ids.ts'
+import type { Told } from '#lib/testing/app.ts'
 import { issuedAgent, signedIn } from '#lib/testing/people.ts'
 import { type PrivacyTest, privacyTest } from '#lib/testing/privacy.ts'
+import { personWithPassword } from '#lib/testing/subjects.ts'
 
 let kit: PrivacyTest
 beforeAll(async () => {
@@ -166,6 +168,80 @@ describe('an invitation', () => {
     const { token } = await issuedAgent(test, ['read', 'write'], { owner: manager })
     expect((await test.fetch('GET', '/api/members', { token })).status).toBe(403)
     expect((await test.fetch('GET', '/api/members')).status).toBe(401)
+  })
+
+  it('of a manager tells nothing about an address, does not reserve it, and can be withdrawn', async () => {
+    const { test } = kit
+    const [manager, rival, admin] = [
+      await signedIn(test, 'manager'),
+      await signedIn(test, 'manager'),
+      await signedIn(test, 'admin'),
+    ]
+    const somebody = await personWithPassword(test)
+    const [known, unknown] = [somebody.email, `${newId('mail').toLowerCase()}@example.org`]
+    const member = (who: { cookie: string }, email: string) => invite(who.cookie, { email }, '/api/members')
+    const shape = ({ status, json, headers }: Told) => [
+      status,
+      { ...json.data, account_id: typeof json.data.account_id, email: '', created_at: '' },
+      [...headers.keys()].sort(),
+    ]
+    const [one, other] = [await member(manager, known), await member(manager, unknown)]
+    expect(one.status, one.text).toBe(201)
+    expect(shape(one)).toEqual(shape(other))
+    await kit.work()
+    for (const email of [known, unknown])
+      expect(kit.lettersTo(email).filter(({ text }) => text.includes('/password/new#'))).toHaveLength(1)
+    const listed = async () =>
+      (await test.fetch('GET', '/api/members', manager)).json.data
+        .filter(({ state }: { state: string }) => state === 'invited')
+        .map(({ email }: { email: string }) => email)
+        .sort()
+    expect(await listed()).toEqual([known, unknown].sort())
+    // Once per organisation; another organisation, and an admin, can invite the same address.
+    expect((await member(manager, unknown.toUpperCase())).status).toBe(409)
+    expect((await member(rival, unknown)).status).toBe(201)
+    // The owner of an account learns it from the link, and nothing of the account changes.
+    const refused = await use(codeIn(known))
+    expect([refused.status, refused.json.code]).toEqual([409, 'conflict'])
+    expect((await test.fetch('GET', '/api/account', somebody)).status).toBe(200)
+    // The address is free until somebody accepts; the first one has it.
+    await kit.work()
+    const codes = kit.lettersTo(unknown).map(({ text }) => /new#(\w+)/.exec(text)?.[1] ?? '')
+    const withdrawn = await test.fetch('DELETE', `/api/members/${other.json.data.account_id}/invitation`, manager)
+    expect(withdrawn.status).toBe(204)
+    expect((await use(codes[0] ?? '')).json.code).toBe('link_spent')
+    expect((await use(codes[1] ?? '')).status).toBe(200)
+    expect(await rows('SELECT invited_email, organisation_id FROM accounts WHERE email = $1', unknown)).toEqual([
+      { invited_email: null, organisation_id: rival.organisationId },
+    ])
+    expect(await listed()).toEqual([known])
+    // Not a stranger's to withdraw, not twice, and not once it was accepted.
+    const withdraw = (who: { cookie?: string }, id: string, at = '/api/members') =>
+      test.fetch('DELETE', `${at}/${id}/invitation`, who)
+    const id = one.json.data.account_id
+    expect((await withdraw({}, id)).status).toBe(401)
+    expect((await withdraw(rival, id)).status).toBe(404)
+    expect((await withdraw(await signedIn(test, 'person', manager.organisationId), id)).status).toBe(403)
+    expect((await withdraw(manager, manager.accountId)).json.code).toBe('wrong_state')
+    expect((await withdraw(admin, id, '/api/admin/users')).status).toBe(204)
+    expect((await withdraw(manager, id)).status).toBe(404)
+    expect(await rows('SELECT 1 FROM deletion_audit_log WHERE scope::text LIKE $1', `%${id}%`)).toHaveLength(1)
+  })
+
+  it('that is withdrawn still counts among the fifty of a day', async () => {
+    const { test } = kit
+    const manager = await signedIn(test, 'manager')
+    await rows(
+      `UPDATE organisations SET withdrawn_invitations = ARRAY(SELECT $2::timestamptz FROM generate_series(1, 48)) WHERE id = $1`,
+      manager.organisationId,
+      test.clock.now(),
+    )
+    const made = await invite(manager.cookie, { email: `${newId('m')}@example.org` }, '/api/members')
+    expect(made.status).toBe(201)
+    expect((await test.fetch('DELETE', `/api/members/${made.json.data.account_id}/invitation`, manager)).status).toBe(
+      204,
+    )
+    expect((await invite(manager.cookie, { email: `${newId('m')}@example.org` }, '/api/members')).status).toBe(429)
   })
 
   it('is one of fifty that managers send in a day', async () => {

@@ -78,6 +78,7 @@ export async function makeLink(
     where: { id: accountId },
     select: {
       email: true,
+      invitedEmail: true,
       locale: true,
       passwordHash: true,
       deactivatedAt: true,
@@ -98,7 +99,12 @@ export async function makeLink(
       expiresAt: new Date(now.getTime() + linkLives[purpose]),
     },
   })
-  return { email: account.email, locale: account.locale, organisation: account.organisation.name, code }
+  return {
+    email: account.invitedEmail ?? account.email,
+    locale: account.locale,
+    organisation: account.organisation.name,
+    code,
+  }
 }
 /** For a letter that could not be sent: it counts as none. */
 export const dropLink = (tx: Transaction, code: string) =>
@@ -136,8 +142,9 @@ export async function takeLink(tx: Transaction, code: string, now: Date): Promis
     taken &&
     (await tx.account.findUnique({
       where: { id: taken.accountId, deactivatedAt: null },
-      select: { email: true, passwordHash: true, mustChangePassword: true },
+      select: { email: true, invitedEmail: true, passwordHash: true, mustChangePassword: true },
     }))
   if (!account || (await isFenced(tx, taken.accountId))) throw spent()
-  return { ...taken, ...account }
+  const { invitedEmail, ...known } = account
+  return { ...taken, ...known, email: invitedEmail ?? account.email }
 }

@@ -22,6 +22,41 @@ export function tokenRevokedMail(
       ])
 }
 
+/** To an agent's owner: an admin made a token for it. The token is named by its readable beginning. */
+export function tokenIssuedMail(
+  locale: Locale,
+  { url, keyPrefix, at }: { url: string; keyPrefix: string; at: Date },
+): LetterContent {
+  return locale === 'zh'
+    ? letter(locale, '管理员为您的智能体创建了令牌', [
+        `管理员已于 ${time(at)} 为您的一个智能体创建了令牌（以 ${keyPrefix} 开头）。持有该令牌的程序可以读取这个智能体的私有内容。`,
+        '该令牌在令牌列表中标记为“由管理员签发”。',
+        '如果您不清楚创建原因，请撤销该令牌并联系管理员。',
+        `${url}/tokens`,
+      ])
+    : letter(locale, 'An admin created a token for your agent', [
+        `An admin created a token for one of your agents at ${time(at)}. It begins with ${keyPrefix}. A program with this token can read the private content of that agent.`,
+        'Your list of tokens marks it as issued by an admin.',
+        'If you do not know the reason, revoke the token and ask the admin.',
+        `${url}/tokens`,
+      ])
+}
+
+/** To people of an organization that has used at least 80 % of its storage quota. */
+export function storageWarningMail(locale: Locale, { url, percent }: { url: string; percent: number }): LetterContent {
+  return locale === 'zh'
+    ? letter(locale, `存储配额已使用 ${percent}%`, [
+        `您所在组织的存储配额已使用 ${percent}%。配额用尽后，新的写入请求会被拒绝（413 quota_exceeded）；读取、导出和删除不受影响。`,
+        '请删除不再需要的数据，或联系管理员提高配额。',
+        `${url}/overview`,
+      ])
+    : letter(locale, `${percent}% of your storage quota is used`, [
+        `Your organization uses ${percent}% of its storage quota. Once the quota is used up, new writes are refused (413 quota_exceeded). Reading, export and deletion keep working.`,
+        'Delete data that you no longer need, or ask an admin for a larger quota.',
+        `${url}/overview`,
+      ])
+}
+
 /** To the person whose password the operator reset. It holds no password. */
 export function passwordResetMail(locale: Locale, { url, at }: { url: string; at: Date }): LetterContent {
   return locale === 'zh'

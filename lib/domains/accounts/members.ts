@@ -1,12 +1,13 @@
 import type { Context, MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount } from './inviting.ts'
+import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
 import { accountOf } from './own-account.ts'
-import { invitationsPerDay } from './rules.ts'
+import { invitationsPerDay, normaliseEmail } from './rules.ts'
 import { memberView, userPage } from './user-rows.ts'
-import { inviteMember, listMembers, resendMemberInvitation } from './users-contract.ts'
+import { inviteMember, listMembers, resendMemberInvitation, withdrawMemberInvitation } from './users-contract.ts'
 
 /** The organisation that the caller manages. Throws `forbidden` for whoever manages none. */
 async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
@@ -20,21 +21,19 @@ async function managedBy(tx: Transaction, ctx: Context): Promise<string> {
 }
 
 /**
- * Throws `rate_limited` where one invitation more would be too many. Counted are the accounts of the organisation that a day made, whoever
- * invited them: nobody manages two, so no manager has more than their organisation. Two at once wait for each other.
+ * Throws `rate_limited` where one invitation more would be too many. Counted are the accounts of the organisation that a day made, and withdrawn
+ * invitations, whoever invited them: nobody manages two, so no manager has more than their organisation. Two at once wait for each other.
  */
 async function boundInvitations({ tx, now }: MutationContext, organisationId: string): Promise<void> {
   await tx.$queryRaw`SELECT 1 FROM organisations WHERE id = ${organisationId} FOR NO KEY UPDATE`
   const day = 24 * 3_600_000
-  const made = await tx.account.findMany({
-    where: { organisationId, createdAt: { gt: new Date(now.getTime() - day) } },
-    select: { createdAt: true },
-    orderBy: { createdAt: 'desc' },
-    take: invitationsPerDay,
-  })
-  const oldest = made[invitationsPerDay - 1]
+  const since = new Date(now.getTime() - day)
+  const [oldest] = await tx.$queryRaw<{ at: Date }[]>`
+    SELECT at FROM (SELECT created_at AS at FROM accounts WHERE organisation_id = ${organisationId} AND created_at > ${since}
+      UNION ALL SELECT unnest(withdrawn_invitations) FROM organisations WHERE id = ${organisationId}) AS made
+    WHERE at > ${since} ORDER BY at DESC LIMIT 1 OFFSET ${invitationsPerDay - 1}`
   if (!oldest) return
-  const seconds = Math.max(1, Math.ceil((oldest.createdAt.getTime() + day - now.getTime()) / 1000))
+  const seconds = Math.max(1, Math.ceil((oldest.at.getTime() + day - now.getTime()) / 1000))
   throw new Problem('rate_limited', {
     detail: `${invitationsPerDay} people can be invited into one organisation within a day. Nobody was invited; try again in ${seconds} seconds, or ask an admin.`,
     headers: { 'Retry-After': String(seconds) },
@@ -42,7 +41,11 @@ async function boundInvitations({ tx, now }: MutationContext, organisationId: st
 }
 
 /** What managers do for the members of their organisation. */
-export const organisationMembers = (db: Database, making: AccountMaking) => ({
+export const organisationMembers = (
+  db: Database,
+  making: AccountMaking,
+  isOnRecord: (tx: Transaction, accountId: string) => Promise<boolean>,
+) => ({
   members: read(listMembers, async (ctx, { query }) => {
     const organisation = await managedBy(db.prisma, ctx)
     const { shown, page } = await userPage(db, { ...query, organisation })
@@ -54,9 +57,14 @@ export const organisationMembers = (db: Database, making: AccountMaking) => ({
   }),
 
   inviteMember: mutation(inviteMember, async (ctx, { body }) => {
+    if (body.role !== 'person') requireRecentPassword(ctx)
     const organisationId = await managedBy(ctx.tx, ctx)
     await boundInvitations(ctx, organisationId)
-    const row = await invite(ctx, making, { ...body, organisationId })
+    const address = normaliseEmail(body.email)
+    const members = { organisationId, OR: [{ email: address }, { invitedEmail: address }] }
+    if ((await ctx.tx.account.count({ where: members })) > 0)
+      throw new Problem('conflict', 'A member of your organisation has this address, or an invitation was sent to it.')
+    const row = await invite(ctx, making, { ...body, organisationId, isPending: true })
     return { resourceId: row.id, body: { data: memberView(row) }, details: { role: row.role, letter: 'invitation' } }
   }),
 
@@ -66,5 +74,12 @@ export const organisationMembers = (db: Database, making: AccountMaking) => ({
     if (row.role !== 'person' && row.role !== 'manager') throw noAccount()
     await inviteAgain(ctx, row)
     return { resourceId: id, body: { data: memberView(row) }, details: { letter: 'invitation' } }
+  }),
+
+  withdrawMemberInvitation: mutation(withdrawMemberInvitation, async (ctx, { params: { id } }) => {
+    const row = await lockedUser(ctx.tx, id, await managedBy(ctx.tx, ctx))
+    if (row.role !== 'person' && row.role !== 'manager') throw noAccount()
+    await withdrawInvitation(ctx, row, isOnRecord)
+    return { resourceId: id, body: undefined }
   }),
 })

@@ -8,6 +8,10 @@ const plain = { accountId: z.string(), at: z.iso.datetime() }
 /** A letter to a person, by ids: it is written when it is sent, in the language that they have then. */
 export const Notice = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('token-revoked'), keyPrefix: z.string(), ...plain }),
+  /** An admin made a token for an agent of the person. */
+  z.strictObject({ kind: z.literal('token-issued'), keyPrefix: z.string(), ...plain }),
+  /** The organization uses most of its storage quota. */
+  z.strictObject({ kind: z.literal('storage-warning'), percent: z.int(), ...plain }),
   /** The operator gave the account a one-time password. */
   z.strictObject({ kind: z.literal('password-reset'), ...plain }),
   z.strictObject({ kind: z.literal('invitation'), ...plain }),

@@ -18,7 +18,7 @@ export const accountExporters = (db: Database): PersonExporter[] => [
         columns: 'a.*, o.name AS organisation',
         record: jsonObject({
           account_id: 'c.id',
-          email: 'c.email',
+          email: 'coalesce(c.invited_email, c.email)',
           name: 'c.name',
           locale: 'c.locale',
           created_at: utc('c.created_at'),

@@ -39,6 +39,14 @@ describe('the windows of a sign-in', () => {
     const mine = keys('ada@example.org', '192.0.2.1')
     expect(keys('bob@example.org', '192.0.2.2').filter((key) => mine.includes(key))).toEqual([])
   })
+  test('of IPv6 include the /48, with the limit of 16 subnets', () => {
+    const [one, other] = ['2001:db8:7:1::/64', '2001:db8:7:2::/64'].map(
+      (key) => signInWindows('ada@example.org', key).near,
+    )
+    const shared = one?.filter(({ key }) => other?.some((window) => window.key === key))
+    expect(shared).toEqual([{ key: 'sign-in:2001:db8:7::/48', limit: 320 }])
+    expect(signInWindows('ada@example.org', '192.0.2.1').near).toHaveLength(2)
+  })
   test('leave the narrow one to the pair, so that a stranger elsewhere locks nobody out', () => {
     const [pair] = signInWindows('ada@example.org', '192.0.2.1').near.sort((one, other) => one.limit - other.limit)
     expect(keys('ada@example.org', '192.0.2.2')).not.toContain(pair?.key)

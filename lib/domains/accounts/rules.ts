@@ -11,6 +11,8 @@ export const longestPassword = 200
 
 /** A session ends this long after sign-in, however busy it was; milliseconds. */
 export const sessionLife = 8 * 3_600_000
+/** How long a one-time password works, in milliseconds. */
+export const oneTimePasswordLife = 24 * 3_600_000
 /** How exact `last_seen_at` is, in milliseconds. */
 export const seenEvery = 60_000
 /** How long rows of ended sessions stay, in milliseconds: long enough for the audit log to be read beside them. */

@@ -3,7 +3,9 @@ import { endSessions } from './standing.ts'
 
 /** Locks the account against everybody and ends its sessions. Returns the address on file; null without an account. */
 export async function seizeAccount(tx: Transaction, accountId: string, now: Date): Promise<string | null> {
-  const [row] = await tx.$queryRaw<{ email: string }[]>`SELECT email FROM accounts WHERE id = ${accountId} FOR UPDATE`
+  const [row] = await tx.$queryRaw<
+    { email: string }[]
+  >`SELECT coalesce(invited_email, email) AS email FROM accounts WHERE id = ${accountId} FOR UPDATE`
   if (!row) return null
   await endSessions(tx, accountId, now)
   return row.email

@@ -2,10 +2,12 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { newId } from '#lib/kernel/ids.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
+import { passwordStaysRecent } from '#lib/kernel/step-up.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import {
   changePassword,
+  confirmPassword,
   listSessions,
   readAccount,
   revokeOtherSessions,
@@ -27,6 +29,7 @@ import {
   localeNamed,
   longestPassword,
   normaliseEmail,
+  oneTimePasswordLife,
   passwordChecksPerMinute,
   passwordFault,
   type Role,
@@ -47,6 +50,10 @@ export async function dropOrganisationIfEmpty(tx: Transaction, id: string): Prom
   await tx.organisation.deleteMany({ where: { id, accounts: { none: {} }, agents: { none: {} } } })
 }
 
+/** Somebody else knows a one-time password, so it has an end. */
+const endOfPassword = (isOneTime: boolean, now: Date): Date | null =>
+  isOneTime ? new Date(now.getTime() + oneTimePasswordLife) : null
+
 export interface NewAccount {
   organisationId: string
   email: string
@@ -56,6 +63,8 @@ export interface NewAccount {
   password?: string
   mustChangePassword: boolean
   locale?: Locale
+  /** The address is noted and not taken: until the person accepts, others can have it, and nothing tells whether somebody has. */
+  isPending?: boolean
   now: Date
 }
 /**
@@ -63,12 +72,17 @@ export interface NewAccount {
  * address before, take the service's `create`.
  */
 export async function createAccount(tx: Transaction, account: NewAccount): Promise<string> {
-  const { password, now, ...fields } = account
-  const email = normaliseEmail(account.email)
+  const { password, now, isPending = false, ...fields } = account
+  const address = normaliseEmail(account.email)
   const passwordHash = password === undefined ? null : await hashPassword(password)
   const id = newId('usr')
+  const email = isPending ? `${id}@invitation.invalid` : address
   const { count } = await tx.account.createMany({
-    data: { ...fields, id, email, passwordHash, createdAt: now, updatedAt: now },
+    data: {
+      ...{ ...fields, id, email, passwordHash, createdAt: now, updatedAt: now },
+      invitedEmail: isPending ? address : null,
+      passwordExpiresAt: endOfPassword(password !== undefined && fields.mustChangePassword, now),
+    },
     skipDuplicates: true,
   })
   if (count === 0) throw new Problem('conflict', 'An account with this e-mail address exists already.')
@@ -101,7 +115,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
     ...ownIdentities(db, parts),
     ...linkUse(parts),
     ...userAdministration(db, parts, { createAccount, createOrganisation }),
-    ...organisationMembers(db, { createAccount, createOrganisation }),
+    ...organisationMembers(db, { createAccount, createOrganisation }, parts.isOnRecord),
     ...storeNamespaces(db),
     ...accountDirectory,
     /** By the mark that stands in the name of a letter about it. */
@@ -155,8 +169,10 @@ export function accountsService(db: Database, parts: AccountsParts) {
     },
 
     /** Tells a person, in the transaction of what happened. */
-    notify: (tx: Transaction, notice: { kind: 'token-revoked'; accountId: string; keyPrefix: string }): Promise<void> =>
-      enqueueNotice(tx, { ...notice, at: parts.gate.clock.now().toISOString() }),
+    notify: (
+      tx: Transaction,
+      notice: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string },
+    ): Promise<void> => enqueueNotice(tx, { ...notice, at: parts.gate.clock.now().toISOString() }),
 
     me: read(readAccount, async (ctx) => {
       const found = await db.prisma.account.findUnique({
@@ -201,6 +217,7 @@ export function accountsService(db: Database, parts: AccountsParts) {
         data: {
           passwordHash: await hashPassword(body.new_password),
           mustChangePassword: false,
+          passwordExpiresAt: null,
           updatedAt: ctx.now,
         },
       })
@@ -209,10 +226,36 @@ export function accountsService(db: Database, parts: AccountsParts) {
       if (account.mustChangePassword) await parts.unsuppress(ctx.tx, 'email', account.email)
       await endLinks(ctx.tx, id, ctx.now)
       const count = await endSessions(ctx.tx, id, ctx.now, ctx.actor.sessionId)
+      await ctx.tx.session.updateMany({ where: { id: ctx.actor.sessionId ?? '' }, data: { passwordAt: ctx.now } })
       return {
         resourceId: id,
         body: { data: { sessions_ended: count } },
         details: { changed: ['password'], sessions_ended: count },
+      }
+    }),
+
+    confirmPassword: mutation(confirmPassword, async ({ tx, now, actor }, { body }) => {
+      const id = accountOf({ actor })
+      await countTry(parts.tries, [{ key: `password:${id}`, limit: passwordChecksPerMinute }], now)
+      const account = await tx.account.findUnique({ where: { id }, select: { passwordHash: true } })
+      if (account && account.passwordHash === null)
+        throw new Problem(
+          'wrong_state',
+          'This account has no password. Ask for an email with a link to set one (POST /api/account/reset).',
+        )
+      if (!(await isPassword(account?.passwordHash, body.password)))
+        throw invalid(['password'], 'is not the password of this account')
+      const sessionId = actor.sessionId ?? ''
+      // With the hash: a change of the password in between wins.
+      const { count } = await tx.session.updateMany({
+        where: { id: sessionId, revokedAt: null, account: { id, passwordHash: account?.passwordHash ?? '' } },
+        data: { passwordAt: now },
+      })
+      if (count === 0) throw new Problem('sign_in_needed')
+      return {
+        resourceId: sessionId,
+        body: { data: { recent_until: new Date(now.getTime() + passwordStaysRecent).toISOString() } },
+        details: { changed: ['password_at'] },
       }
     }),
 

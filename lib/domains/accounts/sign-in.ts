@@ -8,7 +8,7 @@ import { endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
 import { hashPassword, isPassword, oneTimePassword } from './passwords.ts'
 import type { Unsuppress } from './rectification.ts'
-import { browserName, type Locale, longestPassword, normaliseEmail, sessionLife } from './rules.ts'
+import { browserName, type Locale, longestPassword, normaliseEmail, oneTimePasswordLife, sessionLife } from './rules.ts'
 import { countTry, refusalOfTry, signInWindows, type Tries } from './tries.ts'
 
 export interface SignInParts {
@@ -42,15 +42,16 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
     entry: { actorId: string; ip: string; resourceType: string; resourceId: string; details: Record<string, unknown> },
   ) => gate.auditWithin(tx, { action: 'update', at: gate.clock.now(), ...entry })
 
-  /** The account whose password it is; undefined for a wrong password and an unknown address alike. */
+  /** The account whose password it is; undefined for a wrong password, a one-time password that ended, and an unknown address alike. */
   async function verifyPassword(
     email: string,
     password: string,
   ): Promise<{ id: string; passwordHash: string } | undefined> {
     const [found] = await db.query<{ id: string; password_hash: string | null }>(
       'account-by-email',
-      'SELECT id, password_hash FROM accounts WHERE email = $1',
-      [normaliseEmail(email)],
+      `SELECT id, CASE WHEN password_expires_at IS NULL OR password_expires_at > $2 THEN password_hash END AS password_hash
+       FROM accounts WHERE email = $1`,
+      [normaliseEmail(email), gate.clock.now()],
     )
     // Who has no password takes as long as who has one.
     const isRight = await isPassword(found?.password_hash, password)
@@ -91,6 +92,7 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
         createdAt: now,
         lastSeenAt: now,
         expiresAt,
+        passwordAt: by === 'password' ? now : null,
         userAgent: browserName(visit.userAgent),
       },
     })
@@ -186,7 +188,10 @@ export function signIn(db: Database, { gate, tries, markKey, graceSignIn, unsupp
         const now = gate.clock.now()
         const [account] = await tx.account.updateManyAndReturn({
           where: { email: normaliseEmail(email) },
-          data: { passwordHash, mustChangePassword: true, updatedAt: now },
+          data: {
+            ...{ passwordHash, mustChangePassword: true, updatedAt: now },
+            passwordExpiresAt: new Date(now.getTime() + oneTimePasswordLife),
+          },
           select: { id: true },
         })
         if (!account) throw new Problem('not_found', 'No account has this e-mail address.')

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { subnetsOf48, widerKeyOf } from '#lib/kernel/network-keys.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { normaliseEmail } from './rules.ts'
 
@@ -17,8 +18,10 @@ export interface TryWindow {
  */
 export function signInWindows(email: string, limitKey: string): { near: TryWindow[]; everywhere: TryWindow } {
   const who = createHash('sha256').update(normaliseEmail(email)).digest('base64url').slice(0, 22)
+  const wider = widerKeyOf(`sign-in:${limitKey}`)
   return {
     near: [
+      ...(wider === undefined ? [] : [{ key: wider, limit: 20 * subnetsOf48 }]),
       { key: `sign-in:${limitKey}`, limit: 20 },
       { key: `sign-in:${who}:${limitKey}`, limit: 5 },
     ],

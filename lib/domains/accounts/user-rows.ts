@@ -27,7 +27,7 @@ export interface UserRow {
   has_password: boolean
   created_at: Date
 }
-const columns = `a.id, a.name, a.email, a.role::text AS role, a.organisation_id, o.name AS organisation, a.locale,
+const columns = `a.id, a.name, coalesce(a.invited_email, a.email) AS email, a.role::text AS role, a.organisation_id, o.name AS organisation, a.locale,
   array_remove(ARRAY[${accountStates.map((state) => `CASE WHEN ${conditionOf(state)} THEN '${state}' END`).join(', ')}], NULL) AS states,
   a.password_hash IS NOT NULL AS has_password, a.created_at`
 const source = 'accounts a JOIN organisations o ON o.id = a.organisation_id'
@@ -77,7 +77,7 @@ export async function userPage(db: Database, { q, role, state, organisation, cur
   const conditions = ['TRUE']
   if (q !== undefined) {
     const pattern = param(`%${q.replace(/[\\%_]/g, '\\$&')}%`)
-    conditions.push(`(a.email ILIKE ${pattern} OR a.name ILIKE ${pattern})`)
+    conditions.push(`(coalesce(a.invited_email, a.email) ILIKE ${pattern} OR a.name ILIKE ${pattern})`)
   }
   if (role !== undefined) conditions.push(`a.role = ${param(role)}::account_role`)
   if (organisation !== undefined) conditions.push(`a.organisation_id = ${param(organisation)}`)

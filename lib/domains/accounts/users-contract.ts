@@ -113,7 +113,7 @@ export const inviteUser = operation({
   path: '/api/admin/users',
   summary: 'Invite somebody',
   description:
-    'Makes an account without a password; a letter goes out, in the language given, with a link that works once, for seven days. The role `admin` is given by an admin’s own session alone: a token is refused.',
+    'Makes an account without a password; a letter goes out, in the language given, with a link that works once, for seven days. A role above `person` takes an admin’s own session with a recently entered password: a token is refused.',
   ...admin,
   audit: { action: 'create', resourceType: 'account' },
   status: 201,
@@ -132,7 +132,7 @@ export const inviteUser = operation({
     })
     .meta({ description: 'Without an organisation: into the admin’s own' }),
   output,
-  refusals: ['conflict', 'not_found'],
+  refusals: ['conflict', 'not_found', 'step_up_required'],
 })
 
 export const changeRole = operation({
@@ -142,6 +142,7 @@ export const changeRole = operation({
   summary: 'Give an account another role',
   description:
     'In force with their next request. Nobody changes their own, and the last active admin stays one. Whoever is an admin no more loses the tokens of scope `admin` that agents of theirs have. For an admin’s own session: a token is refused.',
+  needsRecentPassword: true,
   ...admin,
   ...changed,
   status: 200,
@@ -253,7 +254,7 @@ export const inviteMember = operation({
   path: '/api/members',
   summary: 'Invite somebody into my organisation',
   description:
-    'For managers and admins. As an admin’s invitation, for the roles person and manager; 50 a day into one organisation.',
+    'For managers and admins. As an admin’s invitation, for the roles person and manager; 50 a day into one organisation. The answer does not tell whether an account has the address, and the address stays free. The role manager needs a recently entered password.',
   permission: 'members:person',
   audit: { action: 'create', resourceType: 'account' },
   limit: 'write',
@@ -265,7 +266,7 @@ export const inviteMember = operation({
     locale: z.enum(locales).default('en'),
   }),
   output: z.strictObject({ data: MemberView }),
-  refusals: ['conflict', 'rate_limited'],
+  refusals: ['conflict', 'rate_limited', 'step_up_required'],
 })
 
 export const resendMemberInvitation = operation({
@@ -281,4 +282,35 @@ export const resendMemberInvitation = operation({
   params,
   output: z.strictObject({ data: MemberView }),
   refusals: ['fenced', 'not_found', 'rate_limited', 'wrong_state'],
+})
+
+export const withdrawMemberInvitation = operation({
+  id: 'withdrawMemberInvitation',
+  method: 'delete',
+  path: '/api/members/{id}/invitation',
+  summary: 'Withdraw the invitation of a member',
+  description: 'Deletes the account that waits for its person. The link of the email does nothing any more.',
+  permission: 'members:person',
+  audit: { action: 'delete', resourceType: 'account' },
+  deletes: { counts: 'accountsDeleted' },
+  limit: 'write',
+  status: 204,
+  params,
+  output: z.undefined(),
+  refusals: ['fenced', 'not_found', 'wrong_state'],
+})
+
+export const withdrawInvitationOf = operation({
+  id: 'withdrawInvitation',
+  method: 'delete',
+  path: '/api/admin/users/{id}/invitation',
+  summary: 'Withdraw an invitation',
+  description: 'Deletes the account that waits for its person. The link of the email does nothing any more.',
+  ...admin,
+  audit: { action: 'delete', resourceType: 'account' },
+  deletes: { counts: 'accountsDeleted' },
+  status: 204,
+  params,
+  output: z.undefined(),
+  refusals: ['fenced', 'not_found', 'wrong_state'],
 })

@@ -1,9 +1,10 @@
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
+import { requireRecentPassword } from '#lib/kernel/step-up.ts'
 import { mutation, read, type UseCase } from '#lib/kernel/use-case.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
 import { accountDirectory } from './directory.ts'
-import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount } from './inviting.ts'
+import { type AccountMaking, invite, inviteAgain, lockedUser, noAccount, withdrawInvitation } from './inviting.ts'
 import { boundLetters, endLinks } from './links.ts'
 import { enqueueNotice } from './notices.ts'
 import { endSessions } from './standing.ts'
@@ -20,10 +21,13 @@ import {
   resendInvitation,
   sendReset,
   type UserDetail,
+  withdrawInvitationOf,
 } from './users-contract.ts'
 
 /** What is asked of other domains about a person. */
 export interface UserParts {
+  /** Whether other domains have something about the account that must not lose it: a privacy request, a hold. */
+  isOnRecord(tx: Transaction, accountId: string): Promise<boolean>
   /** How many agents they own. */
   agentsOf(accountId: string): Promise<number>
   /** How many privacy requests about them, or an agent of theirs, are open. */
@@ -132,7 +136,10 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     })),
 
     inviteUser: mutation(inviteUser, async (ctx, { body }) => {
-      if (body.role === 'admin') refuseTokens(ctx)
+      if (body.role !== 'person') {
+        refuseTokens(ctx)
+        requireRecentPassword(ctx)
+      }
       const { organisation_id: given, new_organisation: made, ...person } = body
       if (given !== undefined && (await ctx.tx.organisation.count({ where: { id: given } })) === 0)
         throw new Problem('not_found', 'There is no such organisation.')
@@ -199,6 +206,11 @@ export function userAdministration(db: Database, parts: UserParts, making: Accou
     resendInvitation: mutation(resendInvitation, async (ctx, { params: { id } }) => {
       await inviteAgain(ctx, await lockedUser(ctx.tx, id))
       return replied(ctx, id, { letter: 'invitation' })
+    }),
+
+    withdrawInvitation: mutation(withdrawInvitationOf, async (ctx, { params: { id } }) => {
+      await withdrawInvitation(ctx, await lockedUser(ctx.tx, id), parts.isOnRecord)
+      return { resourceId: id, body: undefined }
     }),
 
     sendReset: mutation(sendReset, async (ctx, { params: { id } }) => {

@@ -56,7 +56,10 @@ export const registerAgent = operation({
   output: z.strictObject({
     data: z.strictObject({
       agent_id: z.string(),
-      api_key: z.string().meta({ description: 'Shown this once; it cannot be read again' }),
+      api_key: z
+        .string()
+        .optional()
+        .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
       key_prefix: z.string(),
       scopes: z.array(z.enum(scopes)),
       tier: z.enum(tiers),
@@ -76,6 +79,7 @@ export const registerAgent = operation({
     'conflict',
     'outside_region',
     'paused',
+    'step_up_required',
   ],
 })
 
@@ -202,7 +206,10 @@ export const createInvite = operation({
   output: z.strictObject({
     data: z.strictObject({
       id: z.string(),
-      code: z.string().meta({ description: 'Shown this once; it cannot be read again' }),
+      code: z
+        .string()
+        .optional()
+        .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
       scopes: z.array(z.enum(scopes)),
       tier: z.enum(tiers),
       created_at: when,

@@ -4,6 +4,7 @@ import { job } from '#lib/kernel/job.ts'
 import { notePurge, type RecordDeletion } from '#lib/kernel/purging.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import { heldAgents, lockHolds } from '#lib/stores/postgres/held-agents.ts'
+import { forgetNetworks } from './networks.ts'
 import { invitesKept, unusedAfter } from './rules.ts'
 
 const batch = 1_000
@@ -47,6 +48,7 @@ export function agentsJobs({ dropOrganisationIfEmpty, recordDeletion }: AgentJob
       cron: '11 * * * *',
       async run(ctx) {
         while ((await ctx.gate.transaction((tx) => removeUnused(ctx, tx))) === batch);
+        await ctx.gate.transaction((tx) => forgetNetworks(tx, ctx.now))
       },
     }),
     job({

@@ -109,7 +109,10 @@ export const createOwnAgent = operation({
     data: z.strictObject({
       agent_id: z.string(),
       name: z.string().nullable(),
-      api_key: z.string().meta({ description: 'Shown this once; it cannot be read again' }),
+      api_key: z
+        .string()
+        .optional()
+        .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
       key_prefix: z.string(),
       token_id: z.string(),
       scopes: z.array(z.enum(scopes)),

@@ -82,7 +82,7 @@ describe('creating an agent from the console', () => {
       { action: 'create', agentId: `user:${person.accountId}`, details: { token_id: made.token_id } },
     ])
     expect(JSON.stringify(entries)).not.toContain('Tell nobody')
-    expect(JSON.stringify(entries)).not.toContain(made.api_key.slice(3))
+    expect(JSON.stringify(entries)).not.toContain((made.api_key ?? '').slice(3))
   })
 
   test.each([

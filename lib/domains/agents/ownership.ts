@@ -37,7 +37,10 @@ export function agentOwnership({
       // What the agent contributed follows by its foreign key.
       await tx.agent.update({
         where: { id: agent.id },
-        data: { ownerId: accountId, organisationId, ...(await sharedStanding(tx, owners, accountId, agent, now)) },
+        data: {
+          ...{ ownerId: accountId, organisationId, network: null, sharesWindow: false },
+          ...(await sharedStanding(tx, owners, accountId, agent, now)),
+        },
       })
       await ownerFound(tx, agent.id, accountId, now)
       if (agent.organisationId !== organisationId) await dropOrganisationIfEmpty(tx, agent.organisationId)

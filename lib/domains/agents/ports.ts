@@ -27,6 +27,8 @@ export interface AgentPorts {
     issue(tx: Transaction, spec: TokenSpec & { expiresAt: Date | null; now: Date }): Promise<IssuedToken>
     /** Issues within what the actor has itself. */
     grant(ctx: MutationContext, spec: TokenSpec): Promise<IssuedToken>
+    /** When a new token with scope `admin` ends. Throws `forbidden` and `step_up_required` for who may not give it. */
+    endOfAdminToken(ctx: MutationContext): Date
     /** Whose key it is, when it works now. */
     bearerOf(tx: Transaction, key: string, now: Date): Promise<{ agentId: string; scopes: Scope[] } | null>
     scopesInUse(tx: Transaction, agentId: string, now: Date): Promise<Scope[]>
@@ -69,6 +71,8 @@ export interface AgentPorts {
   ): Promise<unknown>
   /** Places outside the region that would get what an agent leaves here. */
   hindering(region: AgentRegion): readonly string[]
+  /** Keyed hash of the network that an address belongs to. */
+  networkMark(address: string): Uint8Array<ArrayBuffer>
   createOrganisation(tx: Transaction, name: string, now: Date): Promise<string>
   dropOrganisationIfEmpty(tx: Transaction, id: string): Promise<unknown>
 }

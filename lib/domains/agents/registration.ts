@@ -8,6 +8,7 @@ import { recordConsent, refuseOtherNotice } from './consent.ts'
 import { registerAgent } from './contract.ts'
 import { spendInvite } from './invites.ts'
 import type { AgentRegion } from './life/rules.ts'
+import { noteRegistration } from './networks.ts'
 import type { AgentPorts, IssuedToken } from './ports.ts'
 import { agentOf } from './rows.ts'
 import { consentRecord, isReserved, judgeRegistration } from './rules.ts'
@@ -25,6 +26,9 @@ export interface NewAgent {
   isConsentExplicit: boolean
   region?: AgentRegion | undefined
   selfHosted?: boolean | undefined
+  /** Of one that registers itself: see {@link noteRegistration}. */
+  network?: Uint8Array<ArrayBuffer>
+  sharesWindow?: boolean
   now: Date
 }
 
@@ -167,7 +171,11 @@ export function agentRegistration(ports: AgentPorts) {
       const { tx, now } = ctx
       const id = body.agent_id ?? newId('agent')
       const organisationId = await ports.createOrganisation(tx, id, now)
+      const network = ports.networkMark(ctx.ip)
+      const sharesWindow = await noteRegistration(tx, network, now)
       await issueAgent(tx, {
+        network,
+        sharesWindow,
         agentId: id,
         name: body.name ?? null,
         ownerId: null,
@@ -178,7 +186,8 @@ export function agentRegistration(ports: AgentPorts) {
         selfHosted: body.self_hosted,
         now,
       })
-      const token = await tokens.issue(tx, { agentId: id, scopes, name: null, expiresAt: null, now })
+      const expiresAt = scopes.includes('admin') ? tokens.endOfAdminToken(ctx) : null
+      const token = await tokens.issue(tx, { agentId: id, scopes, name: null, expiresAt, now })
       return {
         body: answer(
           { id, tier, organisationId },

@@ -14,7 +14,7 @@ const reservedForms =
   /^(usr|preq|req|run|rcpt|exp|hold|org|tok|ses|plan|swp|batch|imp|job|prj|conv|msg|doc|att|prov|edit|store|adoc|chain|ent|shr|cld|key|snap|llm|erased|system|user)[_-]/
 /** As jobs and holders are called: `<domain>.<word>`, and three domains by themselves. */
 const reservedNames =
-  /^((accounts|agents|audit|cache|checkpoints|clades|erasure|exports|graph|grimoire|holds|idempotency|installation|knowledge|llm-log|mail|objects|privacy|projects|queue|reputation|residency|retention|settings|skills|snapshots|sops|stores|telemetry|tokens|units)\..*|accounts|agents|tokens)$/
+  /^((accounts|agents|audit|cache|checkpoints|clades|erasure|exports|graph|grimoire|holds|idempotency|installation|knowledge|llm-log|mail|objects|privacy|projects|queue|quotas|reputation|residency|retention|settings|skills|snapshots|sops|stores|telemetry|tokens|units)\..*|accounts|agents|tokens)$/
 /**
  * Whether nobody may register under this id, so that no agent is called what something else is called. Agents of former days may have
  * such an id: nothing may rely on it.
@@ -135,6 +135,9 @@ export const countedTo = 10_001
 export const mostUnusedAgents = 20
 
 const hour = 3_600_000
+/** Registrations from one network within an hour, above which further agents share one rate-limit window. */
+export const registrationsPerHour = 60
+export const registrationWindow = hour
 /** Milliseconds after which an agent that never used its token is removed. */
 export const unusedAfter = 24 * hour
 /** Milliseconds that a used or expired invitation is kept. */

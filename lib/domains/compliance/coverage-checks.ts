@@ -8,6 +8,8 @@ const impersonal = [
   'signing_keys',
   'suppression_keys',
   'rate_limit_windows',
+  'registration_networks',
+  'storage_counts',
   'clades',
   'graphile_worker._private_job_queues',
   'graphile_worker._private_known_crontabs',

@@ -8,6 +8,7 @@ const ReceiptId = z.string().regex(/^rcpt_[0-9A-Za-z]{22}$/, 'is not the id of a
 
 export const readReceipt = operation({
   id: 'readReceipt',
+  isOpenBeforeReplay: true,
   method: 'get',
   path: '/v1/receipts/{id}',
   summary: 'Read a deletion receipt',
@@ -23,6 +24,7 @@ export const readReceipt = operation({
 
 export const readReceiptPdf = operation({
   id: 'readReceiptPdf',
+  isOpenBeforeReplay: true,
   method: 'get',
   path: '/v1/receipts/{id}/pdf',
   summary: 'A deletion receipt as a PDF',
@@ -68,6 +70,7 @@ export const listReceipts = operation({
 
 export const readSigningKeys = operation({
   id: 'readSigningKeys',
+  isOpenBeforeReplay: true,
   method: 'get',
   path: '/.well-known/jwks.json',
   summary: 'The keys that sign receipts, with their history',

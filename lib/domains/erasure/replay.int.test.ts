@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
@@ -31,6 +31,16 @@ const restore = async (): Promise<() => Promise<TestApp>> => {
   return async () => {
     restored = await testApp({ KP_LEDGER_URL: ledger }, backup)
     return restored
+  }
+}
+/** The restored database is used while the ledger is away: otherwise nothing is served before the replay. */
+async function withoutLedger<T>(work: () => Promise<T>): Promise<T> {
+  renameSync(ledger, `${ledger}-away`)
+  try {
+    return await work()
+  } finally {
+    rmSync(ledger, { recursive: true, force: true })
+    renameSync(`${ledger}-away`, ledger)
   }
 }
 const replay = (app: TestApp) => operator(app.app).replayErasures()
@@ -91,7 +101,8 @@ describe('a backup from before the erasure', () => {
     const fromBackup = await restore()
     const { receiptId } = await erased(before, known.subject)
     const app = await fromBackup()
-    expect([await isThere(app, known), await hits(app)]).toEqual([[1, 1, 1], 2])
+    expect(await isThere(app, known)).toEqual([1, 1, 1])
+    expect(await withoutLedger(() => hits(app))).toBe(2)
 
     const report = await replay(app)
     expect(report).toMatchObject({
@@ -154,7 +165,7 @@ describe('a backup from before the erasure', () => {
     const app = await fromBackup()
     app.clock.advance(60_000)
     const late = await issuedAgent(app, ['read', 'write'], { owner: known.person })
-    const unit = await contribute(app, late)
+    const unit = await withoutLedger(() => contribute(app, late))
     expect(await replay(app)).toMatchObject({ subjects: 1, reinstated: 1 })
     expect(await isThere(app, known)).toEqual([0, 0, 0])
     expect(await app.db.prisma.agent.findUniqueOrThrow({ where: { id: late.id } })).toMatchObject({ ownerId: null })
@@ -167,8 +178,8 @@ describe('a backup from before the erasure', () => {
     await erased(before, known.subject)
     const app = await fromBackup()
     app.clock.advance(60_000)
-    const { token } = await app.agent(['read', 'write'], { agent_id: known.agent.id })
-    const unit = await contribute(app, { token })
+    const { token } = await withoutLedger(() => app.agent(['read', 'write'], { agent_id: known.agent.id }))
+    const unit = await withoutLedger(() => contribute(app, { token }))
     expect(await replay(app)).toMatchObject({ ...nothing, committed: 1, reinstated: 1 })
     expect((await app.fetch('GET', `/v1/knowledge/${unit}`, { token })).status).toBe(200)
   })

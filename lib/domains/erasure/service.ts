@@ -9,6 +9,7 @@ import { Receipt } from '#lib/kernel/receipt.ts'
 import { read } from '#lib/kernel/use-case.ts'
 import type { Ledger, RecordIntent } from '#lib/stores/ledger/ledger.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
 import { readReceipt, readSigningKeys } from './contract.ts'
 import { recordDeletion } from './deletion-log.ts'
 import { Plan } from './receipts.ts'
@@ -38,6 +39,9 @@ export interface Begin {
 
 /** How long the request itself has to verify and sign before the worker takes over, in milliseconds. */
 const handOver = 30_000
+/** Receipts that a process returns while the database is down. */
+const mostRemembered = 1_000
+
 const finishJob = 'erasure.finish'
 const scopeOf = (deletedId: string): RecordIntent['scope'] =>
   deletedId.startsWith('kp:skill:') ? { skill: deletedId } : { unit: deletedId }
@@ -168,6 +172,8 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     await ledger.forgetItems(row?.since && row.since < before ? row.since : before)
   }
 
+  const signed = lastAnswers<Receipt>(mostRemembered)
+
   return {
     begin,
     finish,
@@ -239,7 +245,10 @@ export function erasureService({ db, ledger, signer, holders, clock, issuer, fac
     },
     receipts: {
       tombstones: tombstones(db),
-      read: read(readReceipt, async (_ctx, { params }) => ({ body: await finish(params.id), resourceId: params.id })),
+      read: read(readReceipt, async (_ctx, { params }) => ({
+        body: await signed.of(params.id, () => finish(params.id)),
+        resourceId: params.id,
+      })),
       keys: read(readSigningKeys, async () => ({
         body: { keys: await signer.keys() },
         resourceId: 'jwks',

@@ -5,6 +5,7 @@ import { logNotice } from '#lib/kernel/fault-log.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import { deriveKey, seal, sealedPurposes, unsealed } from '#lib/secret.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
+import { lastAnswers } from '#lib/stores/postgres/last-answers.ts'
 import { assertPresentSecret } from '#lib/stores/postgres/secret-record.ts'
 import { checkSignature, type SignatureFault, signedBytes } from './receipt-rules.ts'
 
@@ -65,6 +66,7 @@ const newestFirst =
 /** Signs receipts with the installation's newest Ed25519 key, made at the first need. Private halves are sealed with the installation's secret. */
 export function createSigner(db: Database, secret: () => string): Signer {
   const sealing = () => deriveKey(secret(), sealedPurposes.signingKeys)
+  const publicKeys = lastAnswers<PublicKey[]>(1)
   let current: { kid: string; key: CryptoKey | Uint8Array; until: number } | undefined
 
   async function make(tx: Transaction, now: Date): Promise<string> {
@@ -141,19 +143,20 @@ export function createSigner(db: Database, secret: () => string): Signer {
         .setProtectedHeader({ alg: 'EdDSA', kid: jwk.kid, typ: type })
         .sign(await importJWK(jwk, 'EdDSA'))
     },
-    async keys() {
-      const published = async () => {
-        const found = await db.prisma.signingKey.findMany({
-          orderBy: { createdAt: 'desc' },
-          select: { publicJwk: true },
-        })
-        return found.map(({ publicJwk }) => PublicKey.parse(publicJwk))
-      }
-      const found = await published()
-      if (found.length > 0) return found
-      await signingKey()
-      return published()
-    },
+    keys: () =>
+      publicKeys.of('all', async () => {
+        const published = async () => {
+          const found = await db.prisma.signingKey.findMany({
+            orderBy: { createdAt: 'desc' },
+            select: { publicJwk: true },
+          })
+          return found.map(({ publicJwk }) => PublicKey.parse(publicJwk))
+        }
+        const found = await published()
+        if (found.length > 0) return found
+        await signingKey()
+        return published()
+      }),
     async rotate(now) {
       current = undefined
       return db.transaction(async (tx) => {

@@ -80,6 +80,7 @@ export const importDocument = operation({
     `At most ${importLimits.items.toLocaleString('en')} items and ${importLimits.bytes / 2 ** 30} GiB; an item as large as the tier’s unit. It counts as one write and earns no reputation.`,
   ].join(' '),
   permission: 'imports:write',
+  stores: 'one record',
   audit: { action: 'create', resourceType: 'import' },
   limit: 'write',
   status: 200,

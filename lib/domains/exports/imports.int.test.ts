@@ -519,6 +519,8 @@ describe('an Idempotency-Key', () => {
     const again = await imported(token, body, key)
     expect([again.headers.get('idempotency-replayed'), again.json]).toEqual(['true', first?.json])
     expect((await imported(token, documentOf(2), key)).json.code).toBe('idempotency_mismatch')
+    // Of the same length, and other bytes.
+    expect((await imported(token, `${body.slice(0, -1)} `, key)).json.code).toBe('idempotency_mismatch')
     const other = { 'Idempotency-Key': 'import-2' }
     expect((await imported(token, body.slice(0, -10), other)).status).toBe(400)
     expect((await imported(token, body.slice(0, -10), other)).status).toBe(400)

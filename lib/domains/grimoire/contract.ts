@@ -222,6 +222,7 @@ export const addEntry = operation({
   summary: 'Write an entry into an agent’s grimoire',
   description: `\`private\`: an envelope that the client sealed under the agent’s keyring; what can be read is refused. \`clade\`: readable by the installation, sealed at rest, and shared with siblings only when that is asked for; a private key or a seed phrase in it refuses it (\`content_blocked\`, with kinds and places). 64 KiB each, ${mostEntries.toLocaleString('en')} of an agent at most.`,
   permission: 'grimoire:write',
+  stores: 'one record',
   audit: { action: 'create', ...entry },
   limit: 'write',
   status: 201,
@@ -254,6 +255,7 @@ export const editEntry = operation({
   description:
     'Kind and scope stay: the envelope is bound to them. `revision` is the one that was read: where another is there by now, nothing is changed (409).',
   permission: 'grimoire:write',
+  stores: 'bytes',
   audit: { action: 'update', ...entry },
   limit: 'write',
   status: 200,

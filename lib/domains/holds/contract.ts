@@ -33,6 +33,7 @@ const output = z.strictObject({ data: Hold })
 
 export const createHold = operation({
   id: 'createHold',
+  isOpenBeforeReplay: true,
   method: 'post',
   path: '/v1/holds',
   summary: 'Hold a unit, a skill, a project, all of an agent’s, or all of a person’s',
@@ -59,6 +60,7 @@ export const createHold = operation({
 
 export const listHolds = operation({
   id: 'listHolds',
+  isOpenBeforeReplay: true,
   method: 'get',
   path: '/v1/holds',
   summary: 'Legal holds, newest first',
@@ -91,6 +93,7 @@ export const releaseHold = operation({
   description:
     'What it covered can be erased again, and the next sweep takes what expired. Releasing twice changes nothing.',
   permission: 'holds:admin',
+  needsRecentPassword: true,
   audit: { action: 'update', ...hold },
   limit: 'write',
   status: 200,

@@ -62,14 +62,17 @@ export const idempotencyRecords: GatePorts['idempotency'] = {
     )
     return { status: record.status, body: record.body ?? undefined, headers } satisfies StoredReply
   },
-  async complete(tx, { scope, key }, { status, body, headers, resourceId }) {
+  async complete(tx, { scope, key, requestHash }, { status, body, headers, resourceId }) {
     const text = JSON.stringify([body, headers])
     const ids = idsIn(text)
     const kept =
       ids.length > mostIds
         ? { status: withdrawnStatus, body: PrismaValues.DbNull, headers: {} }
         : { status, body: body === undefined ? PrismaValues.DbNull : json(body), headers: json(headers), ids }
-    await tx.idempotencyRecord.update({ where: { scope_key: { scope, key } }, data: { ...kept, resourceId } })
+    await tx.idempotencyRecord.update({
+      where: { scope_key: { scope, key } },
+      data: { ...kept, resourceId, requestHash: Uint8Array.from(requestHash) },
+    })
   },
   async release(tx, { scope, key }) {
     await tx.idempotencyRecord.deleteMany({ where: { scope, key, status: 0 } })

@@ -161,10 +161,14 @@ export function batch({ db, strict, names }: Pick<KnowledgeParts, 'db' | 'strict
     const notAlone = new Problem('batch_rejected', 'Nothing is wrong with it; another unit of the batch was refused.')
     const told = ({ id, warnings }: { id: string; warnings: readonly string[] }) =>
       quarantined.has(id) ? [...warnings, heldForReview] : [...warnings]
-    const accepted = kept.map(({ index, id, quality, warnings }): BatchResult => {
+    const accepted = kept.map(({ index, id, quality, warnings, sanitizedPlaces }): BatchResult => {
       if (isAtomic && refusals.length > 0) return refused(index, notAlone)
       const all = told({ id, warnings })
-      return { index, status: 201, id, quality_score: quality, ...(all.length > 0 && { warnings: all }) }
+      return {
+        ...{ index, status: 201, id, quality_score: quality },
+        ...(all.length > 0 && { warnings: all }),
+        ...(sanitizedPlaces.length > 0 && { sanitized: sanitizedPlaces }),
+      }
     })
     const results = [...accepted, ...refusals].sort((one, other) => one.index - other.index)
     if (isAtomic && refusals.length > 0)

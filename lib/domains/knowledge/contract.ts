@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
 import { Unit, UnitId, visibilities } from './unit.ts'
@@ -28,14 +29,20 @@ export const contributeUnit = operation({
   path: '/v1/knowledge',
   summary: 'Contribute one unit',
   description:
-    'The text is sanitized before it is stored: comments and tags go, invisible characters, injection patterns, private keys and seed phrases are refused (422 with stage, field and place, never the content). Personal data is named in `warnings`: its kinds, and in which fields. The id is the registry’s unless an unused one is brought.',
+    'The text is sanitized before it is stored: comments and tags are removed from prose (`sanitized` names the places; code in fences and recorded tool arguments keep their text), invisible characters, injection patterns, private keys and seed phrases are refused (422 with stage, field and place, never the content). Personal data is named in `warnings`: its kinds, and in which fields. The id is the registry’s unless an unused one is brought.',
   permission: 'knowledge:write',
+  stores: 'one record',
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 201,
   body: Unit,
   bodyLimit: 'unit',
-  output: z.strictObject({ data: StoredUnit, quality_score: z.number(), warnings: z.array(z.string()).optional() }),
+  output: z.strictObject({
+    data: StoredUnit,
+    quality_score: z.number(),
+    warnings: z.array(z.string()).optional(),
+    sanitized: SanitizedPlaces,
+  }),
   refusals: ['content_rejected', 'id_in_use', 'erased', 'restricted'],
 })
 
@@ -54,6 +61,7 @@ export const BatchResult = z.strictObject({
   id: z.string().optional(),
   quality_score: z.number().optional(),
   warnings: z.array(z.string()).optional(),
+  sanitized: SanitizedPlaces,
   problem: ItemProblem.optional(),
 })
 export type BatchResult = z.output<typeof BatchResult>
@@ -66,6 +74,7 @@ export const contributeBatch = operation({
   description:
     'As many as the tier’s batch, each as large as the tier’s unit, 8 MiB in all; one write of the limit. Each is judged as if it came alone, in the order given: what is refused is named, the rest is stored, in one transaction. With `atomic=true` one refused unit keeps all from being stored: 422 `batch_rejected`, with the same results.',
   permission: 'knowledge:write',
+  stores: { each: 'units' },
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 200,
@@ -101,6 +110,7 @@ export const rectifyUnit = operation({
   description:
     'Rectification (GDPR art. 16): `unit` is a merge patch (RFC 7396) of the unit, so that null removes a member; `visibility` is short for `unit.metadata.visibility`. What was wrong is overwritten everywhere, the present wording of an SOP and stored answers included; an SOP’s approval is taken back. Former wordings of an SOP stay: erase those with the same wrong data with DELETE /v1/sop/{id}/versions/{version}. Votes are about the text that they were cast on: when more than the visibility changes they count no more, and novelty is judged anew. The type, the id and the author stay. What changes nothing makes no new version. The unit stays within the tier’s size. While an agent’s processing is restricted (art. 18) its owner may still correct what is there; only a new wording of an SOP is refused then.',
   permission: 'knowledge:write',
+  stores: 'bytes',
   audit: { action: 'update', ...resource },
   limit: 'write',
   status: 200,
@@ -111,12 +121,18 @@ export const rectifyUnit = operation({
     visibility: z.enum(visibilities).optional(),
   }),
   bodyLimit: 'unit',
-  output: z.strictObject({ data: StoredUnit, quality_score: z.number(), warnings: z.array(z.string()).optional() }),
+  output: z.strictObject({
+    data: StoredUnit,
+    quality_score: z.number(),
+    warnings: z.array(z.string()).optional(),
+    sanitized: SanitizedPlaces,
+  }),
   refusals: ['not_found', 'erased', 'precondition_failed', 'content_rejected', 'restricted'],
 })
 
 export const eraseUnit = operation({
   id: 'eraseUnit',
+  alsoStatus: [200],
   method: 'delete',
   path: '/v1/knowledge/{id}',
   summary: 'Erase one unit of your own',

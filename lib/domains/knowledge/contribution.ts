@@ -62,6 +62,7 @@ const contributed = (unit: PreparedUnit, quarantined: boolean, now: Date) => {
     },
     quality_score: unit.quality,
     ...(warnings.length > 0 && { warnings }),
+    ...(unit.sanitizedPlaces.length > 0 && { sanitized: unit.sanitizedPlaces }),
   }
 }
 export type Contributed = ReturnType<typeof contributed>

@@ -2,6 +2,7 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import type { Receipt } from '#lib/kernel/receipt.ts'
 import type { Reply } from '#lib/kernel/use-case.ts'
+import { within } from '#lib/kernel/within.ts'
 import { refuseHeld } from './held.ts'
 import type { Erasures } from './stored-unit.ts'
 import { passes } from './visibility.ts'
@@ -17,6 +18,9 @@ export interface Erasable {
   /** Whether others could have copied it. */
   wasPublic: boolean
 }
+
+/** How long a request waits for the verification, in milliseconds. After that the job finishes it. */
+const verificationPatience = 20_000
 
 const prefersReceipt = (prefer: string | undefined): boolean =>
   /(?:^|,)\s*return\s*=\s*"?representation"?\s*(?:[,;]|$)/i.test(prefer ?? '')
@@ -54,7 +58,8 @@ export async function eraseRow(
     details: { receipt: receiptId },
     headers: headersOut,
     afterCommit: async () => {
-      const receipt = await erasures.finish(receiptId).catch((cause: unknown) => {
+      const late = new Problem('unavailable', 'Its verification takes longer than usual.')
+      const receipt = await within(verificationPatience, erasures.finish(receiptId), late).catch((cause: unknown) => {
         throw new Problem('unavailable', {
           detail: `The ${kind} is erased, but that could not be verified yet; it is tried again without you. Ask for the receipt later.`,
           headers: { ...headersOut, 'Retry-After': '60' },

@@ -1,4 +1,5 @@
 import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
+import { encodedWarnings, type SanitizedPlace, sanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { sanitizeFields } from '#lib/domains/sanitizer/fields.ts'
 import { newUuid } from '#lib/kernel/ids.ts'
 import { Problem } from '#lib/kernel/problem.ts'
@@ -27,6 +28,8 @@ export interface PreparedUnit {
   found: readonly FieldFindings[]
   /** How many fields the sanitizer changed. */
   sanitized: number
+  /** Where. */
+  sanitizedPlaces: SanitizedPlace[]
 }
 
 /**
@@ -34,7 +37,7 @@ export interface PreparedUnit {
  * Throws `SanitizationError`, also for a private key or a seed phrase, and `invalid` where nothing is left of a required field once markup is removed.
  */
 export function prepareUnit(sent: Unit, { author, strict }: { author: string; strict: boolean }): PreparedUnit {
-  const { value, changes } = sanitizeFields(sent, { strict })
+  const { value, changes, encoded } = sanitizeFields(sent, { strict })
   // What the sanitizer took away may have been all that a required field held.
   const unit = changes.length === 0 ? sent : revalidated(value)
   const found = scanFields(unit)
@@ -59,10 +62,12 @@ export function prepareUnit(sent: Unit, { author, strict }: { author: string; st
       ...(changes.length > 0
         ? [`Markup was removed or characters normalised in ${changes.length} field(s): ${named.join(', ')}.`]
         : []),
+      ...encodedWarnings(encoded),
       ...personalWarnings(found),
     ],
     found,
     sanitized: changes.length,
+    sanitizedPlaces: sanitizedPlaces(changes),
   }
 }
 

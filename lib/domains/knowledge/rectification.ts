@@ -108,7 +108,10 @@ export const rectification = ({ db, erasures, strict, withdrawAnswers, names }: 
     )
     refuseLarger(ctx, row.document, unit)
     const changed = changedPaths(row.document, unit.document).sort()
-    const told = (warnings: readonly string[]) => (warnings.length > 0 ? { warnings: [...warnings] } : {})
+    const told = (warnings: readonly string[]) => ({
+      ...(warnings.length > 0 && { warnings: [...warnings] }),
+      ...(unit.sanitizedPlaces.length > 0 && { sanitized: unit.sanitizedPlaces }),
+    })
     const texts = { value: unit.document, found: unit.found }
     if (changed.length === 0)
       return namedAfterCommit(names, texts, {

@@ -41,6 +41,7 @@ export const logExchange = operation({
   summary: 'Log an exchange of the agent with a language model, for 24 hours',
   description: `By the agent's own token. Looked through before anything of it is written: a private key or a seed phrase in any message, or spread over several, refuses the whole (\`content_blocked\`, with the kinds and the messages, never what was found); addresses, keys for APIs, personal data, sizes and prices of positions are replaced by marks such as \`‹email:1›\`, one value one number; names and postal addresses where a Presidio analyzer is connected (\`degraded\` where it did not answer). What is left is sealed with the installation's key, and gone after 24 hours. Where content has parts, send their text. 128 KiB each, ${mostStanding.toLocaleString('en')} at once.`,
   permission: 'llm-log:write',
+  stores: 'bytes',
   audit: { action: 'create', ...exchange },
   limit: 'write',
   status: 201,

@@ -37,7 +37,7 @@ const purge = async () => {
   await job.execute(app.app.gate, {})
 }
 const measured = async () => {
-  const { text } = await ask('GET', '/metrics', {})
+  const { text } = await ask('GET', '/metrics', { token: (await issuedAgent(app, ['admin'])).token })
   return Number(/^kp_llm_log_overdue_seconds (\S+)$/m.exec(text)?.[1])
 }
 

@@ -1,3 +1,4 @@
+import { withoutPlaceholders } from '#lib/domains/pii/code-places.ts'
 import type { Finding, Kind } from '#lib/domains/pii/findings.ts'
 import { numbering, redact } from '#lib/domains/pii/redaction.ts'
 import { scan } from '#lib/domains/pii/scanner.ts'
@@ -38,7 +39,7 @@ interface Exposed {
  * and places, never what was found.
  */
 export function exposedIn({ model, messages }: Exchange<{ content: string }>): Exposed {
-  const found = messages.map(({ content }) => scan(content, { strategy: true }))
+  const found = messages.map(({ content }) => withoutPlaceholders(content, scan(content, { strategy: true })))
   const ofModel = model === undefined ? [] : scan(model)
   const blocked: Blocked[] = [
     ...ofModel.filter(isBlocked).map(({ kind }) => ({ kind, message: null })),

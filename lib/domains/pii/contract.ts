@@ -12,6 +12,10 @@ const Finding = z
     end: z.int().meta({ description: 'Behind the last unit' }),
     score: z.number().meta({ description: '1: proven by a checksum or a marker; below, how sure it is' }),
     action: z.enum(actions).meta({ description: '`block`: never store the text; `redact`: not with this in it' }),
+    confidence: z.literal('low').optional().meta({
+      description:
+        'Present for placeholders and what many have: reserved domains, private, documentation and public resolver addresses, tokens with a wrong checksum',
+    }),
   })
   .meta({ id: 'PiiFinding' })
 
@@ -21,7 +25,7 @@ export const scanText = operation({
   path: '/v1/pii/scan',
   summary: 'Find secrets and personal data in a text; nothing is stored',
   description:
-    'Private keys and seed phrases (`block`); API keys, addresses of chains, e-mail addresses, telephone numbers, IBANs, cards, social security numbers and IP addresses (`redact`), each by its checksum or its form; with `strategy`, sizes of positions and prices. Names and postal addresses are found where a Presidio analyzer is connected; where it does not answer, `degraded` names it and the rest is told. Findings are places, in their order and without overlaps.',
+    'Private keys and seed phrases (`block`); API keys, web tokens, headers and addresses with a password, addresses of chains, e-mail addresses, telephone numbers, IBANs, cards, social security numbers and IP addresses (`redact`), each by its checksum or its form; with `strategy`, sizes of positions and prices. Names and postal addresses are found where a Presidio analyzer is connected; where it does not answer, `degraded` names it and the rest is told. Findings are places, in their order and without overlaps.',
   permission: 'pii:read',
   audit: { none: 'nothing is stored and nothing of anybody’s is read' },
   limit: 'write',

@@ -1,3 +1,7 @@
+import { KeywordFinder } from './keyword-finder.ts'
+import { beginsWord } from './signs.ts'
+import { isDrawn } from './vendor-keys.ts'
+
 /** How a credential is written. Every repetition is bounded. */
 interface CredentialForm {
   /** What a text has that it may stand in; to look for this alone costs a tenth. */
@@ -52,29 +56,90 @@ export function isKeyBytes(list: readonly unknown[]): boolean {
 const byteLists = /\[[\d\s,]{63,8000}\]|\{(?:\s{0,64}"\d{1,2}"\s?:\s?\d{1,3}\s{0,64},?){32,64}\}/g
 const startsBytes = /[[{]\s{0,64}(?:\d|"0")/
 
+const sticky = ({ pattern }: CredentialForm) => new RegExp(pattern.source, pattern.flags.replace('g', 'y'))
+const calledAt = sticky(called)
+const headerAt = /(?<![\p{L}\p{N}])(?:Bearer|Basic|Token)["']?\s{1,2}["']?([\w.~+/=-]{12,4000})/iuy
+const webTokenAt = sticky(webToken)
+const addressAt = /:\/\/([^\s/@:]{0,100}:[^\s/@]{1,200})@/y
+/** A name with its parts: `config.token.value2`, `getToken1`. Nobody draws such a secret. */
+const identifier =
+  /^[a-z_$][\w$]*(?:\.[a-z_$][\w$]*)+$|^[a-z]+(?:[A-Z][a-z]+)*\d{0,2}$|^[a-z]+(?:[_-][a-z]+)*[_-]?\d{0,2}$/
+const isSecretValue = (value: string): boolean => value.length >= 12 && isDrawn(value) && !identifier.test(value)
+/** What takes the place of a password in documentation and templates. */
+const placeholder = /["'<>{}]|\$[A-Z_({]|%[sd]|\*{3}|‹|:$/
+
+/** Words at which a credential may stand, or the name of one. */
+export const credentialKeywords = [
+  'pass',
+  'pwd',
+  'api',
+  'secret',
+  'access',
+  'auth',
+  'session',
+  'client',
+  'signing',
+  'credential',
+  '密码',
+  '口令',
+  'bearer',
+  'basic',
+  'token',
+  'eyj',
+  '://',
+]
+
 interface CredentialSpan {
   kind: 'credential' | 'private_key'
   start: number
   end: number
 }
-/** Of chance: letters and a digit, twelve signs at least. */
-const isRandom = (text: string): boolean => text.length >= 12 && /\d/.test(text) && /[a-z]/i.test(text)
 
+function match(pattern: RegExp, text: string, at: number): RegExpExecArray | null {
+  pattern.lastIndex = at
+  return pattern.exec(text)
+}
+
+/** The credential at a keyword that stands there: web tokens, headers, addresses with a password, and values by what they are called. */
+export function credentialAt(text: string, keyword: string, start: number): CredentialSpan | undefined {
+  const span = (from: number, end: number): CredentialSpan => ({ kind: 'credential', start: from, end })
+  if (keyword === 'eyj') {
+    const token = match(webTokenAt, text, start)?.[0]
+    const isWhole = beginsWord(text, start) && text.charAt(start - 1) !== '-'
+    return token !== undefined && isWhole ? span(start, start + token.length) : undefined
+  }
+  if (keyword === '://') {
+    if (!/[a-z][a-z0-9+.-]{0,15}$/i.test(text.slice(Math.max(0, start - 16), start))) return undefined
+    const inside = match(addressAt, text, start)?.[1]
+    return inside === undefined || placeholder.test(inside) ? undefined : span(start + 3, start + 3 + inside.length)
+  }
+  if (keyword === 'bearer' || keyword === 'basic' || keyword === 'token') {
+    const found = match(headerAt, text, start)
+    const value = found?.[1] ?? ''
+    if (found && (value.length >= 16 || /\d/.test(value)) && isSecretValue(value))
+      return span(start + found[0].length - value.length, start + found[0].length)
+    return undefined
+  }
+  const written = match(calledAt, text, start)?.[0]
+  const value = written === undefined ? '' : (/[\w.~+/=-]*$/.exec(written)?.[0] ?? '').replace(/^.*[:=](?=[^=])/, '')
+  if (written === undefined || !isSecretValue(value)) return undefined
+  const end = start + written.length
+  // A call, a member or a template takes the place of a value.
+  return /[([{$]/.test(text.charAt(end)) ? undefined : span(end - value.length, end)
+}
+
+const keywords = new KeywordFinder(credentialKeywords)
 /**
  * Credentials that stand in a text beyond doubt: where something is refused for one, a sentence about passwords is none. Web tokens,
  * headers and addresses with a password, keys of sessions by what they are called, and keys byte by byte. Pure and linear.
  */
 export function credentialSpans(text: string): CredentialSpan[] {
   const spans: CredentialSpan[] = []
-  const take = ({ sign, pattern }: CredentialForm, isOne: (match: string) => boolean): void => {
-    if (!sign.test(text)) return
-    for (const { 0: match, index } of text.matchAll(pattern))
-      if (isOne(match)) spans.push({ kind: 'credential', start: index, end: index + match.length })
-  }
-  take(called, (match) => isRandom(/[\w.~+/=-]*$/.exec(match)?.[0].replace(/^.*[:=]/, '') ?? ''))
-  take(header, isRandom)
-  take(webToken, () => true)
-  take(inAddress, (match) => !/["'<>]/.test(match))
+  keywords.find(text, (word, end) => {
+    const keyword = credentialKeywords[word] ?? ''
+    const span = credentialAt(text, keyword, end - keyword.length)
+    if (span && spans.at(-1)?.end !== span.end) spans.push(span)
+  })
   if (startsBytes.test(text))
     for (const { 0: match, index } of text.matchAll(byteLists)) {
       const isList = match.startsWith('[')

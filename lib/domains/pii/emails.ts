@@ -1,4 +1,4 @@
-import { type Finding, finding } from './findings.ts'
+import { type Finding, finding, lowConfidence } from './findings.ts'
 
 const local = /[\p{L}\p{N}._%+'-]/u
 const label = /[\p{L}\p{N}-]/u
@@ -65,5 +65,20 @@ export function emailAround(text: string, at: number): Finding | undefined {
   if (labels.length < 2 || !topLevel.test(top) || files.has(top.toLowerCase())) return undefined
   // git@host:path is where a repository lies.
   if (text.slice(start, at) === 'git' && text.charAt(end) === ':') return undefined
-  return finding('email', start, end, 0.95)
+  const found = finding('email', start, end, 0.95)
+  return isPlaceholder(text.slice(start, at), labels) ? lowConfidence(found) : found
+}
+
+/** RFC 2606 and 6761, and domains that documentation uses as if they were reserved. */
+const reservedTop = new Set(['example', 'test', 'invalid', 'localhost', 'local', 'internal', 'lan'])
+const placeholderDomains =
+  /^(?:(?:.*\.)?example\.(?:com|net|org|edu|io)|(?:your-?|my-?|some-?)?(?:domain|company|site|website|organi[sz]ation|org|app|host|server)\.(?:com|org|net|io|tld)|(?:foo|bar|baz|test|acme|email|sample|dummy|placeholder|fake|xyz|abc|contoso|fabrikam)\.(?:com|org|net|io)|users\.noreply\.github\.com)$/
+const placeholderNames = /^(?:no-?reply|do-?not-?reply|your[._-]?(?:name|email)|x{2,}|example)$/i
+function isPlaceholder(name: string, labels: readonly string[]): boolean {
+  const domain = labels.join('.').toLowerCase()
+  return (
+    reservedTop.has(domain.slice(domain.lastIndexOf('.') + 1)) ||
+    placeholderDomains.test(domain) ||
+    placeholderNames.test(name)
+  )
 }

@@ -15,6 +15,24 @@ export interface FieldFindings {
   findings: Finding[]
 }
 
+const isWord = (value: unknown): value is string =>
+  typeof value === 'string' && value.length <= 16 && !/\s/.test(value.trim())
+/** Words that may be a phrase together: a list's, an object's, and those that the objects of a list have under one key. */
+function wordLists(node: object): string[][] {
+  const values: unknown[] = Object.values(node)
+  if (values.length < shortest) return []
+  const words = values.filter(isWord)
+  if (words.length === values.length || (!Array.isArray(node) && words.length >= shortest)) return [words]
+  const [first] = values
+  if (!Array.isArray(node) || typeof first !== 'object' || first === null) return []
+  return Object.keys(first).flatMap((key) => {
+    const column = values.map((one): unknown =>
+      typeof one === 'object' && one !== null ? Reflect.get(one, key) : undefined,
+    )
+    return column.every(isWord) ? [column] : []
+  })
+}
+
 const safe = (step: Step): Step => (typeof step === 'string' ? redact(step).text : step)
 
 /**
@@ -30,20 +48,23 @@ export function scanFields(value: unknown, options: ScanOptions = {}): FieldFind
     if (typeof node === 'string') tell(path, false, node, called(name, node, options))
     if (typeof node !== 'object' || node === null) return
     if (path.length >= DEPTH_LIMIT) throw new DepthError()
-    if (Array.isArray(node)) {
-      const before = found.length
-      for (const [index, item] of node.entries()) visit(item, [...path, index], name)
-      const words = node.filter((item) => typeof item === 'string')
-      if (words.length < shortest || words.length < node.length) return
+    const before = found.length
+    if (Array.isArray(node)) for (const [index, item] of node.entries()) visit(item, [...path, index], name)
+    else
+      for (const [key, child] of Object.entries(node)) {
+        tell(path, true, key, scan(key, options))
+        visit(child, [...path, key], key)
+      }
+    const hasPhrase = found.slice(before).some(({ findings }) => findings.some(({ kind }) => kind === 'seed_phrase'))
+    if (hasPhrase) return
+    for (const words of wordLists(node)) {
       const text = words.join('\n')
-      const phrases = scan(text).filter(({ kind }) => kind === 'seed_phrase')
-      if (found.slice(before).every(({ findings }) => findings.every(({ kind }) => kind !== 'seed_phrase')))
-        tell(path, false, text, phrases)
-      return
-    }
-    for (const [key, child] of Object.entries(node)) {
-      tell(path, true, key, scan(key, options))
-      visit(child, [...path, key], key)
+      tell(
+        path,
+        false,
+        text,
+        scan(text).filter(({ kind }) => kind === 'seed_phrase'),
+      )
     }
   }
   visit(value, [], '')

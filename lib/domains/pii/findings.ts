@@ -28,6 +28,8 @@ export interface Finding {
   score: number
   /** `block`: the text must not be stored. `redact`: it may be, without this. */
   action: Action
+  /** `low`: a placeholder or what many have: a reserved domain, a private or documentation address. Absent otherwise. */
+  confidence?: 'low'
 }
 
 const blocked: ReadonlySet<Kind> = new Set<Kind>(['private_key', 'seed_phrase'])
@@ -39,6 +41,8 @@ export const finding = (kind: Kind, start: number, end: number, score: number): 
   score,
   action: actionOf(kind),
 })
+
+export const lowConfidence = (one: Finding): Finding => ({ ...one, confidence: 'low' })
 
 const rank = new Map<Kind, number>(kinds.map((kind, at) => [kind, at]))
 const rankOf = ({ kind }: Finding): number => rank.get(kind) ?? kinds.length

@@ -66,7 +66,7 @@ test('a text is looked through, and nothing of it is stored', async () => {
   expect(json).toEqual({
     data: {
       findings: [
-        { kind: 'email', start: 4, end: 15, score: 0.95, action: 'redact' },
+        { kind: 'email', start: 4, end: 15, score: 0.95, action: 'redact', confidence: 'low' },
         { kind: 'seed_phrase', start: 17, end: text.length, score: 0.97, action: 'block' },
       ],
     },

@@ -1,13 +1,18 @@
 import { chainsIn } from './chains.ts'
+import { credentialAt, credentialKeywords } from './credentials.ts'
 import { emailAround } from './emails.ts'
-import { type Finding, settled } from './findings.ts'
+import { type Finding, finding, settled } from './findings.ts'
 import { ibanAt } from './ibans.ts'
-import { internationalAt, ipv6Around, numbersAt } from './numbers.ts'
+import { ipv6Around } from './ip-addresses.ts'
+import { KeywordFinder } from './keyword-finder.ts'
+import { numbersAt } from './numbers.ts'
+import { isCue, phoneCues } from './phone-cues.ts'
+import { internationalAt } from './phones.ts'
 import { pemAt } from './private-keys.ts'
 import { hashStart, hashStep, maybeWord, SeedRun, shortest, unspacedSeed } from './seed-phrases.ts'
-import { anchor, classes, digit, isAlphanumeric, isDigit, letter, wide } from './signs.ts'
+import { anchor, classes, digit, isDigit, isHex, letter, wide } from './signs.ts'
 import { strategyDetails } from './strategy.ts'
-import { headedKey, wordedKey } from './vendor-keys.ts'
+import { vendorKeysAt, vendorKeywords } from './vendor-keys.ts'
 
 export interface ScanOptions {
   /** Also sizes of positions, entry and exit prices. */
@@ -17,8 +22,7 @@ export interface ScanOptions {
 /** How far a tag or an entity may reach whose words are none of the text. */
 const tagReach = 120
 const entityReach = 10
-/** What a word must at least have to be a key or an address. */
-const leastKey = 20
+/** What a word must at least have to be a key or an address of a chain. */
 const leastAddress = 26
 const mostKey = 120
 
@@ -36,6 +40,40 @@ function entityEnd(text: string, at: number): number {
 const isIbanHead = (text: string, start: number): boolean =>
   isDigit(text, start + 2) && isDigit(text, start + 3) && !isDigit(text, start) && !isDigit(text, start + 1)
 
+const words = [...new Set([...vendorKeywords, ...credentialKeywords, ...phoneCues])]
+const ofVendors = new Set(vendorKeywords)
+const ofCredentials = new Set(credentialKeywords)
+const cues = new Set(phoneCues)
+let finder: KeywordFinder | undefined
+
+/** Keys and credentials go to `found`; the ends of the words after which a number is one to call are returned in their order. */
+function atKeywords(text: string, found: Finding[]): number[] {
+  const cueEnds: number[] = []
+  const credentials: Finding[] = []
+  finder ??= new KeywordFinder(words)
+  finder.find(text, (word, end) => {
+    const keyword = words[word] ?? ''
+    const start = end - keyword.length
+    if (ofVendors.has(keyword)) vendorKeysAt(text, keyword, start, found)
+    if (ofCredentials.has(keyword)) {
+      const span = credentialAt(text, keyword, start)
+      if (span && credentials.at(-1)?.end !== span.end) credentials.push(finding('api_key', span.start, span.end, 0.8))
+    }
+    if (cues.has(keyword) && isCue(text, start, end)) cueEnds.push(end)
+  })
+  // A vendor's form says exactly where the key ends.
+  const keys = found.toSorted((one, other) => one.start - other.start)
+  let at = 0
+  for (const one of credentials) {
+    while (at < keys.length && (keys[at]?.end ?? 0) <= one.start) at += 1
+    if ((keys[at]?.start ?? Number.POSITIVE_INFINITY) >= one.end) found.push(one)
+  }
+  return cueEnds
+}
+/** A field that counts the words of a phrase: `"word12":`. */
+const isCounter = (text: string, start: number, end: number): boolean =>
+  end - start <= 8 && /["':=.)\]]/.test(text.charAt(end))
+
 /**
  * Secrets and personal data in a text, in its order and without overlaps. Pure; its time grows with the length of the text alone: one pass
  * over its units, and a closer look where a sign, a head or the length of a word gives reason to, each bounded.
@@ -44,6 +82,13 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
   const found: Finding[] = []
   const take = (one: Finding | undefined): void => {
     if (one) found.push(one)
+  }
+  const cueEnds = atKeywords(text, found)
+  let cue = 0
+  /** Where the last cue before a place ended. */
+  const cueBefore = (place: number): number => {
+    while ((cueEnds[cue] ?? Number.POSITIVE_INFINITY) <= place) cue += 1
+    return cueEnds[cue - 1] ?? -1
   }
   const run = new SeedRun(text, found)
   const isMaybeWord = maybeWord()
@@ -63,9 +108,12 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
         case 64:
           take(emailAround(text, at))
           break
-        case 43:
-          take(internationalAt(text, at))
+        case 43: {
+          const number = internationalAt(text, at)
+          take(number)
+          if (number) at = number.end - 1
           break
+        }
         case 58:
           take(ipv6Around(text, at))
           break
@@ -81,6 +129,10 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
           if (next === 110 || next === 114 || next === 116) at += 1
           break
         }
+        case 37:
+          // An encoded gap (%20) is none of the next word.
+          if (isHex(text, at + 1) && isHex(text, at + 2)) at += 2
+          break
         case 45:
           if (text.charCodeAt(at + 5) === 66 && text.startsWith('-----BEGIN', at)) take(pemAt(text, at))
           break
@@ -120,12 +172,14 @@ export function scan(text: string, { strategy = false }: ScanOptions = {}): Find
 
     const size = at - start
     if (!hasLetters && isAscii) {
-      take(numbersAt(text, start, at))
+      take(numbersAt(text, start, at, cueBefore(start)))
       // A number of one or two digits counts the words of a phrase.
       if (size > 2) run.close()
     } else {
       if (start > aside) {
-        if (isMaybeWord(hash)) run.add(start, at)
+        if (isDigit(text, at - 1) && isCounter(text, start, at)) {
+          // The words go on after it.
+        } else if (isMaybeWord(hash)) run.add(start, at)
         else run.close()
       }
       if (isAscii) take(wordIn(text, start, at, size))
@@ -140,16 +194,6 @@ function wordIn(text: string, start: number, end: number, size: number): Finding
   if (size >= 4 && isIbanHead(text, start)) {
     const iban = ibanAt(text, start)
     if (iban) return iban
-  }
-  const next = text.charCodeAt(end)
-  if (next === 45 || next === 95 || next === 46) {
-    const key = size <= 12 && isAlphanumeric(text, end + 1) ? headedKey(text, start, end) : undefined
-    if (key) return key
-  }
-  const first = text.charCodeAt(start)
-  if (first === 65 || size >= leastKey) {
-    const key = wordedKey(text, start, end)
-    if (key) return key
   }
   return size >= leastAddress && size <= mostKey ? chainsIn(text, start, end) : undefined
 }

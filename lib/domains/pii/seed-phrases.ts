@@ -28,6 +28,12 @@ const chineseLists = [8, 9]
 const lengths = [24, 21, 18, 15, 12]
 export const shortest = 12
 const longest = 24
+/** A run of more words is no list of a phrase in another order. */
+const mostOrdered = 30
+/** Sorts of gaps between the words of one phrase. */
+const mostSorts = 2
+/** In a longer run of words, a phrase begins or ends where the gaps change their sort. */
+const mostTried = 48
 /** Words that are looked at together at most; beyond, the last ones are carried on. */
 const runLimit = 512
 /** Between two words of a phrase: numbers, bullets, quotes, line ends. */
@@ -114,23 +120,19 @@ function isListing(indices: Int16Array, from: number, length: number): boolean {
   for (let at = from + 1; at < from + length; at++) if (indices[at] !== (indices[at - 1] ?? 0) + 1) return false
   return true
 }
-/** A log says one word over and over; a phrase has many, but for the published ones of one word and a last one. */
+const leastDifferent = 9
+/** Code and logs repeat a few words; a phrase has many different ones, except the published ones of one word and a last one. */
 function isVaried(indices: Int16Array, from: number, length: number): boolean {
-  const first = indices[from]
-  let [others, last] = [0, -1]
-  let [second, third, fourth]: (number | undefined)[] = []
-  for (let at = from + 1; at < from + length; at++) {
+  let different = 0
+  for (let at = from; at < from + length; at++) {
     const index = indices[at]
-    if (index === first) continue
-    others += 1
-    last = at
-    if (index === second || index === third || index === fourth) continue
-    if (second === undefined) second = index
-    else if (third === undefined) third = index
-    else if (fourth === undefined) fourth = index
-    else return true
+    let before = from
+    while (before < at && indices[before] !== index) before += 1
+    if (before === at) different += 1
+    if (different === leastDifferent) return true
   }
-  return others === 1 && last === from + length - 1
+  const last = from + length - 1
+  return different === 2 && indices.indexOf(indices[last] ?? -1, from) === last
 }
 /** Whether the words from there are a phrase of `most` words at most, the longest first; undefined where they are none. */
 function phraseLength(indices: Int16Array, from: number, most: number): number | undefined {
@@ -141,6 +143,20 @@ function phraseLength(indices: Int16Array, from: number, most: number): number |
   return undefined
 }
 
+const sortsWithin = (sorts: Int16Array, from: number, length: number): Set<number> =>
+  new Set(sorts.subarray(from + 1, from + length))
+/** Whether the gap before the word, or one after twelve words or more, is of another sort than the gaps within. */
+function mayBeOne(sorts: Int16Array, from: number, most: number, isEnd: boolean): boolean {
+  const [second, third] = [sorts[from + 1], sorts[from + 2]]
+  const isWithin = (at: number) => sorts[at] === second || sorts[at] === third
+  if (!isWithin(from)) return true
+  for (let at = from + shortest; at <= from + Math.min(most, longest); at++) {
+    if (at >= sorts.length) return isEnd
+    if (!isWithin(at)) return true
+  }
+  return false
+}
+
 /** Collects words that stand one after another and may be in a list, and tells the phrases among them. */
 export class SeedRun {
   readonly #text: string
@@ -149,6 +165,8 @@ export class SeedRun {
   readonly #ends: number[] = []
   /** Whether a sentence ended before the word. */
   readonly #stops: boolean[] = []
+  /** Whether the run began before the words that are still kept. */
+  #isContinued = false
 
   constructor(text: string, found: Finding[]) {
     this.#text = text
@@ -161,7 +179,8 @@ export class SeedRun {
     this.#starts.push(start)
     this.#ends.push(end)
     if (this.#starts.length >= runLimit) {
-      this.#judge()
+      this.#judge(false)
+      this.#isContinued = true
       this.#starts.splice(0, this.#starts.length - longest + 1)
       this.#ends.splice(0, this.#ends.length - longest + 1)
       this.#stops.splice(0, this.#stops.length - longest + 1)
@@ -169,17 +188,19 @@ export class SeedRun {
   }
   close(): void {
     if (this.#starts.length === 0) return
-    if (this.#starts.length >= shortest) this.#judge()
+    if (this.#starts.length >= shortest) this.#judge(true)
+    this.#isContinued = false
     this.#starts.length = 0
     this.#ends.length = 0
     this.#stops.length = 0
   }
-  #judge(): void {
+  #judge(isEnd: boolean): void {
     const { rows, places } = words()
     const written = this.#starts.map(
       (start, at) => rows.get(this.#text.slice(start, this.#ends[at]).toLowerCase()) ?? -1,
     )
     const even = this.#evenEnds()
+    const sorts = this.#sorts()
     const indices = new Int16Array(written.length)
     for (let language = 0; language < lists.length; language++) {
       let [inRow, mostInRow] = [0, 0]
@@ -189,11 +210,16 @@ export class SeedRun {
         inRow = index < 0 ? 0 : inRow + 1
         if (inRow > mostInRow) mostInRow = inRow
       }
-      if (mostInRow >= shortest) this.#tell(indices, even, chineseLists.includes(language) ? 0.9 : 0.97)
+      if (mostInRow < shortest) continue
+      const score = chineseLists.includes(language) ? 0.9 : 0.97
+      const before = this.#found.length
+      this.#tell(indices, even, sorts, isEnd, score)
+      if (this.#found.length === before && written.length <= mostOrdered)
+        this.#tellOrdered(indices, this.#orders(), score)
     }
   }
   /** Phrases in words of one language; those that it has not are -1. Single signs of Chinese are frequenter than words of others: `score`. */
-  #tell(indices: Int16Array, even: Int16Array, score: number): void {
+  #tell(indices: Int16Array, even: Int16Array, sorts: Int16Array, isEnd: boolean, score: number): void {
     /** Up to where all words from here on are of this language. */
     let known = 0
     for (let from = 0; from + shortest <= indices.length; from++) {
@@ -205,10 +231,54 @@ export class SeedRun {
       }
       const most = Math.min(known, even[from + 1] ?? 0) - from
       if (most < shortest) continue
+      if (indices.length > mostTried && !mayBeOne(sorts, from, most, isEnd)) continue
       const length = phraseLength(indices, from, most)
-      if (length === undefined) continue
+      if (length === undefined || sortsWithin(sorts, from, length).size > mostSorts) continue
       this.#found.push(finding('seed_phrase', this.#starts[from] ?? 0, this.#ends[from + length - 1] ?? 0, score))
       from += length - 1
+    }
+  }
+  /** For each word, the sort of the gap before it: what stands there besides space, letters and numbers, and whether the line ends. */
+  #sorts(): Int16Array {
+    const known = new Map<string, number>()
+    return Int16Array.from(this.#starts, (start, at) => {
+      const gap = at === 0 ? (this.#isContinued ? ' ' : '^') : this.#text.slice(this.#ends[at - 1], start)
+      const sort = gap === ' ' ? gap : gap.replace(/[\p{L}\p{N}]+|[^\S\n]+/gu, '')
+      if (!known.has(sort)) known.set(sort, known.size)
+      return known.get(sort) ?? 0
+    })
+  }
+  /** The words in the order of the numbers before them, or column by column, where they are written so. */
+  #orders(): number[][] {
+    const words = [...this.#starts.keys()]
+    const numbers = words.map((at) => {
+      const before = this.#text.slice(Math.max(this.#ends[at - 1] ?? 0, (this.#starts[at] ?? 0) - 12), this.#starts[at])
+      return Number(/(\d{1,2})[^\p{L}\p{N}]{0,8}$/u.exec(before)?.[1] ?? 0)
+    })
+    const numbered = words
+      .filter((at) => (numbers[at] ?? 0) > 0)
+      .toSorted((a, b) => (numbers[a] ?? 0) - (numbers[b] ?? 0))
+    const isCounted = numbered.every((at, place) => numbers[at] === place + 1)
+    const rows: number[][] = []
+    for (const at of words) {
+      const isNewRow = at === 0 || this.#text.slice(this.#ends[at - 1], this.#starts[at]).includes('\n')
+      if (isNewRow) rows.push([at])
+      else rows.at(-1)?.push(at)
+    }
+    const columns = rows[0]?.length ?? 0
+    const areColumns = columns > 1 && columns < 5 && rows.every(({ length }) => length === columns)
+    const byColumn = areColumns
+      ? Array.from({ length: columns }, (_, at) => rows.map((row) => row[at] ?? 0)).flat()
+      : []
+    return [isCounted ? numbered : [], byColumn].filter(({ length }) => lengths.includes(length))
+  }
+  /** A phrase whose words are not read in the order in which they stand. */
+  #tellOrdered(indices: Int16Array, orders: readonly number[][], score: number): void {
+    for (const order of orders) {
+      const ordered = Int16Array.from(order, (at) => indices[at] ?? -1)
+      if (ordered.includes(-1) || phraseLength(ordered, 0, ordered.length) !== ordered.length) continue
+      const [first, last] = [Math.min(...order), Math.max(...order)]
+      this.#found.push(finding('seed_phrase', this.#starts[first] ?? 0, this.#ends[last] ?? 0, score))
     }
   }
   /**

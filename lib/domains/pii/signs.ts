@@ -14,7 +14,7 @@ export const anchor = 6
 const ascii = new Uint8Array(128)
 for (let code = 48; code < 58; code++) ascii[code] = digit
 for (let code = 65; code < 91; code++) ascii[code] = ascii[code + 32] = letter
-for (const sign of '-_.:@+<&\\') ascii[sign.charCodeAt(0)] = anchor
+for (const sign of '-_.:@+<&\\%') ascii[sign.charCodeAt(0)] = anchor
 
 function classify(code: number): number {
   if (code < 128) return ascii[code] ?? other
@@ -43,4 +43,18 @@ export function isAlphanumeric(text: string, at: number): boolean {
 export function isDigit(text: string, at: number): boolean {
   const code = text.charCodeAt(at)
   return code >= 48 && code <= 57
+}
+
+/** Whether a word may begin there: nothing of a word stands before it, except an escape (`\n`, `%20`). */
+export function beginsWord(text: string, at: number): boolean {
+  const before = text.charCodeAt(at - 1)
+  if (before !== 95 && !isAlphanumeric(text, at - 1)) return true
+  const isEscape = text.charCodeAt(at - 2) === 92 && (before === 110 || before === 114 || before === 116)
+  return isEscape || (text.charCodeAt(at - 3) === 37 && isHex(text, at - 2) && isHex(text, at - 1))
+}
+
+/** Whether a hexadecimal digit stands there. */
+export function isHex(text: string, at: number): boolean {
+  const code = text.charCodeAt(at) | 32
+  return isDigit(text, at) || (code >= 97 && code <= 102)
 }

@@ -1,3 +1,4 @@
+import { withoutPlaceholders } from './code-places.ts'
 import type { Finding } from './findings.ts'
 import { numbering, redact } from './redaction.ts'
 import { type ScanOptions, scan } from './scanner.ts'
@@ -24,6 +25,7 @@ export interface Scanned {
  */
 export class TextScanner {
   readonly #options: ScanOptions
+  readonly #isCode: boolean
   readonly #number = numbering()
   /** What was told already and is looked at only as what stands before. */
   #told = 0
@@ -31,8 +33,10 @@ export class TextScanner {
   /** Where the buffer begins in the whole text. */
   #offset = 0
 
-  constructor(options: ScanOptions = {}) {
+  /** `isCode`: the text is code, configuration or a log, in which findings of low confidence are reported and not redacted. */
+  constructor({ isCode = false, ...options }: ScanOptions & { isCode?: boolean } = {}) {
     this.#options = options
+    this.#isCode = isCode
   }
 
   /** Takes a chunk; gives what is settled by now. */
@@ -56,7 +60,8 @@ export class TextScanner {
     if (border < this.#buffer.length && code >= 0xd800 && code < 0xdc00) border += 1
     const text = this.#buffer.slice(told, border)
     const local = all.map((one) => ({ ...one, start: one.start - told, end: one.end - told }))
-    const redacted = redact(text, local, this.#number).text
+    const replaced = this.#isCode ? withoutPlaceholders(text, local, true) : local
+    const redacted = redact(text, replaced, this.#number).text
     const findings = all.map((one) => ({ ...one, start: one.start + this.#offset, end: one.end + this.#offset }))
     const keep = Math.max(0, border - behind)
     this.#buffer = this.#buffer.slice(keep)

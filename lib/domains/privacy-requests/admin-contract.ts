@@ -100,6 +100,7 @@ export const readAnyRequest = operation({
 
 export const fileForSubject = operation({
   id: 'filePrivacyRequestForSubject',
+  alsoStatus: [200],
   method: 'post',
   path: '/api/admin/privacy/requests',
   summary: 'File a request that came by mail',

@@ -105,6 +105,7 @@ export const Redact = z.boolean().optional().meta({
 
 export const fileRequest = operation({
   id: 'filePrivacyRequest',
+  alsoStatus: [200],
   method: 'post',
   path: '/api/privacy/requests',
   summary: 'Ask for access, portability, rectification, restriction, erasure, or object',
@@ -137,9 +138,9 @@ export const fileRequest = operation({
   }),
   output: z.strictObject({
     data: RequestView.extend({
-      cancel_token: z.string().nullable().meta({
+      cancel_token: z.string().nullable().optional().meta({
         description:
-          'For an agent that asks for its own erasure: its tokens stop for everything but this request; who keeps none of them takes it back with this (POST /api/privacy/links/use). Shown once.',
+          'For an agent that asks for its own erasure: its tokens stop for everything but this request; who keeps none of them takes it back with this (POST /api/privacy/links/use). Shown once; absent from a repetition by Idempotency-Key.',
       }),
     }),
     message: z.string(),

@@ -21,6 +21,7 @@ const path = '/api/projects/{projectId}/participants/{participantId}/requests' a
 
 export const fileForParticipant = operation({
   id: 'filePrivacyRequestForParticipant',
+  alsoStatus: [200],
   method: 'post',
   path,
   summary: 'File a privacy request for a participant of a project',

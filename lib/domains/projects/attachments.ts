@@ -111,8 +111,20 @@ export const projectAttachments = (ports: Pick<ProjectPorts, 'db' | 'objects'>) 
         )
         return { body: { data: view }, resourceId: id, details: { bytes: stored.bytes } }
       },
-      // A repetition is not told its name, which may have been erased since.
+      // Its name may be erased before the answer: a repetition reads it anew.
       ({ data: { name: _, sha256: __, ...data } }) => ({ data }),
+      async ({ tx, ...ctx }, { params: given }, { id }) => {
+        const ask = askingWithin(tx)
+        await readableProject(ask, readerOf(ctx), given.projectId)
+        const { messageId } = await storedPlace(ask, given)
+        const [row] = await ask<{ view: AttachmentView }>(
+          'attachment-of-message',
+          `SELECT ${attachmentSql} AS view FROM attachments a WHERE a.id = $1 AND a.message_id = $2`,
+          [id, messageId],
+        )
+        if (!row) throw noMessage()
+        return { name: row.view.name, sha256: row.view.sha256 }
+      },
     ),
 
     downloadAttachment: stream(downloadAttachment, async (ctx, { params: given }) => {

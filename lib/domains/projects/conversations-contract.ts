@@ -86,6 +86,7 @@ export const createConversation = operation({
   summary: 'Begin a conversation',
   description:
     '`threads`: LangGraph’s thread_ids that carry it, so that its erasure finds them; its own id is one, unless you chose an id outside your organisation’s namespace, or a conversation of another project has the thread. `id`: unique within the project. No two conversations share one. A thread begins with your organisation’s prefix (GET /api/stores/namespace), or has the id of this project or conversation in it. One that has checkpoints already, and no such id, a manager of the organisation or an admin names.',
+  stores: 'one record',
   audit: { action: 'create', ...conversation },
   status: 201,
   params,
@@ -142,6 +143,7 @@ export const createMessage = operation({
   summary: 'Say something in a conversation',
   description:
     'It is kept as it was said. `provenance`: what came of it in other stores, as far as it is known already; that the conversation’s checkpoints know it by its id is written down without being told.',
+  stores: 'one record',
   audit: { action: 'create', ...message },
   status: 201,
   params: ofConversation,
@@ -179,6 +181,7 @@ export const editMessage = operation({
   path: '/api/projects/{projectId}/conversations/{conversationId}/messages/{messageId}',
   summary: 'Say a message otherwise',
   description: 'For who wrote it. What it said is kept as an edit, and goes with it.',
+  stores: 'one record',
   audit: { action: 'update', ...message },
   status: 200,
   params: ofMessage,
@@ -196,6 +199,7 @@ export const attachFile = operation({
   summary: 'Attach a file to a message',
   description:
     'For who wrote it. The body is the file itself, 10 MiB at most; `name` is what it is called, without a folder.',
+  stores: 'one record',
   audit: { action: 'create', resourceType: 'upload' },
   status: 201,
   params: ofMessage,

@@ -192,16 +192,26 @@ export const projectConversations = (ports: ConversationPorts & Pick<ProjectPort
       }
     }),
 
-    createConversation: mutation(createConversation, async (ctx, { params: { projectId }, body }) => {
-      const ask = askingWithin(ctx.tx)
-      await writableProject(ask, readerOf(ctx), projectId)
-      const id = await makeConversation(ports, ctx, projectId, body)
-      return {
-        body: { data: await conversationIn(ask, projectId, id) },
-        resourceId: id,
-        details: { project: projectId },
-      }
-    }),
+    createConversation: mutation(
+      createConversation,
+      async (ctx, { params: { projectId }, body }) => {
+        const ask = askingWithin(ctx.tx)
+        await writableProject(ask, readerOf(ctx), projectId)
+        const id = await makeConversation(ports, ctx, projectId, body)
+        return {
+          body: { data: await conversationIn(ask, projectId, id) },
+          resourceId: id,
+          details: { project: projectId },
+        }
+      },
+      async (ctx, { params: { projectId } }, { id }) => {
+        const ask = askingWithin(ctx.tx)
+        await readableProject(ask, readerOf(ctx), projectId)
+        const { conversationId } = await storedPlace(ask, { projectId, conversationId: String(id) })
+        const { title, created_by } = await conversationIn(ask, projectId, conversationId)
+        return { title, created_by }
+      },
+    ),
 
     readConversation: read(readConversation, async (ctx, { params }) => {
       const ask = asking(db)

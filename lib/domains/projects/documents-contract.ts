@@ -52,6 +52,7 @@ export const addDocument = operation({
   description:
     'The body is the file itself, 50 MiB at most; `name` is what it is called, without a folder. Text (text/*, application/json; UTF-8) is also kept in pieces of 2,000 characters at most. What was made from a message (`made_from`) is erased with it. What is refused leaves nothing behind.',
   permission: 'projects:write',
+  stores: 'one record',
   audit: { action: 'create', resourceType: 'upload' },
   limit: 'write',
   status: 201,

@@ -2,7 +2,7 @@ import type { Context } from '#lib/kernel/context.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { batched, read, stream } from '#lib/kernel/use-case.ts'
-import { type Ask, asking, claimantSql, isMine, readableProject, readerOf, writerSql } from './access.ts'
+import { type Ask, asking, askingWithin, claimantSql, isMine, readableProject, readerOf, writerSql } from './access.ts'
 import { fileReply } from './attachments.ts'
 import { shownSql, storedPlace } from './chosen-ids.ts'
 import type { Writer } from './contract.ts'
@@ -107,8 +107,15 @@ export const projectDocuments = (ports: DocumentPorts) => {
         const row = await documentIn(asking(db), ctx, projectId, id)
         return { body: { data: viewOf(ctx, row) }, resourceId: id, details: { bytes } }
       },
-      // A repetition is not told its name, which may have been erased since.
+      // Its name may be erased before the answer: a repetition reads it anew.
       ({ data: { name: _, sha256: __, author: ___, ...data } }) => ({ data }),
+      async (ctx, { params: { projectId } }, { id }) => {
+        const ask = askingWithin(ctx.tx)
+        await readableProject(ask, readerOf(ctx), projectId)
+        const { documentId } = await storedPlace(ask, { projectId, documentId: String(id) })
+        const { name, sha256, author } = await documentIn(ask, ctx, projectId, documentId)
+        return { name, sha256, author }
+      },
     ),
 
     readDocument: read(readDocument, async (ctx, { params }) => {

@@ -106,7 +106,11 @@ describe('a file', () => {
     const again = await attach('once.txt', 'once', 'text/plain', key)
     expect([first.status, again.status]).toEqual([201, 201])
     expect(again.json.data.id).toBe(first.json.data.id)
-    expect(again.text).not.toContain('once.txt')
+    expect(again.json).toEqual(first.json)
+    // Another file of the same length and type is another request.
+    const another = await attach('once.txt', 'nice', 'text/plain', key)
+    expect([another.status, another.json.code]).toEqual([422, 'idempotency_mismatch'])
+    expect((await attach('once.txt', 'once', 'text/plain', key)).json.data.id).toBe(first.json.data.id)
   })
 
   it('leaves no object where its row is not written', async () => {

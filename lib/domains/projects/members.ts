@@ -2,7 +2,16 @@ import type { Transaction } from '#lib/kernel/context.ts'
 import { pageOf, placeOf } from '#lib/kernel/pages.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { mutation, read } from '#lib/kernel/use-case.ts'
-import { asking, askingWithin, isMine, readableProject, readerOf, requireOwner, writableProject } from './access.ts'
+import {
+  asking,
+  askingWithin,
+  isMine,
+  readableProject,
+  readerOf,
+  requireOwner,
+  seenProject,
+  writableProject,
+} from './access.ts'
 import { addProjectMember, listProjectMembers, type MemberView, removeProjectMember } from './contract.ts'
 import type { ProjectPorts } from './ports.ts'
 import type { MemberKind, MemberRole } from './rules.ts'
@@ -14,6 +23,8 @@ interface MemberRow {
   role: MemberRole
   added_at: Date
 }
+const selectMember = () =>
+  `SELECT ${memberColumns} FROM project_members m WHERE m.project_id = $1 AND m.kind = $2 AND m.member_id = $3`
 const memberColumns = `m.kind, m.member_id, m.role, m.added_at, CASE m.kind
   WHEN 'account' THEN (SELECT n.name FROM account_names n WHERE n.id = m.member_id)
   ELSE (SELECT coalesce(n.name, n.id) FROM agent_names n WHERE n.id = m.member_id) END AS name`
@@ -55,34 +66,40 @@ export const projectMembers = ({ db, accountWithAddress }: Pick<ProjectPorts, 'd
     }
   }),
 
-  addMember: mutation(addProjectMember, async (ctx, { params: { projectId }, body }) => {
-    const { tx, actor, now } = ctx
-    const ask = askingWithin(tx)
-    const project = await writableProject(ask, readerOf(ctx), projectId, 'change')
-    requireOwner(project)
-    const memberId = body.member_id ?? (await accountWithAddress(tx, body.email ?? ''))
-    const found =
-      memberId === undefined
-        ? []
-        : await ask('is-in-organisation', isThere, [body.kind, memberId, project.organisationId])
-    // Somebody of another organisation is told apart from nobody by nothing.
-    if (memberId === undefined || found.length === 0)
-      throw new Problem(
-        'not_found',
-        `The organisation of this project has no such ${body.kind === 'account' ? 'person' : 'agent'}. Nobody was added.`,
-      )
-    if (body.role !== 'owner') await refuseLastOwner(tx, projectId, body.kind, memberId)
-    await tx.$executeRaw`INSERT INTO project_members (project_id, kind, member_id, role, added_by, added_at)
+  addMember: mutation(
+    addProjectMember,
+    async (ctx, { params: { projectId }, body }) => {
+      const { tx, actor, now } = ctx
+      const ask = askingWithin(tx)
+      const project = await writableProject(ask, readerOf(ctx), projectId, 'change')
+      requireOwner(project)
+      const memberId = body.member_id ?? (await accountWithAddress(tx, body.email ?? ''))
+      const found =
+        memberId === undefined
+          ? []
+          : await ask('is-in-organisation', isThere, [body.kind, memberId, project.organisationId])
+      // Somebody of another organisation is told apart from nobody by nothing.
+      if (memberId === undefined || found.length === 0)
+        throw new Problem(
+          'not_found',
+          `The organisation of this project has no such ${body.kind === 'account' ? 'person' : 'agent'}. Nobody was added.`,
+        )
+      if (body.role !== 'owner') await refuseLastOwner(tx, projectId, body.kind, memberId)
+      await tx.$executeRaw`INSERT INTO project_members (project_id, kind, member_id, role, added_by, added_at)
       VALUES (${projectId}, ${body.kind}, ${memberId}, ${body.role}::project_role, ${actor.id}, ${now})
       ON CONFLICT (project_id, kind, member_id) DO UPDATE SET role = excluded.role`
-    const [row] = await ask<MemberRow>(
-      'project-member',
-      `SELECT ${memberColumns} FROM project_members m WHERE m.project_id = $1 AND m.kind = $2 AND m.member_id = $3`,
-      [projectId, body.kind, memberId],
-    )
-    if (!row) throw new Problem('conflict', 'The member was removed meanwhile. Send it again.')
-    return { body: { data: viewOf(row) }, resourceId: memberId, details: { project: projectId, role: body.role } }
-  }),
+      const [row] = await ask<MemberRow>('project-member', selectMember(), [projectId, body.kind, memberId])
+      if (!row) throw new Problem('conflict', 'The member was removed meanwhile. Send it again.')
+      return { body: { data: viewOf(row) }, resourceId: memberId, details: { project: projectId, role: body.role } }
+    },
+    async (ctx, { params: { projectId } }, { kind, member_id }) => {
+      const ask = askingWithin(ctx.tx)
+      await seenProject(ask, readerOf(ctx), projectId)
+      const [row] = await ask<MemberRow>('project-member', selectMember(), [projectId, kind, member_id])
+      if (!row) throw new Problem('conflict', 'This was carried out, and the member was removed since.')
+      return { name: viewOf(row).name }
+    },
+  ),
 
   removeMember: mutation(removeProjectMember, async (ctx, { params: { projectId, kind, memberId } }) => {
     const { tx, actor } = ctx

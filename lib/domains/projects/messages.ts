@@ -118,24 +118,34 @@ export const projectMessages = (ports: MessagePorts & Pick<ProjectPorts, 'db'>) 
       }
     }),
 
-    createMessage: mutation(createMessage, async (ctx, { params, body }) => {
-      const { tx, actor, now } = ctx
-      const ask = askingWithin(tx)
-      const project = await writableProject(ask, readerOf(ctx), params.projectId)
-      const { projectId, conversationId } = await storedPlace(ask, params)
-      const { id, author } = await makeMessage(ports, ctx, project, conversationId, body)
-      await tx.conversation.update({ where: { id: conversationId }, data: { updatedAt: now } })
-      const row = await messageAt(ask, actor, { projectId, conversationId, messageId: id })
-      return {
-        body: { data: messageView(actor, row) },
-        resourceId: id,
-        details: {
-          project: projectId,
-          conversation: conversationId,
-          ...(author.kind === 'participant' && { participant: author.id }),
-        },
-      }
-    }),
+    createMessage: mutation(
+      createMessage,
+      async (ctx, { params, body }) => {
+        const { tx, actor, now } = ctx
+        const ask = askingWithin(tx)
+        const project = await writableProject(ask, readerOf(ctx), params.projectId)
+        const { projectId, conversationId } = await storedPlace(ask, params)
+        const { id, author } = await makeMessage(ports, ctx, project, conversationId, body)
+        await tx.conversation.update({ where: { id: conversationId }, data: { updatedAt: now } })
+        const row = await messageAt(ask, actor, { projectId, conversationId, messageId: id })
+        return {
+          body: { data: messageView(actor, row) },
+          resourceId: id,
+          details: {
+            project: projectId,
+            conversation: conversationId,
+            ...(author.kind === 'participant' && { participant: author.id }),
+          },
+        }
+      },
+      async (ctx, { params }, { id }) => {
+        const ask = askingWithin(ctx.tx)
+        await readableProject(ask, readerOf(ctx), params.projectId)
+        const place = await storedPlace(ask, { ...params, messageId: String(id) })
+        const { content, author, attachments } = messageView(ctx.actor, await messageAt(ask, ctx.actor, place))
+        return { content, author, attachments }
+      },
+    ),
 
     readMessage: read(readMessage, async (ctx, { params: given }) => {
       const ask = asking(db)

@@ -63,29 +63,36 @@ export const ownedProjects = ({ db, hindering, ...ports }: Pick<ProjectPorts, 'd
     }
   }),
 
-  create: mutation(createProject, async (ctx, { body }) => {
-    const { tx, actor, now } = ctx
-    const writer = writerOf(actor)
-    if (actor.organisationId === undefined) throw new Problem('forbidden', 'A project belongs to an organisation.')
-    const region = body.region ?? null
-    placeIn({ hindering }, region)
-    const id = newId('prj')
-    if (body.group_id !== undefined) await claimGroup(ports, tx, actor, body.group_id)
-    const made = await tx.$queryRaw<{ id: string }[]>`
+  create: mutation(
+    createProject,
+    async (ctx, { body }) => {
+      const { tx, actor, now } = ctx
+      const writer = writerOf(actor)
+      if (actor.organisationId === undefined) throw new Problem('forbidden', 'A project belongs to an organisation.')
+      const region = body.region ?? null
+      placeIn({ hindering }, region)
+      const id = newId('prj')
+      if (body.group_id !== undefined) await claimGroup(ports, tx, actor, body.group_id)
+      const made = await tx.$queryRaw<{ id: string }[]>`
       INSERT INTO projects (id, organisation_id, name, group_id, region, entity_kinds, created_by, created_at, updated_at)
       VALUES (${id}, ${actor.organisationId}, ${body.name}, ${body.group_id ?? id}, ${region},
         ${JSON.stringify(body.entity_kinds ?? {})}::jsonb, ${actor.id}, ${now}, ${now})
       ON CONFLICT (group_id) DO NOTHING RETURNING id`
-    if (made.length === 0)
-      throw new Problem(
-        'conflict',
-        'Another project has this group_id; no two share one. Nothing was made: choose another.',
-      )
-    await tx.projectMember.create({
-      data: { projectId: id, kind: writer.kind, memberId: writer.id, role: 'owner', addedBy: actor.id, addedAt: now },
-    })
-    return { body: { data: await projectAsSeen(askingWithin(tx), readerOf(ctx), id, now) }, resourceId: id }
-  }),
+      if (made.length === 0)
+        throw new Problem(
+          'conflict',
+          'Another project has this group_id; no two share one. Nothing was made: choose another.',
+        )
+      await tx.projectMember.create({
+        data: { projectId: id, kind: writer.kind, memberId: writer.id, role: 'owner', addedBy: actor.id, addedAt: now },
+      })
+      return { body: { data: await projectAsSeen(askingWithin(tx), readerOf(ctx), id, now) }, resourceId: id }
+    },
+    async (ctx, _input, { id }) => {
+      const { name } = await projectAsSeen(askingWithin(ctx.tx), readerOf(ctx), String(id), ctx.now)
+      return { name }
+    },
+  ),
 
   read: read(readProject, async (ctx, { params: { projectId } }) => ({
     body: { data: await projectAsSeen(asking(db), readerOf(ctx), projectId, ctx.now) },

@@ -88,6 +88,7 @@ export const editRetention = operation({
   summary: 'Set periods in place of the environment’s',
   description: 'A preset, or days by visibility. Fields that are not sent stay as they are. The next sweep follows.',
   permission: 'retention:admin',
+  needsRecentPassword: true,
   audit: { action: 'update', ...retention },
   limit: 'write',
   status: 200,
@@ -101,6 +102,7 @@ export const resetRetention = operation({
   path: '/v1/retention',
   summary: 'Back to the environment’s periods',
   permission: 'retention:admin',
+  needsRecentPassword: true,
   audit: { action: 'update', ...retention },
   limit: 'write',
   status: 200,
@@ -132,12 +134,14 @@ export const dryRunRetention = operation({
 
 export const sweepRetention = operation({
   id: 'sweepRetention',
+  alsoStatus: [202],
   method: 'post',
   path: '/v1/retention/sweep',
   summary: 'Remove now what expired',
   description:
     'Everything that expired goes, in batches, unless a legal hold covers it. Done within ten seconds, the answer is 200; else 202 with the sweep’s address in Location, and it goes on. One sweep runs at a time.',
   permission: 'retention:admin',
+  needsRecentPassword: true,
   audit: { action: 'create', ...sweep },
   limit: 'write',
   status: 200,

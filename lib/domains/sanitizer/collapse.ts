@@ -1,5 +1,16 @@
 import type { Range } from './markdown-lines.ts'
-import { isSystemMark, isTagName, type Kind, mayCompare, OPERATOR, opening } from './tags.ts'
+import {
+  closedNames,
+  isNegation,
+  isPlaceholderWith,
+  isSystemMark,
+  isTagName,
+  isTypeOrPlaceholder,
+  type Kind,
+  mayCompare,
+  OPERATOR,
+  opening,
+} from './tags.ts'
 
 const NAME_LIMIT = 64
 
@@ -11,6 +22,7 @@ const NAME_LIMIT = 64
 class Chain {
   readonly #text: string
   readonly #kind: Kind
+  readonly #closed: ReadonlySet<string>
   readonly #none: number
   /** For a kept position: the next one, the next `>` and the last character of the next comment end. */
   readonly #next: Int32Array
@@ -23,6 +35,7 @@ class Chain {
   constructor(text: string, kind: Kind) {
     this.#text = text
     this.#kind = kind
+    this.#closed = closedNames(text)
     this.#none = text.length
     this.#next = new Int32Array(text.length + 1).fill(text.length)
     this.#greater = new Int32Array(text.length + 1).fill(text.length)
@@ -55,7 +68,7 @@ class Chain {
     const first = this.#of(this.#next, at)
     const second = this.#of(this.#next, first)
     const what = opening(this.#text.charAt(first), this.#text.charAt(second), this.#kind)
-    if (what === undefined) return
+    if (what === undefined || (what === 'declaration' && isNegation(this.#text, at))) return
     const third = this.#of(this.#next, second)
     if (this.#text[first] === '!' && this.#text[second] === '-' && this.#text[third] === '-') {
       const end = this.#of(this.#commentEnd, second)
@@ -76,7 +89,8 @@ class Chain {
 
   #isTag(at: number, end: number): boolean {
     let position = this.#of(this.#next, at)
-    if (this.#text[position] === '/') position = this.#of(this.#next, position)
+    const isClosing = this.#text[position] === '/'
+    if (isClosing) position = this.#of(this.#next, position)
     let name = ''
     for (
       ;
@@ -85,8 +99,21 @@ class Chain {
     ) {
       name += this.#text.charAt(position)
     }
-    if (!/^[\s/>]$/.test(this.#text.charAt(position)) || !isTagName(name, this.#kind)) return false
+    if (!/^[\s/>]$/.test(this.#text.charAt(position)) || !isTagName(name)) return false
     if (isSystemMark(name, this.#text.charAt(at - 1), this.#text.charAt(this.#of(this.#next, end)))) return false
+    if (
+      (position === end || isPlaceholderWith(name, this.#portion(position, end))) &&
+      !isClosing &&
+      !this.#closed.has(name.toLowerCase())
+    )
+      if (
+        isTypeOrPlaceholder(
+          name,
+          this.#text.slice(Math.max(0, at - 4), at),
+          this.#text.charAt(this.#of(this.#next, end)),
+        )
+      )
+        return false
     return !mayCompare(name) || !OPERATOR.test(this.#portion(position, end))
   }
 

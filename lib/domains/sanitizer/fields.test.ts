@@ -29,8 +29,18 @@ describe('sanitizeFields', () => {
     const result = sanitizeFields(value)
     expect(result.value).toEqual({ a: ['x', 'y'], b: 'caf\u00E9', c: { d: 1 } })
     expect(result.changes).toEqual([
-      { path: ['a', 1], comments: 1, tags: 2, normalized: false },
-      { path: ['b'], comments: 0, tags: 0, normalized: true },
+      {
+        path: ['a', 1],
+        comments: 1,
+        tags: 2,
+        normalized: false,
+        places: [
+          { what: 'tag', place: 0 },
+          { what: 'tag', place: 4 },
+          { what: 'comment', place: 8 },
+        ],
+      },
+      { path: ['b'], comments: 0, tags: 0, normalized: true, places: [{ what: 'normalized', place: 3 }] },
     ])
     expect(value).toEqual(before)
   })

@@ -1,8 +1,20 @@
 import { SanitizationError, type Step } from './sanitization-error.ts'
-import { type Options, sanitize } from './sanitizer.ts'
+import { type ChangedPlace, type Options, sanitize } from './sanitizer.ts'
 
 /** What stages 1, 2 and 4 changed in one field. */
-export type Change = { path: Step[]; comments: number; tags: number; normalized: boolean }
+export type Change = {
+  path: Step[]
+  comments: number
+  tags: number
+  normalized: boolean
+  /** Where in the text as it was handed in. */
+  places: ChangedPlace[]
+}
+/** A field with Base64 whose text would be refused. */
+export type Encoded = { path: Step[]; place: number }
+
+/** Recorded arguments of tools: commands and data that an agent replays. Their text is kept as it is. */
+const ARGUMENTS: ReadonlySet<Step> = new Set(['input', 'query_template', 'input_template'])
 
 /** Objects and arrays within each other, the outermost counted. */
 export const DEPTH_LIMIT = 100
@@ -26,18 +38,22 @@ export class DepthError extends Error {
 }
 
 /**
- * Sanitizes every string of a JSON value as plain text. A value in which nothing changes is returned itself, not a copy.
+ * Sanitizes every string of a JSON value as prose, recorded arguments of tools as code. A value in which nothing changes is returned itself, not a copy.
  * The name of a key is never changed: one that would be, or would be refused, is refused.
  *
  * @throws SanitizationError with the `path` of the field; DepthError beyond `DEPTH_LIMIT`
  */
-export function sanitizeFields(value: unknown, options: Options = {}): { value: unknown; changes: Change[] } {
+export function sanitizeFields(
+  value: unknown,
+  options: Options = {},
+): { value: unknown; changes: Change[]; encoded: Encoded[] } {
   const changes: Change[] = []
+  const encodings: Encoded[] = []
   const path: Step[] = []
 
   const clean = (text: string, isKey: boolean) => {
     try {
-      return sanitize(text, 'plain', options)
+      return sanitize(text, !isKey && path.some((step) => ARGUMENTS.has(step)) ? 'code' : 'plain', options)
     } catch (error) {
       throw SanitizationError.is(error) ? error.within([...path], isKey) : error
     }
@@ -45,8 +61,9 @@ export function sanitizeFields(value: unknown, options: Options = {}): { value: 
 
   const visit = (node: unknown): unknown => {
     if (typeof node === 'string') {
-      const { text, removed, normalized } = clean(node, false)
-      if (text !== node) changes.push({ path: [...path], ...removed, normalized })
+      const { text, removed, normalized, places, encoded } = clean(node, false)
+      if (text !== node) changes.push({ path: [...path], ...removed, normalized, places })
+      for (const place of encoded) encodings.push({ path: [...path], place })
       return text
     }
     if (typeof node !== 'object' || node === null) return node
@@ -78,7 +95,7 @@ export function sanitizeFields(value: unknown, options: Options = {}): { value: 
     return isSame ? object : Object.fromEntries(visited)
   }
 
-  return { value: visit(value), changes }
+  return { value: visit(value), changes, encoded: encodings }
 }
 
 function changedKey({ removed }: { removed: { comments: number; tags: number } }): SanitizationError {

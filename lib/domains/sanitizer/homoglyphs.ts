@@ -22,8 +22,10 @@ HOMOGLYPHS.set('”', '"')
 
 /** What shows as nothing though it is no format character: fillers of Hangul and Braille's empty cell. */
 const BLANK = /^[\u115F\u1160\u2800\u3164\uFFA0]$/u
+/** Allowed in context, and never part of how a word reads. */
+const INVISIBLE = /^\p{Cf}$/u
 /** All scripts but the East Asian ones, whose many characters fold to themselves. */
-const FOLDABLE = /[\u0080-\u2E7F\u3164\uA490-\uABFF\uF900-\u{16FFF}\u{1D000}-\u{1FFFF}]/gu
+const FOLDABLE = /[\u0080-\u2E7F\uFEFF\u3164\uA490-\uABFF\uF900-\u{16FFF}\u{1D000}-\u{1FFFF}]/gu
 const folded = new Map<string, string>()
 
 /**
@@ -33,6 +35,10 @@ const folded = new Map<string, string>()
 function foldCharacter(character: string): string {
   const known = folded.get(character)
   if (known !== undefined) return known
+  if (INVISIBLE.test(character)) {
+    folded.set(character, '')
+    return ''
+  }
   const plain = BLANK.test(character) ? ' ' : character.normalize('NFKD').replace(/\p{M}/gu, '')
   const value = Array.from(plain, (part) => HOMOGLYPHS.get(part) ?? part)
     .join('')

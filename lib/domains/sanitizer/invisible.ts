@@ -37,12 +37,49 @@ function isAllowed(text: string, at: number, character: string, strict: boolean)
   if (SELECTOR.test(character))
     return !SELECTOR.test(before(text, at)) && !SELECTOR.test(after(text, at + character.length))
   if (strict) return false
+  if (character === '\u200B')
+    return isInScript(before(text, at), NO_SPACES) || isInScript(after(text, at + 1), NO_SPACES)
+  if (DIRECTION.test(character)) return isBesideRightToLeft(text, at)
+  if (character === '\u00AD') return isLetter(before(text, at)) && isLetter(after(text, at + 1))
   if (character === '\u200C') return isBetweenJoining(text, at) || isAfterVirama(text, at, /^\p{L}$/u)
-  return character === '\u200D' && isAfterVirama(text, at, undefined)
+  return character === '\u200D' && (isAfterVirama(text, at, undefined) || isBeforeVirama(text, at))
+}
+
+/** Scripts that write no spaces between words: U+200B says where a line may break. */
+const NO_SPACES = /^[\p{Script=Khmer}\p{Script=Thai}\p{Script=Myanmar}\p{Script=Lao}]$/u
+const isInScript = (character: string, script: RegExp): boolean => script.test(character)
+const isLetter = (character: string): boolean => /^[\p{L}\p{M}]$/u.test(character)
+/** LRM, RLM and ALM. */
+const DIRECTION = /^[\u200E\u200F\u061C]$/
+const RIGHT_TO_LEFT = /[\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u
+/** How far a mark stands from the right-to-left text it is for: a number or a quoted word may stand between. */
+const REACH = 32
+const isBesideRightToLeft = (text: string, at: number): boolean =>
+  !DIRECTION.test(after(text, at + 1)) &&
+  (RIGHT_TO_LEFT.test(text.slice(Math.max(0, at - REACH), at)) ||
+    RIGHT_TO_LEFT.test(text.slice(at + 1, at + 1 + REACH)))
+
+/** A conjunct that is written with the joiner before the virama, as Bengali র‍্য: a letter, the joiner, a virama, a letter. */
+function isBeforeVirama(text: string, at: number): boolean {
+  const virama = after(text, at + 1)
+  return (
+    /^\p{L}$/u.test(before(text, at)) && VIRAMA.test(virama) && /^\p{L}$/u.test(after(text, at + 1 + virama.length))
+  )
+}
+
+const knownSequences = new Map<string, boolean>()
+/** As many sequences are remembered; people use few. */
+const MOST_KNOWN = 1024
+function isRgi(sequence: string): boolean {
+  const known = knownSequences.get(sequence)
+  if (known !== undefined) return known
+  const isOne = looksUpRgi(sequence)
+  if (knownSequences.size < MOST_KNOWN) knownSequences.set(sequence, isOne)
+  return isOne
 }
 
 /** An RGI emoji, whether or not its U+FE0F were left out, as many keyboards and services do. */
-function isRgi(sequence: string): boolean {
+function looksUpRgi(sequence: string): boolean {
   if (sequence.length > LONGEST) return false
   if (RGI.test(sequence)) return true
   const qualified = sequence

@@ -24,8 +24,11 @@ export class MarkdownCode {
   #index = 0
   #table = 0
   #alone = 0
+  #section = 0
   /** Up to here readers may pair the backticks otherwise than we would. */
   #doubtedTo = 0
+  /** Up to here readers may disagree on where a fence ends. */
+  #unsureTo = 0
   #found: Range | undefined
 
   constructor(text: string) {
@@ -57,13 +60,19 @@ export class MarkdownCode {
     this.#found = undefined
     for (; this.#index < this.#starts.length && !this.#found; this.#index += 1) {
       const start = this.#starts[this.#index] ?? 0
-      if (start < from) continue
+      if (start < from || start < this.#unsureTo) continue
       const fence = this.#lines.fences.get(start)
-      if (fence === 'ambiguous') this.#index = this.#starts.length
-      else if (fence === undefined && start >= this.#doubtedTo) this.#found = this.#span(this.#index, start)
+      if (fence === undefined && start >= this.#doubtedTo) this.#found = this.#span(this.#index, start)
+      else if (typeof fence === 'object' && 'doubtedTo' in fence) this.#unsureTo = this.#sectionAfter(fence.doubtedTo)
       else if (typeof fence === 'object') this.#found = fence
     }
     return this.#found
+  }
+
+  #sectionAfter(position: number): number {
+    const { sections } = this.#lines
+    while ((sections[this.#section] ?? Number.POSITIVE_INFINITY) < position) this.#section += 1
+    return sections[this.#section] ?? this.#text.length
   }
 
   #span(index: number, start: number): Range | undefined {

@@ -18,8 +18,8 @@ type Fence = {
   isRow: boolean
 }
 
-/** `ambiguous`: readers of Markdown disagree from here on, so nothing after it may be taken for code. */
-export type FencedCode = Range | 'unclosed' | 'ambiguous'
+/** `doubtedTo`: readers of Markdown disagree from here to there, so nothing in between may be taken for code. */
+export type FencedCode = Range | 'unclosed' | { doubtedTo: number }
 
 export type Lines = {
   /** Offset of a fence's marks → what it opens, in order of appearance. */
@@ -27,12 +27,15 @@ export type Lines = {
   /** Lines whose code spans cannot go on in the next line. */
   alone: readonly Range[]
   tables: readonly Range[]
+  /** Where a section or a list item at the margin begins, in their order: no doubt reaches beyond. */
+  sections: readonly number[]
 }
 
 const FENCE = /((?: *(?:>|(?:[-+*]|\d{1,9}[.)])(?= )))*)( *)(`{3,}(?=[^`\r\n]*(?:[\r\n]|$))|~{3,})/y
 const BARE = /[ \t]*(?=[\r\n]|$)/y
 const MARKER = /[ \t]*(?:[-+*]|\d{1,9}[.)])(?:[ \t]+|(?=[\r\n]|$))/y
 const PREFIX = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*(#{1,6}[ \t])?/y
+const HEADING = /^#{1,6}[ \t]/
 const RULER = /[-:| \t]+(?=[\r\n]|$)/y
 const TABBED_FENCE = /^[ >]*\t[ \t>]*(?:`{3}|~{3})/
 /** Containers that surely open where they stand: a number other than 1 does not interrupt a paragraph. */
@@ -49,6 +52,7 @@ export function readLines(text: string): Lines {
   const found: Fence[] = []
   const alone: Range[] = []
   const tables: Range[] = []
+  const sections: number[] = []
   let isListOpen = false
   let isTableOpen = false
   let previous = { start: 0, isBlank: true, content: -1 }
@@ -58,6 +62,13 @@ export function readLines(text: string): Lines {
     const isBlank = (matchAt(BARE, text, start)?.index ?? -1) === start
     const marker = matchAt(MARKER, text, start)?.[0].length ?? -1
     const isFlush = !isBlank && text[start] !== ' ' && text[start] !== '\t'
+    if (
+      isFlush &&
+      (marker >= 0 ||
+        (text[start] === '#' && HEADING.test(text.slice(start, start + 8))) ||
+        (previous.isBlank && isListOpen))
+    )
+      sections.push(start)
     if (marker >= 0) isListOpen = true
     else if (isFlush && previous.isBlank) isListOpen = false
 
@@ -98,7 +109,7 @@ export function readLines(text: string): Lines {
     previous = { start, isBlank, content: marker }
     start = end + newline[0].length
   }
-  return { fences: pair(text, found), alone, tables }
+  return { fences: pair(text, found), alone, tables, sections }
 }
 
 function pair(text: string, found: readonly Fence[]): Map<number, FencedCode> {
@@ -121,9 +132,10 @@ function pair(text: string, found: readonly Fence[]): Map<number, FencedCode> {
  * ends the block: where that may have happened the text is ambiguous.
  */
 function opened(text: string, fence: Fence, closer: Fence | undefined): FencedCode {
-  if (fence.isRow) return closer || fence.isInside ? 'ambiguous' : 'unclosed'
+  const doubted = { doubtedTo: closer ? closer.start + closer.length : fence.lineEnd }
+  if (fence.isRow) return closer || fence.isInside ? doubted : 'unclosed'
   if (!fence.isInside) return closer ? { start: fence.start, end: closer.start + closer.length } : 'unclosed'
-  if (!closer || !fence.mayOpen || closer.margin !== fence.margin) return 'ambiguous'
+  if (!closer || !fence.mayOpen || closer.margin !== fence.margin) return doubted
   const { margin } = fence
   const bare = margin.trimEnd()
   const lines = text
@@ -133,7 +145,7 @@ function opened(text: string, fence: Fence, closer: Fence | undefined): FencedCo
   const isWhole = lines.every(
     (line) => (line.startsWith(margin) || line.trimEnd() === bare) && !TABBED_FENCE.test(line),
   )
-  return isWhole ? { start: fence.start, end: closer.start + closer.length } : 'ambiguous'
+  return isWhole ? { start: fence.start, end: closer.start + closer.length } : doubted
 }
 
 /** Keeps of the closers to the right those that a shorter fence could not reach first: their length falls to the top. */

@@ -4,7 +4,7 @@ import { sweep } from './sweep.ts'
 import { type Cut, type Kind, opensMarkup } from './tags.ts'
 
 /** What is left of a text; `rounds` holds what each round cut, in offsets of the text it began with. */
-export type Stripped = { text: string; rounds: Range[][]; comments: number; tags: number }
+export type Stripped = { text: string; rounds: (Range & { what?: Cut['what'] })[][]; comments: number; tags: number }
 
 const ROUNDS = 4
 
@@ -13,10 +13,10 @@ const ROUNDS = 4
  * have pushed together. Text that still changes after four rounds was built to: it loses every `<` that could begin
  * markup, so the end is always reached. Linear in the length of the text.
  */
-export function strip(text: string, kind: Kind): Stripped {
+export function strip(text: string, kind: Kind, isStrict = false): Stripped {
   const done: Stripped = { text, rounds: [], comments: 0, tags: 0 }
   for (let round = 0; round < ROUNDS; round += 1) {
-    const { cuts, code } = sweep(done.text, kind)
+    const { cuts, code } = sweep(done.text, kind, isStrict)
     if (cuts.length === 0) return done
     const comments = cuts.filter((cut) => cut.what === 'comment').length
     apply(done, cuts, comments, cuts.length - comments)
@@ -38,7 +38,7 @@ export function disarm(done: Stripped): Stripped {
   return apply(done, cuts.reverse(), 0, cuts.length)
 }
 
-function apply(done: Stripped, cuts: readonly Range[], comments: number, tags: number): Stripped {
+function apply(done: Stripped, cuts: Stripped['rounds'][number], comments: number, tags: number): Stripped {
   if (cuts.length === 0) return done
   const kept: string[] = []
   let position = 0

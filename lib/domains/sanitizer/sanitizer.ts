@@ -1,3 +1,4 @@
+import { findEncoded } from './encoded.ts'
 import { findInjection } from './injection.ts'
 import { findInvisible } from './invisible.ts'
 import { disarm, type Stripped, strip } from './markup.ts'
@@ -6,51 +7,87 @@ import { type Finding, refusal, type Stage } from './sanitization-error.ts'
 import type { Kind } from './tags.ts'
 
 export type Options = { strict?: boolean }
-export type Sanitized = { text: string; removed: { comments: number; tags: number }; normalized: boolean }
+/** What was changed, and where in the text as it was handed in. */
+export type ChangedPlace = { what: 'comment' | 'tag' | 'normalized' | 'byte-order-mark'; place: number }
+export type Sanitized = {
+  text: string
+  removed: { comments: number; tags: number }
+  normalized: boolean
+  /** The first places that were changed, in no order; as many as a report names. */
+  places: ChangedPlace[]
+  /** Where Base64 stands whose text would be refused. It is kept: the contributor is warned. */
+  encoded: number[]
+}
+/** Places that are reported of one text. */
+const MOST_PLACES = 20
 
 const NOT_ASCII = /[^\0-\x7f]/
 /** Sorting long runs of marks costs time by the square of their length; no language stacks thirty (UAX #15, 13). */
-const TOO_MANY_MARKS = /\p{M}{31}/u
+const MOST_MARKS = 30
+const MARKS = /\p{M}+/gu
 const LONE_SURROGATE = /[\uD800-\uDFFF]/u
 const SETTLED_AFTER = 4
 
 /**
  * Makes a text safe to store and to show to people and models, in this order: 1 removes HTML comments, 2 strips HTML
- * tags, both to a fixed point and outside the code of Markdown; 3 refuses invisible characters; 4 composes to NFC;
+ * tags, both to a fixed point and outside code: closed fences, inline code, and texts of the kind `code`; 3 refuses invisible characters; 4 composes to NFC;
  * 5 refuses prompt injection. Where composing opened what 1 or 2 had to close, they run again, so the result is always
  * a text this function returns unchanged. Pure, stateless, linear in the length of the text.
  *
- * @param strict refuses also the invisible characters that emoji, Persian, Hindi, … and flags are written with
+ * @param strict refuses also the invisible characters that people write with in context, and strips code as well
  * @throws SanitizationError with the place in `text`; nothing of the text is in it
  */
 export function sanitize(text: string, kind: Kind, options: Options = {}): Sanitized {
   const trail = new Trail()
   const removed = { comments: 0, tags: 0 }
+  const places: ChangedPlace[] = []
+  const isStrict = options.strict ?? false
+  const isExempt = kind === 'code' && !isStrict
   const refuse = (stage: Stage, finding: Finding | undefined) => {
     if (finding) throw refusal(text, stage, finding.rule, trail.back(finding.offset))
+  }
+  const note = (what: ChangedPlace['what'], offset: number) => {
+    if (places.length < MOST_PLACES) places.push({ what, place: trail.back(offset) })
   }
 
   let current = text
   let normalized = false
+  // Editors put it before the text. Anywhere else stage 3 refuses it.
+  if (current.startsWith('\uFEFF')) {
+    note('byte-order-mark', 0)
+    trail.cut([{ start: 0, end: 1 }])
+    current = current.slice(1)
+  }
   for (let round = 0; ; round += 1) {
-    if (current.includes('<')) {
-      const stripped = round < SETTLED_AFTER ? strip(current, kind) : disarm(untouched(current))
-      for (const cuts of stripped.rounds) trail.cut(cuts)
+    if (!isExempt && current.includes('<')) {
+      const stripped = round < SETTLED_AFTER ? strip(current, kind, isStrict) : disarm(untouched(current))
+      for (const cuts of stripped.rounds) {
+        for (const { start, what = 'tag' } of cuts.slice(0, MOST_PLACES)) note(what, start)
+        trail.cut(cuts)
+      }
       removed.comments += stripped.comments
       removed.tags += stripped.tags
       current = stripped.text
     }
     if (!NOT_ASCII.test(current)) break
-    refuse('invisible', findInvisible(current, options.strict ?? false))
+    refuse('invisible', findInvisible(current, isStrict))
     refuse('nfc', findUncomposable(current))
     const composed = current.normalize('NFC')
     if (composed === current) break
+    note('normalized', firstDifference(current, composed))
     trail.composed(current)
     normalized = true
     current = composed
   }
   refuse('injection', findInjection(current))
-  return { text: current, removed, normalized }
+  const encoded = findEncoded(current).map((offset) => trail.back(offset))
+  return { text: current, removed, normalized, places, encoded }
+}
+
+function firstDifference(one: string, other: string): number {
+  let at = 0
+  while (one[at] === other[at] && at < one.length) at += 1
+  return at
 }
 
 /** `sanitize` for SKILL.md and the other Markdown files of a skill. */
@@ -60,8 +97,9 @@ const untouched = (text: string): Stripped => ({ text, rounds: [], comments: 0, 
 
 /** What cannot be composed: half of a surrogate pair, which is no character, and a heap of marks on one letter. */
 function findUncomposable(text: string): Finding | undefined {
-  const marks = text.search(TOO_MANY_MARKS)
-  if (marks >= 0) return { offset: marks, rule: 'combining-marks' }
+  // Whole runs, one after another: to look for 31 at every mark costs 31 times as much.
+  for (const { 0: run, index } of text.matchAll(MARKS))
+    if (run.length > MOST_MARKS && [...run].length > MOST_MARKS) return { offset: index, rule: 'combining-marks' }
   if (text.isWellFormed()) return undefined
   return { offset: text.search(LONE_SURROGATE), rule: 'lone-surrogate' }
 }

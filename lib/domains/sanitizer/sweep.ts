@@ -4,8 +4,12 @@ import type { Range } from './markdown-lines.ts'
 import { NextMatch } from './next-match.ts'
 import {
   type Cut,
+  closedNames,
+  isNegation,
+  isPlaceholderWith,
   isSystemMark,
   isTagName,
+  isTypeOrPlaceholder,
   type Kind,
   mayCompare,
   type Name,
@@ -22,8 +26,8 @@ const HANDLER = /[\s/"']on[^\s"'>/=]+\s*=/i
 const RISKY = /[\s/"'](?:on[^\s"'>/=]+|(?:xlink:)?href|src|srcset|srcdoc|style|data|action|formaction|cite|ping)\s*=/i
 const QUOTED_VALUE = /=\s*["']/
 const AUTOLINK = /<(?:(?:https?|ftp|mailto):[^\s<>]{0,2000}|[\w.!#$%&'*+/=?^`{|}~-]{1,64}@[\w.-]{1,255})>/iy
-/** Any other scheme in angle brackets, `javascript:` too, is a link for Markdown. */
-const OTHER_LINK = /<[a-z][a-z0-9+.-]{1,31}:[^\s<>]*>/iy
+/** Schemes in angle brackets that act when Markdown makes a link of them. */
+const OTHER_LINK = /<(?:javascript|vbscript|livescript|data|file|blob|view-source):[^\s<>]*>/iy
 const PHP = /<\?(?:php\b|=)/iy
 const BLOCK_START = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*/y
 
@@ -34,6 +38,7 @@ const BLOCK_START = /(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t])*/y
 class Sweep {
   readonly #text: string
   readonly #kind: Kind
+  readonly #closed: ReadonlySet<string>
   readonly #greater: NextMatch
   readonly #less: NextMatch
   readonly #commentEnd: NextMatch
@@ -49,6 +54,7 @@ class Sweep {
   constructor(text: string, kind: Kind) {
     this.#text = text
     this.#kind = kind
+    this.#closed = closedNames(text)
     this.#greater = new NextMatch(text, />/)
     this.#less = new NextMatch(text, /</)
     this.#commentEnd = new NextMatch(text, COMMENT_END)
@@ -60,8 +66,8 @@ class Sweep {
     this.#newline = new NextMatch(text, /[\r\n]/)
   }
 
-  run(): Swept {
-    const finder = this.#kind === 'markdown' ? new MarkdownCode(this.#text) : undefined
+  run(isStrict: boolean): Swept {
+    const finder = isStrict || this.#kind === 'code' ? undefined : new MarkdownCode(this.#text)
     const cuts: Cut[] = []
     const code: Range[] = []
     let at = this.#text.indexOf('<')
@@ -86,6 +92,7 @@ class Sweep {
     const text = this.#text
     const what = opening(text.charAt(start + 1), text.charAt(start + 2), this.#kind)
     if (what === 'tag') return this.#tag(start, limit)
+    if (isNegation(text, start)) return undefined
     if (what === undefined) return undefined
     if (text.startsWith('<!--', start)) {
       // An unclosed comment loses its opening only: what it would have hidden is then seen by everyone.
@@ -96,6 +103,8 @@ class Sweep {
       return { start, end: this.#instructionEnd.endAt(start + 2), what: 'comment' }
     }
     if (what === 'instruction' && this.#kind === 'plain' && this.#matches(PHP, start)) return undefined
+    // `Comparator<? super A>`: a wildcard, glued to the type.
+    if (what === 'instruction' && /^\w<\?[\s>,]/.test(text.slice(start - 1, start + 3))) return undefined
     if (this.#greater.before(start + 2, limit)) return { start, end: this.#greater.endAt(start + 2), what: 'comment' }
     if (text.startsWith('</>', start)) return { start, end: start + 3, what: 'tag' }
     return this.#kind === 'markdown' && what !== undefined && text[start + 1] !== '/'
@@ -114,9 +123,9 @@ class Sweep {
     const end = closing >= 0 && closing < limit ? closing : this.#greater.at(start + 1)
     const cut: Cut = { start, end: end + 1, what: 'tag' }
     if (this.#handler.before(start + 1, end)) return cut
-    if (!name || !isTagName(name.word, this.#kind)) return undefined
+    if (!name || !isTagName(name.word)) return undefined
     if (isSystemMark(name.word, this.#text.charAt(start - 1), this.#text.charAt(end + 1))) return undefined
-    return this.#isComparison(start, name, end) ? undefined : cut
+    return this.#isComparison(start, name, end) || this.#isTypeOrPlaceholder(start, name, end) ? undefined : cut
   }
 
   /**
@@ -138,6 +147,13 @@ class Sweep {
     if (!mayCompare(name.word)) return false
     if (this.#risky.before(start + 1, end) || this.#quoted.before(start + 1, end)) return false
     return OPERATOR.test(this.#text.slice(name.end, Math.min(end, this.#less.at(start + 1))))
+  }
+
+  #isTypeOrPlaceholder(start: number, name: Name, end: number): boolean {
+    if (this.#text[start + 1] === '/' || this.#closed.has(name.word.toLowerCase())) return false
+    if (name.end !== end && !isPlaceholderWith(name.word, this.#text.slice(name.end, Math.min(end, name.end + 64))))
+      return false
+    return isTypeOrPlaceholder(name.word, this.#text.slice(Math.max(0, start - 4), start), this.#text.charAt(end + 1))
   }
 
   #isAutolink(start: number): boolean {
@@ -206,4 +222,4 @@ function closings(text: string): Int32Array {
 }
 
 /** Finds the comments and tags outside code, and the code, in the order in which they stand. */
-export const sweep = (text: string, kind: Kind): Swept => new Sweep(text, kind).run()
+export const sweep = (text: string, kind: Kind, isStrict = false): Swept => new Sweep(text, kind).run(isStrict)

@@ -1,13 +1,14 @@
 import { ELEMENTS } from './elements.ts'
 import type { Range } from './markdown-lines.ts'
 
-/** Markdown (SKILL.md and its .md files) or plain text (every text field of a unit or SOP). */
-export type Kind = 'markdown' | 'plain'
+/** Markdown (SKILL.md and its .md files), prose (every text field of a unit or SOP), or code (other files, recorded arguments). */
+export type Kind = 'markdown' | 'plain' | 'code'
 export type Cut = Range & { what: 'comment' | 'tag' }
 export type Name = { word: string; end: number }
 
-/** A token like `&&` or `-` where an attribute should stand: `i<b && c>d` compares, no browser gains anything from it. */
-export const OPERATOR = /\s[^\s\w:@"'/>]/
+/** A token like `&&` or `and` where an attribute should stand: `i<b && c>d` compares, no browser gains anything from it. */
+export const OPERATOR =
+  /\s(?:[^\s\w:@"'/>]|(?:and|or|not|in|is|if|else|extends|super|implements|as|keyof|typeof|readonly|const|infer)\s)/
 
 const isLetter = (character: string): boolean =>
   (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z')
@@ -26,11 +27,39 @@ export function opening(first: string, second: string, kind: Kind): 'tag' | 'dec
 export const opensMarkup = (character: string): boolean =>
   isLetter(character) || (character !== '' && '/!?'.includes(character))
 
-/** Whether `name` alone makes a tag: in Markdown any, in plain text those of HTML, SVG and MathML. */
-export const isTagName = (name: string, kind: Kind): boolean => kind === 'markdown' || ELEMENTS.has(name.toLowerCase())
+/** Whether `name` alone makes a tag: those of HTML, SVG and MathML. */
+export const isTagName = (name: string): boolean => ELEMENTS.has(name.toLowerCase())
 
-/** A comparison is only thought of where the name is one letter or no element's. */
-export const mayCompare = (name: string): boolean => name.length === 1 || !ELEMENTS.has(name.toLowerCase())
+/** Elements whose text a browser reads differently, or runs. */
+const RAW =
+  /^(?:script|style|iframe|textarea|title|xmp|plaintext|noscript|noembed|noframes|template|svg|math|frameset)$/
+/** Elements that are also words and types, and that do nothing without attributes: `Promise<unknown>`, `cp <source> <path>`. */
+const WORDS = new Set(
+  `address area article aside audio base body canvas caption cite code content data desc details dialog element figure filter
+footer form frame glyph handler header image input label legend line link listener listing main map mark marker mask menu mesh
+metadata ms meta meter object optgroup option output param path pattern picture polygon portal progress rect samp search
+section select set slot source spacer stop summary switch symbol table text time track unknown use var video view`.split(
+    /\s+/,
+  ),
+)
+const LINE_BREAKS = /^(?:BR|HR|WBR|NOBR|LI|TD|TR|TH|DT|DD|UL|OL|IMG|DIV)$/
+
+/**
+ * Whether a start tag without attributes, whose element the text closes nowhere, is a type argument, a name in a regular expression, or a
+ * placeholder. `before` is the text up to it, `after` the character behind it.
+ */
+export function isTypeOrPlaceholder(name: string, before: string, after: string): boolean {
+  if (/^(?:script|style)$/i.test(name) || RAW.test(name)) return false
+  if (/(?:\(\?P?|\\[kgK])$/.test(before)) return true
+  if (isWordOrType(name)) return true
+  if (/^[A-Z]/.test(name)) return false
+  return name.length === 1 && /[\w$:]$/.test(before) && after === '('
+}
+
+/** A comparison or a type is only thought of where the name is one letter, a word or a type's, or no element's. */
+export const mayCompare = (name: string): boolean =>
+  name.length === 1 || !ELEMENTS.has(name.toLowerCase()) || (isWordOrType(name) && !RAW.test(name.toLowerCase()))
+const isWordOrType = (name: string): boolean => WORDS.has(name) || (/^[A-Z]/.test(name) && !LINE_BREAKS.test(name))
 
 /** `<<SYS>>` is no tag: stage 5 has to see it. */
 export const isSystemMark = (name: string, before: string, after: string): boolean =>
@@ -44,3 +73,20 @@ export function nameAt(text: string, start: number): Name | undefined {
   const match = NAME.exec(text)
   return match ? { word: match[1] ?? '', end: start + match[0].length } : undefined
 }
+
+/** A placeholder of several words: `<source file>`. */
+export const isPlaceholderWith = (name: string, rest: string): boolean =>
+  WORDS.has(name) && /^(?: [a-z][\w-]{0,30}){1,3}$/i.test(rest) && !/ on\w*$/i.test(rest)
+
+/** The names of the elements that a text closes anywhere. */
+export const closedNames = (text: string): ReadonlySet<string> =>
+  new Set(
+    text.includes('</')
+      ? Array.from(text.matchAll(/<\/([A-Za-z][\w:.-]{0,63})/g), ([, name]) => (name ?? '').toLowerCase())
+      : [],
+  )
+
+const NEGATION = /^(?:\?<!(?!--)|\w<!\w+(?:<|::|\())/
+/** A lookbehind `(?<!…)`, or a negated type argument `enable_if_t<!is_array<T>::value>`. */
+export const isNegation = (text: string, at: number): boolean =>
+  at > 0 && NEGATION.test(text.slice(at - 1, at + 64)) && !text.startsWith('<![CDATA[', at)

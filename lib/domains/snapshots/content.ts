@@ -58,8 +58,12 @@ function placesIn(record: unknown, text: string): Place[] {
     const found = scanFields(record).flatMap(({ path, findings }) =>
       findings.filter(isSecret).map(({ kind }): Place => ({ kind, path: path.join('.') })),
     )
-    const known = new Set(found.map(({ path }) => path))
-    return [...found, ...credentialsIn(record, []).filter(({ path }) => !known.has(path))]
+    const credentials = credentialsIn(record, [])
+    const known = new Set(credentials.map(({ path }) => path))
+    const isKnown = ({ kind, path }: Place) => kind === 'api_key' && known.has(path)
+    const kept = found.filter((one) => !isKnown(one))
+    const told = new Set(kept.map(({ path }) => path))
+    return [...kept, ...credentials.filter(({ path }) => !told.has(path))]
   } catch (error) {
     if (!(error instanceof DepthError)) throw error
     return scan(text)
@@ -105,11 +109,13 @@ interface FoundSecret {
   start: number
   end: number
 }
-/** In the order of the text; of a place that both have, what stands first. */
-const together = (found: readonly FoundSecret[], others: readonly FoundSecret[]): FoundSecret[] =>
-  [...found, ...others.filter((one) => found.every(({ start, end }) => end <= one.start || start >= one.end))]
-    .sort((one, other) => one.start - other.start)
-    .slice(0, mostPlaces)
+const meets = (one: FoundSecret, other: FoundSecret): boolean => other.end > one.start && other.start < one.end
+/** In the order of the text, each place once. A credential that the scanner found as well keeps its own name. */
+function together(found: readonly FoundSecret[], credentials: readonly FoundSecret[]): FoundSecret[] {
+  const kept = found.filter((one) => one.kind !== 'api_key' || !credentials.some((other) => meets(one, other)))
+  const others = credentials.filter((one) => !kept.some((other) => meets(one, other)))
+  return [...kept, ...others].sort((one, other) => one.start - other.start).slice(0, mostPlaces)
+}
 
 async function* stateLines(bundle: Bundle): AsyncGenerator<Uint8Array> {
   const scanner = new TextScanner()

@@ -46,6 +46,7 @@ export const storeState = operation({
   description:
     'The newest alone is kept. 50 MiB at most. Of JSON and JSON Lines the fields that hold keys of wallets and sessions are emptied before it is kept: `bytes` and `sha256` are of what is kept. A private key or a seed phrase anywhere else in its text refuses it (`content_blocked`, with kinds and places). Compressed or encrypted bytes go into a snapshot as they are: nobody looks into them.',
   permission: 'snapshots:write',
+  stores: 'bytes',
   audit: { action: 'update', resourceType: 'agent_state' },
   limit: 'write',
   status: 200,
@@ -114,6 +115,7 @@ export const makeSnapshot = operation({
   summary: 'Make a snapshot of an agent',
   description: `Its documents, grimoire, settings, keyring and uploaded state, sealed to the public key of its keyring: the server makes it and cannot read it. Watch its state until it is ready. It goes four hours after it was asked for; ${mostOnDemand} may be there at once, and ${mostInHour} be made in an hour. Where a key is left in what would go into it, it fails and says which kind stands where.`,
   permission: 'snapshots:write',
+  stores: 'one record',
   audit: { action: 'create', ...snapshot },
   limit: 'write',
   status: 202,
@@ -130,6 +132,7 @@ export const restoreAgent = operation({
   description:
     'The opened content of a snapshot, line by line as it is in there, into an active agent of the same owner: the agent itself or another one. Documents and entries that are there already stay as they are, so that sending it again stores nothing twice; those for another agent get ids of their own, the same each time. Private entries for another agent are sealed anew by the client, under ids that it makes. Settings come back where the grimoire is empty, a state takes the place of the one before once all of it has come; keyrings never come back. What was stored before a fault stays, and the fault says how much that is.',
   permission: 'snapshots:write',
+  stores: 'one record',
   audit: { action: 'update', resourceType: 'agent' },
   limit: 'write',
   status: 200,
@@ -229,7 +232,11 @@ export const linkSnapshot = operation({
   status: 201,
   params: ofSnapshot,
   output: z.strictObject({
-    data: z.strictObject({ snapshot_id: z.string(), url: z.url(), expires_at: when }),
+    data: z.strictObject({
+      snapshot_id: z.string(),
+      url: z.url().optional().meta({ description: 'Absent from a repetition by Idempotency-Key' }),
+      expires_at: when,
+    }),
   }),
   secrets: ['url'],
   refusals: ['not_found', 'wrong_state', 'expired', 'conflict', 'fenced'],

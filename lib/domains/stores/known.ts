@@ -39,7 +39,7 @@ export const connectedStores = (
 
 const unmarked = 'unmarked'
 const another = `SELECT 1 FROM known_stores WHERE port = $1 AND ($2::text IS NULL OR shown = $2) AND retired_at IS NULL
-  AND NOT (address = ANY($3::text[])) LIMIT 1`
+  AND NOT (address = ANY($3::text[])) AND provider = $4 LIMIT 1`
 
 const formerHash = ({ provider, formerly }: ConnectedStore): string | undefined =>
   formerly && addressHash(provider, formerly.identity)
@@ -55,7 +55,7 @@ async function formerAddress(store: ConnectedStore, ask: Asking): Promise<string
 async function hasTakenPlace(store: ConnectedStore, address: string | undefined, ask: Asking): Promise<boolean> {
   if (typeof store.identity === 'string') return false
   const own = [address, await formerAddress(store, ask)].filter((one) => one !== undefined)
-  return (await ask(another, [store.port, store.isSole ? null : store.shown, own])).length > 0
+  return (await ask(another, [store.port, store.isSole ? null : store.shown, own, store.provider])).length > 0
 }
 
 /** Remembers which stores kept data, so that one that is switched off is not taken for one that has nothing. */
@@ -93,7 +93,7 @@ export function knownStores({ db, clock, connected, isEmpty }: KnownStoreParts) 
     if (await hasTakenPlace(store, address, ask))
       throw new Problem(
         'unavailable',
-        'The folder of this store is not the one that was used: another disk is mounted in its place, or none, or server and worker do not share it. Nothing was lost, and it is tried again. If it is gone for good, an admin can state that nothing is left there.',
+        'The folder of this store is not the one that was used: another disk is mounted in its place, or none, or two machines of this installation do not share it. Nothing was lost, and it is tried again. If it is gone for good, an admin can state that nothing is left there.',
       )
   }
   const note = (store: ConnectedStore, address: string, now: Date): Promise<void> =>

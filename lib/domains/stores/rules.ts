@@ -6,7 +6,8 @@ export const notedFor = 24 * 3_600_000
 export const trustedFor = 10_000
 
 /** The detail of a folder that is not the one that was used; the console says it in its own words. */
-export const anotherFolder = 'another folder lies in its place: is its disk mounted?'
+export const anotherFolder =
+  'this is not the folder that the installation uses: is its disk mounted, and do all machines share it?'
 
 type Held = (typeof heldThings)[number]
 type Travelling = (typeof travellingThings)[number]

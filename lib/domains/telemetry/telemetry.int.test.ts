@@ -207,7 +207,7 @@ describe('a PostHog that is away', () => {
     expect((await app.fetch('POST', '/v1/knowledge', { token, body: trace() })).status).toBe(201)
     await app.app.telemetryOf.close()
     expect([said.mock.calls, wrote.mock.calls]).toEqual([[], []])
-    const { text } = await app.fetch('GET', '/metrics')
+    const { text } = await app.fetch('GET', '/metrics', await issuedAgent(app, ['admin']))
     expect(text).toMatch(/^kp_telemetry_dropped\{reason="undelivered"\} 1$/m)
     await app.close()
   })

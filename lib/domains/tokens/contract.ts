@@ -8,7 +8,9 @@ const Scopes = z
   .min(1, 'names one scope at least')
   .max(scopes.length, 'names each scope once')
   .transform(inOrder)
-  .meta({ description: '`read` retrieves and searches; `write` changes its own; `admin` is for admins to give' })
+  .meta({
+    description: '`read` retrieves and searches; `write` changes its own; `admin` is for admins to give, in a session',
+  })
 /** A name that people read: one line, no control characters. */
 const TokenName = z
   .string()
@@ -31,6 +33,7 @@ const token = {
   scopes: z.array(z.enum(scopes)),
   created_at: when,
   expires_at: when.nullable(),
+  issued_by_admin: z.boolean().meta({ description: 'An admin made it for an agent that is not their own' }),
 }
 export const Token = z
   .strictObject({
@@ -60,7 +63,13 @@ export const ListedToken = Token.extend({
 export type ListedToken = z.output<typeof ListedToken>
 
 const NewToken = z
-  .strictObject({ ...token, api_key: z.string().meta({ description: 'Shown this once; it cannot be read again' }) })
+  .strictObject({
+    ...token,
+    api_key: z
+      .string()
+      .optional()
+      .meta({ description: 'Shown this once; it cannot be read again. Absent from a repetition by Idempotency-Key' }),
+  })
   .meta({ id: 'NewToken' })
 const issued = z.strictObject({ data: NewToken, message: z.string() })
 
@@ -106,6 +115,7 @@ export const readSelf = operation({
         name: true,
         created_at: true,
         expires_at: true,
+        issued_by_admin: true,
         last_used_at: true,
       }).nullable(),
       consent: z
@@ -150,7 +160,7 @@ export const createToken = operation({
   path: '/v1/auth/tokens',
   summary: 'Create a token',
   description:
-    'The key is shown once. A token gives no scope that it lacks and no longer life than its own; a person gives `read` and `write`. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise); one made within the last minute counts even if it ended.',
+    'The key is shown once. A token gives no scope that it lacks, never `admin`, and no longer life than its own; a person gives `read` and `write`. The scope `admin` takes an admin’s session with a recently entered password, and ends after 90 days at most. The owner of an agent gets an email when an admin makes a token for it. Active tokens per agent: 5 (free), 20 (pro), 100 (enterprise); one made within the last minute counts even if it ended.',
   permission: 'tokens:self',
   audit: { action: 'create', ...resource },
   limit: 'write',
@@ -170,7 +180,7 @@ export const createToken = operation({
     .prefault({}),
   output: issued,
   secrets: ['api_key'],
-  refusals: ['not_found', 'conflict'],
+  refusals: ['not_found', 'conflict', 'step_up_required'],
 })
 
 export const revokeToken = operation({
@@ -230,7 +240,7 @@ export const revokeByPrefix = operation({
       .regex(/^kp_[0-9A-Za-z]{8}$/, 'takes the first 11 characters of a key, such as kp_3fK9aZ1q, and no more'),
   }),
   output: z.strictObject({
-    data: z.strictObject({ id: z.string(), key_prefix: z.string(), revoked_at: when }),
+    data: z.strictObject({ id: z.string(), key_prefix: z.string(), revoked: z.literal(true), revoked_at: when }),
     message: z.string(),
   }),
   refusals: ['not_found'],

@@ -16,7 +16,7 @@ export const tokenExporters = (db: Database): Exporter[] => [
         at: 't.created_at',
         id: 't.id',
         columns:
-          't.id, t.prefix, t.name, t.scopes, t.created_at, t.expires_at, t.last_used_at, t.revoked_at, t.revoked_reason',
+          't.id, t.prefix, t.name, t.scopes, t.created_at, t.expires_at, t.last_used_at, t.revoked_at, t.revoked_reason, t.issued_by_admin',
         record: jsonObject({
           id: 'c.id',
           prefix: 'c.prefix',
@@ -27,6 +27,7 @@ export const tokenExporters = (db: Database): Exporter[] => [
           last_used_at: utc('c.last_used_at'),
           revoked_at: utc('c.revoked_at'),
           revoked_reason: 'c.revoked_reason',
+          issued_by_admin: 'c.issued_by_admin',
         }),
       }),
   },

@@ -28,13 +28,21 @@ async function countTaken(tx: Transaction, agentId: string, now: Date): Promise<
 /** Stores a new token, and counts nothing. Its limit key is its own id unless it succeeds another token. */
 export async function storeToken(
   tx: Transaction,
-  { agentId, name, now, expiresAt, limitKey, ...spec }: Parameters<IssueToken>[1] & { limitKey?: string },
+  {
+    agentId,
+    name,
+    now,
+    expiresAt,
+    limitKey,
+    issuedByAdmin = false,
+    ...spec
+  }: Parameters<IssueToken>[1] & { limitKey?: string },
 ): Promise<IssuedToken> {
   const scopes = inOrder(spec.scopes)
   // Prefixes have 47 random bits and are unique: one that is taken is drawn again.
   for (let attempt = 0; attempt < 5; attempt++) {
     const key = makeKey()
-    const made = { id: newId('tok'), prefix: prefixOf(key), createdAt: now, expiresAt, scopes }
+    const made = { id: newId('tok'), prefix: prefixOf(key), createdAt: now, expiresAt, scopes, issuedByAdmin }
     const { count } = await tx.token.createMany({
       data: [{ ...made, agentId, limitKey: limitKey ?? made.id, name, hash: hashOf(key) }],
       skipDuplicates: true,

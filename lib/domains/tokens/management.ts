@@ -2,12 +2,14 @@ import type { MutationContext } from '#lib/kernel/context.ts'
 import { invalid, Problem } from '#lib/kernel/problem.ts'
 import { mutation } from '#lib/kernel/use-case.ts'
 import { createToken, revokeByPrefix, revokeToken, rotateToken } from './contract.ts'
-import { isOwn, refuseEscalation } from './grant.ts'
+import { endOfAdminToken, isOwn, refuseEscalation } from './grant.ts'
 import { countInUse, storeToken } from './issue.ts'
 import type { AgentStanding, GrantToken, IssuedToken, TokenPorts } from './ports.ts'
 import { inOrder, mayRotate, overlapEnd, overlaps, stateOf, tierLimits } from './rules.ts'
 
 const notFound = () => new Problem('not_found', 'There is no such token, or it is not yours.')
+
+const sooner = (one: Date | null, other: Date): Date => (one && one < other ? one : other)
 
 const shown = (made: IssuedToken, agentId: string, name: string | null) => ({
   id: made.id,
@@ -18,10 +20,22 @@ const shown = (made: IssuedToken, agentId: string, name: string | null) => ({
   scopes: made.scopes,
   created_at: made.createdAt.toISOString(),
   expires_at: made.expiresAt?.toISOString() ?? null,
+  issued_by_admin: made.issuedByAdmin,
 })
 
 /** Creating, rotating and revoking. Each takes the agent's row first, so that its tokens are counted exactly. */
-export function tokenManagement({ agentOf, grant }: Pick<TokenPorts, 'agentOf'> & { grant: GrantToken }) {
+export function tokenManagement({
+  agentOf,
+  grant,
+  notify,
+}: Pick<TokenPorts, 'agentOf' | 'notify'> & { grant: GrantToken }) {
+  /** An admin made it for an agent that is not theirs. */
+  const byAdmin = ({ actor }: MutationContext, agent: AgentStanding): boolean => actor.isAdmin && !isOwn(actor, agent)
+  /** Such a token reads the private units of the agent's owner, who therefore learns of it. */
+  async function tellOwner(ctx: MutationContext, agent: AgentStanding, { prefix }: IssuedToken): Promise<void> {
+    if (byAdmin(ctx, agent) && agent.ownerId !== null)
+      await notify(ctx.tx, { kind: 'token-issued', accountId: agent.ownerId, keyPrefix: prefix })
+  }
   /** The agent, locked, if the actor may manage it. Another's looks like none. */
   async function managed(ctx: MutationContext, agentId: string): Promise<AgentStanding | null> {
     const agent = await agentOf(ctx.tx, agentId, { lock: true })
@@ -63,7 +77,11 @@ export function tokenManagement({ agentOf, grant }: Pick<TokenPorts, 'agentOf'> 
           ? undefined
           : new Date(ctx.now.getTime() + body.expires_in_days * 86_400_000))
       const name = body.name ?? null
-      const made = await grant(ctx, { agentId: agent.id, scopes: body.scopes ?? ['read'], name, expiresAt })
+      const made = await grant(ctx, {
+        ...{ agentId: agent.id, scopes: body.scopes ?? ['read'], name, expiresAt },
+        issuedByAdmin: byAdmin(ctx, agent),
+      })
+      await tellOwner(ctx, agent, made)
       return {
         body: {
           data: shown(made, agent.id, name),
@@ -83,7 +101,9 @@ export function tokenManagement({ agentOf, grant }: Pick<TokenPorts, 'agentOf'> 
           `This token is ${state}; only an active one can be rotated. Create a token instead.`,
         )
       const scopes = inOrder(old.scopes)
-      await refuseEscalation(ctx, { scopes, expiresAt: old.expiresAt })
+      // A token of an earlier version may live longer: its successor does not.
+      const expiresAt = scopes.includes('admin') ? sooner(old.expiresAt, endOfAdminToken(ctx)) : old.expiresAt
+      await refuseEscalation(ctx, { scopes, expiresAt })
       const overlap = overlaps[body.overlap]
       if (!mayRotate(await countInUse(ctx.tx, agent.id, ctx.now), agent.tier, overlap))
         throw new Problem(
@@ -101,10 +121,12 @@ export function tokenManagement({ agentOf, grant }: Pick<TokenPorts, 'agentOf'> 
         agentId: agent.id,
         scopes,
         name: old.name,
-        expiresAt: old.expiresAt,
+        expiresAt,
+        issuedByAdmin: byAdmin(ctx, agent),
         limitKey: old.limitKey,
         now: ctx.now,
       })
+      await tellOwner(ctx, agent, made)
       return {
         body: {
           data: shown(made, agent.id, old.name),
@@ -124,7 +146,7 @@ export function tokenManagement({ agentOf, grant }: Pick<TokenPorts, 'agentOf'> 
       const { agent, token, revokedAt, changed } = await revoke(ctx, { prefix: body.key_prefix })
       return {
         body: {
-          data: { id: token.id, key_prefix: token.prefix, revoked_at: revokedAt.toISOString() },
+          data: { id: token.id, key_prefix: token.prefix, revoked: true as const, revoked_at: revokedAt.toISOString() },
           message: changed ? 'The token is revoked and refused from now on.' : 'The token was revoked before.',
         },
         resourceId: token.id,

@@ -27,9 +27,10 @@ export interface TokenRow {
   last_used_at: Date | null
   revoked_at: Date | null
   revoked_reason: string | null
+  issued_by_admin: boolean
 }
 export const columns =
-  'id, agent_id, prefix, name, scopes, created_at, expires_at, last_used_at, revoked_at, revoked_reason'
+  'id, agent_id, prefix, name, scopes, created_at, expires_at, last_used_at, revoked_at, revoked_reason, issued_by_admin'
 /** Of the agents $1; with a state, as they stand at $2. */
 const ownTokens = (state: (typeof tokenStates)[number] | undefined): string =>
   `agent_id = ANY($1::text[]) AND $2::timestamptz IS NOT NULL${state === undefined ? '' : ` AND ${inState(state, '$2')}`}`
@@ -63,6 +64,7 @@ export const tokenView = (row: TokenRow, now: Date) => ({
   last_used_at: iso(row.last_used_at),
   revoked_at: iso(row.revoked_at),
   revoked_reason: row.revoked_reason,
+  issued_by_admin: row.issued_by_admin,
   state: stateOf({ expiresAt: row.expires_at, revokedAt: row.revoked_at, revokedReason: row.revoked_reason }, now),
 })
 /** No limits but those of a person, who comes through a browser. */

@@ -27,7 +27,10 @@ export interface TokenPorts {
   agentOf(tx: Transaction, agentId: string, options?: { lock?: boolean }): Promise<AgentStanding | null>
   profileOf(agentId: string): Promise<AgentProfile | null>
   /** Puts the mail into the queue, with the transaction. */
-  notify(tx: Transaction, mail: { kind: 'token-revoked'; accountId: string; keyPrefix: string }): Promise<void>
+  notify(
+    tx: Transaction,
+    mail: { kind: 'token-revoked' | 'token-issued'; accountId: string; keyPrefix: string },
+  ): Promise<void>
 }
 
 export interface TokenSpec {
@@ -35,6 +38,8 @@ export interface TokenSpec {
   scopes: readonly Scope[]
   name: string | null
   expiresAt: Date | null
+  /** An admin makes it for an agent of somebody else. */
+  issuedByAdmin?: boolean
 }
 /** A token as it was made; the key is nowhere else. */
 export interface IssuedToken {
@@ -44,6 +49,7 @@ export interface IssuedToken {
   createdAt: Date
   expiresAt: Date | null
   scopes: Scope[]
+  issuedByAdmin: boolean
 }
 export type IssueToken = (tx: Transaction, spec: TokenSpec & { now: Date }) => Promise<IssuedToken>
 /** Without `expiresAt` the token lasts as long as its giver may make it. */

@@ -54,12 +54,15 @@ export const countsSince = (now: Date): Date => new Date(now.getTime() - refusal
 /** The scopes in their fixed order, each once. */
 export const inOrder = (wanted: readonly string[]): Scope[] => scopes.filter((scope) => wanted.includes(scope))
 
-/** What an actor may put on a token: a token gives what it has itself, a person `read` and `write`, an admin everything. */
+/** What an actor may put on a token: an admin in a session everything, a person `read` and `write`, a token what it has. No token gives `admin`. */
 export function grantable(actor: Pick<Actor, 'kind' | 'isAdmin' | 'scopes'>): readonly Scope[] {
-  if (actor.isAdmin) return scopes
-  if (actor.kind === 'person') return ['read', 'write']
-  return actor.kind === 'agent' ? inOrder(scopes.filter((scope) => actor.scopes.includes(scope))) : []
+  if (actor.kind === 'person') return actor.isAdmin ? scopes : ['read', 'write']
+  if (actor.kind !== 'agent') return []
+  return actor.isAdmin ? ['read', 'write'] : inOrder(actor.scopes.filter((scope) => scope !== 'admin'))
 }
+
+/** Longest life of a token with scope `admin`, and its life unless it is given; milliseconds. */
+export const adminTokenLife = 90 * 86_400_000
 
 /** Whether a life up to `wanted` goes beyond one up to `own`; null has no end. */
 export const outlives = (wanted: Date | null, own: Date | null): boolean =>

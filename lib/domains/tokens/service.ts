@@ -1,7 +1,7 @@
 import { hashOf } from '#lib/kernel/code-hash.ts'
 import type { MutationContext, Transaction } from '#lib/kernel/context.ts'
 import type { Database } from '#lib/stores/postgres/database.ts'
-import { tokenGrant } from './grant.ts'
+import { endOfAdminToken, tokenGrant } from './grant.ts'
 import { tokenIssue } from './issue.ts'
 import { tokenManagement } from './management.ts'
 import { tokenOverview } from './overview.ts'
@@ -22,6 +22,7 @@ export function tokensService(db: Database, ports: TokenPorts) {
     ...tokenManagement({ ...ports, grant }),
     issue,
     grant,
+    endOfAdminToken,
     keepRefusal: refusalKeeper(db, ports),
     use: tokenUse(db, ports.gate.clock),
 

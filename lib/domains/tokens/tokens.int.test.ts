@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createApp } from '#lib/app.ts'
+import { shownOnce } from '#lib/client/shown-once.ts'
 import { type Ask, type TestApp, testApp } from '#lib/testing/app.ts'
 import { type Issued, issuedAgent, type Person, signedIn } from '#lib/testing/people.ts'
 import { createToken, listTokens, readSelf, revokeByPrefix, rotateToken } from './contract.ts'
@@ -29,12 +30,14 @@ const revoke = (id: string, ask: Ask) => app.fetch('DELETE', `/v1/auth/tokens/${
 async function created(ask: Ask) {
   const told = await create(ask)
   expect(told.status, told.text).toBe(201)
-  return createToken.output.parse(told.json).data
+  const { data } = createToken.output.parse(told.json)
+  return { ...data, api_key: shownOnce(data.api_key) }
 }
 async function rotated(id: string, ask: Ask) {
   const told = await rotate(id, ask)
   expect(told.status, told.text).toBe(201)
-  return rotateToken.output.parse(told.json).data
+  const { data } = rotateToken.output.parse(told.json)
+  return { ...data, api_key: shownOnce(data.api_key) }
 }
 const active = async (agentId: string): Promise<number> =>
   (
@@ -238,7 +241,8 @@ describe('another’s token', () => {
     const made = await created({ cookie: owner.cookie, body: { scopes: ['read', 'write'] } })
     expect(made.agent_id).toBe(agent.id)
     expect((await create({ cookie: owner.cookie, body: { scopes: ['admin'] } })).status).toBe(403)
-    const given = await created({ token: admin.token, body: { agent_id: agent.id, scopes: ['admin'] } })
+    const { cookie } = await signedIn(app, 'admin')
+    const given = await created({ cookie, body: { agent_id: agent.id, scopes: ['admin'] } })
     // The owner cannot make an admin's token their own by rotating it, and may end it.
     expect((await rotate(given.id, { cookie: owner.cookie, body: {} })).status).toBe(403)
     expect((await revoke(given.id, { cookie: owner.cookie })).status).toBe(204)
@@ -483,7 +487,7 @@ describe('windows', () => {
       if (told.status !== 201) return told.status
       const made = createToken.output.parse(told.json).data
       keys.push(made.id)
-      expect(letThrough(await write(made.api_key, 1))).toBe(1)
+      expect(letThrough(await write(shownOnce(made.api_key), 1))).toBe(1)
       expect((await revoke(made.id, { token: agent.token })).status).toBe(204)
       return told.status
     }

@@ -8,7 +8,7 @@ const idempotencyKey: Parameter = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  schema: { type: 'string', minLength: 1, maxLength: 255 },
+  schema: { type: 'string', pattern: '^[\\x20-\\x7e]{1,255}$', minLength: 1, maxLength: 255 },
   description: 'A repetition with the same key within 24 hours returns the first response',
 }
 
@@ -50,6 +50,8 @@ const tokenOrSession = [{ token: [] }, { session: [] }]
 const securityOf = (permission: Permission) =>
   permission === 'public' ? { security: [] } : isForPeople(permission) ? { security: [{ session: [] }] } : {}
 
+const alsoMeans = { 200: 'Done: nothing was created', 201: 'Created', 202: 'Accepted: the work goes on' } as const
+
 const bytes = { schema: { type: 'string', format: 'binary' } }
 /** Several media types are one range: of each, generators would make a parameter or a result of its own. */
 const contentOf = (mediaTypes: readonly string[], content: Schema) => {
@@ -86,13 +88,23 @@ function described(
     'x-permission': permission,
     'x-limit': operation.limit,
     parameters: parameters.map(referenceTo),
-    ...(body && { requestBody: { required: true, ...body } }),
+    ...(body && { requestBody: { required: !operation.body?.safeParse(undefined).success, ...body } }),
     responses: {
       [status]: {
         description: status === 204 ? 'Done; the response has no body' : 'Done',
         headers: successHeaders(operation),
         ...(status !== 204 && output()),
       },
+      ...Object.fromEntries(
+        (operation.alsoStatus ?? []).map((other) => [
+          other,
+          {
+            description: alsoMeans[other],
+            headers: successHeaders({ method: operation.method, status: other }),
+            ...output(),
+          },
+        ]),
+      ),
       ...errorResponses(operation, responses),
     },
   }
@@ -138,7 +150,7 @@ export function openApi(operations: readonly OperationShape[], version: string):
           type: 'apiKey',
           in: 'cookie',
           name: 'next-auth.session-token',
-          description: 'A person signed in to the console',
+          description: 'A person signed in to the console; under https the name is `__Host-next-auth.session-token`',
         },
       },
       headers,

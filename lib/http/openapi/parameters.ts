@@ -1,7 +1,7 @@
 import type { Schema } from './schemas.ts'
 
 /** Uses from which on a parameter is shared. */
-const leastUses = 3
+const leastUses = 2
 
 export interface Parameter extends Schema {
   name: string

@@ -10,6 +10,7 @@ const withToken: readonly ProblemCode[] = [
   'token_revoked',
   'scope_too_small',
 ]
+const isOfSentToken = (code: ProblemCode): boolean => code !== 'token_missing' && problems[code][0] === 401
 const withBody: readonly ProblemCode[] = ['malformed_json', 'too_large', 'unsupported_media_type', 'invalid']
 const order = Object.keys(problems)
 
@@ -17,14 +18,19 @@ const order = Object.keys(problems)
 function errorsOf(operation: OperationShape): Map<number, ProblemCode[]> {
   const codes: ProblemCode[] = [
     ...always,
-    ...(operation.permission === 'public' ? [] : withToken),
+    // A token that is sent is checked, also where none is needed.
+    ...(operation.permission === 'public' ? withToken.filter(isOfSentToken) : withToken),
     ...(operation.body || operation.upload ? withBody : []),
     ...(operation.params || operation.query ? (['invalid'] as const) : []),
     ...(operation.method === 'post' ? (['idempotency_mismatch'] as const) : []),
+    ...(operation.needsRecentPassword ? (['step_up_required'] as const) : []),
     ...(operation.refusals ?? []),
   ]
   const sorted = [...new Set(codes)].sort((one, other) => order.indexOf(one) - order.indexOf(other))
-  return new Map([...Map.groupBy(sorted, (code) => problems[code][0])].sort(([one], [other]) => one - other))
+  const byStatus = new Map<number, ProblemCode[]>(Map.groupBy(sorted, (code) => problems[code][0]))
+  // The same code has another status for storage than for exports of a day.
+  if (operation.stores) byStatus.set(413, [...(byStatus.get(413) ?? []), 'quota_exceeded'])
+  return new Map([...byStatus].sort(([one], [other]) => one - other))
 }
 
 const isSame = (one: readonly string[], other: readonly string[]) => one.join() === other.join()
@@ -32,7 +38,9 @@ const unauthorized = withToken.filter((code) => problems[code][0] === 401)
 const nameOf = (codes: readonly ProblemCode[]): string =>
   isSame(codes, unauthorized)
     ? 'Unauthorized'
-    : codes.map((code) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())).join('Or')
+    : isSame(codes, unauthorized.filter(isOfSentToken))
+      ? 'TokenRefused'
+      : codes.map((code) => code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())).join('Or')
 
 const reference = (kind: 'headers' | 'responses', name: string) => ({ $ref: `#/components/${kind}/${name}` })
 const text = { type: 'string' }

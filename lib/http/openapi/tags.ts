@@ -28,6 +28,7 @@ export const tags: Readonly<Record<string, string>> = {
   skills: 'Skills: instructions with files',
   snapshots: 'Encrypted snapshots of agents',
   sop: 'Standard operating procedures',
+  storage: 'What an organization stores, and its quota',
   stores: 'Connected stores',
   telemetry: 'Product telemetry',
   tombstones: 'Tombstones of erased units',

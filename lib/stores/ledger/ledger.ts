@@ -81,12 +81,25 @@ export type LedgerRow =
   /** A suppression key, sealed with the installation's secret (base64); once more after a rotation of that. */
   | { kind: 'key'; id: string; at: string; sealed: string }
 
+/** How far a reader got. Starts empty. */
+export interface LedgerPosition {
+  file: string
+  /** Bytes of complete lines. */
+  offset: number
+}
+export const ledgerStart = (): LedgerPosition => ({ file: '', offset: 0 })
+
 /** The erasure ledger: outside the database, so that a restored backup cannot forget an erasure. Append-only; a row is on the disk when append returns. */
 export interface Ledger {
   /** Throws `unavailable` when the row could not be kept. */
   append(row: LedgerRow): Promise<void>
   /** Every whole row, oldest first; `onDamaged` hears of each line that does not check. */
   read(onDamaged?: (file: string) => void): AsyncIterable<LedgerRow>
+  /**
+   * Intents and commits after `position`, oldest first, without items and keys; moves `position` behind them. Reads everything anew when the
+   * files are not those that were read before.
+   */
+  readSince(position: LedgerPosition): AsyncIterable<RecordIntent | SubjectIntent | PartIntent | CommitRow>
   /** Destroys the keys of months that ended before `time`: items that were noted in them cannot be read any more, by nobody. Returns how many. */
   forgetItems(time: Date): Promise<number>
   /** Removes the files of months that ended before `time`, and their keys; returns how many files. */
@@ -157,6 +170,10 @@ export const noted = (ledger: Ledger, used: (isPut: boolean) => Promise<void>): 
     await used(false)
     yield* ledger.read(onDamaged)
   },
+  async *readSince(position) {
+    await used(false)
+    yield* ledger.readSince(position)
+  },
   async forgetItems(time) {
     await used(false)
     return ledger.forgetItems(time)
@@ -182,6 +199,27 @@ function* writes(lines: readonly string[]): Iterable<Buffer> {
     text += line
   }
   yield Buffer.from(text)
+}
+
+const newline = 0x0a
+/** Lines from `offset` on that end with a line feed, with the offset behind each. */
+async function* completeLines(file: FileHandle, offset: number): AsyncIterable<{ line: string; end: number }> {
+  let pending: Buffer[] = []
+  let end = offset
+  for (;;) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(mostAtOnce), 0, mostAtOnce, end)
+    if (bytesRead === 0) return
+    const from = end
+    end += bytesRead
+    let begin = 0
+    for (let at = buffer.indexOf(newline); at >= 0 && at < bytesRead; at = buffer.indexOf(newline, begin)) {
+      pending.push(buffer.subarray(begin, at))
+      yield { line: Buffer.concat(pending).toString(), end: from + at + 1 }
+      pending = []
+      begin = at + 1
+    }
+    pending.push(buffer.subarray(begin, bytesRead))
+  }
 }
 
 /** Files `<year>-<month>.ledger` in a folder (mode 700). Several processes may append: a row lies within one write at the file's end. */
@@ -277,6 +315,28 @@ export function fileLedger(location: string): Ledger {
             if (opened) yield opened
             else onDamaged?.(name)
           }
+        }
+      }
+    },
+    async *readSince(position) {
+      const names = await monthly()
+      const size = (name: string) => stat(join(folder, name)).then((found) => found.size)
+      const isKnown = names.includes(position.file) && (await size(position.file)) >= position.offset
+      if (!isKnown) Object.assign(position, ledgerStart())
+      for (const name of names) {
+        if (name < position.file) continue
+        if (name > position.file) Object.assign(position, { file: name, offset: 0 })
+        const file = await open(join(folder, name), 'r')
+        try {
+          for await (const { line, end } of completeLines(file, position.offset)) {
+            position.offset = end
+            // Rows of items are most of the ledger, and may be long.
+            if (line.startsWith('{"kind":"items"', 17)) continue
+            const row = line === '' ? undefined : rowOf(line)
+            if (row?.kind === 'intent' || row?.kind === 'commit') yield row
+          }
+        } finally {
+          await file.close()
         }
       }
     },

@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import type { Transaction } from '#lib/kernel/context.ts'
-import { errorCode } from '#lib/kernel/error-code.ts'
 import { Problem } from '#lib/kernel/problem.ts'
 import { type Prisma, PrismaClient } from '../../../generated/prisma/client.ts'
+import { breaker } from './breaker.ts'
 import { hasSqlState } from './fault.ts'
 
 declare module '#lib/kernel/context.ts' {
@@ -17,67 +17,85 @@ const unavailable = /^(08...|57P0[1-3]|57014|53[0-9A-Z]{3}|25006)$/
 const network = new Set(['ECONNREFUSED', 'ECONNRESET', 'ENOENT', 'ENOTFOUND', 'EPIPE', 'ETIMEDOUT', 'EAI_AGAIN'])
 const prismaDown = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028'])
 
-/** Whether the error says that the database went away, rather than that we asked it something wrong. */
-export function isDatabaseDown(error: unknown): boolean {
-  for (let cause: unknown = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
-    const code = errorCode(cause) ?? ''
-    if (unavailable.test(code) || network.has(code) || prismaDown.has(code)) return true
-    if (
-      /Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error|server closed the connection|Can't reach database server|not queryable/i.test(
-        cause.message,
-      )
-    )
-      return true
-    if (
-      'meta' in cause &&
-      typeof cause.meta === 'object' &&
-      cause.meta &&
-      'driverAdapterError' in cause.meta &&
-      isDatabaseDown(cause.meta.driverAdapterError)
-    )
-      return true
-  }
-  return false
+/** As Prisma's adapter calls faults of the connection. */
+const adapterDown = new Set(['DatabaseNotReachable', 'ConnectionClosed', 'SocketTimeout', 'TooManyConnections'])
+const saysDown =
+  /Connection terminated|Query read timeout|timeout exceeded when trying to connect|timeout expired|Client has encountered a connection error|server closed the connection|Can't reach database server|not queryable/i
+
+/** Whether the error, or one that it wraps, is what `isIt` looks for; Prisma and its adapter wrap what the driver threw. */
+function isWithin(error: unknown, isIt: (one: Record<string, unknown>) => boolean, depth = 0): boolean {
+  if (typeof error !== 'object' || error === null || depth > 5) return false
+  const one = error as Record<string, unknown>
+  if (isIt(one)) return true
+  const { cause, meta } = one
+  const wrapped = typeof meta === 'object' && meta !== null && 'driverAdapterError' in meta && meta.driverAdapterError
+  return isWithin(cause, isIt, depth + 1) || isWithin(wrapped, isIt, depth + 1)
+}
+
+/** Whether the error says that the database went away or takes no work, rather than that we asked it something wrong. */
+export const isDatabaseDown = (error: unknown): boolean =>
+  isWithin(error, (one) => {
+    const codes = [one.code, one.originalCode].map(String)
+    if (codes.some((code) => unavailable.test(code) || network.has(code) || prismaDown.has(code))) return true
+    return adapterDown.has(String(one.kind)) || (one instanceof Error && saysDown.test(one.message))
+  })
+
+/** disk_full */
+const isFull = (error: unknown): boolean =>
+  isWithin(error, ({ code, originalCode }) => code === '53100' || originalCode === '53100')
+/** How long readiness reports a full disk after the last refused write, in milliseconds. */
+const fullFor = 30_000
+let fullAt = Number.NEGATIVE_INFINITY
+/** Whether the database refused a write lately because its disk is full. */
+export const isDiskFull = (): boolean => performance.now() - fullAt < fullFor
+function full(cause: unknown): Problem {
+  fullAt = performance.now()
+  return new Problem('unavailable', {
+    detail: 'The disk of the database is full. Nothing of this was kept; send it again later.',
+    headers: { 'Retry-After': '60' },
+    cause,
+  })
 }
 
 /** deadlock_detected, serialization_failure, lock_not_available; as PostgreSQL and as Prisma call them. */
 const givenUp = new Set(['40P01', '40001', '55P03', 'P2034', 'TransactionWriteConflict'])
 
 /** Whether the database gave the transaction up for another's sake: nothing of it was kept, and it may be tried again. */
-export function isGivenUp(error: unknown, depth = 0): boolean {
-  if (typeof error !== 'object' || error === null || depth > 5) return false
-  const { code, originalCode, kind, cause, meta } = error as Record<string, unknown>
-  if ([code, originalCode, kind].some((name) => givenUp.has(String(name)))) return true
-  const wrapped = typeof meta === 'object' && meta !== null && 'driverAdapterError' in meta && meta.driverAdapterError
-  return isGivenUp(cause, depth + 1) || isGivenUp(wrapped, depth + 1)
-}
+export const isGivenUp = (error: unknown): boolean =>
+  isWithin(error, ({ code, originalCode, kind }) =>
+    [code, originalCode, kind].some((name) => givenUp.has(String(name))),
+  )
 
 /** What the error means to whoever asked: `fenced` by the write fence, `erased` for an id that is never taken again, `unavailable` when the database went away or gave it up, else itself. */
 export const asProblem = (error: unknown): unknown =>
-  hasSqlState(error, 'KP423')
-    ? new Problem(
-        'fenced',
-        'An erasure is under way: nothing more is written for whom it is about. Nothing of this was kept.',
-      )
-    : hasSqlState(error, 'KP410')
+  Problem.is(error)
+    ? error
+    : hasSqlState(error, 'KP423')
       ? new Problem(
-          'erased',
-          'Something with this id was erased, and the id is never used again. Nothing of this was kept.',
+          'fenced',
+          'An erasure is under way: nothing more is written for whom it is about. Nothing of this was kept.',
         )
-      : isGivenUp(error)
-        ? new Problem('unavailable', {
-            detail: 'Others were changing the same; nothing of this was kept. Send it again.',
-            headers: { 'Retry-After': '1' },
-            cause: error,
-          })
-        : isDatabaseDown(error)
+      : hasSqlState(error, 'KP410')
+        ? new Problem(
+            'erased',
+            'Something with this id was erased, and the id is never used again. Nothing of this was kept.',
+          )
+        : isGivenUp(error)
           ? new Problem('unavailable', {
-              detail:
-                'The database does not answer. Whether this was carried out is not known: look before you repeat it, or repeat it with the same Idempotency-Key.',
-              headers: { 'Retry-After': '5' },
+              detail: 'Others were changing the same; nothing of this was kept. Send it again.',
+              headers: { 'Retry-After': '1' },
               cause: error,
             })
-          : error
+          : isFull(error)
+            ? full(error)
+            : isDatabaseDown(error)
+              ? new Problem('unavailable', {
+                  detail:
+                    'The database does not answer. Whether this was carried out is not known: look before you repeat it, or repeat it with the same Idempotency-Key.',
+                  headers: { 'Retry-After': '5' },
+                  cause: error,
+                })
+              : error
 
 /** The connection that a transaction has; it is another's as soon as the pool has it back, also while its transaction's code still runs. */
 interface Loan {
@@ -165,6 +183,8 @@ export function openDatabase(
   // An idle connection that the server ends is no error of ours: the pool opens another.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
+  // A patience that is longer than usual belongs to a slow machine.
+  const watched = breaker(pool, { slow: Math.max(2_000, patience * 0.4), probe: Math.max(2_000, patience * 0.4) })
   const inTransaction = new AsyncLocalStorage<boolean>()
   const opening = new AsyncLocalStorage<{ loan?: Loan; longest: number | undefined }>()
   // Prisma takes a transaction's connection from here, where it is noted for those who need it themselves.
@@ -231,6 +251,7 @@ export function openDatabase(
       }
     },
     async close() {
+      watched.close()
       await prisma.$disconnect()
       await pool.end()
     },

@@ -3,6 +3,8 @@ import { notFound } from 'next/navigation'
 import { getTranslations } from 'next-intl/server'
 import type { SearchParams } from 'nuqs/server'
 import { Words } from '#components/frame/words.tsx'
+import { QuotaForm } from '#components/quotas/quota-form.tsx'
+import { StorageUse } from '#components/quotas/storage-use.tsx'
 import { loadPeriod, periodAddress } from '#components/tiers/filters.ts'
 import { RevocationList } from '#components/tiers/revocation-list.tsx'
 import { TierForm } from '#components/tiers/tier-form.tsx'
@@ -49,12 +51,16 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
     found(ask(app.tiers.revocations, { query: { agent_id: id, limit: '20' } })),
   ])
   const { use, limits, organisation } = agent
+  const [words, { data: storage }] = await Promise.all([
+    getTranslations('storage'),
+    ask(app.quotas.ofOrganisation, { params: { id: organisation.id } }),
+  ])
   const { step } = usePeriods[period]
   const limit =
     ((limits.reads_per_minute + limits.writes_per_minute) * step * Math.max(1, agent.active_tokens)) / 60_000
   const most = Math.max(...use.points.map(({ reads, writes }) => reads + writes))
   return (
-    <Words of={['tiers']}>
+    <Words of={['tiers', 'storage']}>
       <Page
         width="wide"
         title={t('agent.title', {
@@ -128,6 +134,10 @@ export default async function TieredAgentPage({ params, searchParams }: TieredAg
         </Section>
         <Section id="limits" title={t('agent.edit')} lead={t('agent.editLead')}>
           <TierForm agent={agent} />
+        </Section>
+        <Section id="storage" title={words('ofOrganisation')}>
+          <StorageUse storage={storage} />
+          <QuotaForm storage={storage} />
         </Section>
         <Section id="revocations" title={t('revocations.title')} lead={t('revocations.lead')}>
           <RevocationList initial={revocations} agentId={agent.agent_id} />

@@ -41,11 +41,13 @@ export const listChainReferences = operation({
 
 export const addChainReference = operation({
   id: 'addChainReference',
+  alsoStatus: [200],
   method: 'post',
   path: '/v1/agents/{id}/chain-references',
   summary: 'Note what stands on a blockchain about an agent',
   description: `${chainPermanence} A note that is there already is answered with 200. ${mostChainReferences.toLocaleString('en')} notes of an agent at most.`,
   permission: 'agents:write',
+  stores: 'one record',
   audit: { action: 'create', ...reference },
   limit: 'write',
   status: 201,

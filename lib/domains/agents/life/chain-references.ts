@@ -53,25 +53,35 @@ export const agentChainReferences = ({ db }: LifePorts) => ({
     }
   }),
 
-  addChainReference: mutation(addChainReference, async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
-    const fact = chainFact(body)
-    if ('wrong' in fact) throw invalid([fact.wrong], fact.message)
-    await writableAgent(tx, actor, agentId)
-    const known = await tx.chainReference.findFirst({ where: { agentId, ...fact } })
-    if (!known && (await tx.chainReference.count({ where: { agentId } })) >= mostChainReferences)
-      throw new Problem(
-        'conflict',
-        `There are ${mostChainReferences.toLocaleString('en')} notes of this agent, which is the most. Nothing was stored: delete one first.`,
-      )
-    const row =
-      known ?? (await tx.chainReference.create({ data: { id: newId('chain'), agentId, ...fact, reportedAt: now } }))
-    return {
-      body: { data: viewOf(row), why: chainPermanence },
-      resourceId: row.id,
-      details: { agent_id: agentId, kind: row.kind, changed: known === null },
-      ...(known && { status: 200 }),
-    }
-  }),
+  addChainReference: mutation(
+    addChainReference,
+    async ({ tx, actor, now }, { params: { id: agentId }, body }) => {
+      const fact = chainFact(body)
+      if ('wrong' in fact) throw invalid([fact.wrong], fact.message)
+      await writableAgent(tx, actor, agentId)
+      const known = await tx.chainReference.findFirst({ where: { agentId, ...fact } })
+      if (!known && (await tx.chainReference.count({ where: { agentId } })) >= mostChainReferences)
+        throw new Problem(
+          'conflict',
+          `There are ${mostChainReferences.toLocaleString('en')} notes of this agent, which is the most. Nothing was stored: delete one first.`,
+        )
+      const row =
+        known ?? (await tx.chainReference.create({ data: { id: newId('chain'), agentId, ...fact, reportedAt: now } }))
+      return {
+        body: { data: viewOf(row), why: chainPermanence },
+        resourceId: row.id,
+        details: { agent_id: agentId, kind: row.kind, changed: known === null },
+        ...(known && { status: 200 }),
+      }
+    },
+    async ({ tx, actor }, { params: { id: agentId } }, { id }) => {
+      await writableAgent(tx, actor, agentId)
+      const row = await tx.chainReference.findFirst({ where: { id: String(id), agentId } })
+      if (!row) throw new Problem('conflict', 'This was carried out, and the note was deleted since.')
+      const { chain, reference } = viewOf(row)
+      return { chain, reference }
+    },
+  ),
 
   deleteChainReference: mutation(
     deleteChainReference,

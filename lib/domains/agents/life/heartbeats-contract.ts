@@ -22,12 +22,14 @@ const Heartbeat = z
 
 export const beatHeart = operation({
   id: 'addHeartbeat',
+  alsoStatus: [200],
   method: 'post',
   path: '/v1/agents/{id}/heartbeats',
   summary: 'Report that an agent lives, and how it is',
   description:
     'One a second is kept; another of the same second is answered and not kept. `at` is the agent’s own clock, now unless told: five minutes ahead of ours at most, and 24 hours late. Kept for the agent’s life and 24 hours.',
   permission: 'agents:write',
+  stores: 'bytes',
   audit: {
     none: 'a heartbeat is a log by itself: a time, a word and numbers; an entry for each would say the same twice',
   },

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { page } from '#lib/kernel/pages.ts'
 import { Receipt } from '#lib/kernel/receipt.ts'
@@ -25,6 +26,22 @@ const Files = z
   .max(mostFiles, `takes ${mostFiles} at most`)
   .meta({ description: 'Text files beside SKILL.md' })
 const Visibility = z.enum(visibilities)
+/** SKILL.md under one of two names: clients of the open-source registry of the same name send the second. */
+const named = {
+  skill_md: SkillMd.optional(),
+  skill_md_content: SkillMd.optional().meta({ description: 'Another name of `skill_md`', deprecated: true }),
+}
+interface NamedText {
+  skill_md?: string | undefined
+  skill_md_content?: string | undefined
+}
+const hasOneText = ({ skill_md, skill_md_content }: NamedText) =>
+  (skill_md === undefined) !== (skill_md_content === undefined)
+const oneText = { path: ['skill_md'], message: 'is needed, once' }
+const underOneName = <T extends NamedText>({ skill_md_content, skill_md = skill_md_content ?? '', ...rest }: T) => ({
+  ...rest,
+  skill_md,
+})
 
 const described = {
   id: SkillId,
@@ -68,7 +85,7 @@ export const Skill = z
 export type Skill = z.output<typeof Skill>
 
 const Warnings = z.array(z.string())
-const Stored = z.strictObject({ data: Skill, warnings: Warnings.optional() })
+const Stored = z.strictObject({ data: Skill, warnings: Warnings.optional(), sanitized: SanitizedPlaces })
 const params = z.strictObject({ id: SkillId })
 const resource = { resourceType: 'skill' }
 
@@ -98,12 +115,16 @@ export const contributeSkill = operation({
   method: 'post',
   path: '/v1/skills',
   summary: 'Contribute a skill',
-  description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and up to ${mostFiles} text files, all of it within your tier’s unit size. Everything is sanitized before it is stored: Markdown keeps its code, other files are plain text. A name is yours once. A fault in the front matter is named with its line.`,
+  description: `SKILL.md with its front matter (name, description, version?, author?, license?, tags?, allowed-tools?, kp?) and up to ${mostFiles} text files, all of it within your tier’s unit size. Everything is sanitized before it is stored: Markdown keeps its code, other files keep their text exactly; \`sanitized\` names each place that was changed. A name is yours once. A fault in the front matter is named with its line.`,
   permission: 'skills:write',
+  stores: 'one record',
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 201,
-  body: z.strictObject({ skill_md: SkillMd, files: Files.default([]), visibility: Visibility.default('network') }),
+  body: z
+    .strictObject({ ...named, files: Files.default([]), visibility: Visibility.default('network') })
+    .refine(hasOneText, oneText)
+    .transform(underOneName),
   bodyLimit: 'unit',
   output: Stored,
   refusals: ['content_rejected', 'conflict', 'restricted'],
@@ -128,7 +149,10 @@ export const validateSkill = operation({
   audit: { none: 'nothing is stored and nothing of anybody’s is read' },
   limit: 'write',
   status: 200,
-  body: z.strictObject({ skill_md: SkillMd, files: Files.default([]) }),
+  body: z
+    .strictObject({ ...named, files: Files.default([]) })
+    .refine(hasOneText, oneText)
+    .transform(underOneName),
   bodyLimit: 'unit',
   output: z.strictObject({
     data: z.strictObject({
@@ -140,6 +164,7 @@ export const validateSkill = operation({
       misrepresents: z.boolean(),
       undeclared_tools: z.array(z.string()),
       quality_score: z.number().nullable(),
+      sanitized: SanitizedPlaces,
     }),
   }),
 })
@@ -167,6 +192,7 @@ export const correctSkill = operation({
   description:
     'What is given takes the place of what was there; `files` gives all of them. With If-Match it changes only the version that you read.',
   permission: 'skills:write',
+  stores: 'bytes',
   audit: { action: 'update', ...resource },
   limit: 'write',
   status: 200,
@@ -182,6 +208,7 @@ export const correctSkill = operation({
 
 export const eraseSkill = operation({
   id: 'eraseSkill',
+  alsoStatus: [200],
   method: 'delete',
   path: '/v1/skills/{id}',
   summary: 'Erase a skill of your own',

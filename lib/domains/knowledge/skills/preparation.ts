@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
+import { withoutPlaceholders } from '#lib/domains/pii/code-places.ts'
 import { type FieldFindings, personalWarnings, scanFields, secretIn } from '#lib/domains/pii/fields.ts'
+import { encodedWarnings, type SanitizedPlace, sanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
+import type { Change, Encoded } from '#lib/domains/sanitizer/fields.ts'
 import { SanitizationError, type Step } from '#lib/domains/sanitizer/sanitization-error.ts'
 import { type Sanitized, sanitize, sanitizeSkillMd } from '#lib/domains/sanitizer/sanitizer.ts'
 import { type Issue, Problem } from '#lib/kernel/problem.ts'
@@ -36,6 +39,8 @@ export interface PreparedSkill {
   search: string
   /** How many texts the sanitizer changed. */
   sanitized: number
+  /** Where. */
+  sanitizedPlaces: SanitizedPlace[]
 }
 /** All that is to be said of a skill. It can be stored where there are neither faults nor rejections. */
 export interface Examination {
@@ -64,7 +69,11 @@ function hidden({ text, place, line, column, key }: ReadText, strict: boolean): 
   }
 }
 
-const inText = (path: Step[], text: string) => scanFields(text).map((field) => ({ ...field, path }))
+const inText = (path: Step[], text: string, isCode: boolean): FieldFindings[] =>
+  scanFields(text).flatMap((field) => {
+    const findings = withoutPlaceholders(text, field.findings, isCode)
+    return findings.length > 0 ? [{ ...field, findings, path }] : []
+  })
 
 /** Its texts where {@link examineSkill} says that they stand. */
 export const textsOf = ({ document, files }: Pick<PreparedSkill, 'document' | 'files'>) => ({
@@ -77,10 +86,16 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
   const faults: Examination['faults'] = []
   const rejections: SanitizationError[] = []
   const changed: string[] = []
+  const changes: Pick<Change, 'path' | 'places'>[] = []
+  const encodings: Encoded[] = []
   const attempt = (path: Step[], label: string, text: string, clean: () => Sanitized): string | undefined => {
     try {
-      const { text: cleaned } = clean()
-      if (cleaned !== text) changed.push(label)
+      const { text: cleaned, places, encoded } = clean()
+      if (cleaned !== text) {
+        changed.push(label)
+        changes.push({ path, places })
+      }
+      for (const place of encoded) encodings.push({ path, place })
       return cleaned
     } catch (error) {
       if (!SanitizationError.is(error)) throw error
@@ -102,19 +117,19 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
     const name = attempt(['files', index, 'path'], quoted(path), path, () => sanitize(path, 'plain', { strict }))
     if (name !== undefined && name !== path && !faults.some((fault) => fault.path[1] === index))
       faults.push({ file: path, line: 1, message: `${quoted(path)} holds markup`, path: ['files', index, 'path'] })
-    const kind = isMarkdown(path) ? 'markdown' : 'plain'
+    const kind = isMarkdown(path) ? 'markdown' : 'code'
     const clean = attempt(['files', index, 'content'], quoted(path), content, () => sanitize(content, kind, { strict }))
     return clean === undefined ? [] : [fileOf(path, clean)]
   })
 
   const found = [
-    ...(document === undefined ? [] : inText(['skill_md'], document)),
-    ...files.flatMap(({ content }, index) => inText(['files', index, 'content'], content)),
+    ...(document === undefined ? [] : inText(['skill_md'], document, false)),
+    ...files.flatMap(({ path, content }, index) => inText(['files', index, 'content'], content, !isMarkdown(path))),
   ]
   const secret = secretIn(found)
   if (secret) rejections.push(secret)
 
-  const warnings = [...(parsed?.warnings ?? []), ...personalWarnings(found)]
+  const warnings = [...(parsed?.warnings ?? []), ...encodedWarnings(encodings), ...personalWarnings(found)]
   if (changed.length > 0)
     warnings.push(
       `Markup was removed or characters normalised in ${changed.length} text(s): ${changed.slice(0, 10).join(', ')}.`,
@@ -139,6 +154,7 @@ export function examineSkill(sent: SentSkill, { strict }: { strict: boolean }): 
       }),
       search: searchVector(skillTexts(frontMatter, body, files)),
       sanitized: changed.length,
+      sanitizedPlaces: sanitizedPlaces(changes),
     },
     faults,
     rejections,

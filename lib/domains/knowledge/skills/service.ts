@@ -9,7 +9,7 @@ import { goneOrNever, type KnowledgeParts } from '../stored-unit.ts'
 import { passes, readerOf, visibleTo } from '../visibility.ts'
 import { contributeSkill, correctSkill, eraseSkill, listSkills, readSkill, validateSkill } from './contract.ts'
 import { listing } from './listing.ts'
-import { examineSkill, prepareSkill, textsOf } from './preparation.ts'
+import { examineSkill, type PreparedSkill, prepareSkill, textsOf } from './preparation.ts'
 import type { Fault } from './rules.ts'
 import { insertSkill, replaceSkill, skillEtag, type WholeSkillRow, wholeOf, wholeSkillColumns } from './storage.ts'
 
@@ -36,6 +36,8 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
     if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
     return row
   }
+  const placesOf = ({ sanitizedPlaces }: PreparedSkill) =>
+    sanitizedPlaces.length > 0 ? { sanitized: sanitizedPlaces } : {}
   const bounds = ({ actor }: Context) => ({ strict, mostBytes: actor.quota.unitBytes })
 
   return {
@@ -52,7 +54,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
         names,
         { value: textsOf(skill), found },
         {
-          body: { data: wholeOf(row), ...(told.length > 0 && { warnings: told }) },
+          body: { data: wholeOf(row), ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
           resourceId: row.id,
           details: { visibility, files: skill.files.length, sanitized: skill.sanitized },
           headers: { Location: `/v1/skills/${row.id}`, ETag: skillEtag(1) },
@@ -83,6 +85,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
             misrepresents: (skill?.undeclaredTools.length ?? 0) > 0,
             undeclared_tools: skill?.undeclaredTools ?? [],
             quality_score: skill?.quality ?? null,
+            ...(skill && placesOf(skill)),
           },
         },
         resourceId: 'validate',
@@ -114,7 +117,7 @@ export function skillsService({ db, erasures, strict, withdrawAnswers, names }: 
         names,
         { value: textsOf(skill), found },
         {
-          body: { data: wholeOf(after), ...(told.length > 0 && { warnings: told }) },
+          body: { data: wholeOf(after), ...(told.length > 0 && { warnings: told }), ...placesOf(skill) },
           resourceId: id,
           details: { fields: Object.keys(body), sanitized: skill.sanitized },
           headers: { ETag: skillEtag(after.version) },

@@ -98,7 +98,7 @@ describe('contributing a skill', () => {
     expect(await countOf(id)).toBe(1)
   })
 
-  it('removes markup outside of code and says so', async () => {
+  it('removes markup outside of code and names each place', async () => {
     const body = '<!-- hidden -->Text <b>bold</b> and `<i>` code.\n'
     const { json } = await post({
       skill_md: skillMd(fresh(), { body }),
@@ -108,8 +108,16 @@ describe('contributing a skill', () => {
       ],
     })
     expect(json.data.skill_md).toContain('Text bold and `<i>` code.')
-    expect(json.data.files.map(({ content }: { content: string }) => content)).toEqual(['x `<b>`', '`x` List<String>'])
-    expect(String(json.warnings)).toContain('3 text(s)')
+    expect(json.data.files.map(({ content }: { content: string }) => content)).toEqual([
+      'x `<b>`',
+      '`<b>x</b>` List<String>',
+    ])
+    expect(String(json.warnings)).toContain('2 text(s)')
+    expect(json.sanitized).toContainEqual({ field: '/files/0/content', place: 0, change: 'tag' })
+    expect(json.sanitized.map(({ field, change }: { field: string; change: string }) => `${field} ${change}`)).toEqual([
+      ...['/skill_md comment', '/skill_md tag', '/skill_md tag'],
+      ...['/files/0/content tag', '/files/0/content tag'],
+    ])
   })
 
   it('takes HTML out of a name like out of all else, so no page ever shows it', async () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { SanitizedPlaces } from '#lib/domains/sanitizer/contract.ts'
 import { operation } from '#lib/kernel/operation.ts'
 import { Cursor, PageLimit, page } from '#lib/kernel/pages.ts'
 import { StoredUnit } from '../contract.ts'
@@ -49,6 +50,7 @@ const written = z.strictObject({
   data: StoredSop,
   quality_score: z.number(),
   warnings: z.array(z.string()).optional(),
+  sanitized: SanitizedPlaces,
 })
 const whoReadsFormer =
   'The author and its owner see every wording; admins those that were not private; others the present one and the newest approved one, as far as these were shared with them: what was taken back is not theirs to keep reading.'
@@ -83,6 +85,7 @@ export const contributeSop = operation({
   summary: 'Contribute an SOP',
   description: 'The same as POST /v1/knowledge with an ExpertSOP; this is its version 1.',
   permission: 'knowledge:write',
+  stores: 'one record',
   audit: { action: 'create', ...resource },
   limit: 'write',
   status: 201,
@@ -115,6 +118,7 @@ export const reviseSop = operation({
   description:
     'Takes the whole SOP; the wording so far stays readable as a former version, and what was approved stays approved. The same wording again makes no new version. Votes were for the wording so far and count no more. Data that was wrong belongs in PATCH /v1/knowledge/{id}, which keeps no former wording; wrong data in a former wording is erased with DELETE /v1/sop/{id}/versions/{version}. Admins may revise what is shared.',
   permission: 'knowledge:write',
+  stores: 'one record',
   audit: { action: 'update', ...resource },
   limit: 'write',
   status: 200,
@@ -185,7 +189,7 @@ export const approveSop = operation({
   path: '/v1/sop/{id}/approve',
   summary: 'Approve a wording of an SOP',
   description:
-    'Admins approve; the present wording unless another version is named. With If-Match only what you read is approved, whatever came meanwhile. Approving again changes nothing: who approved first, and when, stays. A rectification of the wording takes its approval back. A repetition by Idempotency-Key leaves `unit` out: no copy of it is kept.',
+    'Admins approve; the present wording unless another version is named. With If-Match only what you read is approved, whatever came meanwhile. Approving again changes nothing: who approved first, and when, stays. A rectification of the wording takes its approval back. A repetition by Idempotency-Key returns the present wording: no copy of `unit` is stored with the answer.',
   permission: 'knowledge:admin',
   audit: { action: 'update', ...resource },
   limit: 'write',
@@ -204,7 +208,7 @@ export const exportSopAsSkill = operation({
   path: '/v1/sop/{id}/export-skill',
   summary: 'Render an SOP as a SKILL.md',
   description:
-    'The present wording as front matter and Markdown, ready for any agent that reads skills; the expert is not named in it. Nothing is stored, unless `publish` says so: then it becomes a skill of your own (scope write), as visible as the SOP is, and stays when the SOP changes or goes. 409 where you have a skill of that name. A repetition by Idempotency-Key names the skill that was published, without the text: no copy of it is kept.',
+    'The present wording as front matter and Markdown, ready for any agent that reads skills; the expert is not named in it. Nothing is stored, unless `publish` says so: then it becomes a skill of your own (scope write), as visible as the SOP is, and stays when the SOP changes or goes. 409 where you have a skill of that name. A repetition by Idempotency-Key renders the present wording and publishes nothing again: no copy of the text is stored with the answer.',
   permission: 'knowledge:read',
   audit: { action: 'export', ...resource },
   limit: 'write',

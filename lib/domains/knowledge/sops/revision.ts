@@ -27,6 +27,7 @@ export interface Revised {
   /** False where the wording was the same. */
   changed: boolean
   sanitized: number
+  sanitizedPlaces: PreparedUnit['sanitizedPlaces']
   /** It was not held for review before, and is now. */
   heldNow: boolean
 }
@@ -72,7 +73,10 @@ export async function revise(
 
   const unit = recordingRejection(db, actor.id, now, () => prepareUnit({ ...body, id }, { author, strict }))
   const texts = { value: unit.document, found: unit.found }
-  const done = { warnings: unit.warnings, texts, sanitized: unit.sanitized }
+  const done = {
+    ...{ warnings: unit.warnings, texts, sanitized: unit.sanitized },
+    sanitizedPlaces: unit.sanitizedPlaces,
+  }
   if (isDeepStrictEqual(unit.document, { ...locked.document, id }))
     return { ...done, row: await storedSop(tx, id), changed: false, heldNow: false }
 

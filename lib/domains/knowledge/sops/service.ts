@@ -96,13 +96,14 @@ export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'str
       const { id } = input.params
       const revised = await revise(ctx, input, { db, strict })
       if (!revised) throw await goneOrNever(erasures, ctx, id, ctx.tx)
-      const { row, changed, sanitized, heldNow, texts } = revised
+      const { row, changed, sanitized, sanitizedPlaces, heldNow, texts } = revised
       const warnings = heldNow ? [...revised.warnings, heldForReview] : revised.warnings
       return namedAfterCommit(names, texts, {
         body: {
           data: sopView(row),
           quality_score: row.quality_score,
           ...(warnings.length > 0 && { warnings }),
+          ...(sanitizedPlaces.length > 0 && { sanitized: sanitizedPlaces }),
         },
         resourceId: id,
         details: { version: row.wording, changed, visibility: row.visibility, sanitized },
@@ -153,34 +154,50 @@ export function sopsService(parts: Pick<KnowledgeParts, 'db' | 'erasures' | 'str
       return { body: undefined, resourceId: id, details: { version, erased: true }, deleted }
     }),
 
-    approve: mutation(approveSop, async (ctx, { params: { id }, headers, body }) => {
-      const approved = await approve(ctx, id, { version: body?.version, ifMatch: headers['if-match'] })
-      if (!approved) throw await goneOrNever(erasures, ctx, id, ctx.tx)
-      const { row, version, changed } = approved
-      return {
-        body: { data: sopView(row) },
-        resourceId: id,
-        details: { version, changed },
-        headers: { ETag: etagOfSop(row) },
-      }
-    }),
+    approve: mutation(
+      approveSop,
+      async (ctx, { params: { id }, headers, body }) => {
+        const approved = await approve(ctx, id, { version: body?.version, ifMatch: headers['if-match'] })
+        if (!approved) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+        const { row, version, changed } = approved
+        return {
+          body: { data: sopView(row) },
+          resourceId: id,
+          details: { version, changed },
+          headers: { ETag: etagOfSop(row) },
+        }
+      },
+      async (ctx, { params: { id } }) => {
+        const row = await visibleSopWithin(ctx.tx, id, readerOf(ctx))
+        if (!row) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+        return sopView(row)
+      },
+    ),
 
-    exportSkill: mutation(exportSopAsSkill, async (ctx, { params: { id }, body }) => {
-      const sop = await visibleSopWithin(ctx.tx, id, readerOf(ctx))
-      if (!sop) throw await goneOrNever(erasures, ctx, id, ctx.tx)
-      const made = skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id })
-      const skillId = body?.publish === true ? await publish(ctx, sop, made, strict) : undefined
-      const details = { version: sop.wording, ...(skillId !== undefined && { skill: skillId }) }
-      return {
-        body: { data: { ...made, files: [], ...(skillId !== undefined && { skill_id: skillId }) } },
-        resourceId: id,
-        entries: [
-          { resourceId: id, details },
-          ...(skillId === undefined
-            ? []
-            : [{ resourceId: skillId, resourceType: 'skill', action: 'create' as const, details: { sop: id } }]),
-        ],
-      }
-    }),
+    exportSkill: mutation(
+      exportSopAsSkill,
+      async (ctx, { params: { id }, body }) => {
+        const sop = await visibleSopWithin(ctx.tx, id, readerOf(ctx))
+        if (!sop) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+        const made = skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id })
+        const skillId = body?.publish === true ? await publish(ctx, sop, made, strict) : undefined
+        const details = { version: sop.wording, ...(skillId !== undefined && { skill: skillId }) }
+        return {
+          body: { data: { ...made, files: [], ...(skillId !== undefined && { skill_id: skillId }) } },
+          resourceId: id,
+          entries: [
+            { resourceId: id, details },
+            ...(skillId === undefined
+              ? []
+              : [{ resourceId: skillId, resourceType: 'skill', action: 'create' as const, details: { sop: id } }]),
+          ],
+        }
+      },
+      async (ctx, { params: { id } }) => {
+        const sop = await visibleSopWithin(ctx.tx, id, readerOf(ctx))
+        if (!sop) throw await goneOrNever(erasures, ctx, id, ctx.tx)
+        return { ...skillDocument(sop.document, { id, version: sop.wording, author: sop.agent_id }), files: [] }
+      },
+    ),
   }
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test as it } from 'vitest'
 import { type TestApp, testApp } from '#lib/testing/app.ts'
 import { drain } from '#lib/testing/jobs.ts'
-import { issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { issuedAgent, passwordEntered, signedIn } from '#lib/testing/people.ts'
 import {
   dataOf,
   type MadeProject,
@@ -236,6 +236,7 @@ describe('closing a project', () => {
     await hourly()
     expect(await dataOf(test, 'GET', project.path, project.owner)).toMatchObject({ status: 'closing', is_held: true })
     expect(await counts(project.id)).toMatchObject({ messages: 1, documents: 1 })
+    await passwordEntered(test, admin)
     await dataOf(test, 'POST', `/v1/holds/${hold.id}/release`, admin, { body: { reason: 'It is settled' } })
     await hourly()
     expect(await counts(project.id)).toEqual(none)

@@ -56,29 +56,38 @@ async function closing(
   }
 }
 
+const named = async (ctx: MutationContext, { params: { projectId } }: { params: { projectId: string } }) => {
+  const { name } = await projectAsSeen(askingWithin(ctx.tx), readerOf(ctx), projectId, ctx.now)
+  return { name }
+}
+
 /** Closing with its window, and taking it back. */
 export const projectClosing = () => ({
-  close: mutation(closeProject, closing),
+  close: mutation(closeProject, closing, named),
   /** By its name in HTTP: never at once. */
   delete: mutation(deleteProject, closing),
 
-  reopen: mutation(reopenProject, async (ctx, { params: { projectId } }) => {
-    const { tx, now } = ctx
-    const reader = readerOf(ctx)
-    const project = await change(tx, reader, projectId)
-    if (project.status === 'active') throw new Problem('wrong_state', 'The project is open. Nothing was changed.')
-    await tx.project.update({
-      where: { id: projectId },
-      data: {
-        ...{ status: 'active', closingAt: null, closesAt: null, closingBy: null, closingReason: null },
-        ...{ lettersSent: 0, updatedAt: now },
-      },
-    })
-    await enqueueLetters(tx, projectId, 'reopened')
-    return {
-      body: { data: await projectAsSeen(askingWithin(tx), reader, projectId, now) },
-      resourceId: projectId,
-      details: { from: 'closing', to: 'active' },
-    }
-  }),
+  reopen: mutation(
+    reopenProject,
+    async (ctx, { params: { projectId } }) => {
+      const { tx, now } = ctx
+      const reader = readerOf(ctx)
+      const project = await change(tx, reader, projectId)
+      if (project.status === 'active') throw new Problem('wrong_state', 'The project is open. Nothing was changed.')
+      await tx.project.update({
+        where: { id: projectId },
+        data: {
+          ...{ status: 'active', closingAt: null, closesAt: null, closingBy: null, closingReason: null },
+          ...{ lettersSent: 0, updatedAt: now },
+        },
+      })
+      await enqueueLetters(tx, projectId, 'reopened')
+      return {
+        body: { data: await projectAsSeen(askingWithin(tx), reader, projectId, now) },
+        resourceId: projectId,
+        details: { from: 'closing', to: 'active' },
+      }
+    },
+    named,
+  ),
 })

@@ -83,6 +83,7 @@ const erasing = {
   permission: 'projects:write',
   limit: 'write',
   status: 200,
+  alsoStatus: [202],
   query,
   output: z.union([PartErasure, z.strictObject({ data: PartPlan })]),
   // The plan of a dry run is content.

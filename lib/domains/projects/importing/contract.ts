@@ -35,6 +35,7 @@ export const importHistory = operation({
     `At most ${importBounds.lines.toLocaleString('en')} lines and ${importBounds.bytes / 2 ** 20} MiB; a line has ${importBounds.lineBytes / 2 ** 20} MiB at most. If the transfer breaks off, the lines before stay stored; send the whole file again. It counts as one write.`,
   ].join(' '),
   permission: 'projects:write',
+  stores: 'one record',
   audit: { action: 'create', resourceType: 'import' },
   limit: 'write',
   status: 200,

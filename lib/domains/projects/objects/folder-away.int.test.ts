@@ -170,3 +170,24 @@ test('a folder that was used before it had a mark gets one, and is the same stor
   ])
   expect(await off()).toEqual([])
 })
+
+test('a second machine with an objects folder of its own stores nothing there, and /ready reports it', async () => {
+  const one = await dealt()
+  const database = { ownerUrl: app.ownerUrl, appUrl: app.app.env.DATABASE_URL ?? '', drop: async () => {} }
+  const second = await testApp({}, database)
+  try {
+    expect((await second.fetch('GET', '/ready')).json).toMatchObject({
+      status: 'degraded',
+      stores: { objects: { state: 'down', detail: expect.stringContaining('do all machines share it') } },
+    })
+    await expect(madeDocument(second, one.project, one.owner)).rejects.toThrow(/503/)
+    const stored = readdirSync(second.dataDir, { recursive: true, withFileTypes: true })
+    expect(stored.filter((entry) => entry.isFile() && entry.parentPath.includes('objects'))).toEqual([])
+  } finally {
+    await second.close()
+  }
+  expect((await download(one)).status).toBe(200)
+  const { runId } = await begun(one.owner)
+  await drain(app)
+  expect(await stateOf(runId)).toBe('done')
+})

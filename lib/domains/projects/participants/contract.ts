@@ -74,6 +74,7 @@ export const registerParticipant = operation({
   description:
     'For tokens of agents that are members of the project. A message with an `author` registers the participant, too. The `email` of a registered participant changes only through an owner of the project.',
   permission: 'projects:write',
+  stores: 'one record',
   audit: { action: 'update', ...participant },
   limit: 'write',
   status: 200,

@@ -110,18 +110,27 @@ export const projectParticipants = (
       }
     }),
 
-    registerParticipant: mutation(registerParticipant, async (ctx, { params: { projectId }, body }) => {
-      const ask = askingWithin(ctx.tx)
-      const project = await writableProject(ask, readerOf(ctx), projectId)
-      if (ctx.actor.kind !== 'agent')
-        throw new Problem('forbidden', 'Only the token of an agent registers participants. Nothing was stored.')
-      const id = await participantFor(ports, ctx, projectId, body)
-      return {
-        body: { data: viewOf(project, await participantIn(ask, projectId, id)) },
-        resourceId: id,
-        details: { project: projectId },
-      }
-    }),
+    registerParticipant: mutation(
+      registerParticipant,
+      async (ctx, { params: { projectId }, body }) => {
+        const ask = askingWithin(ctx.tx)
+        const project = await writableProject(ask, readerOf(ctx), projectId)
+        if (ctx.actor.kind !== 'agent')
+          throw new Problem('forbidden', 'Only the token of an agent registers participants. Nothing was stored.')
+        const id = await participantFor(ports, ctx, projectId, body)
+        return {
+          body: { data: viewOf(project, await participantIn(ask, projectId, id)) },
+          resourceId: id,
+          details: { project: projectId },
+        }
+      },
+      async (ctx, { params: { projectId } }, { id }) => {
+        const ask = askingWithin(ctx.tx)
+        const project = await seenProject(ask, readerOf(ctx), projectId)
+        const { name, email, external_id } = viewOf(project, await participantIn(ask, projectId, String(id)))
+        return { name, email, external_id }
+      },
+    ),
 
     editParticipant: mutation(editParticipant, async (ctx, { params: { projectId, participantId }, body }) => {
       const { tx, now } = ctx

@@ -1,3 +1,4 @@
 import { app, route } from '#lib/app-instance.ts'
 
+export const DELETE = route(app.accounts.withdrawMemberInvitation)
 export const POST = route(app.accounts.resendMemberInvitation)

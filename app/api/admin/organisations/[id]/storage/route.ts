@@ -1,0 +1,4 @@
+import { app, route } from '#lib/app-instance.ts'
+
+export const GET = route(app.quotas.ofOrganisation)
+export const PUT = route(app.quotas.setQuota)

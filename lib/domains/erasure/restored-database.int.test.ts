@@ -1,0 +1,172 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { runJobsAfterReplay } from '#lib/jobs/after-restore.ts'
+import type { RunnableJob } from '#lib/kernel/job.ts'
+import { operator } from '#lib/operator.ts'
+import { withConnection } from '#lib/stores/postgres/connection.ts'
+import { type TestApp, testApp } from '#lib/testing/app.ts'
+import { backupOf } from '#lib/testing/backup.ts'
+import type { TestDatabase } from '#lib/testing/database.ts'
+import { drain } from '#lib/testing/jobs.ts'
+import { type Issued, issuedAgent, signedIn } from '#lib/testing/people.ts'
+import { trace } from '#lib/testing/units.ts'
+
+interface Erased {
+  agent: Issued
+  reader: Issued
+  units: string[]
+  receipt: string
+}
+let folder: string
+let before: TestApp
+let erased: Erased
+/** From before the erasures, and from after them. */
+let backup: TestDatabase
+let present: TestDatabase
+let restored: TestApp | undefined
+
+const contribute = async ({ token }: Issued): Promise<string> =>
+  (await before.fetch('POST', '/v1/knowledge', { token, body: trace() })).json.data.id
+const copyOf = ({ ownerUrl, appUrl }: TestDatabase) =>
+  backupOf({ ownerUrl, env: { ...before.app.env, DATABASE_URL: appUrl } })
+
+/** A person was erased with their agent, and a unit of another agent. */
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'kp-restored-'))
+  before = await testApp({ KP_LEDGER_URL: join(folder, 'ledger') })
+  const person = await signedIn(before)
+  const agent = await issuedAgent(before, ['read', 'write'], { owner: person })
+  const reader = await issuedAgent(before, ['read', 'write', 'admin'], { tier: 'enterprise' })
+  const units = [await contribute(agent), await contribute(reader)]
+  expect((await before.fetch('GET', `/v1/knowledge/${units[0]}`, { token: reader.token })).status).toBe(200)
+  backup = await backupOf({ ownerUrl: before.ownerUrl, env: before.app.env })
+  const { receiptId } = await before.db.transaction((tx) =>
+    before.app.subjectErasures.begin(tx, {
+      requestId: null,
+      subject: { account: person.accountId, agents: [] },
+      requestedBy: `user:${person.accountId}`,
+      reason: 'user_request',
+      now: before.clock.now(),
+    }),
+  )
+  await drain(before)
+  expect((await before.fetch('DELETE', `/v1/knowledge/${units[1]}`, { token: reader.token })).status).toBe(204)
+  erased = { agent, reader, units, receipt: receiptId }
+  present = await backupOf({ ownerUrl: before.ownerUrl, env: before.app.env })
+})
+afterEach(async () => {
+  await restored?.close()
+  restored = undefined
+})
+afterAll(async () => {
+  await backup?.drop()
+  await present?.drop()
+  await before?.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** An application of its own on a copy of a database, with a copy of the ledger. */
+async function open(source: TestDatabase, replaysByItself = false): Promise<TestApp> {
+  const ledger = mkdtempSync(join(folder, 'copy-'))
+  cpSync(join(folder, 'ledger'), ledger, { recursive: true })
+  restored = await testApp({ KP_LEDGER_URL: ledger }, await copyOf(source), { replaysByItself })
+  return restored
+}
+/** Statuses of what was erased: both units, a search, the erased agent's token, a page. */
+async function served(app: TestApp) {
+  const { agent, reader, units } = erased
+  const statuses: number[] = []
+  for (const id of units) statuses.push((await app.fetch('GET', `/v1/knowledge/${id}`, { token: reader.token })).status)
+  statuses.push((await app.fetch('GET', '/v1/auth/me', { token: agent.token })).status)
+  statuses.push((await app.fetch('GET', '/knowledge')).status)
+  return statuses
+}
+const refusedAll = [503, 503, 503, 503]
+const erasedAll = [404, 410, 401, 404]
+
+describe('a database restored from a backup that is older than an erasure', () => {
+  it('serves nothing until the command replays the ledger', async () => {
+    const app = await open(backup)
+    expect(await served(app)).toEqual(refusedAll)
+    const refused = await app.fetch('GET', '/v1/auth/me', { token: erased.reader.token })
+    expect(refused.json.detail).toMatch(/does not know 2 erasures .* run kp erasures replay/)
+    expect(refused.headers.get('retry-after')).toBe('10')
+    const ready = await app.fetch('GET', '/ready')
+    expect(ready.status).toBe(503)
+    expect(ready.json).toMatchObject({
+      status: 'not_ready',
+      attention: expect.arrayContaining(['erasures_not_replayed']),
+    })
+    expect((await app.fetch('GET', '/health')).status).toBe(200)
+
+    await operator(app.app).replayErasures()
+    await expect.poll(() => served(app), { timeout: 60_000 }).toEqual(erasedAll)
+    expect((await app.fetch('GET', '/ready')).json.status).toBe('ready')
+    expect((await app.fetch('GET', `/v1/receipts/${erased.receipt}`)).status).toBe(200)
+  })
+
+  it('is replayed before the first answer where one process does everything', async () => {
+    const app = await open(backup, true)
+    await expect
+      .poll(
+        async () => {
+          const statuses = await served(app)
+          // A request during the replay is refused, never answered from the backup.
+          for (const [n, status] of statuses.entries()) expect([503, erasedAll[n]]).toContain(status)
+          return statuses
+        },
+        { timeout: 60_000 },
+      )
+      .toEqual(erasedAll)
+    expect((await app.fetch('GET', '/ready')).json.status).toBe('ready')
+  })
+
+  it('is noticed under a running server', async () => {
+    const app = await open(present)
+    expect(await served(app)).toEqual(erasedAll)
+    const name = new URL(app.ownerUrl).pathname.slice(1)
+    const source = new URL(backup.ownerUrl).pathname.slice(1)
+    await withConnection(Object.assign(new URL(app.ownerUrl), { pathname: '/postgres' }).href, async (admin) => {
+      await admin.query(`DROP DATABASE ${name} WITH (FORCE)`)
+      await admin.query(`CREATE DATABASE ${name} TEMPLATE ${source}`)
+    })
+    await expect.poll(() => served(app), { timeout: 60_000 }).toEqual(refusedAll)
+    expect((await app.fetch('GET', '/ready')).status).toBe(503)
+    await operator(app.app).replayErasures()
+    await expect.poll(() => served(app), { timeout: 60_000 }).toEqual(erasedAll)
+  })
+
+  it('lets an admin place a hold again, without which the replay refuses', async () => {
+    const app = await open(backup)
+    const body = { kind: 'unit', target_id: erased.units[0], reason: 'a court asked for it' }
+    expect((await app.fetch('POST', '/v1/holds', { token: erased.reader.token, body })).status).toBe(201)
+    expect((await app.fetch('GET', `/v1/holds`, { token: erased.agent.token })).status).toBe(403)
+  })
+
+  it('runs only jobs that erase until the ledger is replayed', async () => {
+    const app = await open(backup)
+    const ran: string[][] = []
+    const job = (name: string): RunnableJob => ({ name, cron: undefined, execute: async () => {} })
+    const runner = await runJobsAfterReplay(
+      async (jobs) => {
+        ran.push(jobs.map(({ name }) => name))
+        return { stop: async () => {} }
+      },
+      [job('erasure.step'), job('exports.prepare')],
+      app.app.restored,
+      20,
+    )
+    expect(ran).toEqual([['erasure.step']])
+    await operator(app.app).replayErasures()
+    await expect.poll(() => ran, { timeout: 60_000 }).toEqual([['erasure.step'], ['erasure.step', 'exports.prepare']])
+    await runner.stop()
+  })
+})
+
+it('a database that has every erasure is served', async () => {
+  const app = await open(present)
+  expect(await served(app)).toEqual(erasedAll)
+  expect(await app.app.restored.state()).toEqual({ missing: 0 })
+})

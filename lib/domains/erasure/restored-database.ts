@@ -1,0 +1,162 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { logFault, logNotice } from '#lib/kernel/fault-log.ts'
+import { Problem } from '#lib/kernel/problem.ts'
+import { type Ledger, type LedgerPosition, ledgerStart } from '#lib/stores/ledger/ledger.ts'
+import type { Database } from '#lib/stores/postgres/database.ts'
+import type { Replay } from './replay.ts'
+import { isNobody } from './run-rules.ts'
+
+/** Milliseconds of the process, not of the clock in the context: a test that moves time does not make a check stale. */
+const freshFor = 2_000
+/** After this time a request waits for the next check. */
+const trustedFor = 10_000
+/** How long a request waits for a replay that has begun. */
+const replayPatience = 1_500
+/** Between two replays that this process starts by itself. */
+const betweenReplays = 30_000
+/** The latest erasures, which each check looks for. */
+const mostRecent = 200
+const idsAtOnce = 5_000
+/** Any number; the same in all processes of the installation. */
+const replayLock = 7_231_904_455
+
+export const replayCommand = 'kp erasures replay'
+
+export interface RestoredDatabaseParts {
+  db: Database
+  ledger: Pick<Ledger, 'readSince'>
+  replay(): Promise<Replay>
+  /** Replays when it finds that the database was restored. Otherwise it refuses until somebody runs the command. */
+  replaysByItself: boolean
+}
+/** `missing`: erasures of the ledger that the database does not know. */
+export interface ReplayState {
+  missing: number
+  /** What the operator has to do; undefined when nothing is missing. */
+  detail?: string
+}
+
+const refusedDetail = (missing: number): string =>
+  `The database was restored from a backup and does not know ${missing} ${missing === 1 ? 'erasure' : 'erasures'} of the erasure ledger. Nothing is served until they are carried out again: run ${replayCommand}.`
+
+/**
+ * A restored database brings erased data back. Compares it with the ledger, which is outside the database: fully at the first
+ * question, then the latest erasures every two seconds. Until both agree, nothing may be served and no job may run.
+ */
+export function restoredDatabase({ db, ledger, replay, replaysByItself }: RestoredDatabaseParts) {
+  const position: LedgerPosition = ledgerStart()
+  /** Intents whose subject was retained completely: a replay has nothing to do for them. */
+  const hollow = new Set<string>()
+  let recent: string[] = []
+  let isWhole = false
+  let last: { at: number; missing: number } | undefined
+  let checking: Promise<number> | undefined
+  let replayed = Number.NEGATIVE_INFINITY
+  let told = false
+
+  const unknownAmong = async (ids: readonly string[]): Promise<string[]> => {
+    const unknown: string[] = []
+    for (let at = 0; at < ids.length; at += idsAtOnce) {
+      const rows = await db.query<{ id: string }>(
+        'erasures-unknown',
+        `SELECT l.id FROM unnest($1::text[]) AS l(id)
+         WHERE NOT EXISTS (SELECT FROM erasures e WHERE e.receipt_id = l.id)
+           AND NOT EXISTS (SELECT FROM erasure_runs r WHERE r.receipt_id = l.id)`,
+        [ids.slice(at, at + idsAtOnce)],
+      )
+      unknown.push(...rows.map(({ id }) => id))
+    }
+    return unknown
+  }
+
+  /** The ledger is read before the database: an erasure is in the database before the ledger calls it carried out. */
+  async function compared(): Promise<number> {
+    if (!isWhole) Object.assign(position, ledgerStart())
+    const carriedOut = new Set<string>()
+    let isRead = true
+    try {
+      for await (const row of ledger.readSince(position)) {
+        const isHollow = row.kind === 'intent' && 'subject' in row.scope && isNobody(row.scope.subject)
+        if (isHollow) hollow.add(row.id)
+        else if (row.kind === 'intent') hollow.delete(row.id)
+        else if (!hollow.has(row.id)) carriedOut.add(row.id)
+      }
+    } catch (error) {
+      // Readiness reports a ledger that cannot be read. What could be read is compared all the same.
+      isRead = false
+      if (!Problem.is(error)) logFault(error, { operationId: 'compareLedger' })
+    }
+    // Those of before, too: a ledger that is unmounted meanwhile must not open what was closed.
+    const wanted = [...new Set([...recent, ...carriedOut])]
+    const missing = await unknownAmong(wanted)
+    isWhole = missing.length === 0 && (isWhole || isRead)
+    recent = isWhole ? wanted.slice(-mostRecent) : [...new Set([...wanted.slice(-mostRecent), ...missing])]
+    return missing.length
+  }
+
+  async function replayAlone(): Promise<void> {
+    const client = await db.pool.connect()
+    try {
+      const { rows } = await client.query('SELECT pg_try_advisory_lock($1) AS is_ours', [replayLock])
+      if (rows[0]?.is_ours !== true) return
+      try {
+        logNotice('the database was restored: erasures of the ledger are carried out again')
+        const { erased, subjects, parts, reinstated, refused, unfinished, unsearched } = await replay()
+        logNotice(
+          `replayed erasures: ${erased + subjects + parts} had come back, ${reinstated} receipts reinstated, ${refused.length} refused, ${unfinished.length} unfinished, ${unsearched.length} unsearched`,
+        )
+      } finally {
+        await client.query('SELECT pg_advisory_unlock($1)', [replayLock])
+      }
+    } finally {
+      client.release()
+    }
+  }
+
+  async function check(): Promise<number> {
+    let missing = await compared()
+    if (missing > 0 && replaysByItself && performance.now() - replayed > betweenReplays) {
+      last = { at: performance.now(), missing }
+      await replayAlone().catch((error: unknown) => logFault(error, { operationId: 'replayErasures' }))
+      replayed = performance.now()
+      missing = await compared()
+    }
+    if (missing > 0 && !told) logNotice(refusedDetail(missing))
+    told = missing > 0
+    last = { at: performance.now(), missing }
+    return missing
+  }
+  const checked = (): Promise<number> => {
+    if (checking) return checking
+    checking = check().finally(() => {
+      checking = undefined
+    })
+    checking.catch(() => {}) // a caller that has stopped waiting does not handle it
+    return checking
+  }
+  const refusal = (missing: number): Problem =>
+    new Problem('unavailable', { detail: refusedDetail(missing), headers: { 'Retry-After': '10' } })
+
+  return {
+    /** Compares now. Throws `unavailable` when the database does not answer. */
+    async state(): Promise<ReplayState> {
+      const missing = await checked()
+      return { missing, ...(missing > 0 && { detail: refusedDetail(missing) }) }
+    },
+    /** Throws `unavailable` while the database has not caught up with the ledger. Costs a query every two seconds at most. */
+    async admit(): Promise<void> {
+      const age = last === undefined ? Number.POSITIVE_INFINITY : performance.now() - last.at
+      if (last?.missing === 0 && age < trustedFor) {
+        if (age > freshFor) checked().catch(() => {})
+        return
+      }
+      if (last !== undefined && last.missing > 0 && (age < freshFor || checking)) throw refusal(last.missing)
+      const running = checked()
+      // A first comparison may take long, a replay longer. Only the replay is not waited for.
+      const missing =
+        (await Promise.race([running, delay(replayPatience, undefined, { ref: false })])) ??
+        (last?.missing || (await running))
+      if (missing > 0) throw refusal(missing)
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { z } from 'zod'
+import { operation } from '#lib/kernel/operation.ts'
+
+const count = z.int().nonnegative()
+const limit = count.nullable().meta({ description: 'null: no limit' })
+const StorageView = z
+  .strictObject({
+    organisation_id: z.string(),
+    shared_by_network: z.boolean().meta({
+      description: 'The numbers are those of all unclaimed agents that registered from the same network',
+    }),
+    bytes_used: count,
+    bytes_limit: limit,
+    rows_used: count,
+    rows_limit: limit,
+    percent_used: count.meta({ description: 'Of the limit that is nearer; a warning is due from 80 on' }),
+    is_override: z.boolean().meta({ description: 'An admin set the limits; otherwise the tier does' }),
+  })
+  .meta({ id: 'Storage' })
+const output = z.strictObject({ data: StorageView })
+const params = z.strictObject({
+  id: z.string().regex(/^org_[0-9A-Za-z]{22}$/, 'is not the id of an organisation'),
+})
+const own = z.int().min(0, 'takes 0 at least').max(Number.MAX_SAFE_INTEGER, 'is too large').nullable()
+
+export const readStorage = operation({
+  id: 'readStorage',
+  method: 'get',
+  path: '/api/storage',
+  summary: 'How much your organization stores, and how much it may',
+  description:
+    'Quotas are those of the highest tier among the organization’s agents, or set by an admin. A write above a quota answers 413 (`quota_exceeded`). From 80 % on, answers to writes have the header KP-Storage-Used.',
+  permission: 'storage:read',
+  audit: { none: 'sizes of the caller’s own organisation' },
+  limit: 'read',
+  status: 200,
+  output,
+})
+
+export const readOrganisationStorage = operation({
+  id: 'readOrganisationStorage',
+  method: 'get',
+  path: '/api/admin/organisations/{id}/storage',
+  summary: 'How much an organization stores, and how much it may',
+  permission: 'storage:admin',
+  audit: { action: 'read', resourceType: 'organisation' },
+  limit: 'read',
+  status: 200,
+  params,
+  output,
+  refusals: ['not_found'],
+})
+
+export const setStorageQuota = operation({
+  id: 'setStorageQuota',
+  method: 'put',
+  path: '/api/admin/organisations/{id}/storage',
+  summary: 'Set the storage quota of an organization',
+  description: 'null gives the quota of the tier back. It counts within five seconds. Nothing is deleted.',
+  permission: 'storage:admin',
+  audit: { action: 'update', resourceType: 'organisation' },
+  limit: 'write',
+  status: 200,
+  params,
+  body: z.strictObject({ bytes: own, rows: own }),
+  output,
+  refusals: ['not_found'],
+})

@@ -1,0 +1,43 @@
+import { z } from 'zod'
+import type { Change, Encoded } from './fields.ts'
+import type { Step } from './sanitization-error.ts'
+import type { ChangedPlace } from './sanitizer.ts'
+
+/** Changes that one answer names. */
+const mostNamed = 50
+
+/** Where the sanitizer changed a contributed text. */
+export const SanitizedPlace = z
+  .strictObject({
+    field: z.string().meta({ description: 'A JSON pointer (RFC 6901) into what was sent' }),
+    place: z.int().meta({ description: 'UTF-16 offset in the text as it was sent' }),
+    change: z.enum(['comment', 'tag', 'normalized', 'byte-order-mark']).meta({
+      description: 'Removed: an HTML comment, a tag, a leading U+FEFF. `normalized`: composed to NFC from there',
+    }),
+  })
+  .meta({ id: 'SanitizedPlace' })
+export type SanitizedPlace = z.output<typeof SanitizedPlace>
+export const SanitizedPlaces = z
+  .array(SanitizedPlace)
+  .optional()
+  .meta({ description: `The first ${mostNamed} places that the sanitizer changed; absent if it changed nothing` })
+
+const pointer = (path: readonly Step[]): string =>
+  path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+export const sanitizedPlaces = (
+  changes: readonly (Pick<Change, 'path'> & { places: readonly ChangedPlace[] })[],
+): SanitizedPlace[] =>
+  changes
+    .flatMap(({ path, places }) => places.map(({ what, place }) => ({ field: pointer(path), place, change: what })))
+    .slice(0, mostNamed)
+
+/** At most one sentence; it names places and never what they hold. */
+export const encodedWarnings = (encoded: readonly Encoded[]): string[] =>
+  encoded.length === 0
+    ? []
+    : [
+        `Base64 text contains instructions to a model in ${encoded.length} place(s): ${encoded
+          .slice(0, 10)
+          .map(({ path, place }) => `${path.join('.') || 'the text'} at character ${place}`)
+          .join('; ')}. Agents may decode it: remove it unless it is an example.`,
+      ]

@@ -1,0 +1,22 @@
+import { isDatabaseDown } from './database.ts'
+
+/** Remembers what the database answered last, and returns that while it is down. For what is public and does not change. */
+export function lastAnswers<T>(most: number) {
+  const remembered = new Map<string, T>()
+  return {
+    async of(key: string, ask: () => Promise<T>): Promise<T> {
+      try {
+        const answer = await ask()
+        remembered.delete(key)
+        remembered.set(key, answer)
+        const [oldest] = remembered.keys()
+        if (remembered.size > most && oldest !== undefined) remembered.delete(oldest)
+        return answer
+      } catch (error) {
+        const answer = isDatabaseDown(error) ? remembered.get(key) : undefined
+        if (answer === undefined) throw error
+        return answer
+      }
+    },
+  }
+}
