@@ -192,7 +192,7 @@ export function createFront(
     const [path = '/'] = url.split('?', 1)
     const method = request.method ?? 'GET'
     if (!pageMethods.has(method) && allowedAt(url).length === 0 && !isApi(path))
-      return send(response, refusal(wrongMethod([...pageMethods]), 'page', newId('req'), {}), isHead, most)
+      return send(response, refusedPage(wrongMethod([...pageMethods])), isHead, most)
     if (isApi(path) || allowedAt(url).length > 0)
       return send(
         response,
@@ -208,12 +208,11 @@ export function createFront(
     if (!path.startsWith('/_next/static/')) {
       const window = await countPage(address)
       if (!window.allowed) return send(response, tooMany(window), isHead, most)
+      for (const [name, value] of Object.entries(limitHeaders(window, 'read'))) response.setHeader(name, value)
     }
     // Built files: scripts, styles and fonts.
     const closed = path.startsWith('/_next/') ? undefined : await admitPage().then(() => undefined, closedPage)
     if (closed) return send(response, closed, isHead, most)
-    if (path.startsWith('/api/auth/'))
-      for (const [name, value] of Object.entries(uncountedHeaders())) response.setHeader(name, value)
     return clientAddresses.run(address, () => pages(request, response))
   }
 }

@@ -60,13 +60,24 @@ describe('every answer', () => {
     }
   })
 
-  it('states the limits of its class when Next or nothing answers the request', async () => {
+  it('states the window of pages when Next answers the request', async () => {
+    const seen = []
+    for (const path of ['/api/auth/session', '/sign-in', '/api/auth/csrf']) {
+      const { status, headers } = await test.fetch('GET', path)
+      seen.push([status, headers.get('x-ratelimit-limit'), headers.get('ratelimit-policy')])
+      seen.push(Number(headers.get('x-ratelimit-remaining')))
+    }
+    const first = Number(seen[1])
+    const page = [404, '3000', '"read";q=3000;w=60']
+    expect(seen).toEqual([page, first, page, first - 1, page, first - 2])
+  })
+
+  it('states the limits of its class when the server refuses a request for a page', async () => {
     const answers = {
-      'Next answers a sign-in request': await test.fetch('GET', '/api/auth/session'),
       'the body of a form is too large': await test.fetch('POST', '/api/auth/callback/x', { body: 'x'.repeat(70_000) }),
       'the path has malformed escapes': await test.fetch('GET', '/nowhere/%E0%A4%A'),
     }
-    expect(Object.values(answers).map(({ status }) => status)).toEqual([404, 413, 400])
+    expect(Object.values(answers).map(({ status }) => status)).toEqual([413, 400])
     for (const [when, { headers }] of Object.entries(answers)) {
       expect([when, headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual([when, '60', '60'])
       expect(headers.get('ratelimit-policy')).toBe('"read";q=60;w=60')
