@@ -289,6 +289,8 @@ test('no column of bytes is left out of the rotation unless it is known to be a 
     'known_sign_ins.mark',
     'unit_reports.network',
     'unit_votes.network',
+    'agents.network',
+    'registration_networks.network',
     'idempotency_records.request_hash',
     'suppressions.hash',
     'privacy_links.hash',

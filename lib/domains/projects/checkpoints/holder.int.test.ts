@@ -295,10 +295,14 @@ describe.each([
 })
 
 describe.each([
-  ['does not answer', () => 'postgresql://nobody:secret@127.0.0.1:1/nowhere'],
-  ['has no tables of LangGraph yet', (url: string) => `${url}${url.includes('?') ? '&' : '?'}schema=nothing`],
-])('checkpoints whose database %s', (_, address) => {
-  it('keep nothing else from being erased, and the step says what it waits for', async () => {
+  ['does not answer', 'unavailable', () => 'postgresql://nobody:secret@127.0.0.1:1/nowhere'],
+  [
+    'has no tables of LangGraph yet',
+    'store_refuses:wrong_tables',
+    (url: string) => `${url}${url.includes('?') ? '&' : '?'}schema=nothing`,
+  ],
+])('checkpoints whose database %s', (_, fault, address) => {
+  it('delay no other step, and the step reports the fault', async () => {
     const database = await testDatabase()
     const test = await testApp({ KP_CHECKPOINTS_URL: address(database.ownerUrl) }, database)
     const admin = await signedIn(test, 'admin')
@@ -312,7 +316,7 @@ describe.each([
     expect(data).toMatchObject({ state: 'erasing', success: false })
     const steps: { holder: string; state: string; fault: string | null }[] = data.steps
     const states = new Map(steps.map(({ holder, state, fault }) => [holder, [state, fault]]))
-    expect(states.get('checkpoints.messages')?.[1]).toBe('unavailable')
+    expect(states.get('checkpoints.messages')?.[1]).toBe(fault)
     expect(states.get('graph.episodes')?.[0]).toBe('done')
     await test.close()
   })

@@ -121,7 +121,7 @@ describe('stores that were restored from before an erasure, the database not', (
   it('what uses a name again by now keeps what is there: a thread, a key', async () => {
     await erased(conversation.path, project.owner)
     const other = await madeConversation(test, project, { threads })
-    const said = await madeMessage(test, other, project.owner, { content: 'Another thing altogether.' })
+    const said = await madeMessage(test, other, project.owner, { content: sentence })
     await keptInThread(test, 'a-thread-of-theirs', [{ id: said.id, text: sentence }])
     expect(await replay()).toMatchObject({ stores: 0, unsearched: [] })
     expect(await found()).toEqual(['threads'])
