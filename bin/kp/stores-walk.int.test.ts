@@ -101,7 +101,11 @@ describe.runIf(hasShell && isWalked('stores') && (await areStoresInstalled()))(
     it('one message goes through all of them, by its own commands', async () => {
       const owner = await signedIn(app)
       const { token } = await issuedAgent(app, ['read', 'write'], { tier: 'enterprise', owner })
-      const [names = '', ...asked] = commandsOf(heading).at(-1)?.trim().split('\n') ?? []
+      const [names = '', ...asked] =
+        commandsOf(heading)
+          .find((text) => text.startsWith('T='))
+          ?.trim()
+          .split('\n') ?? []
       const filled = new Map([
         ['kp_…', token],
         ['<your thread>', 'kick-off of a deal'],
