@@ -19,6 +19,8 @@ const impersonal: Record<string, string> = {
   suppression_keys: 'keys of the installation',
   rate_limit_windows: 'counters by token or address that live for a minute',
   clades: 'ids of groups of agents, of nobody in particular',
+  registration_networks: 'keyed hashes of networks and times of registrations, for an hour; no agent is named',
+  storage_counts: 'bytes and counts by agent and project, deleted with them by the database',
 }
 
 const inventory = (who: { cookie?: string; token?: string }, query = ''): Promise<Told> =>
