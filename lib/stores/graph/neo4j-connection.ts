@@ -5,7 +5,8 @@ import { type StoreRefusal, unusableStore } from '#lib/kernel/store-refusal.ts'
 
 /** Milliseconds. A change waits for the locks of others that share its entities. */
 const transactionTimeout = 120_000
-const retryFor = 5_000
+/** Short, because the engine of erasures retries: a server that is down is reported soon. */
+const retryFor = 1_000
 const connectWithin = 5_000
 
 export type Row = Record<string, unknown>
