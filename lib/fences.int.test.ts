@@ -18,6 +18,7 @@ const unfenced: Record<string, string> = {
   privacy_requests: 'what was asked for is answered to its end; pseudonymous from then on',
   reputation: 'written with what earns it: units, skills and votes, which are refused',
   reputation_ledger: 'written with what earns it: units, skills and votes, which are refused',
+  storage_counts: 'written with what it counts, which is refused',
 }
 
 const rows = async <R extends Record<string, unknown>>(sql: string, ...values: unknown[]): Promise<R[]> =>
