@@ -1,10 +1,17 @@
 import { afterAll, expect, test } from 'vitest'
+import { longestSearch } from '#lib/kernel/holder.ts'
 import { refusalOf } from '#lib/kernel/store-refusal.ts'
 import { type TestDatabase, testDatabase } from '#lib/testing/database.ts'
 import { withConnection } from '../postgres/connection.ts'
-import { openDatabase } from '../postgres/database.ts'
+import { type Database, openDatabase } from '../postgres/database.ts'
 import { otherCheckpoints, ownCheckpoints } from './connected-checkpoints.ts'
 import { type CheckpointsPlace, checkpointsSuite } from './suite/checkpoints-suite.ts'
+
+/** Transactions as long as those in which an erasure searches a store. */
+const searching =
+  (db: Database): CheckpointsPlace['transaction'] =>
+  (run) =>
+    db.transaction(run, { longest: longestSearch })
 
 const databases: TestDatabase[] = []
 afterAll(async () => {
@@ -19,7 +26,7 @@ async function database(): Promise<TestDatabase> {
 checkpointsSuite('our own database', async (): Promise<CheckpointsPlace> => {
   const { appUrl, ownerUrl } = await database()
   const db = openDatabase(appUrl, { isGuarded: true })
-  return { store: ownCheckpoints(db), url: ownerUrl, schema: 'langgraph', transaction: db.transaction, close: db.close }
+  return { store: ownCheckpoints(db), url: ownerUrl, schema: 'langgraph', transaction: searching(db), close: db.close }
 })
 
 function inSchema(address: string, schema: string): string {
@@ -35,7 +42,7 @@ const another = (schema: string) => async (): Promise<CheckpointsPlace> => {
     store,
     url: theirs.ownerUrl,
     schema,
-    transaction: db.transaction,
+    transaction: searching(db),
     async close() {
       await store.close()
       await db.close()
