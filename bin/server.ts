@@ -18,7 +18,7 @@ async function serve(): Promise<void> {
   const handlePage = pages.getRequestHandler()
   const front = createFront(app, (request, response) => handlePage(request, response))
   const server = createListener(front)
-  // Kept in memory: whoever verifies a receipt finds the public keys although the database is down.
+  // In memory, so that receipts can be verified while the database is down.
   app.signer.keys().catch(() => {})
   await new Promise<void>((listening, failed) => server.once('error', failed).listen(env.PORT, env.HOST, listening))
   const monitored = env.KP_METRICS_LISTEN === undefined ? undefined : metricsListener(app)
