@@ -115,6 +115,8 @@ test('a line that does not check, and may have said that an erasure was carried 
     data: { ...kept, plan: Object(kept.plan), ...(kept.receipt !== null && { receipt: Object(kept.receipt) }) },
   })
   expect(await replay()).toMatchObject({ damaged: 0, uncertain: 0, unknown: 0 })
+  // Nothing is served while the application still believes that the database lacks an erasure.
+  await expect.poll(() => app.app.restored.state()).toEqual({ missing: 0 })
 })
 
 test('where the ledger is lost, an admin’s statement lets erasures go on, and a replay looks for nothing of before', async () => {

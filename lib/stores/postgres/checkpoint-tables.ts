@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type ClientBase, escapeIdentifier } from 'pg'
 
 /** The schema of our own database in which LangGraph keeps its checkpoints where no other database is connected. */
@@ -17,6 +19,22 @@ async function isUpToDate(owner: ClientBase): Promise<boolean> {
   return true
 }
 
+/** How long to wait for sessions that are ending, in milliseconds. */
+const endingFor = 2_000
+
+/**
+ * Waits until PostgreSQL has closed the sessions of this name. A pool reports its end before that, and a server that stops in
+ * between ends them with an error that no listener of the library's pools would handle.
+ */
+async function sessionsEnded(owner: ClientBase, name: string): Promise<void> {
+  const limit = performance.now() + endingFor
+  while (performance.now() < limit) {
+    const { rowCount } = await owner.query('SELECT FROM pg_stat_activity WHERE application_name = $1', [name])
+    if (!rowCount) return
+    await delay(10)
+  }
+}
+
 /**
  * The tables of LangGraph's checkpoints and of its long-term store, made by the library's own setup as the owner. The library is loaded
  * only where there is something to do: it takes longer than the whole rest of a start.
@@ -27,13 +45,17 @@ export async function prepareCheckpointTables(owner: ClientBase, ownerUrl: strin
     import('@langchain/langgraph-checkpoint-postgres'),
     import('@langchain/langgraph-checkpoint-postgres/store'),
   ])
-  const saver = PostgresSaver.fromConnString(ownerUrl, { schema: checkpointSchema })
-  const store = PostgresStore.fromConnString(ownerUrl, { schema: checkpointSchema })
+  const sessionName = `knowledgepulse-checkpoint-tables-${randomUUID().slice(0, 8)}`
+  const url = new URL(ownerUrl)
+  url.searchParams.set('application_name', sessionName)
+  const saver = PostgresSaver.fromConnString(url.href, { schema: checkpointSchema })
+  const store = PostgresStore.fromConnString(url.href, { schema: checkpointSchema })
   try {
     await saver.setup()
     await store.setup()
   } finally {
     await saver.end()
     await store.stop()
+    await sessionsEnded(owner, sessionName)
   }
 }
