@@ -53,6 +53,7 @@ import { answersForPart, projectParts } from './domains/projects/erasing/parts.t
 import { participantExporters } from './domains/projects/exporters.ts'
 import { gatheredSources } from './domains/projects/gathered-sources.ts'
 import { graphParticipantExporters } from './domains/projects/graph/exporters.ts'
+import { foreignEpisodes } from './domains/projects/graph/foreign-episodes.ts'
 import { followAgent } from './domains/projects/moving.ts'
 import {
   actedFor,
@@ -306,6 +307,7 @@ export function createServices({ env, clock, interrupt, patience = {}, replaysBy
         ? known.idOf('objects')
         : `${await known.idOf('objects')} ${await dataFolderMark(env.KP_DATA_DIR)}`,
     withCheckpoints: (tx, threads) => stores.checkpoints.present(threads, tx),
+    foreignEpisodes: foreignEpisodes(stores.graph),
     hasEpisodes: async (tx, group) => (await stores.graph.episodes(group, '', 1, tx)).length > 0,
     origin,
   }

@@ -20,7 +20,7 @@ import {
 } from './message-rows.ts'
 import { authorFor, type RowAuthor } from './participants/authors.ts'
 import { isPerson, servedSql } from './participants/restricting.ts'
-import { confine, defaultsOf, store, type ToldPointer } from './pointers.ts'
+import { type ConfiningPorts, confine, defaultsOf, store, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 
 /** Sizes first, so that no page is read that is too large to be sent. */
@@ -38,7 +38,7 @@ const orders = {
   newest: { name: 'messages-page-newest', text: pageOf('<', 'DESC'), start: { at: 'infinity', id: '' } },
 }
 
-type MessagePorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'pointerPrefixes' | 'withCheckpoints'>
+type MessagePorts = Pick<ProjectPorts, 'erasedAmong' | 'isSuppressed' | 'withCheckpoints'> & ConfiningPorts
 type NewMessage = Input<typeof createMessage>['body']
 
 /** The pointers of a message as its request names them. */
@@ -74,7 +74,7 @@ export async function makeMessage(
     ON CONFLICT (id) DO NOTHING RETURNING id`
   if (made.length === 0) throw idInUse()
   const told = toldOf(id, body)
-  await confine(tx, project, told, ports.pointerPrefixes)
+  await confine(tx, project, told, ports)
   await claimPlaces(ports, tx, actor, projectId, told)
   await store(tx, [...told, ...defaultsOf(id)], { projectId, toldBy: actor.id, now })
   return { id, author }

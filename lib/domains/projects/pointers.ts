@@ -4,6 +4,7 @@ import { type Issue, Problem } from '#lib/kernel/problem.ts'
 import { shownId } from '#lib/kernel/scoped-ids.ts'
 import { queryWithin } from '#lib/stores/postgres/database.ts'
 import type { SeenProject } from './access.ts'
+import type { ProjectPorts } from './ports.ts'
 import type { Pointer } from './provenance-contract.ts'
 
 export interface ToldPointer extends Pointer {
@@ -64,16 +65,39 @@ const foreign = `SELECT i.n FROM unnest($2::int[], $3::text[], $4::text[], $5::t
     OR (i.store IN ('objects', 'cache') AND EXISTS (
       SELECT FROM provenance v WHERE v.store = i.store AND v.ref = i.ref AND v.project_id <> $1))`
 
+export type ConfiningPorts = Pick<ProjectPorts, 'pointerPrefixes' | 'foreignEpisodes'>
+
+/** The numbers of the pointers whose episode belongs to another graph group than the pointer says. */
+async function inOtherGroups(
+  tx: Transaction,
+  { groupId }: SeenProject,
+  told: readonly ToldPointer[],
+  { foreignEpisodes }: ConfiningPorts,
+): Promise<ReadonlySet<number>> {
+  const byGroup = Map.groupBy(
+    [...told.entries()].filter(([, { store }]) => store === 'graph'),
+    ([, { place }]) => place || groupId,
+  )
+  const found = new Set<number>()
+  for (const [group, pointers] of byGroup) {
+    const foreign = new Set(await foreignEpisodes(tx, group, [...new Set(pointers.map(([, { ref }]) => ref))]))
+    for (const [n, { ref }] of pointers) if (foreign.has(ref)) found.add(n)
+  }
+  return found
+}
+
 /**
- * What a pointer names is erased with its source: so it may name nothing that another project says is its own, nor objects of ours but its
- * source's. Throws `invalid` with every entry that does.
+ * An erasure deletes what a pointer of its source names. A pointer may therefore name nothing that belongs to another project, and of our own
+ * objects only those of its source.
+ * @throws Problem `invalid` with each entry that does
  */
 export async function confine(
   tx: Transaction,
-  { id }: SeenProject,
+  project: SeenProject,
   told: readonly ToldPointer[],
-  prefixes: readonly string[],
+  ports: ConfiningPorts,
 ): Promise<void> {
+  const { id } = project
   if (told.length === 0) return
   const rows = await queryWithin<{ n: number }>(tx, 'foreign-pointers', foreign, [
     id,
@@ -83,6 +107,7 @@ export async function confine(
     told.map(({ place = '' }) => place),
   ])
   const others = new Set(rows.map(({ n }) => n))
+  const otherGroups = await inOtherGroups(tx, project, told, ports)
   const lying = await queryWithin<{ id: string; conversation: string }>(
     tx,
     'conversations-of-sources',
@@ -102,10 +127,14 @@ export async function confine(
         },
       ]
     const path = [...entry.path, 'ref']
+    if (otherGroups.has(n))
+      return [
+        { path, message: 'is an episode of another graph group; if that group is this project’s, name it as place' },
+      ]
     if (isOurs) return isOwn ? [] : [{ path, message: 'is an object of something else' }]
     if (entry.store !== 'objects' && entry.store !== 'cache') return []
     const conversation = entry.kind === 'message' ? conversations.get(entry.source) : undefined
-    return isTied(entry.ref, tiesOf(id, entry, conversation), prefixes)
+    return isTied(entry.ref, tiesOf(id, entry, conversation), ports.pointerPrefixes)
       ? []
       : [
           {

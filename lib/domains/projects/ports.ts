@@ -29,6 +29,8 @@ export interface ProjectPorts {
   hindering(region: 'eu'): readonly string[]
   /** Whether the graph has episodes of a group already, whoever wrote them. Throws `unavailable`. */
   hasEpisodes(tx: Transaction, group: string): Promise<boolean>
+  /** Those of the uuids that are episodes of another group only. None while the graph does not answer. */
+  foreignEpisodes(tx: Transaction, group: string, uuids: readonly string[]): Promise<readonly string[]>
   /** Those of the threads that have checkpoints already, whoever wrote them. Throws `unavailable`. */
   withCheckpoints(tx: Transaction, threads: readonly string[]): Promise<readonly string[]>
   /** Keys of the cache and of objects that begin so may be named by any project, though no id of theirs stands in them. */

@@ -5,7 +5,7 @@ import { mutation, read } from '#lib/kernel/use-case.ts'
 import { asking, askingWithin, readableProject, readerOf, writableProject } from './access.ts'
 import { possibleSql, shownSql } from './chosen-ids.ts'
 import { claimPlaces } from './claims.ts'
-import { confine, store, type ToldPointer } from './pointers.ts'
+import { type ConfiningPorts, confine, store, type ToldPointer } from './pointers.ts'
 import type { ProjectPorts } from './ports.ts'
 import { listProvenance, type PointerView, reportProvenance } from './provenance-contract.ts'
 import { standingSource } from './standing.ts'
@@ -26,11 +26,7 @@ const lockSources = `WITH g AS MATERIALIZED (SELECT unnest(${possibleSql('$1::te
   UNION ALL SELECT d.id, 'document', d.erasing_since IS NOT NULL FROM d`
 
 /** The ledger of what came of what: pointers, no content. */
-export const projectProvenance = ({
-  db,
-  pointerPrefixes,
-  ...ports
-}: Pick<ProjectPorts, 'db' | 'pointerPrefixes' | 'withCheckpoints'>) => ({
+export const projectProvenance = ({ db, ...ports }: Pick<ProjectPorts, 'db' | 'withCheckpoints'> & ConfiningPorts) => ({
   reportProvenance: mutation(reportProvenance, async (ctx, { params: { projectId }, body: { entries } }) => {
     const { tx, actor, now } = ctx
     const ask = askingWithin(tx)
@@ -67,7 +63,7 @@ export const projectProvenance = ({
       const source = found.get(source_id)
       return source ? [{ ...entry, source: source.id, kind: source.kind, path: ['entries', index] }] : []
     })
-    await confine(tx, project, told, pointerPrefixes)
+    await confine(tx, project, told, ports)
     await claimPlaces(ports, tx, actor, projectId, told)
     const stored = await store(tx, told, { projectId, toldBy: actor.id, now })
     return {

@@ -63,7 +63,7 @@ export interface NewDocument {
 }
 export type DocumentPorts = Pick<
   ProjectPorts,
-  'db' | 'objects' | 'erasedAmong' | 'isSuppressed' | 'pointerPrefixes' | 'withCheckpoints'
+  'db' | 'objects' | 'erasedAmong' | 'isSuppressed' | 'withCheckpoints' | 'pointerPrefixes' | 'foreignEpisodes'
 >
 
 /** The pointers of a document as its request names them. */
@@ -126,7 +126,7 @@ export async function storeDocument(
       if (made.length === 0) throw idInUse()
       await storeChunks(tx, id, chunks)
       const told = toldOfDocument(id, given)
-      await confine(tx, project, told, ports.pointerPrefixes)
+      await confine(tx, project, told, ports)
       await claimPlaces(ports, tx, actor, projectId, told)
       await store(tx, [...told, objectPointer(id, 'document', key)], { projectId, toldBy: actor.id, now })
       await ctx.gate.auditWithin(tx, {

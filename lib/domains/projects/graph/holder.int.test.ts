@@ -272,10 +272,11 @@ describe('what is of others', () => {
   it('a pointer that names another group touches nothing there, and the plan says why', async () => {
     const others = newId('grp').toLowerCase()
     const theirs = dealGraph(others)
+    const message = await says('Something that points elsewhere.')
+    // Reported before the episode exists; later the report is rejected.
+    await points(message, theirs.id('e1'))
     await planting.plant(theirs)
     const before = await planting.standing(others)
-    const message = await says('Something that points elsewhere.')
-    await points(message, theirs.id('e1'))
     await points(message, theirs.id('e2'), { place: others })
     expect((await plans(message)).map(({ id, verdict, reason, evidence }) => [id, verdict, reason, evidence])).toEqual([
       [theirs.id('e2'), 'untouched', 'foreign_group', [`group:${others}`]],
@@ -489,14 +490,20 @@ describe('what several pointers name', () => {
 
   it('what another project says of the group neither keeps an episode nor brings validity back', async () => {
     const deal = dealGraph(place.group)
-    await planting.plant(deal)
     const message = await says(`${sentence}.`)
     const mine = { ...place }
     place.project = (await ask('POST', '/api/projects', { name: 'Elsewhere' }, 201)).data.id
     place.conversation = (
       await ask('POST', `/api/projects/${place.project}/conversations`, { title: 'Talk' }, 201)
     ).data.id
-    await points(await says('Whatever is said elsewhere.'), deal.id('e1'), { ended: [deal.id('f-ended')] })
+    const theirs = await says('This is a message of the other project.')
+    await points(theirs, deal.id('e1'), { ended: [deal.id('f-ended')] })
+    await planting.plant(deal)
+    // Once the episode exists, the report is rejected.
+    const entries = [{ source_id: theirs, store: 'graph', ref: deal.id('e2') }]
+    expect(await ask('POST', `/api/projects/${place.project}/provenance`, { entries }, 422)).toMatchObject({
+      issues: [{ path: ['entries', 0, 'ref'], message: expect.stringContaining('another graph group') }],
+    })
     place = mine
     expect(of(await plans(message), deal.id('e1'))).toMatchObject({ verdict: 'deleted', found: 'text' })
     expect(await ask('DELETE', messagePath(message), {})).toMatchObject({
