@@ -67,7 +67,7 @@ export function cacheHolder({ db, cache, sources, whatIsMissing, pointerPrefixes
     const wanted = new Set(labels)
     return wanted.size === 0 ? [] : cache.names((name) => wanted.has(labelOf(name)) || wanted.has(name))
   }
-  /** Ids to look up in the index. A client's id that looks generated, or that is unique only in its project, may belong to somebody else. */
+  /** Ids to look up in the index. A client's id that looks generated, or that is unique only in its project, may belong to others. */
   const indexedOf = (ids: Iterable<string>, chosen: Iterable<Chosen>): string[] => {
     const all = [...ids]
     const inProject = uniqueInProject(all)

@@ -30,8 +30,8 @@ export const cacheEvidence = ({ cache, prefixes }: LifetimeParts): Check => ({
 })
 
 /**
- * Hourly job, if the operator enabled it (KP_CACHE_TTL_LIMIT). It sets no TTL while any legal hold is in force, because holds do not name the
- * keys that they cover.
+ * Hourly job, if the operator enabled it (KP_CACHE_TTL_LIMIT). It sets no TTL while any legal hold is in force, because holds do not name
+ * the keys that they cover.
  */
 export const limitLifetimes = ({ db, cache, prefixes }: LifetimeParts & { db: Database }): RunnableJob =>
   job({

@@ -29,8 +29,8 @@ function* textsIn(value: unknown): Iterable<string> {
 
 /**
  * Classifies an entity as personal by its label, by the attribute `pii`, or by personal data in its name, summary or attributes. An entity
- * without a known label is personal unless the project's mapping says `business` (fail closed: Graphiti labels people plain `Entity` when no
- * types are configured). A mapping cannot declare the label Person to be business.
+ * without a known label is personal unless the project's mapping says `business` (fail closed: Graphiti labels people plain `Entity` when
+ * no types are configured). A mapping cannot declare the label Person to be business.
  */
 export function kindOf({ name, labels, summary, attributes }: Entity, kinds: EntityKinds): Kind {
   const own = labels.filter((label) => label !== 'Entity')

@@ -45,7 +45,7 @@ export interface ObjectsHolderPorts {
   /** Key prefixes that only this installation uses. */
   pointerPrefixes: readonly string[]
 }
-/** Above this number of sources, their prefixes are not listed: rows and pointers name their keys, and the sweep deletes orphaned objects. */
+/** Above this number of sources, prefixes are not listed: rows and pointers name the keys, and the sweep deletes orphaned objects. */
 const mostListed = 50
 const mostAsked = 500
 const listed = 1000

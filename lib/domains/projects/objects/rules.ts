@@ -19,9 +19,10 @@ export const mayGo = (source: Source, key: string): boolean => {
 export const objectsOfProject = (project: string): string => `${ours}${project}/`
 
 /**
- * Prefix of items that are only searched for: no object existed at planning, and they are not counted. Besides keys, there are `late:` items
- * with search terms; the control character after the colon distinguishes them from keys. `ids`: erased generated ids, as JSON; `chosen`: ids
- * that clients chose, with their anchors; `within`: projects and conversations whose objects are searched for the erased words.
+ * Prefix of items that are only searched for: no object existed at planning, and they are not counted. Besides keys, there are `late:`
+ * items with search terms; the control character after the colon distinguishes them from keys. `ids`: erased generated ids, as JSON;
+ * `chosen`: ids that clients chose, with their anchors; `within`: projects and conversations whose objects are searched for the erased
+ * words.
  */
 const late = 'late:'
 const mark = '\u001f'
