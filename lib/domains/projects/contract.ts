@@ -6,7 +6,7 @@ import { idForm, Line, memberKinds, memberRoles, most, projectStatuses, seenRole
 export const when = z.iso.datetime()
 const whenever = when.nullable()
 export const count = z.number().int()
-/** An id in a path. An impossible id gets the same 404 as an unknown one. */
+/** An id in a request. An id of an impossible form gets the same 404 as an unknown one. */
 export const Id = z
   .string()
   .min(1)

@@ -99,7 +99,7 @@ describe('erasure of a subject', () => {
     expect(edit).toMatchObject({ content: 'as it was', editedBy: expect.stringMatching(/^erased-/) })
   })
 
-  it('makes the oldest member an owner when the last owner is erased', async () => {
+  it('makes the member who joined first an owner when the last owner is erased', async () => {
     const project = await madeProject(test)
     const first = await madeMember(test, project)
     test.clock.advance(1_000)

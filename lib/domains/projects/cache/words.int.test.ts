@@ -23,7 +23,7 @@ const theirs = 'Try to air the room for ten minutes before midnight.'
 const turn = `user: ${mine}\nassistant: ${theirs}`
 const half = `assistant: ${theirs}`
 
-describe.skipIf(!(await isRedisInstalled()))('words of a message in a Redis', () => {
+describe.skipIf(!(await isRedisInstalled()))('the cache data source and the words of a message', () => {
   let redis: TestRedis
   let test: TestApp
   let client: ReturnType<typeof connected>

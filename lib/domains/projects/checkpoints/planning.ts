@@ -36,7 +36,7 @@ export interface ThreadPlan {
   isShared: boolean
   isUnreadable: boolean
   messages: number
-  /** pointer, thread, text, tools */
+  /** How messages were found: pointer, thread, text, tools. */
   found: string[]
 }
 const partOf = (scope: Scope): Part | undefined => ('part' in scope ? scope.part : undefined)
@@ -74,7 +74,7 @@ function itemsFound(
   return { items, ways }
 }
 
-/** Content of the scope in a thread that was planned for complete deletion but is shared by others. */
+/** Content of the scope in a thread that was planned for complete deletion but is shared with remaining records. */
 export interface InThread {
   ids: string[]
   texts: string[]

@@ -453,8 +453,8 @@ describe('residue found by verification', () => {
   })
 })
 
-describe('a repeated DELETE', () => {
-  it('resumes an erasure that gave up', async () => {
+describe('a repeated request', () => {
+  it('DELETE resumes an erasure that gave up', async () => {
     const made = await talk()
     side.before = fails('erase')
     const told = await erase(made)
@@ -464,7 +464,7 @@ describe('a repeated DELETE', () => {
     expect([again.status, again.json.success, again.json.auditId]).toEqual([200, true, told.json.auditId])
   })
 
-  it('and POST retry work for owners of the project and admins, and return 409 when nothing is stuck', async () => {
+  it('POST retry accepts owners of the project and admins, and returns 409 when nothing is stuck', async () => {
     const made = await talk()
     side.before = fails('erase')
     const { auditId } = (await erase(made)).json
@@ -483,7 +483,7 @@ describe('a repeated DELETE', () => {
     expect(await retried(made.owner)).toEqual([409, 'not_stuck'])
   })
 
-  it('starts a new erasure when something else with the same id was erased before', async () => {
+  it('DELETE starts a new erasure when something else with the same id was erased before', async () => {
     const made = await talk()
     const other = await talk()
     const [message, id] = [first(made), first(other)]
@@ -524,7 +524,7 @@ describe('a crash', () => {
     'verify.signed',
     'verify.after',
   ])
-    it(`at ${point} changes nothing about the outcome`, async () => {
+    it(`at ${point} does not change the outcome`, async () => {
       const made = await talk()
       crashAt = point
       const told = await erase(made)

@@ -104,7 +104,7 @@ export function partErasures({ erasures, complete, patience = 10_000, bounds = u
   const working = new Map<string, Promise<unknown>>()
   const erasing = turns(bounds.erasures)
   const explaining = turns(bounds.dryRuns)
-  /** Rejects when the waiting list is full; the job queue then carries out the run about half a minute later. */
+  /** Does nothing if the waiting list is full; the job queue then carries out the run about half a minute later. */
   function carriedOut(runId: string): Promise<unknown> {
     const work = working.get(runId) ?? erasing(() => complete(runId)).finally(() => working.delete(runId))
     working.set(runId, work)

@@ -327,7 +327,7 @@ describe.each(['retry', 'cancel'] as const)('POST /api/erasures/{id}/%s', (verb)
     await drain(test, { mayFail: true })
   })
 
-  it.each(['requester', 'owner', 'manager', 'admin'] as const)('works for the %s', async (who) => {
+  it.each(['requester', 'owner', 'manager', 'admin'] as const)('accepts the %s', async (who) => {
     const { made, author, auditId } = await prepared()
     const by =
       who === 'requester'
@@ -366,7 +366,7 @@ describe.each(['retry', 'cancel'] as const)('POST /api/erasures/{id}/%s', (verb)
 })
 
 describe('POST /api/erasures/{id}/retry', () => {
-  it('works for the author of a message whose erasure the owner requested', async () => {
+  it('accepts the author of a message whose erasure the owner requested', async () => {
     const made = await talk()
     const author = await memberOf(made)
     const message = await say(made, author)

@@ -9,7 +9,7 @@ import { judge, type Policy } from './rules.ts'
 import type { NamesOf } from './subject-names.ts'
 import { type FoundByWords, searchWords } from './word-search.ts'
 
-/** See {@link Erased}. */
+/** Collects the {@link Erased} result of one page. */
 export interface ErasedPage extends Erased {
   results: ReturnType<typeof noResults>
   tallies: ReturnType<typeof noTallies>

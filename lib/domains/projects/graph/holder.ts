@@ -79,7 +79,7 @@ export function graphHolder(parts: GraphHolderParts): DataHolder {
         `A store that kept data is switched off: ${missing.map(({ shown }) => shown).join(', ')}. Nothing there is lost or erased. Connect it again, or have an admin retire it.`,
       )
   }
-  // The internal graph is in PostgreSQL, which answers: it needs no second connection inside a transaction.
+  // The internal graph is in our own PostgreSQL, which is known to answer: a transaction needs no second connection for this check.
   const isUp = async () => graph.provider === 'postgresql' || (await graph.state()).state === 'ok'
 
   async function plan(scope: Scope, tx: Transaction, now: Date): Promise<{ items: ItemId[]; watched: ItemId[] }> {

@@ -9,7 +9,7 @@ test.each([
   ['王', false],
   ['Contract', false],
   ['', false],
-])('mayBeTakenOut for the name %j returns %s', (name, may) => {
+])('mayBeTakenOut(%j) returns %s', (name, may) => {
   expect(mayBeTakenOut(name)).toBe(may)
 })
 

@@ -15,7 +15,7 @@ const ofSubject = planOf(
 )
 const ofProject = planOf('m.project_id = $1 AND $2::text IS NOT NULL')
 
-/** Personal data source for project members. If the last owner is erased, the oldest remaining member becomes owner. */
+/** Personal data source for project members. If the last owner is erased, the member who joined first becomes owner. */
 export const memberHolder = (db: Database): DataHolder => ({
   name: 'projects.members',
   store: 'postgresql',

@@ -109,7 +109,7 @@ describe('the words of a run', () => {
 })
 
 describe('the ledger', () => {
-  it('stores the fingerprints encrypted, and they match the words after the run is deleted', async () => {
+  it('stores the fingerprints encrypted, and they match the words after the run deletes them', async () => {
     const conversation = await madeConversation(test, project)
     const message = await madeMessage(test, conversation, project.owner, { content: sentence })
     const { receipt } = await erase(message.path)
