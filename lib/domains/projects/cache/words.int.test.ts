@@ -305,7 +305,7 @@ describe.skipIf(!(await isRedisInstalled()))('the cache data source and the word
     expect([await client.get(named), await client.get(free)]).toEqual([half, value])
   })
 
-  it('erase removes names of an erased person of any length, and keeps names that others wrote', async () => {
+  it('erase removes names of any length of an erased person, and keeps names that others wrote', async () => {
     const words = wordsOf(mine)
     words.addName('Ida Beispiel')
     words.addName('Bo Muster')

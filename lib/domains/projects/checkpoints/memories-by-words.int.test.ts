@@ -191,7 +191,7 @@ describe.each(sampled('languages of the long-term store', ['JavaScript', 'Python
         })
       })
 
-      test('erasure removes a person’s name and email address from items of any length', async () => {
+      test('erasure removes a person’s name and email address, however short they are', async () => {
         const word = name()
         const { project, conversation } = await said('We met the committee about the annual budget on Tuesday.')
         const author = { external_id: word, name: `Ida ${word}`, email: `ida@${word}.example` }
